@@ -230,6 +230,11 @@ def said(error: BaseException) -> str:
         return f"its text raises {type(broken).__name__}"
 
 
+def one_line(error: Exception) -> str:
+    """Return the sentence of *error* on one line, as fronts show it beside other text."""
+    return " ".join(str(error).split())
+
+
 def show_as_cells(folder: str) -> None:
     """Let messages name the ``.mlu`` files in *folder* by what stands before the suffix: they are cells of a notebook, as ``In [3]``."""
     _CELLS.append(folder + os.sep)

@@ -1,5 +1,6 @@
 """The question `why`: of an expression or a branch of a paused session, answered by the chain that leads to it."""
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,7 @@ from mlusim.debug.look.causes import FAR, MANY, NO_FRAME, CauseSearch
 from mlusim.debug.look.describe import value_text
 from mlusim.debug.look.evaluate import c_scope, evaluate, parse, reasons
 from mlusim.debug.look.origins import DEPTH, NODES, Byte, Origin
-from mlusim.debug.look.places import names_of, owner_in, resolve
+from mlusim.debug.look.places import owner_in
 from mlusim.debug.source.pieces import LOCAL, POINTEE, Read, spelled
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc.c_syntax import Item, MemberAccess, Name, NoExpression, Prefix, Tree, parse_c
@@ -25,6 +26,14 @@ if TYPE_CHECKING:
 
 Asked = Read | tuple[Byte, str]
 """A variable, or a byte with its name."""
+
+
+def writer_of(session: "DebugSession", place: str, depth: int = DEPTH) -> Origin:
+    """Return the last write of the first byte that *place* means, and its sources over *depth* links."""
+    span = session.resolve(place)
+    session.leave_interrupt()
+    with closing(search_from(session, depth)) as search:
+        return search.of_byte(Byte(span.space, span.low, span.owner), place)
 
 
 def cause_of(session: "DebugSession", words: str, depth: int = FAR) -> Origin:
@@ -46,7 +55,7 @@ def cause_of(session: "DebugSession", words: str, depth: int = FAR) -> Origin:
     span = None
     text = words.strip()
     if reads is None and not branch:
-        span = resolve(text, session.look(), session.core(), frame)
+        span = session.resolve(text)
         text = _with_value(session, text)
     elif reads is not None and (len(reads) != 1 or getattr(reads[0], "text", "") != text):
         made = Origin(_with_value(session, text), note="computed here")
@@ -70,9 +79,7 @@ def cause_of(session: "DebugSession", words: str, depth: int = FAR) -> Origin:
 def _with_value(session: "DebugSession", text: str) -> str:
     """Return ``text = value`` of an expression; the text alone where it is only a place."""
     try:
-        value = evaluate(
-            parse(text), session.frame(), session.core(), names_of(session.look(), session.core())
-        )
+        value = evaluate(parse(text), session.frame(), session.core(), session.names())
     except UsageError:
         return text
     return text if isinstance(value, Ptr | np.ndarray) else f"{text} = {value_text(value)}"
@@ -91,7 +98,7 @@ def _reads_of(session: "DebugSession", words: str) -> "list[Asked] | None":
     frame = session.frame()
     if frame is None:
         return None
-    scope = c_scope(frame, names_of(session.look(), session.core()))
+    scope = c_scope(frame, session.names())
     if scope is None:
         return _of_python(session, words)
     try:

@@ -24,26 +24,10 @@ from mlusim.debug.source.functions import (
     code_lines,
     find_function,
     find_line,
-    knows_file,
     lines_naming,
     nested,
 )
-from mlusim.debug.stop.stops import (
-    Breakpoint,
-    CallLocation,
-    FindingLocation,
-    FunctionLocation,
-    IntrinsicLocation,
-    LineLocation,
-    Location,
-    MomentLocation,
-    PendingLocation,
-    PipeLocation,
-    TaskLocation,
-    TimeLocation,
-    Watchpoint,
-    parse_time,
-)
+from mlusim.debug.stop import stops
 from mlusim.debug.stop.value_watch import ValueWatch
 from mlusim.errors import UsageError
 from mlusim.isa.table import ISA
@@ -71,13 +55,15 @@ def break_at(
     task: str | None = None,
     ignore: int = 0,
     temporary: bool = False,
-) -> Breakpoint:
+) -> stops.Breakpoint:
     """Set a breakpoint at *place*, where the condition *text* holds, in *task* only, after *ignore* more hits.
 
     Raises `UsageError` for a place that there is not, and for a condition that cannot be evaluated there.
     """
     location = location_of(session, place)
-    return _add(session, Breakpoint(0, location, temporary, task=task, ignore=ignore, words=place), text)
+    return _add(
+        session, stops.Breakpoint(0, location, temporary, task=task, ignore=ignore, words=place), text
+    )
 
 
 def watch_at(
@@ -90,7 +76,7 @@ def watch_at(
     text: str | None = None,
     task: str | None = None,
     ignore: int = 0,
-) -> Breakpoint:
+) -> stops.Breakpoint:
     """Set a watchpoint on the bytes that *place* means, of the task in focus or of *anyone*.
 
     What lies in no memory, a scalar or another expression in the variables of the frame in focus, is watched by its
@@ -99,7 +85,7 @@ def watch_at(
     paused, core = session.look(), session.core()
     # Before any core has begun, its memories are known by their sizes alone.
     span = None if core is not None else ahead(place, paused)
-    location: Location | None = None
+    location: stops.Location | None = None
     if span is None:
         try:
             span = resolve(place, paused, core, session.frame())
@@ -108,15 +94,15 @@ def watch_at(
             if location is None:
                 raise
     if span is not None:
-        location = Watchpoint(evolve(span, anyone=True) if anyone else span, place, writes, reads)
+        location = stops.Watchpoint(evolve(span, anyone=True) if anyone else span, place, writes, reads)
     assert location is not None
-    return _add(session, Breakpoint(0, location, task=task, ignore=ignore, words=place), text)
+    return _add(session, stops.Breakpoint(0, location, task=task, ignore=ignore, words=place), text)
 
 
 def watched_as(session: "DebugSession", place: str) -> str:
     """Describe what `watch_at` would watch at *place*; raises `UsageError` where it is neither bytes nor a value."""
     try:
-        span = resolve(place, session.look(), session.core(), session.frame())
+        span = session.resolve(place)
     except UsageError:
         found = _value_watch(session, place, reads=False, anyone=False)
         if found is None:
@@ -159,7 +145,7 @@ def _reader(text: str) -> Callable[[Core, FrameType], str | None]:
     return read
 
 
-def _add(session: "DebugSession", made: Breakpoint, text: str | None) -> Breakpoint:
+def _add(session: "DebugSession", made: stops.Breakpoint, text: str | None) -> stops.Breakpoint:
     if text is not None:
         set_condition(session, made, text)
     session.numbered += 1
@@ -168,26 +154,26 @@ def _add(session: "DebugSession", made: Breakpoint, text: str | None) -> Breakpo
     return made
 
 
-def set_condition(session: "DebugSession", made: Breakpoint, text: str | None) -> None:
+def set_condition(session: "DebugSession", made: stops.Breakpoint, text: str | None) -> None:
     """Let *made* stop only where *text* holds, always where it is None; raises `UsageError` for a name that there is not."""
     test = None if text is None else tested(session, made.location, text)
     made.condition, made.test = text, test
 
 
-def tested(session: "DebugSession", location: Location, text: str) -> Test:
+def tested(session: "DebugSession", location: stops.Location, text: str) -> Test:
     """Return a test of *text*; raises `UsageError` for a name that there is not at *location*."""
     test: Test = condition(text)
     functions = session.functions
     codes = list(_codes(location, functions))
     unknown = unknown_names(text, codes or [f.code for f in functions], session.owned.names)
-    if unknown and codes and not isinstance(location, PendingLocation):
+    if unknown and codes and not isinstance(location, stops.PendingLocation):
         has = sorted({name for code in codes for name in names_of_code(code, session.owned.names)})
         raise UsageError(
             f"the condition names {', '.join(unknown)}, which {codes[0].co_name} does not have; "
             f"it has {', '.join(has)}"
         )
-    if isinstance(location, LineLocation | FunctionLocation) and SCOPES in session.owned.names:
-        line = location.line if isinstance(location, LineLocation) else None
+    if isinstance(location, stops.LineLocation | stops.FunctionLocation) and SCOPES in session.owned.names:
+        line = location.line if isinstance(location, stops.LineLocation) else None
         scopes = session.owned.names[SCOPES]
         refused = [scopes.refused(text, code, line) for code in codes]
         if codes and all(refused):
@@ -195,46 +181,46 @@ def tested(session: "DebugSession", location: Location, text: str) -> Test:
     return test
 
 
-def names_at(session: "DebugSession", location: Location) -> list[str]:
+def names_at(session: "DebugSession", location: stops.Location) -> list[str]:
     """Return the names that a condition at *location* may use: the variables there, those at file scope, macros and functions of C."""
     module = session.owned.names
     scopes = module.get(SCOPES)
     found: list[str] = [] if scopes is None else [*scopes.names()]
-    line = location.line if isinstance(location, LineLocation) else None
+    line = location.line if isinstance(location, stops.LineLocation) else None
     for code in _codes(location, session.functions):
         if scopes is None or scopes.function(code) is None:
             found += [name for name in names_of_code(code, module) if name != "mlu"]
-        elif isinstance(location, LineLocation | FunctionLocation):
+        elif isinstance(location, stops.LineLocation | stops.FunctionLocation):
             found += scopes.visible(code, line)
         else:
             found += scopes.function(code).written
     return found
 
 
-def _codes(location: Location, functions: Iterable[UserFunction]) -> Iterable[CodeType]:
+def _codes(location: stops.Location, functions: Iterable[UserFunction]) -> Iterable[CodeType]:
     """Yield the functions that a breakpoint at *location* stops in, all of them where that is not known."""
     for code in (code for f in functions for code in nested(f.code)):
-        if isinstance(location, LineLocation):
+        if isinstance(location, stops.LineLocation):
             inside = any(line == location.line for _, _, line in code.co_lines())
             if code.co_filename == location.file and inside:
                 yield code
-        elif isinstance(location, FunctionLocation):
+        elif isinstance(location, stops.FunctionLocation):
             if code is location.code:
                 yield code
-        elif not isinstance(location, PendingLocation):
+        elif not isinstance(location, stops.PendingLocation):
             yield code
 
 
-def doubt(session: "DebugSession", made: Breakpoint) -> str:
+def doubt(session: "DebugSession", made: stops.Breakpoint) -> str:
     """Return a remark on a task that this launch does not have; another launch of the program may have it."""
-    label = made.location.label if isinstance(made.location, TaskLocation) else made.task
+    label = made.location.label if isinstance(made.location, stops.TaskLocation) else made.task
     return no_such_task(session.look(), label) if label is not None else ""
 
 
 # -- places ------------------------------------------------------------------------------------------
 
 
-def location_of(session: "DebugSession", place: str) -> Location:
+def location_of(session: "DebugSession", place: str) -> stops.Location:
     """Find the place that the words of `break` name; raises `UsageError` for what is no place."""
     try:
         return _location(session, place)
@@ -247,7 +233,7 @@ def location_of(session: "DebugSession", place: str) -> Location:
     raise UsageError(f"{rest!r} after {first} is neither `task N` nor `ignore N` nor `if EXPR`")
 
 
-def _location(session: "DebugSession", place: str) -> Location:
+def _location(session: "DebugSession", place: str) -> stops.Location:
     if not place:
         site = session.site()
         if site is None:
@@ -270,11 +256,11 @@ def _location(session: "DebugSession", place: str) -> Location:
         helpers = lines_naming(place, functions)
         if not helpers:
             raise
-        return CallLocation(helpers, place)
-    return FunctionLocation(function.code, function.name)
+        return stops.CallLocation(helpers, place)
+    return stops.FunctionLocation(function.code, function.name)
 
 
-def _at_line(session: "DebugSession", file: str | None, number: int, place: str) -> Location:
+def _at_line(session: "DebugSession", file: str | None, number: int, place: str) -> stops.Location:
     """Return a line of a file; where nothing of the file is loaded, the place is kept until something is."""
     functions, owned = session.functions, session.owned
     site = session.site()
@@ -283,14 +269,14 @@ def _at_line(session: "DebugSession", file: str | None, number: int, place: str)
             f"no function is loaded in which line {number} could be; write the line as FILE:{number}"
         )
     name = file or (site[0] if site is not None else functions[0].code.co_filename)
-    if not knows_file(name, functions, owned):
+    if not code_lines(name, functions, owned):
         # As gdb's pending breakpoints: the file may be loaded by a later launch.
-        return PendingLocation(place, lambda: _loaded(session, name, number))
+        return stops.PendingLocation(place, lambda: _loaded(session, name, number))
     found, number = find_line(name, number, functions, owned)
-    return LineLocation(found, number)
+    return stops.LineLocation(found, number)
 
 
-def _loaded(session: "DebugSession", name: str, number: int) -> Location | None:
+def _loaded(session: "DebugSession", name: str, number: int) -> stops.Location | None:
     """Return the line, once a file called *name* is loaded, or the next one with code, or the last; None before."""
     lines = code_lines(name, session.functions, session.owned)
     if not lines:
@@ -300,61 +286,56 @@ def _loaded(session: "DebugSession", name: str, number: int) -> Location | None:
         found, line = find_line(name, number, session.functions, session.owned)
     except UsageError:
         return None
-    return LineLocation(found, line)
+    return stops.LineLocation(found, line)
 
 
-def _intrinsic(session: "DebugSession", name: str) -> Location:
+def _intrinsic(session: "DebugSession", name: str) -> stops.Location:
     """Return every issue of an intrinsic; of one that the machine does not announce, the lines that name it."""
     spelling = ISA[name].spelling
     if name in HEARD:
-        return IntrinsicLocation(name, spelling)
+        return stops.IntrinsicLocation(name, spelling)
     places = lines_naming(name, session.functions)
     if not places:
         raise UsageError(f"no function of the kernel names {name}; `info functions` lists them")
-    return CallLocation(places, spelling)
+    return stops.CallLocation(places, spelling)
 
 
-def _scalar(session: "DebugSession", kind: str, rest: str) -> Location:
-    del session
+def _scalar(_session: "DebugSession", kind: str, rest: str) -> stops.Location:
     if rest not in ("load", "store"):
         raise UsageError(f"{kind} {rest} is no place; there are `scalar load` and `scalar store`")
-    return IntrinsicLocation(f"{kind} {rest}", f"{kind} {rest}")
+    return stops.IntrinsicLocation(f"{kind} {rest}", f"{kind} {rest}")
 
 
-def _task(session: "DebugSession", kind: str, rest: str) -> Location:
-    del session, kind
-    return TaskLocation(parse_name(rest), f"beginning of {parse_name(rest)}")
+def _task(_session: "DebugSession", _kind: str, rest: str) -> stops.Location:
+    return stops.TaskLocation(parse_name(rest), f"beginning of {parse_name(rest)}")
 
 
-def _pipe(session: "DebugSession", kind: str, rest: str) -> Location:
-    del session
+def _pipe(_session: "DebugSession", kind: str, rest: str) -> stops.Location:
     if rest.lower() not in PIPES:
         raise UsageError(f"there is no {kind} {rest!r}; the pipes are {', '.join(p.value for p in Pipe)}")
-    return PipeLocation(PIPES[rest.lower()], f"pipe {PIPES[rest.lower()]}")
+    return stops.PipeLocation(PIPES[rest.lower()], f"pipe {PIPES[rest.lower()]}")
 
 
-def _moment(session: "DebugSession", kind: str, rest: str) -> Location:
-    del session
+def _moment(_session: "DebugSession", kind: str, rest: str) -> stops.Location:
     if not rest.isdigit() or int(rest) < 1:
         raise UsageError(
             f"{rest!r} is no {kind}; give a whole number from 1 on, as `history` and every stop show it"
         )
-    return MomentLocation(int(rest), f"moment {rest}")
+    return stops.MomentLocation(int(rest), f"moment {rest}")
 
 
-def _finding(session: "DebugSession", kind: str, rest: str) -> Location:
-    del session
+def _finding(_session: "DebugSession", kind: str, rest: str) -> stops.Location:
     name = rest.partition("-")[0]
     if rest and name not in checkers():
         raise UsageError(f"there is no checker {name!r}; there are {', '.join(checkers())}")
     if rest and name != rest and name in CHECKERS and rest not in RULES:
         known = ", ".join(rule for rule in RULES if rule.startswith(f"{name}-"))
         raise UsageError(f"{name} has no rule {rest!r}; it has {known}")
-    return FindingLocation(rest or None, f"{kind} {rest}".strip())
+    return stops.FindingLocation(rest or None, f"{kind} {rest}".strip())
 
 
-def _time(session: "DebugSession", kind: str, rest: str) -> Location:
-    time_us = parse_time(rest)
+def _time(session: "DebugSession", kind: str, rest: str) -> stops.Location:
+    time_us = stops.parse_time(rest)
     if time_us is None:
         raise UsageError(f"{rest!r} is no {kind}; give predicted microseconds, as in `break time 12.5us`")
     clock = clock_of(session.runs, session.recorded.index)
@@ -364,10 +345,10 @@ def _time(session: "DebugSession", kind: str, rest: str) -> Location:
         raise UsageError(
             f"no instruction begins at {time_us:g} us or later; the launch takes {clock.whole_us:.3f} us"
         )
-    return TimeLocation(session.recorded.index, moments, f"{time_us:g} us of predicted time")
+    return stops.TimeLocation(session.recorded.index, moments, f"{time_us:g} us of predicted time")
 
 
-SPECIAL: "dict[str, Callable[[DebugSession, str, str], Location]]" = {
+SPECIAL: "dict[str, Callable[[DebugSession, str, str], stops.Location]]" = {
     "pipe": _pipe,
     "task": _task,
     "moment": _moment,

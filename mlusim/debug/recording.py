@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import frozen
+from attrs import asdict, frozen
 
 from mlusim.arch.dtypes import as_dtype
 from mlusim.debug.locations import location_of
@@ -26,6 +26,7 @@ from mlusim.debug.recorded import (
     FORMAT,
     MEMBER,
     Arrays,
+    BreakpointFacts,
     KernelCallFacts,
     MainFacts,
     OperatorFacts,
@@ -163,21 +164,19 @@ def save(session: "DebugSession", name: str) -> int:
     program, arrays = _facts_of(session.program)
     session.leave_interrupt()
     position = session.position
-    facts = {
-        "format": FORMAT,
-        "program": program,
-        "position": [position.launch, position.moment, position.lines],
-        "focus": session.focus,
-        "digest": session.digest(),
-        "breakpoints": [_breakpoint_facts(b) for b in session.breakpoints.values()],
-        "sources": {}
-        if "sources" in program
-        else _sources(session),  # the program's facts have a digest of each source of BANG C
-        "arrays": {key: [array.dtype.name, list(array.shape)] for key, array in arrays.items()},
-    }
+    facts = RecordingFacts(
+        FORMAT,
+        program,
+        (position.launch, position.moment, position.lines),
+        session.focus,
+        session.digest(),
+        tuple(_breakpoint_facts(made) for made in session.breakpoints.values()),
+        {} if "sources" in program else _sources(session),  # the facts of BANG C have a digest of each source
+        {key: (array.dtype.name, array.shape) for key, array in arrays.items()},
+    )
     # As bytes, with type and shape in the facts: an .npy file has no name for bfloat16.
     stored = {key: np.ascontiguousarray(array).reshape(-1).view(np.uint8) for key, array in arrays.items()}
-    text = np.frombuffer(json.dumps(facts, default=_plain).encode(), np.uint8)
+    text = np.frombuffer(json.dumps(asdict(facts), default=_plain).encode(), np.uint8)
     write(name, lambda file: np.savez_compressed(file, **dict[str, Any]({MEMBER: text} | stored)), keep=True)
     return Path(name).stat().st_size
 
@@ -199,29 +198,19 @@ def _facts_of(program: "Program") -> tuple[Mapping[str, Any], Mapping[str, np.nd
     return facts
 
 
-def _breakpoint_facts(made: Breakpoint) -> dict[str, Any]:
-    facts: dict[str, Any] = {
-        "words": _words(made),
-        "enabled": made.enabled,
-        "temporary": made.temporary,
-        "task": made.task,
-        "condition": made.condition,
-        "ignore": made.ignore,
-    }
-    if isinstance(made.location, Watchpoint):
-        span = made.location.span
-        facts["watch"] = {
-            "space": span.space.name,
-            "low": span.low,
-            "high": span.high,
-            "text": span.text,
-            "dtype": None if span.dtype is None else span.dtype.name,
-            "owner": span.owner,
-            "anyone": span.anyone,
-            "writes": made.location.writes,
-            "reads": made.location.reads,
-        }
-    return facts
+def _breakpoint_facts(made: Breakpoint) -> BreakpointFacts:
+    watch = _watch_facts(made.location) if isinstance(made.location, Watchpoint) else None
+    return BreakpointFacts(
+        _words(made), made.enabled, made.temporary, made.task, made.condition, made.ignore, watch
+    )
+
+
+def _watch_facts(location: Watchpoint) -> WatchFacts:
+    span, writes, reads = location.span, location.writes, location.reads
+    dtype = None if span.dtype is None else span.dtype.name
+    return WatchFacts(
+        span.space.name, span.low, span.high, span.text, dtype, span.owner, span.anyone, writes, reads
+    )
 
 
 def _words(made: Breakpoint) -> str:

@@ -6,16 +6,18 @@ So going back is the same as going forward, and costs no more than running there
 """
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from mlusim.counted import counted
 from mlusim.debug.look.paused_run import PausedRun
+from mlusim.debug.look.places import names_of, resolve
 from mlusim.debug.run.ahead import finds_nothing, first_stop, reaching
 from mlusim.debug.run.launches import DEFAULT_HISTORY, Edit, KeptLaunch
 from mlusim.debug.run.program_run import ENDED, FAILED, LAUNCH, ProgramRun
-from mlusim.debug.run.runs import LOOKBACK, LaunchRun, RunMaker
+from mlusim.debug.run.runs import LOOKBACK, LaunchRun, RunListener, RunMaker
 from mlusim.debug.source.frames import Owned, failed_text, line_of, name_of
 from mlusim.debug.source.functions import UserFunction
 from mlusim.debug.stop.steppers import Interrupt
@@ -27,6 +29,7 @@ from mlusim.debug.stop.stops import (
     LAUNCH_END,
     TRAPPED,
     Breakpoint,
+    ByteSpan,
     FindingLocation,
     PendingLocation,
     Position,
@@ -44,15 +47,42 @@ if TYPE_CHECKING:
 NOT_LAUNCHED = "the program has launched no kernel, so there is nothing to look at"
 
 
-class Standing:
-    """The state of a session that is known without running anything: the program, its launches, its breakpoints, the stop."""
+PROGRAM_ENDED = "the program has ended; `run` begins again, `reverse-continue` goes back"
 
-    program: Program
-    host: ProgramRun
-    breakpoints: dict[int, Breakpoint]
-    stop: Stop
-    _arrays: dict[str, Any]
-    _run: LaunchRun | None
+
+class DebugSession:
+    """Debugs *program*: a `Program`, or a function that takes observers and hands them to its launches.
+
+    After construction the program stands at its first launch.  *history* bounds the bytes of tensors
+    that are kept of earlier launches; *arrays* are NumPy arrays that `diff` knows by name.
+    ``stop`` is why and where it stands, ``breakpoints`` are the user's by number.
+
+    Python traces lines in one place at a time: while a session stands at a line, another session of the
+    same thread cannot step by line.
+    """
+
+    def __init__(
+        self,
+        program: Program | Callable[[tuple[Any, ...]], Any],
+        *,
+        history: int = DEFAULT_HISTORY,
+        arrays: dict[str, Any] | None = None,
+    ) -> None:
+        self.program = as_program(program)
+        self._arrays = dict(arrays or {})
+        self.breakpoints: dict[int, Breakpoint] = {}
+        self.numbered = 0
+        self.stop = Stop(Position(1, 0), LAUNCH_BEGIN)
+        self.focus: str | None = None
+        self.level = 0
+        self._run: LaunchRun | None = None
+        self.host = ProgramRun(self.program, history)
+        self.runs = RunMaker(self.host, self._checks)
+        self.host.advance()
+        if self.ended:
+            self._settle()
+
+    # -- what is known without running anything -----------------------------------------------------
 
     def arrays(self) -> dict[str, Any]:
         """Return the host's arrays by name."""
@@ -67,6 +97,12 @@ class Standing:
     def ended(self) -> bool:
         """True where the program has come to its end; its launches can still be visited."""
         return self.host.state == ENDED
+
+    @property
+    def over(self) -> bool:
+        """True where it stands at the end of the program."""
+        last = not self.launches or self.recorded is self.launches[-1]
+        return self.ended and self.position.at_end and last
 
     @property
     def at_host(self) -> bool:
@@ -108,42 +144,6 @@ class Standing:
             raise UsageError(self.not_launched)
         return self.launches[self.position.launch - 1]
 
-
-PROGRAM_ENDED = "the program has ended; `run` begins again, `reverse-continue` goes back"
-
-
-class DebugSession(Standing):
-    """Debugs *program*: a `Program`, or a function that takes observers and hands them to its launches.
-
-    After construction the program stands at its first launch.  *history* bounds the bytes of tensors
-    that are kept of earlier launches; *arrays* are NumPy arrays that `diff` knows by name.
-    ``stop`` is why and where it stands, ``breakpoints`` are the user's by number.
-
-    Python traces lines in one place at a time: while a session stands at a line, another session of the
-    same thread cannot step by line.
-    """
-
-    def __init__(
-        self,
-        program: Program | Callable[[tuple[Any, ...]], Any],
-        *,
-        history: int = DEFAULT_HISTORY,
-        arrays: dict[str, Any] | None = None,
-    ) -> None:
-        self.program = as_program(program)
-        self._arrays = dict(arrays or {})
-        self.breakpoints: dict[int, Breakpoint] = {}
-        self.numbered = 0
-        self.stop = Stop(Position(1, 0), LAUNCH_BEGIN)
-        self.focus: str | None = None
-        self.level = 0
-        self._run: LaunchRun | None = None
-        self.host = ProgramRun(self.program, history)
-        self.runs = RunMaker(self.host, self._checks)
-        self._advance()
-        if self.ended:
-            self._settle()
-
     # -- what it looks at --------------------------------------------------------------------------
 
     def look(self) -> PausedRun:
@@ -152,7 +152,7 @@ class DebugSession(Standing):
         here = self._run
         if here is not None and here.stop is not None:
             self.runs.holder.take(here.hold)
-            return PausedRun(recorded, here.session, here.tracer, here.stop)
+            return PausedRun(here.recorded, here.session, here.tracer, here.stopped)
         # The program itself stands in the newest launch only; earlier ones have to be run again.
         frontier = recorded is self.launches[-1]
         if self.at_host or (frontier and self.host.state == LAUNCH and self.position.moment == 0):
@@ -173,11 +173,21 @@ class DebugSession(Standing):
         if here is None or here.stop is None or (history and here.tracer.asleep):
             # A run to the end watches nothing on the way, so that the last moments are run once more, watched.
             since = self.runs.moments(recorded.index) - LOOKBACK if history and self.position.at_end else None
-            self._forget()
+            self.step_aside()
             self._run = here = self.runs.to(self.position, since)
-        assert here.stop is not None
         self.runs.holder.take(here.hold)
-        return PausedRun(recorded, here.session, here.tracer, here.stop)
+        return PausedRun(here.recorded, here.session, here.tracer, here.stopped)
+
+    @contextmanager
+    def beside(
+        self, position: Position, *, since: int | None = None, watching: RunListener | None = None
+    ) -> Iterator[PausedRun]:
+        """Give the machine at another *position*, from a run that ends with the block; the session stays where it is."""
+        run = self.runs.aside(position, since=since, watching=watching)
+        try:
+            yield PausedRun(run.recorded, run.session, run.tracer, run.stopped)
+        finally:
+            run.abandon()
 
     def core(self) -> "Core | None":
         """Return the core in focus; None where none has begun, or all have ended."""
@@ -207,6 +217,14 @@ class DebugSession(Standing):
             return None
         return frame.f_code.co_filename, line_of(frame, self.stop.error)
 
+    def names(self) -> dict[str, Any]:
+        """Return the pointers that an expression may name here besides the variables of the frame in focus."""
+        return names_of(self.look(), self.core())
+
+    def resolve(self, text: str) -> ByteSpan:
+        """Return the bytes that *text* means in the frame in focus; raises `UsageError` where it is no place in memory."""
+        return resolve(text, self.look(), self.core(), self.frame())
+
     # -- forwards --------------------------------------------------------------------------------
 
     def forward(self, steppers: Iterable[Stopper] = ()) -> Stop:
@@ -214,16 +232,16 @@ class DebugSession(Standing):
         steps = tuple(steppers)
         if not self.launches:
             raise UsageError(self.not_launched)
-        if self.ended and self.position.at_end and self.recorded is self.launches[-1]:
+        if self.over:
             raise UsageError(PROGRAM_ENDED)
         armed = self.armed()
         if self.at_host and (armed or steps):
             self.leave_interrupt()
         while True:
             if self.at_host:
-                self._leave_host()
+                self._go_on(stop_at_faults=self.host.state == INTERRUPTED)
             elif (ahead := self._ahead(armed, steps)) is None:
-                self._run_free()
+                self._go_on(stop_at_faults=self.host.state != FAILED)
                 if self.host.state in (FAILED, INTERRUPTED):
                     return self.stop
             else:
@@ -240,7 +258,7 @@ class DebugSession(Standing):
         if ahead == (0, 0):
             self._attended()
         else:
-            self._forget()
+            self.step_aside()
             self._run = self.runs.beyond(self.recorded.index, ahead)
         assert self._run is not None
         return self._run
@@ -288,44 +306,30 @@ class DebugSession(Standing):
             self.leave_interrupt()
             self.travel(self.position)
 
-    def _run_free(self) -> None:
-        """Let the program itself run a launch in which nothing can stop; go on to the next launch where it has run this one."""
-        self._forget()
+    def _go_on(self, *, stop_at_faults: bool) -> None:
+        """Go on to the next launch, or to what stops the program itself."""
+        self.step_aside()
         if self.recorded is not self.launches[-1]:
             self.stop = Stop(Position(self.recorded.index + 1, 0), LAUNCH_BEGIN)
             return
         if not self.ended:
-            self._advance(stop_at_faults=self.host.state != FAILED)
-        self._settle()
-
-    def _advance(self, *, stop_at_faults: bool = True) -> None:
-        """Let the program itself go on, to what stops it."""
-        self.host.advance(stop_at_faults=stop_at_faults)
-
-    def _leave_host(self) -> None:
-        """Leave a fault, or go on from an interrupt."""
-        self._advance(stop_at_faults=self.host.state == INTERRUPTED)
+            self.host.advance(stop_at_faults=stop_at_faults)
         self._settle()
 
     def _leave_launch(self) -> None:
         """Go on from the end of a launch to the next one, or to the end of the program."""
-        recorded = self.recorded
-        if recorded.edits and self._run is not None:
+        if self.recorded.edits and self._run is not None:
             copies = self._run.tracer.copies.items()
             # The program goes on with the bytes that the changed kernel has left.
             self.host.results = {original: copy.raw.copy() for original, copy in copies}
-        self._forget()
-        if recorded is not self.launches[-1]:
-            self.stop = Stop(Position(recorded.index + 1, 0), LAUNCH_BEGIN)
-            return
-        if not self.ended:
-            self._advance(stop_at_faults=False)
-        self._settle()
+        self._go_on(stop_at_faults=False)
 
     def _settle(self) -> None:
         """Stand where the program's own run has come to."""
         if self.ended:
-            self._settle_at_end()
+            error = self.launches[-1].error if self.launches else None
+            end = Position(len(self.launches) or 1, END)
+            self._stand(Stop(end, LAUNCH_END if error is None else FAULT, error=error))
             return
         last = self.launches[-1]
         if self.host.state == LAUNCH:
@@ -342,13 +346,6 @@ class DebugSession(Standing):
                 self.leave_interrupt()
                 self.stop.reasons = (why,)
 
-    def _settle_at_end(self) -> None:
-        last = self.launches[-1] if self.launches else None
-        kind = LAUNCH_END if last is None or last.error is None else FAULT
-        self._stand(
-            Stop(Position(len(self.launches) or 1, END), kind, error=None if last is None else last.error)
-        )
-
     # -- anywhere --------------------------------------------------------------------------------
 
     def travel(
@@ -356,10 +353,9 @@ class DebugSession(Standing):
     ) -> Stop:
         """Stand at *position*, earlier or later; raises `UsageError` where there is no such place."""
         self.runs.recorded(position.launch)
-        self._forget()
+        self.step_aside()
         self._run = self.runs.to(position)
-        assert self._run.stop is not None
-        stop = self._run.stop
+        stop = self._run.stopped
         stop.reasons, stop.hits = tuple(reasons), tuple(hits)
         return self._arrived(stop)
 
@@ -368,12 +364,8 @@ class DebugSession(Standing):
 
         Afterwards the session stands where it stood, but has to run there when it is looked at.
         """
-        self._forget()
+        self.step_aside()
         return self.runs.last_before(limit, stoppers, count)
-
-    def step_aside(self) -> None:
-        """Let go of the run that stands here, so that another can follow lines; it is run again when it is looked at."""
-        self._forget()
 
     def change(self, text: str, apply: Callable[[Any], None]) -> bool:
         """Change this run, and every later run of the launch, where it stands by *apply*, which is given the run's tracer.
@@ -403,35 +395,32 @@ class DebugSession(Standing):
 
     def _checks(self) -> tuple[str, ...]:
         """Return the checkers that breakpoints listen to."""
-        named = tuple(getattr(self.program, "checks", ()))
-        rules = [
-            b.location.rule
-            for b in self.breakpoints.values()
-            if isinstance(b.location, FindingLocation) and b.enabled
-        ]
+        enabled = (made.location for made in self.breakpoints.values() if made.enabled)
+        rules = [location.rule for location in enabled if isinstance(location, FindingLocation)]
         if not rules:
             return ()
         if None in rules:
             return tuple(checkers())
+        named = tuple(getattr(self.program, "checks", ()))
         return tuple(dict.fromkeys([*named, *(rule.partition("-")[0] for rule in rules if rule)]))
 
     # -- bookkeeping -----------------------------------------------------------------------------
 
     def _arrived(self, stop: Stop) -> Stop:
-        self.stop = stop
-        self.level = 0
+        self.stop, self.level = stop, 0
         if stop.core is not None:
             self.focus = name_of(stop.core)
-        for breakpoint_ in stop.hits:
-            if breakpoint_.temporary:
-                self.breakpoints.pop(breakpoint_.number, None)
+        for made in stop.hits:
+            if made.temporary:
+                self.breakpoints.pop(made.number, None)
         return stop
 
     def _stand(self, stop: Stop) -> None:
-        self._forget()
+        self.step_aside()
         self._arrived(stop)
 
-    def _forget(self) -> None:
+    def step_aside(self) -> None:
+        """Let go of the run that stands here, so that another can follow lines; it is run again when it is looked at."""
         if self._run is not None:
             run, self._run = self._run, None
             run.abandon()
@@ -457,7 +446,7 @@ class DebugSession(Standing):
 
     def close(self) -> None:
         """End everything that is paused."""
-        self._forget()
+        self.step_aside()
         self.host.close()
 
     def digest(self) -> str:

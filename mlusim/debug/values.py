@@ -12,7 +12,7 @@ from attrs import frozen
 from mlusim.arch.board import Pipe
 from mlusim.debug.look import regions
 from mlusim.debug.look.c_shown import shown_variables
-from mlusim.debug.look.describe import Parted, effect_text, elements, value_text
+from mlusim.debug.look.describe import Parted, effect_text, elements, frame_text, value_text
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import names_of
 from mlusim.debug.source.frames import cluster_name, line_of, name_at, name_of, parameters_of, place_of
@@ -50,6 +50,12 @@ class PipeState:
     pipe: str
     issuing: str
     flights: tuple[str, ...]
+
+    @property
+    def texts(self) -> list[str]:
+        """The instruction that is issued and those in flight, in words; nothing where it is idle."""
+        flying = [f"in flight: {flight}" for flight in self.flights]
+        return [f"next: {self.issuing}", *flying] if self.issuing else flying
 
 
 @frozen
@@ -293,10 +299,8 @@ def task(paused: PausedRun, core: "Core") -> TaskState:
     """Return the state of the task of *core*, its place, and what it waits for."""
     place, stack = core.place, paused.stack(core)
     state, waits = _doing(paused, core)
-    where = ""
-    if stack:
-        line = line_of(stack[0], paused.stop.error if core is paused.observed.failed else None)
-        where = f"{stack[0].f_code.co_name} at {place_of(stack[0].f_code.co_filename)}:{line}"
+    error = paused.stop.error if core is paused.observed.failed else None
+    where = frame_text(stack[0], error) if stack else ""
     number = "memory" if place.memory_core else str(place.core_id)
     cluster = str(core.cluster.number) if core.cluster is not None else "-"
     return TaskState(name_of(core), cluster, number, state, where, waits)

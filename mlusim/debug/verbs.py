@@ -102,8 +102,8 @@ def _stepper(session: DebugSession, everyone: bool) -> "Core | None":
     return None if everyone or _outside(session) else _stepping(session)[0]
 
 
-def _can_step(session: DebugSession) -> None:
-    if session.ended and session.position.at_end and session.recorded is session.launches[-1]:
+def _can_step(session: "DebugSession") -> None:
+    if session.over:
         raise UsageError(PROGRAM_ENDED)
     if session.stop.error is not None:
         raise UsageError(FAILED_HERE)

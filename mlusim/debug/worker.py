@@ -26,7 +26,7 @@ class Worker(Generic[T]):
 
     def __init__(self, make: Callable[[], T], stop: Callable[[T], None], end: Callable[[T], None]) -> None:
         self._make, self._stop, self._end = make, stop, end
-        self._jobs: SimpleQueue[Callable[[T], None] | None] = SimpleQueue()
+        self._jobs: SimpleQueue[Callable[[T], object] | None] = SimpleQueue()
         self.subject: T | None = None
         self._working = False
         self.closing = False
@@ -35,7 +35,7 @@ class Worker(Generic[T]):
 
     # -- from any thread -------------------------------------------------------------------------
 
-    def submit(self, job: Callable[[T], None]) -> None:
+    def submit(self, job: Callable[[T], object]) -> None:
         """Do *job* when everything before it is done."""
         self._jobs.put(job)
 
@@ -106,8 +106,7 @@ def send_interrupt() -> None:
 def interruptible(stop: Callable[[], None]) -> Iterator[None]:
     """Call *stop* at a Ctrl-C in the block; outside the main thread do nothing."""
 
-    def handle(number: int, frame: FrameType | None) -> None:
-        del number, frame
+    def handle(_number: int, _frame: FrameType | None) -> None:
         stop()
 
     try:

@@ -2,17 +2,18 @@
 
 from typing import TYPE_CHECKING, Any
 
+from attrs import astuple
+
 from mlusim.counted import plural
 from mlusim.debug import values
 from mlusim.debug.console.command import LOOKING, Command, CommandContext, declared_as, pairs, table
 from mlusim.debug.look import regions
 from mlusim.debug.look.c_shown import shown_local, shown_variables
 from mlusim.debug.look.clock import clock_of
-from mlusim.debug.look.describe import launch_text, value_text, where_text
+from mlusim.debug.look.describe import frame_text, launch_text, value_text
 from mlusim.debug.look.evaluate import c_scope
 from mlusim.debug.look.paused_run import need_core
-from mlusim.debug.look.places import names_of
-from mlusim.debug.source.frames import full_name, line_of, name_of, parameters_of, parse_name, place_of
+from mlusim.debug.source.frames import full_name, name_of, parameters_of, parse_name, place_of
 from mlusim.debug.stop.stops import Breakpoint, Watchpoint
 from mlusim.debug.stop.value_watch import ValueWatch, described
 from mlusim.errors import UsageError
@@ -27,12 +28,8 @@ if TYPE_CHECKING:
     from mlusim.debug.session import DebugSession
 
 
-SHORT = {
-    "b": "breakpoints",
-    "l": "locals",
-    "la": "launch",
-    "t": "tasks",
-}  # beginnings that fit several views, and the one that is meant
+# Beginnings that fit several views, and the one that is meant.
+SHORT = {"b": "breakpoints", "l": "locals", "la": "launch", "t": "tasks"}
 BAR = 32  # columns of a bar
 
 
@@ -47,49 +44,27 @@ def info(console: CommandContext, words: str) -> str:
     return INFO[found[0]][0](console.session, rest.strip())
 
 
-def _tasks(session: "DebugSession", words: str) -> str:
-    del words
+def _tasks(session: "DebugSession", _words: str) -> str:
     paused = session.look()
     focus = session.core()
-    rows = [
-        [
-            "*" if focus is not None and t.name == name_of(focus) else "",
-            t.name,
-            t.cluster,
-            t.core,
-            t.state,
-            t.where,
-            t.waits,
-        ]
-        for t in values.begun_tasks(paused)
-    ]
+    mine = "" if focus is None else name_of(focus)
+    rows = [["*" * (t.name == mine), *astuple(t)] for t in values.begun_tasks(paused)]
     ended, waiting = values.others(paused)
     count = f"{ended} ended, {waiting} not begun"
-    return (
-        table(["", "task", "cluster", "core", "state", "where", "waits for"], rows) + f"\n{count}"
-        if rows
-        else count
-    )
+    heads = ["", "task", "cluster", "core", "state", "where", "waits for"]
+    return table(heads, rows) + f"\n{count}" if rows else count
 
 
-def _cores(session: "DebugSession", words: str) -> str:
-    del words
+def _cores(session: "DebugSession", _words: str) -> str:
     rows = [[n, c, k, i, size(int(b))] for n, c, k, i, b in values.cores(session.look())]
-    return (
-        table(["task", "cluster", "core", "instructions", "NRAM declared"], rows)
-        if rows
-        else "no core is running here"
-    )
+    heads = ["task", "cluster", "core", "instructions", "NRAM declared"]
+    return table(heads, rows) if rows else "no core is running here"
 
 
-def _clusters(session: "DebugSession", words: str) -> str:
-    del words
+def _clusters(session: "DebugSession", _words: str) -> str:
     rows = [[name, members, size(int(nbytes))] for name, members, nbytes in values.clusters(session.look())]
-    return (
-        table(["cluster", "cores", "SRAM declared"], rows)
-        if rows
-        else "no cluster is running here; Block tasks have none"
-    )
+    heads = ["cluster", "cores", "SRAM declared"]
+    return table(heads, rows) if rows else "no cluster is running here; Block tasks have none"
 
 
 def _pipes(session: "DebugSession", words: str) -> str:
@@ -99,15 +74,11 @@ def _pipes(session: "DebugSession", words: str) -> str:
         return "no task is running here"
     lines = [full_name(core)]
     for pipe in values.pipes(paused, core):
-        what = [f"next: {pipe.issuing}"] * bool(pipe.issuing) + [
-            f"in flight: {flight}" for flight in pipe.flights
-        ]
-        lines += [f"{pipe.pipe.ljust(8)}  {text}" for text in what or ["idle"]]
+        lines += [f"{pipe.pipe.ljust(8)}  {text}" for text in pipe.texts or ["idle"]]
     return "\n".join(lines)
 
 
-def _barriers(session: "DebugSession", words: str) -> str:
-    del words
+def _barriers(session: "DebugSession", _words: str) -> str:
     lines = [
         f"{b.name} ({b.who}): {', '.join(b.arrived) or 'none'} arrived; "
         + (f"{', '.join(b.waiting)} waiting; " if b.waiting else "")
@@ -118,13 +89,11 @@ def _barriers(session: "DebugSession", words: str) -> str:
     return "\n".join(lines) or "no core waits at a barrier, and no mutex is held"
 
 
-def _breakpoints(session: "DebugSession", words: str) -> str:
-    del words
+def _breakpoints(session: "DebugSession", _words: str) -> str:
     return _described(session.breakpoints.values()) or "no breakpoints"
 
 
-def _watchpoints(session: "DebugSession", words: str) -> str:
-    del words
+def _watchpoints(session: "DebugSession", _words: str) -> str:
     made = session.breakpoints.values()
     return _described(b for b in made if isinstance(b.location, Watchpoint | ValueWatch)) or "no watchpoints"
 
@@ -139,17 +108,13 @@ def _locals(session: "DebugSession", words: str) -> str:
     frame = session.frame()
     if frame is None:
         return "no task is in the kernel here"
-    given = parameters_of(frame)
-    here = {name: value for name, value in shown_variables(frame).items() if name not in given}
-    text = pairs(_declared(session, frame, here)) or "no variables yet; `info args` shows the arguments"
+    here, given = shown_variables(frame), parameters_of(frame)
+    own = {name: value for name, value in here.items() if name not in given}
+    text = pairs(_declared(session, frame, own)) or "no variables yet; `info args` shows the arguments"
     scope = c_scope(frame, beyond=True)
     if words == "all" and scope is not None:
-        every = scope.values().items()
-        last = {
-            n: shown_local(scope, n, getattr(v, "shown", v))
-            for n, v in every
-            if n not in here and n not in given
-        }
+        every = ((n, getattr(v, "shown", v)) for n, v in scope.values().items())
+        last = {n: shown_local(scope, n, v) for n, v in every if n not in {*here, *given}}
         gone = pairs(_declared(session, frame, last))
         text += f"\nout of scope, with the last value:\n{gone}" if gone else ""
     return text
@@ -161,9 +126,8 @@ def _declared(
     """Return the variables of *frame* whose values are *held*, as the source declares them, with these values."""
     scope = c_scope(frame, beyond=True)
     types = {} if scope is None else scope.types()
-    return [
-        (declared_as(types.get(name, ""), name), value_text(v, session.look())) for name, v in held.items()
-    ]
+    paused = session.look()
+    return [(declared_as(types.get(name, ""), name), value_text(v, paused)) for name, v in held.items()]
 
 
 def _args(session: "DebugSession", words: str) -> str:
@@ -172,27 +136,27 @@ def _args(session: "DebugSession", words: str) -> str:
         return "no task is in the kernel here"
     here = shown_variables(frame)
     given = {name: here[name] for name in parameters_of(frame) if name in here and name != "mlu"}
-    if words:
-        if words not in given:
-            raise UsageError(
-                f"the function in focus takes no {words!r}; its arguments: {', '.join(given) or 'none'}"
-            )
-        given = {words: given[words]}
+    if words and words not in given:
+        raise UsageError(
+            f"the function in focus takes no {words!r}; its arguments: {', '.join(given) or 'none'}"
+        )
+    given = {words: given[words]} if words else given
     return pairs(_declared(session, frame, given)) or "this function takes no arguments"
 
 
 def _macro(session: "DebugSession", words: str) -> str:
-    scope = c_scope(session.frame(), names_of(session.look(), session.core()))
+    scope = c_scope(session.frame(), session.names())
     if scope is None:
         raise UsageError(
             "this kernel is written in Python, which has no macros; `info locals` lists its variables"
         )
+    macros = macros_of(scope.module)
     if not words:
-        own = [m[-1] for m in macros_of(scope.module).values() if m[-1].file == scope.module.path]
+        own = [m[-1] for m in macros.values() if m[-1].file == scope.module.path]
         return "\n".join(f"{place_of(m.file)}:{m.line}  {m}" for m in own) or "the source defines no macros"
-    known = macros_of(scope.module).get(words, ())
+    known = macros.get(words, ())
     if not known:
-        guesses = near(words, list(macros_of(scope.module)), 2)
+        guesses = near(words, list(macros), 2)
         hint = (
             f"did you mean {' or '.join(guesses)}?" if guesses else "-D on the command line is in no source"
         )
@@ -204,25 +168,20 @@ def _macro(session: "DebugSession", words: str) -> str:
     )
 
 
-def _launch(session: "DebugSession", words: str) -> str:
-    del words
+def _launch(session: "DebugSession", _words: str) -> str:
     paused, recorded = session.look(), session.recorded
-    request = paused.session.request
+    request, options = paused.session.request, paused.session.request.options
+    seed = f", seed {options.seed}" if options.seed is not None else ""
     head = [
         (f"launch {recorded.index}", launch_text(paused)),
-        (
-            "effects",
-            f"land {request.options.effects}"
-            + (f", seed {request.options.seed}" if request.options.seed is not None else ""),
-        ),
+        ("effects", f"land {options.effects}{seed}"),
         ("moments", str(recorded.moments) if recorded.moments is not None else "not counted yet"),
     ]
     rows = [(n, value_text(a, paused)) for n, a in zip(recorded.parameters, request.arguments, strict=True)]
     return pairs([*head, *rows])
 
 
-def _launches(session: "DebugSession", words: str) -> str:
-    del words
+def _launches(session: "DebugSession", _words: str) -> str:
     rows = []
     for one in session.launches:
         mark = "*" if one is session.recorded else ""
@@ -232,17 +191,14 @@ def _launches(session: "DebugSession", words: str) -> str:
     return table(["", "launch", "kernel", "moments", "tensors kept"], rows)
 
 
-def _time(session: "DebugSession", words: str) -> str:
-    del words
+def _time(session: "DebugSession", _words: str) -> str:
     clock = clock_of(session.runs, session.recorded.index)
     mhz = session.recorded.session.board.clock_mhz
     rows = []
     for core in session.look().cores:
         known = clock.at(name_of(core), session.position.moment)
-        mark = "*" if core is session.core() else ""
-        time = "" if known is None else f"{known[1]:.3f}"
-        cycles = "" if known is None else f"{known[1] * mhz:.0f}"
-        rows.append([mark, name_of(core), "-" if known is None else str(known[0]), time, cycles])
+        told = ["-", "", ""] if known is None else [str(known[0]), f"{known[1]:.3f}", f"{known[1] * mhz:.0f}"]
+        rows.append(["*" * (core is session.core()), name_of(core), *told])
     whole = f"the launch is predicted to take {clock.whole_us:.3f} us, {clock.whole_us * mhz:.0f} cycles at {mhz} MHz"
     note = (
         f"\nthe time of {clock.unknown} {plural(clock.unknown, 'instruction')} is not known one by one"
@@ -253,22 +209,17 @@ def _time(session: "DebugSession", words: str) -> str:
     return (table(heads, rows) + "\n" if rows else "") + whole + note
 
 
-def _changes(session: "DebugSession", words: str) -> str:
-    del words
+def _changes(session: "DebugSession", _words: str) -> str:
     lines = [f"{edit.position}: {edit.text}" for edit in session.recorded.edits]
     return "\n".join(lines) or "nothing has been changed by hand in this launch"
 
 
-def _printed(session: "DebugSession", words: str) -> str:
-    del words
-    return (
-        "\n".join(line.removesuffix("\n") for line in session.look().session.printed)
-        or "__bang_printf has printed nothing yet"
-    )
+def _printed(session: "DebugSession", _words: str) -> str:
+    lines = [line.removesuffix("\n") for line in session.look().session.printed]
+    return "\n".join(lines) or "__bang_printf has printed nothing yet"
 
 
-def _functions(session: "DebugSession", words: str) -> str:
-    del words
+def _functions(session: "DebugSession", _words: str) -> str:
     rows = [[f.name, f"{place_of(f.code.co_filename)}:{f.code.co_firstlineno}"] for f in session.functions]
     return table(["function", "begins at"], rows)
 
@@ -283,26 +234,20 @@ def _state_rows(rows: list[regions.RegionState]) -> str:
     )  # fmt: skip
 
 
-def _regions(session: "DebugSession", words: str) -> str:
-    del words
+def _regions(session: "DebugSession", _words: str) -> str:
     paused, core = session.look(), session.core()
     rows = regions.plan_regions(paused, core)
     if not rows:
-        rows = regions.declarations(paused, core)
-        rows += regions.carved(paused, core, session.frame())
-    if not rows:
-        return "no task has declared memory here; `info tensors` shows GDRAM"
-    return _state_rows(rows)
+        rows = [*regions.declarations(paused, core), *regions.carved(paused, core, session.frame())]
+    return _state_rows(rows) if rows else "no task has declared memory here; `info tensors` shows GDRAM"
 
 
-def _tensors(session: "DebugSession", words: str) -> str:
-    del words
+def _tensors(session: "DebugSession", _words: str) -> str:
     rows = regions.tensors(session.look())
     return _state_rows(rows) if rows else "the launch has no tensors"
 
 
-def _nram(session: "DebugSession", words: str) -> str:
-    del words
+def _nram(session: "DebugSession", _words: str) -> str:
     paused, core = session.look(), session.core()
     if core is None:
         return "no task is running here"
@@ -320,12 +265,11 @@ def _nram(session: "DebugSession", words: str) -> str:
     return "\n".join(lines)
 
 
-def _line(session: "DebugSession", words: str) -> str:
-    del words
-    frame: FrameType | None = session.frame()
+def _line(session: "DebugSession", _words: str) -> str:
+    frame = session.frame()
     if frame is None:
         return "no task is in the kernel here"
-    return where_text(frame.f_code.co_filename, line_of(frame, session.stop.error), frame.f_code.co_name)
+    return frame_text(frame, session.stop.error)
 
 
 INFO: "dict[str, tuple[Callable[[DebugSession, str], str], str]]" = {
@@ -333,29 +277,14 @@ INFO: "dict[str, tuple[Callable[[DebugSession, str], str], str]]" = {
     "threads": (_tasks, "the tasks, under the name that gdb has for them"),
     "cores": (_cores, "the cores that run: instructions executed, NRAM declared"),
     "clusters": (_clusters, "the clusters that run: their cores, SRAM declared"),
-    "pipes": (
-        _pipes,
-        "the pipes of this task, or of `task N`: what is in flight, and which bytes it will touch",
-    ),
-    "barriers": (
-        _barriers,
-        "barriers that some have reached: who arrived, who is missing; mutexes that are held",
-    ),
-    "regions": (
-        _regions,
-        "the regions of the plan, or the declarations, of this task, with values in numbers",
-    ),
+    "pipes": (_pipes, "the pipes of this task, or of `task N`: what is in flight, and which bytes it will touch"),
+    "barriers": (_barriers, "barriers that some have reached: who arrived, who is missing; mutexes that are held"),
+    "regions": (_regions, "the regions of the plan, or the declarations, of this task, with values in numbers"),
     "tensors": (_tensors, "the launch's tensors, with values in numbers"),
     "nram": (_nram, "a map of this task's memory on the chip"),
-    "locals": (
-        _locals,
-        "the variables of the function in focus, without its arguments; with `all` the last values of those out of scope too",
-    ),
+    "locals": (_locals, "the variables of the function in focus, without its arguments; with `all` the last values of those out of scope too"),
     "args": (_args, "the arguments of the function in focus"),
-    "macro": (
-        _macro,
-        "the definitions of a macro, as in `info macro TILE`; without a name those of the source itself",
-    ),
+    "macro": (_macro, "the definitions of a macro, as in `info macro TILE`; without a name those of the source itself"),
     "line": (_line, "the line in focus"),
     "launch": (_launch, "the launch: kernel, grid, board, arguments"),
     "launches": (_launches, "the launches that the program has begun"),
@@ -365,7 +294,7 @@ INFO: "dict[str, tuple[Callable[[DebugSession, str], str], str]]" = {
     "functions": (_functions, "the functions that the kernel can reach"),
     "breakpoints": (_breakpoints, "the breakpoints, with hits"),
     "watchpoints": (_watchpoints, "those of the breakpoints that watch bytes or a value"),
-}
+}  # fmt: skip
 
 VIEWS = "\n".join(f"  info {name.ljust(12)} {text}" for name, (_, text) in INFO.items())
 

@@ -1,13 +1,13 @@
 """The commands that look around: where, list, focus, history."""
 
 import linecache
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mlusim.debug.console.cmd_stop import apply
 from mlusim.debug.console.command import LOOKING, Command, CommandContext, table
-from mlusim.debug.look.describe import effect_text, where_text
+from mlusim.debug.look.describe import effect_text, frame_text
 from mlusim.debug.look.paused_run import need_core
-from mlusim.debug.source.frames import full_name, line_of, name_of, parse_name, place_of
+from mlusim.debug.source.frames import full_name, name_of, parse_name, place_of, source_line
 from mlusim.debug.source.functions import find_function
 from mlusim.debug.stop.stops import LineLocation
 from mlusim.errors import UsageError
@@ -18,18 +18,17 @@ if TYPE_CHECKING:
 AROUND = 5  # lines of source shown before and after the current one
 
 
-def where(console: CommandContext, words: str) -> str:
+def where(console: CommandContext, _words: str) -> str:
     """Show the stack of the current task."""
-    del words
     session = console.session
     stack, paused = session.stack(), session.look()
     if not stack:
         return console.stop_text()
     level = min(session.level, len(stack) - 1)
-    lines = []
-    for n, frame in enumerate(stack):
-        place = where_text(frame.f_code.co_filename, line_of(frame, paused.stop.error), frame.f_code.co_name)
-        lines.append(f"{'*' if n == level else ' '} {n}  {place}")
+    lines = [
+        f"{'*' if n == level else ' '} {n}  {frame_text(frame, paused.stop.error)}"
+        for n, frame in enumerate(stack)
+    ]
     core = session.core()
     who = "host" if core is None else f"{full_name(core)}, {session.place}"
     return "\n".join([who, *lines])
@@ -65,8 +64,7 @@ def _level(session: "DebugSession", level: int) -> str:
     if not 0 <= level < len(stack):
         raise UsageError(f"the stack has the frames 0 to {len(stack) - 1}; this would be frame {level}")
     session.level = level
-    frame = stack[level]
-    return f"frame {level}, {where_text(frame.f_code.co_filename, line_of(frame, session.stop.error), frame.f_code.co_name)}"
+    return f"frame {level}, {frame_text(stack[level], session.stop.error)}"
 
 
 def list_(console: CommandContext, words: str) -> str:
@@ -173,7 +171,7 @@ def task(console: CommandContext, words: str) -> str:
     """Look at another task."""
     session = console.session
     if words.startswith("apply "):
-        return apply(console, words.removeprefix("apply ").strip())
+        return _apply(console, words.removeprefix("apply ").strip())
     if not words:
         core = session.core()
         return "no task is running here" if core is None else f"{full_name(core)} is in focus"
@@ -186,10 +184,38 @@ def task(console: CommandContext, words: str) -> str:
     frame = session.frame()
     if frame is None:
         return f"{full_name(core)}, which has not entered the kernel yet"
-    line = line_of(frame, session.stop.error if core is session.look().observed.failed else None)
-    text = f"{full_name(core)} in {where_text(frame.f_code.co_filename, line, frame.f_code.co_name)}"
-    source = linecache.getline(frame.f_code.co_filename, line).rstrip()
-    return f"{text}\n{line}\t{source}" if source else text
+    error = session.stop.error if core is session.look().observed.failed else None
+    return "\n".join([f"{full_name(core)} in {frame_text(frame, error)}", *source_line(frame, error)])
+
+
+def _apply(console: CommandContext, words: str) -> str:
+    """Run one command for several tasks, one after the other."""
+    who, _, line = words.partition(" ")
+    session = console.session
+    cores = [name_of(core) for core in session.look().cores]
+    chosen = cores if who == "all" else [parse_name(one) for one in who.split(",") if one]
+    if not chosen or not line.strip():
+        raise UsageError(
+            "task apply takes `all` or numbers, and a command, as in `task apply all print i` or `task apply 0,3 where`"
+        )
+    unknown = [name for name in chosen if name not in cores]
+    if unknown:
+        raise UsageError(f"{', '.join(unknown)} is not running here; running now: {', '.join(cores)}")
+    return "\n".join(_applied(console, session, chosen, line.strip()))
+
+
+def _applied(console: CommandContext, session: "DebugSession", chosen: list[str], line: str) -> Iterator[str]:
+    # Compared by identity: a later stop at an equal place is another one.
+    before, stop = (session.focus, session.level), session.stop
+    for name in chosen:
+        session.focus, session.level = name, 0
+        reply = console.execute(line)
+        yield f"{name}:\n{reply.text}"
+        # The launch stands elsewhere now, and the command was meant for the place before.
+        if session.stop is not stop:
+            yield "the command has moved; the tasks behind are left out"
+            return
+    session.focus, session.level = before
 
 
 def history(console: CommandContext, words: str) -> str:

@@ -9,12 +9,11 @@ import numpy as np
 
 from mlusim.counted import plural
 from mlusim.debug import editing
-from mlusim.debug.console.command import MEMORY, Command, declared_as
+from mlusim.debug.console.command import MEMORY, Command, CommandContext, declared_as
 from mlusim.debug.look.c_shown import FORM_LETTERS, bits_of, elements_from, in_form, shown_of
 from mlusim.debug.look.describe import Parted, elements, pointer_text, value_text
 from mlusim.debug.look.evaluate import BeyondMemory, c_scope, evaluate, parse, typed, unknown_names
-from mlusim.debug.look.paused_run import PausedRun
-from mlusim.debug.look.places import locate, names_of, resolve
+from mlusim.debug.look.places import locate
 from mlusim.debug.look.regions import array_of, difference, examine, same_place
 from mlusim.debug.source.frames import place_of
 from mlusim.debug.stop.stops import END, ByteSpan, Position
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mlusim.debug import asking
-    from mlusim.debug.console.command import CommandContext
     from mlusim.debug.look import causes, origins
     from mlusim.debug.look.evaluate import Expression
     from mlusim.debug.look.origins import Origin
@@ -53,7 +51,7 @@ MOST = 100_000  # elements shown at once
 SHOWN = 16  # elements of a pointer that `print` shows
 
 
-def print_(console: "CommandContext", words: str) -> str:
+def print_(console: CommandContext, words: str) -> str:
     """Show the value of an expression."""
     letter, words = print_form(words, "print")
     if not words:
@@ -77,24 +75,24 @@ def value_in_form(session: "DebugSession", words: str, letter: str = "") -> str:
     several = _SEVERAL.match(words)
     if several is not None and (count := _count(session, several["count"])) is not None:
         return _array(session, several["place"].strip(), count, letter)
-    expression, known = parse_or_assign(words), _known(session)
-    bits = 0
+    expression, bits = parse_or_assign(words), 0
+    where = session.frame(), session.core(), _known(session)
     try:
-        value = shown_of(expression, session.frame(), session.core(), known, whole=bool(letter))
-        if letter:
-            bits = bits_of(expression, session.frame(), session.core(), known)
+        value = shown_of(expression, *where, whole=bool(letter))
+        bits = bits_of(expression, *where) if letter else 0
     except BeyondMemory:
         raise  # the bytes that lie there are another's: `x` shows them
     except UsageError:
         value = _elements(session, words)
         if value is None:
             raise
-    if letter:
-        whole = isinstance(value, Parted)
-        return value.text(session.look(), letter) if whole else in_form(value, letter, bits)
+    if letter and not isinstance(value, Parted):
+        return in_form(value, letter, bits)
     if isinstance(value, Ptr):
         return pointer_text(value, session.look(), SHOWN)
-    return value_text(value, session.look())
+    return (
+        value.text(session.look(), letter) if isinstance(value, Parted) else value_text(value, session.look())
+    )
 
 
 def parse_or_assign(words: str) -> "Expression":
@@ -109,15 +107,10 @@ def parse_or_assign(words: str) -> "Expression":
             ) from None
         if given is None:
             raise
-        value = (
-            f"{given['name']} + 1"
-            if given["op"] == "++"
-            else f"{given['name']} - 1"
-            if given["op"] == "--"
-            else given["value"]
-        )
+        name, op = given["name"], given["op"]
+        value = given["value"].strip() if op == "=" else f"{name} {op[0]} 1"
         raise UsageError(
-            f"an expression of the debugger changes nothing; `set var {given['name']} = {value.strip()}` does"
+            f"an expression of the debugger changes nothing; `set var {name} = {value}` does"
         ) from None
 
 
@@ -135,7 +128,7 @@ def _array(session: "DebugSession", place: str, count: int, letter: str = "") ->
     of_c = elements_from(parse(place), count, session.frame(), session.core(), _known(session))
     if of_c is not None:
         return of_c.text(session.look(), letter)
-    span = resolve(place, session.look(), session.core(), session.frame())
+    span = session.resolve(place)
     if span.dtype is None:
         raise UsageError(
             f"{place} has no element type; write it as elements of a pointer, as in p[0]@{count}"
@@ -157,22 +150,27 @@ def _known(session: "DebugSession") -> "dict[str, Any]":
     for head in dict.fromkeys(name.partition(".")[0] for name in arrays if "." in name):
         members = {n.removeprefix(f"{head}."): a for n, a in arrays.items() if n.startswith(f"{head}.")}
         known[head] = SimpleNamespace(**members)
-    return known | names_of(session.look(), session.core())
+    return known | session.names()
 
 
 def _elements(session: "DebugSession", words: str) -> "np.ndarray[Any, Any] | np.generic | None":
     """Return the elements that brackets with commas or a colon mean, where they are no expression of Python; else None."""
-    if not words.endswith("]"):
-        return None
+    array = _here(session, words) if words.endswith("]") else None
+    if array is None or ":" in words.rpartition("[")[2] or array.size != 1:
+        return array
+    element: np.generic = array.reshape(-1)[0]
+    return element
+
+
+def _here(session: "DebugSession", text: str) -> "np.ndarray[Any, Any] | None":
+    """Return the elements of a place of the device, as they are now; None where *text* is no place."""
     try:
-        span = resolve(words, session.look(), session.core(), session.frame())
-        array = array_of(session.look(), session.core(), span)
-        return array if ":" in words.rpartition("[")[2] or array.size != 1 else array.reshape(-1)[0]
+        return array_of(session.look(), session.core(), session.resolve(text))
     except UsageError:
         return None
 
 
-def examine_(console: "CommandContext", words: str) -> str:
+def examine_(console: CommandContext, words: str) -> str:
     """Show memory, element by element."""
     session = console.session
     form, words = _form(words)
@@ -180,18 +178,17 @@ def examine_(console: "CommandContext", words: str) -> str:
         raise UsageError("x takes a place, as in `x/8f nram+0x100` or `x/4x term1`")
     given = int(form["count"]) if form and form["count"] else None
     letters = form["letters"] if form else ""
-    sizes = [c for c in letters if c in "bhwg"]
-    kinds = [c for c in letters if c in "fduxtc"]
+    sizes = "".join(c for c in letters if c in "bhwg")
+    kinds = "".join(c for c in letters if c in "fduxtc")
     if len(sizes) > 1 or len(kinds) > 1 or len(sizes) + len(kinds) != len(letters):
         raise UsageError(
             f"x/{letters} is no form; letters: f d u x t c for the kind, b h w g for 1, 2, 4, 8 bytes"
         )
     if given is not None and not 1 <= given <= MOST:
         raise UsageError(f"x shows 1 to {MOST} elements, not {given}")
-    span = resolve(words, session.look(), session.core(), session.frame())
+    span = session.resolve(words)
     exact = re.search(r":\w+\]?$", words) is not None
-    lines = examine(session.look(), session.core(), span, given, "".join(kinds), "".join(sizes), exact=exact)
-    return "\n".join(lines)
+    return "\n".join(examine(session.look(), session.core(), span, given, kinds, sizes, exact=exact))
 
 
 def _form(words: str) -> "tuple[re.Match[str] | None, str]":
@@ -207,14 +204,14 @@ def _form(words: str) -> "tuple[re.Match[str] | None, str]":
 # -- comparing and saving ----------------------------------------------------------------------------
 
 
-def diff(console: "CommandContext", words: str) -> str:
+def diff(console: CommandContext, words: str) -> str:
     """Compare a region with another place or a file."""
     session = console.session
     place, _, other = words.rpartition(" ")
     place, other = place.strip(), other.strip()
     if not place:
         raise UsageError("diff takes a place and what to compare with: @MOMENT, FILE.npy, or an array's name")
-    span = resolve(place, session.look(), session.core(), session.frame())
+    span = session.resolve(place)
     ours = array_of(session.look(), session.core(), span)
     lines = difference(ours, _other(session, span, other))
     return "\n".join([f"{place} here ({session.place}) and {other} there:", *lines])
@@ -244,15 +241,6 @@ def _other(session: "DebugSession", span: ByteSpan, text: str) -> "np.ndarray[An
         return stored.read(key)
 
 
-def _here(session: "DebugSession", text: str) -> "np.ndarray[Any, Any] | None":
-    """Return the elements of another place of the device, as they are now; None where *text* is no place."""
-    try:
-        span = resolve(text, session.look(), session.core(), session.frame())
-        return array_of(session.look(), session.core(), span)
-    except UsageError:
-        return None
-
-
 def _at_moment(session: "DebugSession", span: ByteSpan, text: str) -> "np.ndarray[Any, Any]":
     launch, _, moment = text.rpartition(":")
     number = {"begin": 0, "end": END}.get(moment)
@@ -262,14 +250,9 @@ def _at_moment(session: "DebugSession", span: ByteSpan, text: str) -> "np.ndarra
         number = int(moment)
     index = int(launch) if launch.isdigit() else session.position.launch
     _same_tensor(session, span, index)
-    run = session.runs.aside(Position(index, number))
-    try:
-        assert run.stop is not None
-        paused = PausedRun(run.recorded, run.session, run.tracer, run.stop)
+    with session.beside(Position(index, number)) as paused:
         where, core = same_place(span, paused, session.core())
         return array_of(paused, core, where)
-    finally:
-        run.abandon()
 
 
 def _same_tensor(session: "DebugSession", span: ByteSpan, launch: int) -> None:
@@ -280,14 +263,13 @@ def _same_tensor(session: "DebugSession", span: ByteSpan, launch: int) -> None:
         raise UsageError(f"launch {launch} was not given the tensor that {span.text} is in")
 
 
-def dump(console: "CommandContext", words: str) -> str:
+def dump(console: CommandContext, words: str) -> str:
     """Write a region to a file."""
     session = console.session
     place, _, name = words.rpartition(" ")
     if not place or not name.endswith(".npy"):
         raise UsageError("dump takes a place and a file, as in `dump term1 term1.npy`")
-    span = resolve(place.strip(), session.look(), session.core(), session.frame())
-    array = array_of(session.look(), session.core(), span)
+    array = array_of(session.look(), session.core(), session.resolve(place.strip()))
     write(name, lambda file: np.save(file, array), keep=True)
     return f"{array.size} {plural(array.size, 'element')} of {array.dtype}, shape {list(array.shape)}, written to {name}"
 
@@ -295,23 +277,16 @@ def dump(console: "CommandContext", words: str) -> str:
 # -- origins -----------------------------------------------------------------------------------------
 
 
-def who_wrote(console: "CommandContext", words: str) -> str:
+def who_wrote(console: CommandContext, words: str) -> str:
     """Show the write that a byte comes from."""
     session = console.session
     place, _, number = words.rpartition(" ")
     deep = bool(place) and number.isdigit()
     place, depth = (place.strip(), int(number)) if deep else (words, origins.DEPTH)
-    span = resolve(place, session.look(), session.core(), session.frame())
-    session.leave_interrupt()
-    search = asking.search_from(session, depth)
-    try:
-        origin = search.of_byte(origins.Byte(span.space, span.low, span.owner), place)
-    finally:
-        search.close()
-    return "\n".join(_told(session, origin))
+    return "\n".join(_told(session, asking.writer_of(session, place, depth)))
 
 
-def why(console: "CommandContext", words: str) -> str:
+def why(console: CommandContext, words: str) -> str:
     """Show where the value of an expression comes from, or why a branch was taken."""
     form = _FORM.match(words.partition(" ")[0])
     if form is not None and (form["letters"] or not form["count"]):
@@ -351,7 +326,7 @@ def _when(session: "DebugSession", origin: "Origin") -> str:
     return f", {known[1]:.3f} us" if known is not None and known[0] == origin.moment else ""
 
 
-def set_(console: "CommandContext", words: str) -> str:
+def set_(console: CommandContext, words: str) -> str:
     """Change a variable or memory."""
     target, equals, text = words.removeprefix("var ").partition("=")
     if not (target.strip() and equals and text.strip()) or text.startswith("="):
@@ -361,34 +336,32 @@ def set_(console: "CommandContext", words: str) -> str:
     return editing.assign(console.session, target, text)
 
 
-def whatis(console: "CommandContext", words: str) -> str:
+def whatis(console: CommandContext, words: str) -> str:
     """Show the type of an expression."""
     if not words:
         raise UsageError("whatis takes an expression, as in `whatis buffer`")
     session = console.session
-    names = names_of(session.look(), session.core())
-    of_c = _type_of(session, words, names)
+    of_c = _type_of(session, words)
     if of_c is not None and not isinstance(of_c, t.Void):
         return f"{words}: {of_c}"
-    expression = parse(words)
-    return f"{words}: {variable(words, evaluate(expression, session.frame(), session.core(), names)).type}"
+    value = evaluate(parse(words), session.frame(), session.core(), session.names())
+    return f"{words}: {variable(words, value).type}"
 
 
-def ptype(console: "CommandContext", words: str) -> str:
+def ptype(console: CommandContext, words: str) -> str:
     """Show the definition of a type, or of an expression's type."""
     if not words:
         raise UsageError("ptype takes a type or an expression, as in `ptype Part` or `ptype part`")
     session = console.session
-    names = names_of(session.look(), session.core())
-    kind, scope = _type_of(session, words, names), c_scope(session.frame(), names)
+    kind, scope = _type_of(session, words), c_scope(session.frame(), session.names())
     if kind is None or scope is None or isinstance(kind, t.Void):
         return whatis(console, words)
     return f"type = {kind if isinstance(kind, str) else _defined(kind, scope.module.enumerations)}"
 
 
-def _type_of(session: "DebugSession", words: str, names: "Mapping[str, Any]") -> "t.Type | str | None":
+def _type_of(session: "DebugSession", words: str) -> "t.Type | str | None":
     """Return the type of C that *words* name, or have as an expression; of a function its text; None in a kernel of Python."""
-    scope = c_scope(session.frame(), names)
+    scope = c_scope(session.frame(), names := session.names())
     if scope is None:
         return None
     # A variable hides a type of the same name, as in C.
@@ -427,7 +400,7 @@ def _bytes(kind: t.Type) -> str:
     return f"{kind.size} {plural(kind.size, 'byte')}"
 
 
-def display(console: "CommandContext", words: str) -> str:
+def display(console: CommandContext, words: str) -> str:
     """Show an expression at every stop."""
     if words:
         _, text = print_form(words, "display")
@@ -437,7 +410,7 @@ def display(console: "CommandContext", words: str) -> str:
         parse_or_assign(text.partition("@")[0])
         session = console.session
         codes = [function.code for function in session.functions]
-        known = names_of(session.look(), session.core())
+        known = session.names()
         # The names on both sides of @ have to be known; any operator that the parser knows serves to find them.
         unknown = [
             n for n in unknown_names(text.replace("@", "+"), codes, session.owned.names) if n not in known
@@ -451,7 +424,7 @@ def display(console: "CommandContext", words: str) -> str:
     return displays_text(console) or "nothing is displayed"
 
 
-def undisplay(console: "CommandContext", words: str) -> str:
+def undisplay(console: CommandContext, words: str) -> str:
     """Stop showing an expression."""
     if words and (not words.isdigit() or int(words) not in console.displays):
         known = ", ".join(map(str, console.displays)) or "none"
@@ -461,7 +434,7 @@ def undisplay(console: "CommandContext", words: str) -> str:
     return displays_text(console) or "nothing is displayed"
 
 
-def displays_text(console: "CommandContext") -> str:
+def displays_text(console: CommandContext) -> str:
     """Return every displayed expression with its value here, or with the reason why it has none."""
     lines = []
     for number, words in console.displays.items():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mlusim.debug.console.command import STOPPING, Command, CommandContext
 from mlusim.debug.locations import break_at, doubt, set_condition as change_condition, watch_at
 from mlusim.debug.look.evaluate import parse
-from mlusim.debug.source.frames import name_of, parse_name
+from mlusim.debug.source.frames import parse_name
 from mlusim.debug.stop.stops import Breakpoint, LineLocation, Watchpoint
 from mlusim.debug.stop.value_watch import ValueWatch, described
 from mlusim.errors import UsageError
@@ -242,36 +242,6 @@ def _lines(console: CommandContext, made: Breakpoint) -> Iterator[str]:
     if not made.enabled:
         # By $, the newest breakpoint: it gets another number in the session that reads the file.
         yield "disable $"
-
-
-def apply(console: CommandContext, words: str) -> str:
-    """Run one command for several tasks, one after the other."""
-    who, _, line = words.partition(" ")
-    session = console.session
-    cores = [name_of(core) for core in session.look().cores]
-    chosen = cores if who == "all" else [parse_name(one) for one in who.split(",") if one]
-    if not chosen or not line.strip():
-        raise UsageError(
-            "task apply takes `all` or numbers, and a command, as in `task apply all print i` or `task apply 0,3 where`"
-        )
-    unknown = [name for name in chosen if name not in cores]
-    if unknown:
-        raise UsageError(f"{', '.join(unknown)} is not running here; running now: {', '.join(cores)}")
-    return "\n".join(_applied(console, session, chosen, line.strip()))
-
-
-def _applied(console: CommandContext, session: "DebugSession", chosen: list[str], line: str) -> Iterator[str]:
-    # Compared by identity: a later stop at an equal place is another one.
-    before, stop = (session.focus, session.level), session.stop
-    for name in chosen:
-        session.focus, session.level = name, 0
-        reply = console.execute(line)
-        yield f"{name}:\n{reply.text}"
-        # The launch stands elsewhere now, and the command was meant for the place before.
-        if session.stop is not stop:
-            yield "the command has moved; the tasks behind are left out"
-            return
-    session.focus, session.level = before
 
 
 COMMANDS = (

@@ -22,13 +22,12 @@ from mlusim.debug.console.command import (
 from mlusim.debug.locations import location_of, names_at
 from mlusim.debug.look.describe import elements, end_text, outcome_text, stop_text
 from mlusim.debug.look.evaluate import c_scope, members_of
-from mlusim.debug.look.paused_run import PausedRun
-from mlusim.debug.look.places import names_of, owner_in
+from mlusim.debug.look.places import owner_in
 from mlusim.debug.look.regions import array_of
 from mlusim.debug.session import NOT_LAUNCHED, DebugSession
 from mlusim.debug.source.frames import failed_text, name_of, parameters_of, variables_of
 from mlusim.debug.stop.stops import LAUNCH_END, Breakpoint, Location, Position, Stop, Watchpoint
-from mlusim.errors import MlusimError, UsageError
+from mlusim.errors import MlusimError, UsageError, one_line
 from mlusim.files.reading import read_text
 from mlusim.frontend.bangc.c_scope import macros_of
 from mlusim.isa.table import ISA
@@ -80,9 +79,8 @@ def replay(console: CommandContext, words: str) -> str:
     return "\n".join([*console.replay(name, trust=name != words), console.stop_text()])
 
 
-def quit_(console: CommandContext, words: str) -> str:
+def quit_(console: CommandContext, _words: str) -> str:
     """Leave the debugger, and with it the run."""
-    del words
     console.leaves = True
     return ""
 
@@ -128,18 +126,10 @@ def change_of(session: "DebugSession", made: Breakpoint) -> str:
         span = evolve(span, owner=owner_in(span.space, stop.core), anyone=False)
     try:
         before = array_of(session.look(), stop.core, span).reshape(-1)
-        run = session.runs.aside(Position(stop.position.launch, stop.position.moment + 1))
+        with session.beside(Position(stop.position.launch, stop.position.moment + 1)) as there:
+            behind = array_of(there, there.core(session.focus or ""), span).reshape(-1)
     except MlusimError:
         return ""
-    try:
-        assert run.stop is not None
-        there = PausedRun(run.recorded, run.session, run.tracer, run.stop)
-        own = there.core(session.focus or "")
-        behind = array_of(there, own, span).reshape(-1)
-    except MlusimError:
-        return ""
-    finally:
-        run.abandon()
     return _told(span.text, before, behind)
 
 
@@ -232,7 +222,7 @@ class Console(CommandContext):
             shown = self._run(command, words)
         except MlusimError as error:
             # An error is one line, so that readers of the output can tell it from what is shown.
-            return Reply(f"error: {' '.join(str(error).split())}", ok=False)
+            return Reply(f"error: {one_line(error)}", ok=False)
         except KeyboardInterrupt:
             return Reply("interrupted", ok=False)
         if command.repeats:
@@ -294,9 +284,7 @@ class Console(CommandContext):
 
     def _ended(self) -> str:
         session = self.session
-        if not session.ended or not session.position.at_end:
-            return ""
-        if session.launches and session.recorded is not session.launches[-1]:
+        if not session.over:
             return ""
         failure = session.host.failure
         if failure is not None:
@@ -370,7 +358,7 @@ class Console(CommandContext):
         if kind == "task":
             return [name_of(core).removeprefix("task ") for core in session.look().cores]
         if kind == "macro":
-            scope = c_scope(session.frame(), names_of(session.look(), session.core()))
+            scope = c_scope(session.frame(), session.names())
             return [] if scope is None else list(macros_of(scope.module))
         if kind == "argument":
             frame = session.frame()
@@ -379,7 +367,7 @@ class Console(CommandContext):
             return [*(f.name for f in session.functions), *ISA]
         if kind == "place":
             frame = session.frame()
-            known = names_of(session.look(), session.core())
+            known = session.names()
             scopes = known.pop(SCOPES, None)  # of a kernel of BANG C, in a function or not
             return [
                 *known,

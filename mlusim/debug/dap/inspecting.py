@@ -2,14 +2,12 @@
 
 import base64
 import binascii
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlusim.counted import plural
 from mlusim.debug import editing, values
-from mlusim.debug.asking import cause_of, search_from
+from mlusim.debug.asking import cause_of, writer_of
 from mlusim.debug.console.command import find_command
 from mlusim.debug.dap.state import (
     ENDED_THREAD,
@@ -34,9 +32,9 @@ from mlusim.debug.look.c_shown import shown_of
 from mlusim.debug.look.clock import PredictedTimes, clock_of
 from mlusim.debug.look.describe import op_text
 from mlusim.debug.look.evaluate import parse
-from mlusim.debug.look.origins import DEPTH, Byte, Origin
+from mlusim.debug.look.origins import DEPTH, Origin
 from mlusim.debug.look.paused_run import PausedRun
-from mlusim.debug.look.places import locate, names_of, resolve
+from mlusim.debug.look.places import locate
 from mlusim.debug.run.runs import RunListener
 from mlusim.debug.source.frames import name_of, place_of, variables_of
 from mlusim.debug.stop.stops import BEGIN, FINISH, ISSUE, Op, Position
@@ -51,8 +49,7 @@ LONGEST = 1 << 20  # bytes of memory that one request reads
 # -- tasks and frames --------------------------------------------------------------------------------
 
 
-def _threads(state: State, arguments: Arguments) -> Body:
-    del arguments
+def _threads(state: State, _arguments: Arguments) -> Body:
     session = state.session
     # At the end all tasks have left; after a fault they still stand where they were.
     tasks = () if session.position.at_end and session.stop.error is None else values.tasks(session)
@@ -212,9 +209,8 @@ def _commanded(state: State, text: str) -> str:
 
 def _evaluated(state: State, text: str) -> values.Variable:
     session = state.session
-    paused = session.look()
-    value = shown_of(parse(text), session.frame(), session.core(), names_of(paused, session.core()))
-    return values.variable(text, value, paused)
+    value = shown_of(parse(text), session.frame(), session.core(), session.names())
+    return values.variable(text, value, session.look())
 
 
 def _frame(state: State, arguments: Arguments) -> FrameAt:
@@ -295,7 +291,8 @@ def _disassemble(state: State, arguments: Arguments) -> Body:
     known = {op.moment: _instruction(clock, paused, op) for op in paused.recent}
     ends = session.recorded.moments
     if clock is not None and not session.position.at_end and last > session.position.moment:
-        with _ahead(session, last) as coming:
+        here = session.position
+        with session.beside(Position(here.launch, last), since=here.moment, watching=_Passing()) as coming:
             known = {op.moment: _instruction(clock, coming, op) for op in coming.recent} | known
         ends = session.recorded.moments
     found = []
@@ -307,18 +304,6 @@ def _disassemble(state: State, arguments: Arguments) -> Body:
         nothing = {"instruction": text, "presentationHint": "invalid"}
         found.append({"address": hex(max(moment, 0))} | known.get(moment, nothing))
     return {"instructions": found}
-
-
-@contextmanager
-def _ahead(session: "DebugSession", moment: int) -> Iterator[PausedRun]:
-    """Run the launch once more, up to *moment* or to its end, and give the run as it stands there."""
-    here = Position(session.recorded.index, moment)
-    run = session.runs.aside(here, since=session.position.moment, watching=_Passing())
-    try:
-        assert run.stop is not None
-        yield PausedRun(run.recorded, run.session, run.tracer, run.stop)
-    finally:
-        run.abandon()
 
 
 class _Passing(RunListener):
@@ -378,13 +363,11 @@ def _files(state: State) -> list[str]:
     return list(dict.fromkeys(f.code.co_filename for f in every))
 
 
-def _sources(state: State, arguments: Arguments) -> Body:
-    del arguments
+def _sources(state: State, _arguments: Arguments) -> Body:
     return {"sources": [source_of(file) for file in _files(state)]}
 
 
-def _modules(state: State, arguments: Arguments) -> Body:
-    del arguments
+def _modules(state: State, _arguments: Arguments) -> Body:
     files = _files(state)
     modules = [{"id": file, "name": Path(file).stem, "path": file, "isUserCode": True} for file in files]
     return {"modules": modules, "totalModules": len(modules)}
@@ -397,8 +380,7 @@ def _source(state: State, arguments: Arguments) -> Body:
     return {"content": Path(path).read_text(encoding="utf-8", errors="replace")}
 
 
-def _exception_info(state: State, arguments: Arguments) -> Body:
-    del arguments
+def _exception_info(state: State, _arguments: Arguments) -> Body:
     error = state.session.stop.error
     found = found_by(state.session.stop)
     if error is None and found is not None:
@@ -415,17 +397,8 @@ def _exception_info(state: State, arguments: Arguments) -> Body:
 def _who_wrote(state: State, arguments: Arguments) -> Body:
     """Find the last writer of a byte, and where its sources came from; text to show, and the same as data."""
     _frame(state, arguments)
-    session = state.session
-    reference = arguments.get("variablesReference")
-    name = name_in(state, reference, str(arguments["expression"]))
-    span = resolve(name, session.look(), session.core(), session.frame())
-    session.leave_interrupt()
-    search = search_from(session, int(arguments.get("depth") or DEPTH))
-    try:
-        origin = search.of_byte(Byte(span.space, span.low, span.owner), name)
-    finally:
-        search.close()
-    return {"origin": _origin(origin)}
+    name = name_in(state, arguments.get("variablesReference"), str(arguments["expression"]))
+    return {"origin": _origin(writer_of(state.session, name, int(arguments.get("depth") or DEPTH)))}
 
 
 def _why(state: State, arguments: Arguments) -> Body:

@@ -42,10 +42,8 @@ def _stepping(
     return follow
 
 
-def _continue(state: State, arguments: Arguments) -> None:
-    del arguments
-    session = state.session
-    if session.ended and session.position.at_end and session.recorded is session.launches[-1]:
+def _continue(state: State, _arguments: Arguments) -> None:
+    if state.session.over:
         state.leave()
         return
     moved(state, lambda state: verbs.resume(state.session), "breakpoint")
@@ -98,36 +96,34 @@ def _go_to_cycle(state: State, arguments: Arguments) -> None:
     moved(state, move, "goto")
 
 
-def _standing(state: State, arguments: Arguments) -> Body:
+def standing(state: State, _arguments: Arguments) -> Body:
     """Answer with nothing; the stop is announced when it is reached."""
-    del arguments
     # Checked before the answer: after it an error could only be an event.
     state.session.recorded  # noqa: B018 - refuses where there is no launch
     return None
 
 
 def _continuing(state: State, arguments: Arguments) -> Body:
-    _standing(state, arguments)
+    standing(state, arguments)
     return {"allThreadsContinued": True}
 
 
-def _terminate_threads(state: State, arguments: Arguments) -> Body:
-    del state
+def _terminate_threads(_state: State, arguments: Arguments) -> Body:
     names = ", ".join(str(thread_name(n)) for n in arguments.get("threadIds", ()))
     raise UsageError(f"a task of a launch cannot be ended by itself ({names})")
 
 
 HANDLERS: dict[str, Handler] = {
     "continue": _continuing,
-    "next": _standing,
-    "stepIn": _standing,
-    "stepOut": _standing,
-    "stepBack": _standing,
-    "reverseContinue": _standing,
-    "goto": _standing,
+    "next": standing,
+    "stepIn": standing,
+    "stepOut": standing,
+    "stepBack": standing,
+    "reverseContinue": standing,
+    "goto": standing,
     "gotoTargets": _goto_targets,
     "terminateThreads": _terminate_threads,
-    "mlusim/goToCycle": _standing,
+    "mlusim/goToCycle": standing,
 }
 FOLLOWS: dict[str, Callable[[State, Arguments], None]] = {
     "continue": _continue,

@@ -70,10 +70,9 @@ class Connection:
             "success": error is None,
         }
         if error is not None:
-            message |= {
-                "message": error,
-                "body": {"error": {"id": 1, "format": _escaped(error), "showUser": not _in_place(request)}},
-            }
+            shown = request.get("command") not in IN_PLACE
+            message["message"] = error
+            message["body"] = {"error": {"id": 1, "format": _escaped(error), "showUser": shown}}
         elif body is not None:
             message["body"] = dict(body)
         self._send(message)
@@ -107,28 +106,11 @@ class Connection:
 
 # Requests whose errors are shown in place.  An editor fills its views by them, and may still ask for those of one stop
 # while the next is announced; the mistakes of an expression are shown in the console, under the mouse, or in the watches.
-IN_PLACE = frozenset(
-    [
-        "threads",
-        "stackTrace",
-        "scopes",
-        "variables",
-        "evaluate",
-        "completions",
-        "disassemble",
-        "readMemory",
-        "exceptionInfo",
-        "loadedSources",
-        "modules",
-        "breakpointLocations",
-        "dataBreakpointInfo",
-    ]
+_IN_PLACE = (
+    "threads stackTrace scopes variables evaluate completions disassemble readMemory exceptionInfo loadedSources modules "
+    "breakpointLocations dataBreakpointInfo"
 )
-
-
-def _in_place(request: Mapping[str, Any]) -> bool:
-    """Return whether an editor shows the error in place, or has asked of its own accord: a message box would be noise."""
-    return request.get("command") in IN_PLACE
+IN_PLACE = frozenset(_IN_PLACE.split())
 
 
 def _escaped(text: str) -> str:

@@ -13,41 +13,27 @@ from mlusim.debug.console.console import Console
 from mlusim.debug.dap import inspecting, moving, stopping
 from mlusim.debug.dap.protocol import Connection, EditorStream, Message
 from mlusim.debug.dap.state import Arguments, Body, Handler, State, moved, progressing
+from mlusim.debug.locations import break_at
 from mlusim.debug.session import NOT_LAUNCHED, DebugSession
 from mlusim.debug.worker import Worker
-from mlusim.errors import MlusimError, UsageError, said
+from mlusim.errors import MlusimError, UsageError, one_line, said
 from mlusim.programs.program import Program
 
 # The requests that an editor may send; it hides the buttons of the others.
+_SUPPORTED = (
+    "supportsConfigurationDoneRequest supportsFunctionBreakpoints supportsConditionalBreakpoints "
+    "supportsHitConditionalBreakpoints supportsLogPoints supportsDataBreakpoints "
+    "supportsDataBreakpointBytes supportsInstructionBreakpoints supportsDisassembleRequest "
+    "supportsSteppingGranularity supportsStepBack supportsGotoTargetsRequest "
+    "supportsBreakpointLocationsRequest supportsSetVariable supportsSetExpression supportsReadMemoryRequest "
+    "supportsWriteMemoryRequest supportsEvaluateForHovers supportsClipboardContext "
+    "supportsCompletionsRequest supportsLoadedSourcesRequest supportsModulesRequest "
+    "supportsExceptionInfoRequest supportsExceptionFilterOptions supportsTerminateRequest "
+    "supportsCancelRequest supportsRestartRequest"
+)
 CAPABILITIES = {
-    "supportsConfigurationDoneRequest": True,
-    "supportsFunctionBreakpoints": True,
-    "supportsConditionalBreakpoints": True,
-    "supportsHitConditionalBreakpoints": True,
-    "supportsLogPoints": True,
-    "supportsDataBreakpoints": True,
-    "supportsDataBreakpointBytes": True,
-    "supportsInstructionBreakpoints": True,
-    "supportsDisassembleRequest": True,
-    "supportsSteppingGranularity": True,
-    "supportsStepBack": True,
-    "supportsGotoTargetsRequest": True,
-    "supportsBreakpointLocationsRequest": True,
-    "supportsSetVariable": True,
-    "supportsSetExpression": True,
-    "supportsReadMemoryRequest": True,
-    "supportsWriteMemoryRequest": True,
-    "supportsEvaluateForHovers": True,
-    "supportsClipboardContext": True,
-    "supportsCompletionsRequest": True,
+    **dict.fromkeys(_SUPPORTED.split(), True),
     "completionTriggerCharacters": [" ", "."],
-    "supportsLoadedSourcesRequest": True,
-    "supportsModulesRequest": True,
-    "supportsExceptionInfoRequest": True,
-    "supportsExceptionFilterOptions": True,
-    "supportsTerminateRequest": True,
-    "supportsCancelRequest": True,
-    "supportsRestartRequest": True,
     "exceptionBreakpointFilters": stopping.FILTERS,
 }
 
@@ -65,7 +51,7 @@ class Adapter:
             "initialize": _initialize,
             "launch": self._launch,
             "attach": _attach,
-            "configurationDone": _configuration_done,
+            "configurationDone": moving.standing,
             "restart": _restart,
         }
         # From the launch request, for configurationDone: whether to stop at the entry.
@@ -79,32 +65,20 @@ class Adapter:
             raise UsageError(f"this debugger knows no request {name!r}")
         # Editors leave the arguments out, or send null, where a request needs none.
         arguments = message.get("arguments") or {}
-        follows = moving.FOLLOWS.get(name)
         try:
-            self._answer(name, handler, follows, message, arguments)
+            # The editor waits for the answer, and what follows may run for long.
+            self.state.connection.respond(message, handler(self.state, arguments))
+            if name == "launch":
+                # By the protocol this event asks for the breakpoints: only now are the kernels known in which they lie.
+                self.state.connection.event("initialized")
+            elif name == "configurationDone":
+                moved(self.state, self._begin, "entry")
+            elif name in moving.FOLLOWS:
+                moving.FOLLOWS[name](self.state, arguments)
         finally:
             if self.state.console is not None:
                 # Between requests the kernel's variables are bound as the program left them, not as a run has them.
                 self.state.console.session.runs.holder.take(None)
-
-    def _answer(
-        self,
-        name: str,
-        handler: Handler,
-        follows: Callable[[State, Arguments], None] | None,
-        message: Message,
-        arguments: Arguments,
-    ) -> None:
-        body = handler(self.state, arguments)
-        # The editor waits for the answer, and what follows may run for long.
-        self.state.connection.respond(message, body)
-        if name == "launch":
-            # By the protocol this event asks for the breakpoints: only now are the kernels known in which they lie.
-            self.state.connection.event("initialized")
-        elif name == "configurationDone":
-            moved(self.state, self._begin, "entry")
-        elif follows is not None:
-            follows(self.state, arguments)
 
     def interrupt(self) -> None:
         """Stop the kernel that runs; called from a signal's handler."""
@@ -129,14 +103,12 @@ class Adapter:
         if not session.launches:
             failure = session.host.failure
             session.close()
-            raise UsageError(
-                NOT_LAUNCHED
-                + (
-                    f"; it has ended with {type(failure).__name__}: {said(failure)}"
-                    if failure is not None
-                    else ""
-                )
+            ended = (
+                f"; it has ended with {type(failure).__name__}: {said(failure)}"
+                if failure is not None
+                else ""
             )
+            raise UsageError(NOT_LAUNCHED + ended)
         state.console = Console(session)
         kernel = arguments.get("kernel")
         # In a launch of BANG C it says what is called; where a stop there is not wanted the editor says so.
@@ -145,7 +117,7 @@ class Adapter:
         # An unknown kernel is no reason to end the session, which begins at the first launch then.
         with contextlib.suppress(UsageError):
             if kernel:
-                stopping.to_kernel(state, str(kernel))
+                break_at(session, str(kernel), temporary=True)
         return None
 
     def _begin(self, state: State) -> None:
@@ -162,19 +134,11 @@ def _initialize(state: State, arguments: Arguments) -> Body:
     return dict(CAPABILITIES)
 
 
-def _attach(state: State, arguments: Arguments) -> Body:
-    del state, arguments
+def _attach(_state: State, _arguments: Arguments) -> Body:
     raise UsageError("a kernel is debugged from its launch on; use a launch configuration with a program")
 
 
-def _configuration_done(state: State, arguments: Arguments) -> Body:
-    del arguments
-    state.session.recorded  # noqa: B018 - refuses where there is no launch
-    return None
-
-
-def _restart(state: State, arguments: Arguments) -> Body:
-    del arguments
+def _restart(state: State, _arguments: Arguments) -> Body:
     verbs.rewind(state.session)
     return None
 
@@ -242,14 +206,13 @@ def _handle(connection: Connection, message: Message, adapter: Adapter) -> None:
     try:
         adapter.handle(message)
     except MlusimError as error:
-        connection.respond(message, error=" ".join(str(error).split()))
+        connection.respond(message, error=one_line(error))
     except KeyboardInterrupt:
         connection.respond(message, error="interrupted")
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        connection.respond(
-            message,
-            error=f"the request {message.get('command')!r} has arguments that the protocol does not know: {type(error).__name__}: {error}",
-        )
+        request, kind = message.get("command"), type(error).__name__
+        sentence = f"the request {request!r} has arguments that the protocol does not know: {kind}: {error}"
+        connection.respond(message, error=sentence)
 
 
 @contextlib.contextmanager

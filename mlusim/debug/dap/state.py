@@ -11,7 +11,6 @@ from attrs import define, field, frozen
 from mlusim.debug import verbs
 from mlusim.debug.dap.protocol import Connection
 from mlusim.debug.look.describe import outcome_text
-from mlusim.debug.look.places import resolve
 from mlusim.debug.source.frames import parse_name
 from mlusim.debug.stop.stops import (
     FAULT,
@@ -23,7 +22,7 @@ from mlusim.debug.stop.stops import (
     Watchpoint,
 )
 from mlusim.debug.values import Variable
-from mlusim.errors import MlusimError, UsageError
+from mlusim.errors import MlusimError, UsageError, one_line
 from mlusim.memory.space import SPACES
 
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ class State:
         self.targets.clear()
         self._loaded()
         self._tell_outcome()
-        if session.ended and session.position.at_end and session.recorded is session.launches[-1]:
+        if session.over:
             if not self.stop_at_end:
                 self.leave()
                 return
@@ -322,7 +321,7 @@ def memory_reference(session: "DebugSession", one: Variable) -> str | None:
     if not one.place:
         return None
     try:
-        span = resolve(one.place, session.look(), session.core(), session.frame())
+        span = session.resolve(one.place)
     except MlusimError:
         return None
     return f"{span.owner or ''}/{span.space}/{span.low:#x}"
@@ -335,7 +334,7 @@ def span_at(session: "DebugSession", reference: str, offset: int) -> ByteSpan:
         raise UsageError(f"{reference!r} is no place in memory; the values of pointers and regions have one")
     low = int(found["address"], 16) + offset
     if found["space"] is None:
-        return resolve(hex(low), session.look(), session.core(), session.frame())
+        return session.resolve(hex(low))
     space = next((s for s in SPACES if s.name == found["space"]), None)
     if space is None:
         raise UsageError(
@@ -360,7 +359,7 @@ def moved(state: State, move: Move, reason: str) -> None:
     except KeyboardInterrupt:
         reason = "pause"
     except MlusimError as error:
-        text = " ".join(str(error).split())
+        text = one_line(error)
         state.connection.event("output", {"category": "important", "output": f"{text}\n"})
     else:
         _pass_faults(state)

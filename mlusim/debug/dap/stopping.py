@@ -3,9 +3,9 @@
 Every kind is replaced as a whole by its request, as the protocol wants; each is checked when it is set.
 """
 
+import operator
 import re
 from collections.abc import Callable
-from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from mlusim.debug.look.describe import value_text
 from mlusim.debug.look.evaluate import evaluate, parse
 from mlusim.debug.source.functions import code_lines
 from mlusim.debug.stop.stops import Breakpoint
-from mlusim.errors import MlusimError, UsageError
+from mlusim.errors import MlusimError, UsageError, one_line
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
@@ -37,6 +37,13 @@ FILTERS = [
     },
 ]
 _HITS = re.compile(r"(?P<operator>>=|<=|==|=|>|<|%)?\s*(?P<count>\d+)$")
+_COMPARED: dict[str, Callable[[int, int], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+    "%": lambda hits, count: hits % count == 0,
+}
 _PIECE = re.compile(r"\{([^{}]+)\}")
 
 
@@ -58,45 +65,28 @@ def _line(state: State, owner: str, path: str, one: Arguments) -> dict[str, Any]
     # A line without code moves to the next that has some, as editors expect.
     if lines and line not in lines:
         line = next((n for n in lines if n > line), lines[-1])
-    return _set(
-        state,
-        owner,
-        one,
-        lambda: break_at(state.session, f"{path}:{line}", text=one.get("condition") or None),
-    )
+    return _set(state, owner, one, f"{path}:{line}")
 
 
 def _functions(state: State, arguments: Arguments) -> Body:
     _forget(state, "functions")
-    return {
-        "breakpoints": [
-            _set(
-                state,
-                "functions",
-                one,
-                partial(break_at, state.session, one["name"], text=one.get("condition") or None),
-            )
-            for one in arguments["breakpoints"]
-        ]
-    }
+    return {"breakpoints": [_set(state, "functions", one, one["name"]) for one in arguments["breakpoints"]]}
 
 
 def _data_info(state: State, arguments: Arguments) -> Body:
     """Return whether a name can be watched, and as which bytes or value."""
     if arguments.get("frameId") is not None:
         state.target(arguments["frameId"], FrameAt).focus(state.session)
-    name = name_in(state, arguments.get("variablesReference"), str(arguments["name"]))
-    session = state.session
+    session, name = state.session, name_in(state, arguments.get("variablesReference"), str(arguments["name"]))
     if arguments.get("asAddress"):
         name = f"{name}:{arguments.get('bytes', 1)}"
     try:
         watched = watched_as(session, name)
     except MlusimError as error:
-        return {"dataId": None, "description": " ".join(str(error).split())}
-    task = session.focus or ""
+        return {"dataId": None, "description": one_line(error)}
     return {
         # The task goes into the id, because the editor sends back nothing else when it sets the watchpoint.
-        "dataId": f"{task}|{name}",
+        "dataId": f"{session.focus or ''}|{name}",
         "description": f"{name} ({watched})",
         "accessTypes": ["write"] if watched.startswith("the value") else ["read", "write", "readWrite"],
         # Not for a later session, which has other bytes under this name.
@@ -113,16 +103,14 @@ def _watch(state: State, one: Arguments) -> dict[str, Any]:
     task, _, name = str(one["dataId"]).partition("|")
     access = one.get("accessType", "write")
 
-    def make() -> Breakpoint:
+    def make(text: str | None) -> Breakpoint:
         session = state.session
         if task and session.look().core(task) is not None:
             session.focus = task
         # "write" and "readWrite" both hold "rite".
-        return watch_at(
-            session, name, writes="rite" in access, reads="read" in access, text=one.get("condition") or None
-        )
+        return watch_at(session, name, writes="rite" in access, reads="read" in access, text=text)
 
-    return _set(state, "data", one, make)
+    return _made(state, "data", one, make)
 
 
 def _instructions(state: State, arguments: Arguments) -> Body:
@@ -131,13 +119,7 @@ def _instructions(state: State, arguments: Arguments) -> Body:
     found = []
     for one in arguments["breakpoints"]:
         moment = _moment(one["instructionReference"]) + int(one.get("offset", 0))
-        place = f"moment {moment}"
-        body = _set(
-            state,
-            "instructions",
-            one,
-            partial(break_at, state.session, place, text=one.get("condition") or None),
-        )
+        body = _set(state, "instructions", one, f"moment {moment}")
         found.append(body | {"instructionReference": hex(moment)})
     return {"breakpoints": found}
 
@@ -151,26 +133,17 @@ def _moment(reference: object) -> int:
 
 def _exceptions(state: State, arguments: Arguments) -> Body:
     _forget(state, "exceptions")
-    options = [
-        *({"filterId": name} for name in arguments.get("filters", ())),
-        *arguments.get("filterOptions", ()),
-    ]
+    plain = [{"filterId": name} for name in arguments.get("filters", ())]
+    options = [*plain, *arguments.get("filterOptions", ())]
     names = [option["filterId"] for option in options]
     state.faults = "faults" in names
     found = []
-    for option in options:
-        if option["filterId"] == "findings":
+    for name, option in zip(names, options, strict=True):
+        if name == "findings":
             rule = (option.get("condition") or "").strip()
-            found.append(
-                _set(
-                    state,
-                    "exceptions",
-                    {},
-                    partial(break_at, state.session, f"finding {rule}".strip()),
-                )
-            )
+            found.append(_set(state, "exceptions", {}, f"finding {rule}".strip()))
         else:
-            found.append({"verified": option["filterId"] == "faults"})
+            found.append({"verified": name == "faults"})
     return {"breakpoints": found}
 
 
@@ -185,14 +158,20 @@ def _locations(state: State, arguments: Arguments) -> Body:
 # -- making one --------------------------------------------------------------------------------------
 
 
-def _set(state: State, owner: str, one: Arguments, make: Callable[[], Breakpoint]) -> dict[str, Any]:
-    """Set a breakpoint with the editor's conditions; where it cannot be set, say the reason."""
+def _set(state: State, owner: str, one: Arguments, place: str) -> dict[str, Any]:
+    """Set a breakpoint at *place* with the editor's conditions."""
+    return _made(state, owner, one, lambda text: break_at(state.session, place, text=text))
+
+
+def _made(
+    state: State, owner: str, one: Arguments, make: Callable[[str | None], Breakpoint]
+) -> dict[str, Any]:
+    """Set the breakpoint that *make* makes with the editor's conditions; where it cannot be set, say the reason."""
     try:
-        counted = _hits(one.get("hitCondition"))
-        log = _log(state, one.get("logMessage"))
-        made = make()
+        counted, log = _hits(one.get("hitCondition")), _log(state, one.get("logMessage"))
+        made = make(one.get("condition") or None)
     except MlusimError as error:
-        return {"verified": False, "message": " ".join(str(error).split()), "reason": "failed"}
+        return {"verified": False, "message": one_line(error), "reason": "failed"}
     made.counted, made.log = counted, log
     # The owner is kept, so that the next request of this kind replaces these and no others.
     state.asked[made.number] = Asked(owner, made)
@@ -209,15 +188,8 @@ def _hits(text: str | None) -> Callable[[int], bool] | None:
     if found is None or (found["operator"] == "%" and int(found["count"]) == 0):
         raise UsageError(f"{text!r} is no count of hits; write 5, >= 5, or % 5 for every fifth")
     count = int(found["count"])
-    tests: dict[str, Callable[[int], bool]] = {
-        ">=": lambda hits: hits >= count,
-        "<=": lambda hits: hits <= count,
-        ">": lambda hits: hits > count,
-        "<": lambda hits: hits < count,
-        "%": lambda hits: hits % count == 0,
-    }
-    equal: Callable[[int], bool] = lambda hits: hits == count  # noqa: E731 - one more of the tests
-    return tests.get(found["operator"] or "", equal)
+    compare: Callable[[int, int], bool] = _COMPARED.get(found["operator"], operator.eq)
+    return lambda hits: compare(hits, count)
 
 
 def _log(state: State, text: str | None) -> "Callable[[Core | None, FrameType | None], None] | None":
@@ -244,11 +216,6 @@ def _forget(state: State, owner: str) -> None:
     for number in [number for number, asked in state.asked.items() if asked.owner == owner]:
         del state.asked[number]
         state.session.breakpoints.pop(number, None)
-
-
-def to_kernel(state: State, name: str) -> None:
-    """Set a breakpoint at the beginning of the kernel *name*, once."""
-    break_at(state.session, name, temporary=True)
 
 
 HANDLERS: dict[str, Handler] = {

@@ -71,8 +71,7 @@ class _Followed:
     @property
     def paused(self) -> PausedRun:
         """The machine at the end of the trail."""
-        assert self.run.stop is not None
-        return PausedRun(self.run.recorded, self.run.session, self.run.tracer, self.run.stop)
+        return PausedRun(self.run.recorded, self.run.session, self.run.tracer, self.run.stopped)
 
     @property
     def launch(self) -> int:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,19 +11,7 @@ from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.counted import plural
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.source.frames import full_name, line_of, place_of, source_line
-from mlusim.debug.stop.stops import (
-    BEGIN,
-    CONTROL,
-    FAULT,
-    FINISH,
-    INTERRUPTED,
-    ISSUE,
-    LANDING,
-    LAUNCH_BEGIN,
-    LAUNCH_END,
-    Op,
-    Stop,
-)
+from mlusim.debug.stop import stops
 from mlusim.errors import Fault
 from mlusim.machine.observed import Effect
 from mlusim.memory.allocation import POISON, Allocation
@@ -201,28 +190,29 @@ def elements(array: np.ndarray[Any, Any]) -> list[str]:
 # -- stops -----------------------------------------------------------------------------------------
 
 
-def where_text(file: str, line: int, function: str) -> str:
-    """Return ``computeExp at kernel.py:143``, the file relative to the current folder."""
-    return f"{function} at {place_of(file)}:{line}"
+def frame_text(frame: FrameType, error: BaseException | None = None) -> str:
+    """Return ``computeExp at kernel.py:143``, the file relative to the current folder; with *error* the line that it passed."""
+    return f"{frame.f_code.co_name} at {place_of(frame.f_code.co_filename)}:{line_of(frame, error)}"
 
 
-def op_text(paused: PausedRun, op: Op) -> str:
+def op_text(paused: PausedRun, op: stops.Op) -> str:
     """Describe a moment, as something that is about to happen."""
-    if op.kind is ISSUE and op.effect is not None:
+    if op.kind is stops.ISSUE and op.effect is not None:
         spelling = op.effect.step.row.spelling if op.effect.step.row is not None else op.name
         verb = "issue" if op.effect.asynchronous else "execute"
         return f"about to {verb} {spelling} {effect_text(paused, op.effect)}"
-    if op.kind is LANDING and op.effect is not None:
+    if op.kind is stops.LANDING and op.effect is not None:
         return f"about to land: {op.name} of line {op.effect.site.line}, {effect_text(paused, op.effect)}"
-    if op.kind is CONTROL:
+    if op.kind is stops.CONTROL:
         goes_on = op.name.endswith(("_arrive", "unlock"))
         return f"about to execute __{op.name}" if goes_on else f"about to wait: __{op.name}"
-    return {BEGIN: "it has not entered the kernel yet", FINISH: "it has returned from the kernel"}.get(
-        op.kind, ""
-    )
+    return {
+        stops.BEGIN: "it has not entered the kernel yet",
+        stops.FINISH: "it has returned from the kernel",
+    }.get(op.kind, "")
 
 
-def end_text(recorded: "KeptLaunch", stop: Stop) -> str:
+def end_text(recorded: "KeptLaunch", stop: stops.Stop) -> str:
     """Return that a launch has ended, and why the debugger stopped there."""
     count = f" after {recorded.moments} moments" if recorded.moments is not None else ""
     lines = [reason for reason in stop.reasons if reason]
@@ -246,12 +236,12 @@ def outcome_text(result: object) -> str:
     return text
 
 
-def stop_text(paused: PausedRun, stop: Stop, ended: str = "") -> str:
+def stop_text(paused: PausedRun, stop: stops.Stop, ended: str = "") -> str:
     """Return why and where a run stands, with the line of source."""
     lines = [reason for reason in stop.reasons if reason]
-    if stop.kind is LAUNCH_BEGIN:
+    if stop.kind is stops.LAUNCH_BEGIN:
         return "\n".join([*lines, f"launch {paused.recorded.index} begins: {launch_text(paused)}"])
-    if stop.kind is LAUNCH_END:
+    if stop.kind is stops.LAUNCH_END:
         return end_text(paused.recorded, stop) + ended
     if stop.error is not None:
         said = f": {stop.error}" if str(stop.error) else ""
@@ -264,19 +254,16 @@ def stop_text(paused: PausedRun, stop: Stop, ended: str = "") -> str:
     return "\n".join(lines) + ended
 
 
-def _place_lines(paused: PausedRun, stop: Stop) -> list[str]:
+def _place_lines(paused: PausedRun, stop: stops.Stop) -> list[str]:
     core = stop.core
     if core is None:
         return [f"launch {paused.recorded.index}, between tasks"]
     stack = paused.stack(core)
-    when = "" if stop.kind in (FAULT, INTERRUPTED) else f", {stop.position}"
+    when = "" if stop.kind in (stops.FAULT, stops.INTERRUPTED) else f", {stop.position}"
     if not stack:
         return [f"{full_name(core)}{when}"]
     frame = stack[0]
-    line = line_of(frame, stop.error)
-    head = f"{full_name(core)} in {where_text(frame.f_code.co_filename, line, frame.f_code.co_name)}{when}"
-    source = source_line(frame.f_code.co_filename, line)
-    return [head, *([f"{line}\t{source}"] if source else [])]
+    return [f"{full_name(core)} in {frame_text(frame, stop.error)}{when}", *source_line(frame, stop.error)]
 
 
 def launch_text(paused: PausedRun) -> str:

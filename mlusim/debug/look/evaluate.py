@@ -49,59 +49,19 @@ BUILTINS: Mapping[str, Any] = {name: getattr(builtins, name) for name in PURE.sp
 """The builtins of an expression: they read no file, import nothing, and reach no attribute by its name."""
 
 # From a frame or a generator the interpreter's own builtins are one attribute away.
-FRAMES = frozenset(
-    [
-        "gi_frame",
-        "gi_code",
-        "gi_yieldfrom",
-        "cr_frame",
-        "cr_code",
-        "cr_await",
-        "ag_frame",
-        "ag_code",
-        "f_back",
-        "f_builtins",
-        "f_code",
-        "f_globals",
-        "f_locals",
-        "f_trace",
-        "tb_frame",
-        "tb_next",
-        "mro",
-        "ctypes",
-        "dump",
-        "tofile",
-    ]
+_FRAMES = (
+    "gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_await ag_frame ag_code f_back f_builtins f_code "
+    "f_globals f_locals f_trace tb_frame tb_next mro ctypes dump tofile"
 )
+FRAMES = frozenset(_FRAMES.split())
 """Attributes without an underscore that lead to the interpreter, or to a file."""
 
 # Functions of NumPy that read or write files, or change settings of the process.
-NUMPY_OUT = frozenset(
-    [
-        "DataSource",
-        "ctypeslib",
-        "f2py",
-        "fromfile",
-        "fromregex",
-        "genfromtxt",
-        "lib",
-        "load",
-        "loadtxt",
-        "memmap",
-        "save",
-        "savetxt",
-        "savez",
-        "savez_compressed",
-        "set_printoptions",
-        "setbufsize",
-        "seterr",
-        "seterrcall",
-        "show_config",
-        "show_runtime",
-        "test",
-        "testing",
-    ]
+_NUMPY_OUT = (
+    "DataSource ctypeslib f2py fromfile fromregex genfromtxt lib load loadtxt memmap save savetxt savez "
+    "savez_compressed set_printoptions setbufsize seterr seterrcall show_config show_runtime test testing"
 )
+NUMPY_OUT = frozenset(_NUMPY_OUT.split())
 PARTS = frozenset({"numpy.linalg", "numpy.fft", "numpy.random"})
 MATHEMATICS = frozenset({"math", "cmath", "numpy"})
 SURFACE = "mlusim.bang"
@@ -110,13 +70,14 @@ SURFACE = "mlusim.bang"
 def check(tree: ast.AST) -> None:
     """Raise `UsageError` for an attribute or a name that leads from the program's values to the interpreter or the system."""
     for node in ast.walk(tree):
+        used = ""
         if isinstance(node, ast.Attribute) and (node.attr.startswith("_") or node.attr in FRAMES):
+            used = f".{node.attr}"
+        elif isinstance(node, ast.Name) and node.id.startswith("__"):
+            used = node.id
+        if used:
             raise UsageError(
-                f"an expression of the debugger cannot use .{node.attr}, which leads beyond the program's values"
-            )
-        if isinstance(node, ast.Name) and node.id.startswith("__"):
-            raise UsageError(
-                f"an expression of the debugger cannot use {node.id}, which leads beyond the program's values"
+                f"an expression of the debugger cannot use {used}, which leads beyond the program's values"
             )
 
 
@@ -181,6 +142,9 @@ class _Module:
         return repr(self._module)
 
 
+CHANGES_NOTHING = "an expression of the debugger changes nothing in the machine"
+
+
 class Probe:
     """The port of the debugger's own pointers, which load without being counted and never store."""
 
@@ -195,13 +159,12 @@ class Probe:
     def scalar_load(self, view: View, index: int) -> None:
         """Account for nothing: looking has no cost."""
 
-    def scalar_store(self, view: View, index: int, value: object) -> None:
+    def scalar_store(self, *_: object) -> None:
         """Refuse to store: looking changes nothing."""
-        _no(view, index, value)
+        raise UsageError(CHANGES_NOTHING)
 
-    def region_at(self, allocation: Allocation, offset: int) -> str:
+    def region_at(self, _allocation: Allocation, _offset: int) -> str:
         """Return nothing; the debugger names regions itself."""
-        del allocation, offset
         return ""
 
     def placed(self, allocation: Allocation, start: int, plan: object) -> None:
@@ -233,11 +196,9 @@ def quiet(core: "Core | None", *, stores: bool = False) -> Iterator[None]:
         return
     watch, core.mlu.watch = core.mlu.watch, _Refusing()  # type: ignore[assignment]
     direct, core.direct = core.direct, False
-    passing: dict[str, Any] = {
-        "scalar_load": _nothing,
-        "scalar_store": _nothing if stores else _no,
-    }
-    passing |= dict.fromkeys(("wait", "barrier", "lock", "unlock", "declare", "declare_shared"), _no)
+    refused = ("scalar_store", "wait", "barrier", "lock", "unlock", "declare", "declare_shared")
+    allowed = ("scalar_load", "scalar_store") if stores else ("scalar_load",)
+    passing = dict.fromkeys(refused, _no) | dict.fromkeys(allowed, _nothing)
     vars(core).update(passing)
     try:
         yield
@@ -252,7 +213,7 @@ def _nothing(*_: object) -> None:
 
 
 def _no(*_: object) -> None:
-    raise UsageError("an expression of the debugger changes nothing in the machine")
+    raise UsageError(CHANGES_NOTHING)
 
 
 class BeyondMemory(UsageError):

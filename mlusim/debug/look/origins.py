@@ -323,10 +323,10 @@ class OriginSearch:
         log = WriteLog()
         last = self._all.moments(launch) if until >= END else until
         run = self._all.aside(Position(launch, until), since=max(0, last - window), watching=log)
-        assert run.stop is not None
-        paused = PausedRun(run.recorded, run.session, run.tracer, run.stop)
         self._replicas.append(run)
-        self._logs[launch].append(_Segment(log, until, paused))
+        self._logs[launch].append(
+            _Segment(log, until, PausedRun(run.recorded, run.session, run.tracer, run.stopped))
+        )
 
     def close(self) -> None:
         """Let go of the runs that were looked at."""

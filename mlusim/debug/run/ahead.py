@@ -6,7 +6,6 @@ C runs the launch, and counts its lines by task.
 import contextlib
 import functools
 from collections.abc import Iterable
-from functools import singledispatch
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -15,20 +14,7 @@ from attrs import evolve, frozen
 from mlusim.debug.run.launches import KeptLaunch, Lines, PassedLaunch, PassedTask
 from mlusim.debug.run.moments import HEARD, RunObserver, explored, mark_here, whole
 from mlusim.debug.source.frames import name_of
-from mlusim.debug.stop.stops import (
-    Breakpoint,
-    CallLocation,
-    FunctionLocation,
-    IntrinsicLocation,
-    LineLocation,
-    Location,
-    MomentLocation,
-    PendingLocation,
-    PipeLocation,
-    TaskLocation,
-    TimeLocation,
-    Watchpoint,
-)
+from mlusim.debug.stop import stops
 from mlusim.debug.stop.value_watch import ValueWatch
 from mlusim.engine.native.build import BuildError, available
 from mlusim.engine.preference import NATIVE
@@ -44,7 +30,13 @@ if TYPE_CHECKING:
     from mlusim.machine.observed import ObservedCore
 
 
-OF_TASKS = (IntrinsicLocation, PipeLocation, Watchpoint, MomentLocation, TimeLocation)
+OF_TASKS = (
+    stops.IntrinsicLocation,
+    stops.PipeLocation,
+    stops.Watchpoint,
+    stops.MomentLocation,
+    stops.TimeLocation,
+)
 """Locations at which one task can stop alone, where the breakpoint is of one task."""
 
 
@@ -83,7 +75,7 @@ class _Order(RunObserver):
 
 
 def first_stop(
-    made: Iterable[Breakpoint], recorded: KeptLaunch, here: RunObserver | None
+    made: Iterable[stops.Breakpoint], recorded: KeptLaunch, here: RunObserver | None
 ) -> tuple[int, int] | None:
     """Return how many groups of tasks, and cores of the next one, C may run before one of the breakpoints *made* can stop.
 
@@ -99,9 +91,8 @@ def first_stop(
         return 0, 0
     wanted = [one for one in sought if one is not None]
     # A line of which C does not count every pass could be missed.
-    if not frozenset[tuple[str, int]]().union(*(one.lines or () for one in wanted)) <= told_lines(
-        _plan_of(session.request.kernel)
-    ):
+    plan: LinkPlan = session.request.kernel.plan  # type: ignore[attr-defined] # of BANG C, as C runs it
+    if not Lines().union(*(one.lines or () for one in wanted)) <= told_lines(plan):
         return 0, 0
     if recorded.passed is None:
         recorded.passed = _passed(recorded)
@@ -122,28 +113,19 @@ def first_stop(
     return (0, 0) if passed.failed else None
 
 
-def _plan_of(kernel: object) -> "LinkPlan":
-    """Return the functions that a kernel of BANG C reaches."""
-    found: LinkPlan = kernel.plan  # type: ignore[attr-defined]
-    return found
-
-
-def _sought(made: Breakpoint) -> Sought | None:
+def _sought(made: stops.Breakpoint) -> Sought | None:
     """Return what a breakpoint waits for; None where it may be anything, anywhere."""
     location = made.location
-    if isinstance(location, LineLocation):
-        return Sought(made.task, frozenset({(location.file, location.line)}))
-    if isinstance(location, CallLocation):
-        return Sought(made.task, location.places)
-    if isinstance(location, FunctionLocation):
-        code = location.code
-        # The first line of the function stands for its entry.
-        return Sought(made.task, frozenset({(code.co_filename, code.co_firstlineno)}))
-    if isinstance(location, TaskLocation):
-        return Sought(location.label, None)
-    if isinstance(location, OF_TASKS) and made.task is not None:
-        return Sought(made.task, None)
-    return None
+    match location:
+        case stops.LineLocation():
+            return Sought(made.task, frozenset({(location.file, location.line)}))
+        case stops.CallLocation():
+            return Sought(made.task, location.places)
+        case stops.FunctionLocation(code=code):  # its first line stands for its entry
+            return Sought(made.task, frozenset({(code.co_filename, code.co_firstlineno)}))
+        case stops.TaskLocation():
+            return Sought(location.label, None)
+    return Sought(made.task, None) if isinstance(location, OF_TASKS) and made.task is not None else None
 
 
 def _passed(recorded: KeptLaunch) -> PassedLaunch:
@@ -218,13 +200,11 @@ def _sort_lines(
     return here | before
 
 
-# Which breakpoints can stop in a launch of BANG C at all: the others need no watching, and a launch
-# without any runs at full speed.
-#
-# Of a kernel in Python it is not known: it may call what none of its functions names.
+# Which breakpoints can stop in a launch of BANG C at all: the others need no watching, and a launch without any runs at full
+# speed.  Of a kernel in Python it is not known: it may call what none of its functions names.
 
 
-def reaching(made: Iterable[Breakpoint], recorded: KeptLaunch) -> list[Breakpoint]:
+def reaching(made: Iterable[stops.Breakpoint], recorded: KeptLaunch) -> list[stops.Breakpoint]:
     """Return those of the breakpoints *made* that can stop in a launch, as far as its code and its tensors tell."""
     plan = getattr(recorded.session.request.kernel, "plan", None)
     if plan is None:
@@ -232,64 +212,32 @@ def reaching(made: Iterable[Breakpoint], recorded: KeptLaunch) -> list[Breakpoin
     return [one for one in made if _reaches(one.location, recorded, plan)]
 
 
-@singledispatch
-def _reaches(location: Location, recorded: KeptLaunch, plan: object) -> bool:
+def _reaches(location: stops.Location, recorded: KeptLaunch, plan: Any) -> bool:
     """Return whether the launch, whose code is that of *plan*, can come to *location*; True where that is not known."""
-    del location, recorded, plan
+    match location:
+        case stops.LineLocation():
+            return (location.file, location.line) in _lines(plan)
+        case stops.CallLocation():
+            return bool(location.places & _lines(plan))
+        case stops.FunctionLocation() | ValueWatch():
+            return any(function_of(code) == function_of(location.code) for code in _codes(plan))
+        case stops.PendingLocation():
+            return False
+        case stops.TimeLocation():
+            return location.launch == recorded.index
+        case stops.IntrinsicLocation():
+            return location.name not in HEARD or location.name in plan.rows
+        case stops.Watchpoint(span=span):
+            homes = ((a.address, a.address + a.nbytes) for a in recorded.homes)
+            return span.space is not GDRAM or any(low < span.high and span.low < high for low, high in homes)
     return True
-
-
-@_reaches.register
-def _(location: LineLocation, recorded: KeptLaunch, plan: object) -> bool:
-    del recorded
-    return (location.file, location.line) in _lines(plan)
-
-
-@_reaches.register
-def _(location: CallLocation, recorded: KeptLaunch, plan: object) -> bool:
-    del recorded
-    return bool(location.places & _lines(plan))
-
-
-@_reaches.register(FunctionLocation)
-@_reaches.register(ValueWatch)
-def _(location: FunctionLocation | ValueWatch, recorded: KeptLaunch, plan: object) -> bool:
-    del recorded
-    return any(function_of(code) == function_of(location.code) for code in _codes(plan))
-
-
-@_reaches.register
-def _(location: PendingLocation, recorded: KeptLaunch, plan: object) -> bool:
-    del location, recorded, plan
-    return False
-
-
-@_reaches.register
-def _(location: TimeLocation, recorded: KeptLaunch, plan: object) -> bool:
-    del plan
-    return location.launch == recorded.index
-
-
-@_reaches.register
-def _(location: IntrinsicLocation, recorded: KeptLaunch, plan: Any) -> bool:
-    del recorded
-    return location.name not in HEARD or location.name in plan.rows
-
-
-@_reaches.register
-def _(location: Watchpoint, recorded: KeptLaunch, plan: object) -> bool:
-    del plan
-    span = location.span
-    return span.space is not GDRAM or any(
-        a.address < span.high and span.low < a.address + a.nbytes for a in recorded.homes
-    )
 
 
 def _codes(plan: Any) -> Iterable[CodeType]:
     return (code for part in plan.parts for code in part.code.values())
 
 
-def _lines(plan: object) -> frozenset[tuple[str, int]]:
+def _lines(plan: object) -> Lines:
     """Return the lines of all functions that the kernel reaches."""
     return frozenset(
         (code.co_filename, line) for code in _codes(plan) for _, _, line in code.co_lines() if line

@@ -85,6 +85,12 @@ class LaunchRun:
         """True where the launch is over."""
         return self._strand.ended
 
+    @property
+    def stopped(self) -> Stop:
+        """The stop that it is at, of a run that has stopped."""
+        assert self.stop is not None
+        return self.stop
+
     def go(
         self,
         stoppers: Iterable[Stopper] = (),

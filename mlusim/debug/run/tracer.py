@@ -206,9 +206,8 @@ class Tracer(RunObserver, Tracing):
         self._rare(FINISH, whole(core), "task ends")
         super().task_end(core)
 
-    def launch_end(self, launch: ObservedLaunch) -> None:
+    def launch_end(self, _launch: ObservedLaunch) -> None:
         """Count the last moment: the launch ends."""
-        del launch
         self._last(LAUNCH_END, None)
 
     def fault(self, core: ObservedCore, fault: Fault) -> None:
@@ -367,7 +366,7 @@ class Tracer(RunObserver, Tracing):
         if found is None:
             if len(self._known) >= STEPS:
                 self._known.clear()
-            found = tuple(s for s in self._stoppers if s.follows(op.effect.step, landing=key[1]))
+            found = tuple(s for s in self._stoppers if s.follows(op.effect.step, key[1]))
             self._known[key] = found
         return found
 
@@ -430,8 +429,7 @@ class Tracer(RunObserver, Tracing):
                     core.carrier.trace = None
             sys.settrace(None)
 
-    def _call(self, frame: FrameType, event: str, argument: object) -> Trace | None:
-        del event, argument
+    def _call(self, frame: FrameType, _event: str, _argument: object) -> Trace | None:
         # Python calls this for mlusim's own functions, too: they are sorted out first.
         if frame.f_code.co_filename in self._foreign or not self._owned(frame.f_code.co_filename):
             return None
@@ -459,7 +457,7 @@ class Tracer(RunObserver, Tracing):
         if event == "line":
             self.lines += 1
             entered, self._fresh = self._fresh is frame, None
-            self._at_line(frame, entered=entered)
+            self._at_line(frame, entered)
         elif event == "return":
             for stopper in self._line_stoppers:
                 stopper.at_return(frame, argument)
@@ -470,7 +468,7 @@ class Tracer(RunObserver, Tracing):
                     stopper.at_instruction(core, frame)
         return self._line if self.tracing else None
 
-    def _at_line(self, frame: FrameType, *, entered: bool) -> None:
+    def _at_line(self, frame: FrameType, entered: bool) -> None:
         core = self.session.scheduler.running if self.session is not None else None
         if core is None:
             return
@@ -486,7 +484,7 @@ class Tracer(RunObserver, Tracing):
         hits = [
             (s, why)
             for s in self._line_stoppers
-            if (why := s.at_line(core, frame, self, entered=entered)) is not None
+            if (why := s.at_line(core, frame, self, entered)) is not None
         ]
         if hits:
             self._hit(LINE, core, hits, None)

@@ -95,7 +95,7 @@ class Trail(Stopper):
     is forgotten, and ``cut`` set.  With *every* all variables are written down at each statement: they may be changed by hand.
     """
 
-    lines = True
+    lines = True  # the window of the run says where the trail begins
 
     def __init__(
         self, label: str, until: Position | None = None, level: int = 0, *, every: bool = False
@@ -114,11 +114,6 @@ class Trail(Stopper):
         self._left: deque[tuple[FrameType, int]] = deque(maxlen=LEFT)
         self._functions: dict[CodeType, FunctionPieces | None] = {}
 
-    @property
-    def lines_from_start(self) -> bool:
-        """False: the window of the run says where the trail begins."""
-        return False
-
     def begin(self, tracer: Tracing) -> None:
         """Listen to the run of *tracer*."""
         self._tracer = tracer  # type: ignore[assignment]
@@ -131,9 +126,8 @@ class Trail(Stopper):
         """Return whether *core* is the one that is followed."""
         return core is not None and name_of(core) == self.label
 
-    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, core: "Core | None", frame: FrameType, _tracer: Tracing, _entered: bool) -> str | None:
         """Note that the end of the trail has come; it never stops."""
-        del tracer, entered
         here, until = self._tracer, self._until
         if here is None or until is None or core is None or self.standing is not None:
             return None

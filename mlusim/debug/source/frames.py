@@ -136,9 +136,11 @@ def place_of(file: str) -> str:
     return text if len(text) <= LONGEST else Path(file).name
 
 
-def source_line(filename: str, line: int) -> str:
-    """Return one line of source without its end, or nothing where there is no source."""
-    return linecache.getline(filename, line).rstrip()
+def source_line(frame: FrameType, error: BaseException | None = None) -> list[str]:
+    """Return the line of source that *frame* is at, behind its number; nothing where there is no source."""
+    line = line_of(frame, error)
+    text = linecache.getline(frame.f_code.co_filename, line).rstrip()
+    return [f"{line}\t{text}"] if text else []
 
 
 def depth_of(frame: FrameType | None) -> int:

@@ -44,20 +44,8 @@ def functions_of(body: object, owned: Owned) -> list[FunctionType]:
     return list(found.values())
 
 
-PLAIN = (
-    str,
-    bytes,
-    int,
-    float,
-    tuple,
-    list,
-    dict,
-    set,
-    frozenset,
-    ModuleType,
-    BuiltinFunctionType,
-    type(None),
-)
+PLAIN: tuple[type, ...] = (str, bytes, int, float, tuple, list, dict, set, frozenset, type(None))
+PLAIN += (ModuleType, BuiltinFunctionType)
 """Types of values that lead to no function of the user's."""
 
 
@@ -142,12 +130,12 @@ def find_function(name: str, near: Iterable[UserFunction], owned: Owned) -> User
     names = dict.fromkeys(f.name for f in found)
     if len(names) > 1:
         raise UsageError(f"{name} is a template, instantiated as {', '.join(names)}; name one of them")
-    files = {f.code.co_filename for f in found}
     if not found:
         raise UsageError(
             f"there is no function, intrinsic or file {name!r}; `info functions` lists the kernel's functions, "
             "`mlusim isa` the intrinsics"
         )
+    files = {f.code.co_filename for f in found}
     if len(files) > 1:
         raise UsageError(f"{name} is in {', '.join(sorted(files))}; name the line instead, as FILE:LINE")
     return found[0]
@@ -158,55 +146,41 @@ def find_line(file: str, line: int, near: Iterable[UserFunction], owned: Owned) 
 
     Raises `UsageError` for an unknown or ambiguous file and for a line without code.
     """
-    functions = [f for f in near if _ends(f.code.co_filename, file)] or [
-        f for f in _loaded(owned, file) if _ends(f.code.co_filename, file)
-    ]
-    files = sorted({f.code.co_filename for f in functions})
-    if not files:
+    found = _lines_by_file(file, near, owned)
+    if not found:
         raise UsageError(f"no loaded file is called {file}; `info functions` lists the kernel's files")
-    if len(files) > 1:
-        raise UsageError(f"{file} may be {' or '.join(map(shown_file, files))}; write more of the path")
-    lines = sorted(
-        {
-            n
-            for f in (*functions, *_in_file(files[0], owned))
-            if f.code.co_filename == files[0]
-            for n in f.lines
-        }
-    )
-    if line not in lines:
-        behind = next((n for n in lines if n > line), None)
-        hint = (
-            f"the next line with code is {behind}"
-            if behind
-            else f"the last line with code is {max(lines, default=0)}"
+    if len(found) > 1:
+        raise UsageError(
+            f"{file} may be {' or '.join(map(shown_file, sorted(found)))}; write more of the path"
         )
+    path, lines = found.popitem()
+    if line not in lines:
+        behind = min((n for n in lines if n > line), default=None)
+        last = f"the last line with code is {max(lines, default=0)}"
+        hint = f"the next line with code is {behind}" if behind else last
         raise UsageError(f"there is no code of a function at {shown_file(file)}:{line}; {hint}")
-    return files[0], line
-
-
-def knows_file(name: str, near: Iterable[UserFunction], owned: Owned) -> bool:
-    """Return whether a function of a file called *name* is loaded."""
-    return any(_ends(f.code.co_filename, name) for f in (*near, *_loaded(owned, name)))
+    return path, line
 
 
 def code_lines(name: str, near: Iterable[UserFunction], owned: Owned) -> list[int]:
     """Return the lines of the loaded file called *name* that have code, ascending; none where nothing of it is loaded."""
-    found = [f for f in near if _ends(f.code.co_filename, name)] or [
-        f for f in _loaded(owned, name) if _ends(f.code.co_filename, name)
-    ]
-    files = {f.code.co_filename for f in found}
-    every = (f for file in files for f in (*found, *_in_file(file, owned)) if f.code.co_filename == file)
-    return sorted({line for f in every for line in f.lines})
+    return sorted(set().union(*_lines_by_file(name, near, owned).values()))
+
+
+def _lines_by_file(name: str, near: Iterable[UserFunction], owned: Owned) -> dict[str, set[int]]:
+    """Return the lines with code of each loaded file called *name*; of files of the functions *near*, where these have one."""
+    found = [f for f in near if _ends(f.code.co_filename, name)]
+    found = found or [f for f in _loaded(owned, name) if _ends(f.code.co_filename, name)]
+    lines: dict[str, set[int]] = {f.code.co_filename: set() for f in found}
+    for function in (*found, *(f for file in lines for f in _loaded(owned, file))):
+        if function.code.co_filename in lines:
+            lines[function.code.co_filename] |= function.lines
+    return lines
 
 
 def _ends(path: str, name: str) -> bool:
     parts, wanted = Path(path).parts, Path(name).parts
     return parts[-len(wanted) :] == wanted
-
-
-def _in_file(file: str, owned: Owned) -> list[UserFunction]:
-    return [f for f in _loaded(owned, file) if f.code.co_filename == file]
 
 
 def _loaded(owned: Owned, name: str = "") -> Iterator[UserFunction]:
@@ -220,11 +194,10 @@ def _loaded(owned: Owned, name: str = "") -> Iterator[UserFunction]:
         if not isinstance(file, str) or not file.endswith(end) or not owned(file):
             continue
         for value in tuple(names.values()):
+            members: tuple[Any, ...] = (value,)
             if isinstance(value, type):  # the functions of an imported class are in another file
                 here = value.__module__ == names.get("__name__", value.__module__)
                 members = tuple(vars(value).values()) if here else ()
-            else:
-                members = (value,)
             for member in members:
                 function = _function(member.fget if isinstance(member, property) else member)
                 if function is not None and function.__code__.co_filename == file:

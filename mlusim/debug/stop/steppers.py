@@ -4,8 +4,18 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from mlusim.debug.source.frames import at_file_scope, depth_of, kernel_frames, name_of, returns_nothing
-from mlusim.debug.stop.stops import BEGIN, CONTROL, FINISH, ISSUE, TRAPPED, Op, Stopper, Tracing
-from mlusim.machine.observed import Step
+from mlusim.debug.stop.stops import (
+    ALL,
+    BEGIN,
+    CONTROL,
+    FINISH,
+    ISSUE,
+    ISSUES,
+    TRAPPED,
+    Op,
+    Stopper,
+    Tracing,
+)
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
@@ -20,11 +30,6 @@ class Stepper(Stopper):
         self.core = core
         self.left = count
 
-    @property
-    def lines_from_start(self) -> bool:
-        """Lines are followed from where the step begins."""
-        return False
-
     def mine(self, core: "Core | None") -> bool:
         """Return whether *core* is the one that steps."""
         return self.core is None or core is self.core
@@ -34,9 +39,8 @@ class Stepper(Stopper):
         self.left -= 1
         return None if self.left > 0 else ""
 
-    def at_op(self, op: Op, tracer: Tracing) -> str | None:
+    def at_op(self, op: Op, _tracer: Tracing) -> str | None:
         """Stop where the stepping core ends."""
-        del tracer
         ended = op.kind is FINISH and self.core is not None and op.core is self.core
         return f"{name_of(op.core)} ends" if ended and op.core is not None else None
 
@@ -46,9 +50,8 @@ class LineStep(Stepper):
 
     lines = True
 
-    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, core: "Core | None", frame: FrameType, _tracer: Tracing, _entered: bool) -> str | None:
         """Count the core's lines."""
-        del tracer, entered
         return self.counted() if self.mine(core) and not at_file_scope(frame) else None
 
 
@@ -62,9 +65,8 @@ class NextStep(Stepper):
         self.frame = frame
         self.depth = depth_of(frame)
 
-    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, core: "Core | None", frame: FrameType, _tracer: Tracing, _entered: bool) -> str | None:
         """Count lines that are no deeper than where the step began."""
-        del tracer, entered
         if not self.mine(core) or not self._outside(frame) or at_file_scope(frame):
             return None
         # Where the step has come to the caller, further steps are counted there.
@@ -92,9 +94,8 @@ class Until(Stepper):
         self.begun = frame.f_lineno
         self.file, self.line = file, line
 
-    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, core: "Core | None", frame: FrameType, _tracer: Tracing, _entered: bool) -> str | None:
         """Stop beyond the line, at the line asked for, or outside the function."""
-        del tracer, entered
         if core is not self.core:
             return None
         if self.line is not None and frame.f_lineno == self.line and frame.f_code.co_filename == self.file:
@@ -109,25 +110,20 @@ class Finish(Stepper):
     """`finish`: the first line or instruction of the caller after the function has returned."""
 
     lines = True
+    effects = ALL
 
     def __init__(self, core: "Core | None", frame: FrameType) -> None:
         super().__init__(core)
         self.frame = frame
         self.returned = False
 
-    def follows(self, step: Step, *, landing: bool) -> bool:
-        """Return True: any instruction may be the first in the caller."""
-        del step, landing
-        return True
-
     def at_return(self, frame: FrameType, value: object) -> None:
         """Keep the value that the function returns, if it returns one."""
         if frame is self.frame:
             self.returned, self.value = True, () if returns_nothing(frame) else (value,)
 
-    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, core: "Core | None", _frame: FrameType, _tracer: Tracing, _entered: bool) -> str | None:
         """Stop at the caller's next line."""
-        del frame, tracer, entered
         # The return itself is no line: the stop is in the caller, where the value goes.
         return "" if self.returned and core is self.core else None
 
@@ -141,10 +137,7 @@ class Finish(Stepper):
 class IntrinsicStep(Stepper):
     """`stepi`: the next intrinsic, scalar access or wait."""
 
-    def follows(self, step: Step, *, landing: bool) -> bool:
-        """Every instruction counts where it is issued."""
-        del step
-        return not landing
+    effects = ISSUES
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
         """Count the core's instructions."""
@@ -156,28 +149,18 @@ class IntrinsicStep(Stepper):
 class Interrupt(Stopper):
     """Ctrl-C: stops at the next line or instruction, whichever is first."""
 
-    ops = True
-    lines = True
+    ops = lines = True
+    effects = ALL
     reason = "interrupted"
 
-    @property
-    def lines_from_start(self) -> bool:
-        """Lines are followed from where the run is."""
-        return False
-
-    def follows(self, step: Step, *, landing: bool) -> bool:
-        """Return True: it stops at any instruction."""
-        del step, landing
-        return True
-
-    def at_op(self, op: Op, tracer: Tracing) -> str | None:
+    def at_op(self, _op: Op, _tracer: Tracing) -> str | None:
         """Stop at the next instruction."""
-        del op, tracer
         return self.reason
 
-    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(
+        self, _core: "Core | None", _frame: FrameType, _tracer: Tracing, _entered: bool
+    ) -> str | None:
         """Stop at the next line."""
-        del core, frame, tracer, entered
         return self.reason
 
 
@@ -190,28 +173,20 @@ class Trap(Interrupt):
 class Lines(Stopper):
     """The beginning of a core, and each of its lines in functions no deeper than *depth*; for searches backwards."""
 
-    ops = True
-    lines = True
+    ops = lines = True  # the search itself says where to begin following lines
 
     def __init__(self, label: str | None, depth: int | None = None) -> None:
         self.label = label
         self.depth = depth
 
-    @property
-    def lines_from_start(self) -> bool:
-        """The search itself says where to begin following lines."""
-        return False
-
-    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, core: "Core | None", frame: FrameType, _tracer: Tracing, _entered: bool) -> str | None:
         """Stop at any line of the core that is no deeper."""
-        del tracer, entered
         if core is None or (self.label is not None and name_of(core) != self.label) or at_file_scope(frame):
             return None
         return "" if self.depth is None or depth_of(frame) <= self.depth else None
 
-    def at_op(self, op: Op, tracer: Tracing) -> str | None:
+    def at_op(self, op: Op, _tracer: Tracing) -> str | None:
         """Stop at the beginning of the core."""
-        del tracer
         return _begins(op, self.label)
 
 
@@ -225,18 +200,13 @@ class Intrinsics(Stopper):
     """The beginning of a core, and each of its instructions; for searches backwards."""
 
     ops = True
+    effects = ISSUES
 
     def __init__(self, label: str | None) -> None:
         self.label = label
 
-    def follows(self, step: Step, *, landing: bool) -> bool:
-        """Every instruction counts where it is issued."""
-        del step
-        return not landing
-
-    def at_op(self, op: Op, tracer: Tracing) -> str | None:
+    def at_op(self, op: Op, _tracer: Tracing) -> str | None:
         """Stop at any instruction of the core."""
-        del tracer
         if op.kind not in (ISSUE, CONTROL) or op.core is None:
             return _begins(op, self.label)
         return "" if self.label is None or name_of(op.core) == self.label else None
@@ -249,9 +219,8 @@ class Issues(Intrinsics):
         super().__init__(None)
         self.left = count
 
-    def at_op(self, op: Op, tracer: Tracing) -> str | None:
+    def at_op(self, op: Op, _tracer: Tracing) -> str | None:
         """Count instructions, and stop at the one asked for."""
-        del tracer
         # The number comes from the cores' counters, which count issues only: no landings, no waits.
         self.left -= op.kind is ISSUE
         return "" if self.left == 0 else None

@@ -11,6 +11,7 @@ number and conditions; a `step` waits for a stopper without them.
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from operator import attrgetter
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,6 +40,7 @@ TRAPPED = "the kernel calls breakpoint()"
 LAUNCH_BEGIN, LAUNCH_END, FAULT, LINE = "launch begins", "launch ends", "fault", "line"
 INTERRUPTED = "interrupted"
 """The stop that Ctrl-C makes, and the state of a program that it has stopped outside of a launch."""
+NONE, ISSUES, ALL = "none", "issues", "issues and landings"  # instructions that concern a stopper
 
 
 def parse_time(text: str) -> float | None:
@@ -161,55 +163,46 @@ class Stopper:
     """Something that may stop a run.
 
     ``ops`` and ``lines`` say whether it is asked at moments and at lines; ``lines_from_start`` that it needs the lines
-    from the launch's beginning; ``late`` that it is asked again after the checkers.  ``at_only`` are the numbers of the
-    only lines at which it can stop, where these are known; it hears of no returns then.  ``value`` is what a function that
-    it waited for has returned.
+    from the launch's beginning; ``late`` that it is asked again after the checkers; ``effects`` which instructions concern
+    it.  ``at_only`` are the numbers of the only lines at which it can stop, where these are known; it hears of no returns
+    then.  ``value`` is what a function that it waited for has returned.
     """
 
-    ops = False
-    lines = False
-    late = False
+    ops = lines = lines_from_start = late = False
+    effects = NONE
     at_only: frozenset[int] | None = None
     value: tuple[Any, ...] = ()
     breakpoint: "Breakpoint | None" = None
 
-    @property
-    def lines_from_start(self) -> bool:
-        """True where lines must be followed from the first on."""
-        return self.lines
-
     def begin(self, tracer: Tracing) -> None:
         """Note what it needs to know of the run of *tracer*, which is about to go on."""
 
-    def follows(self, step: Step, *, landing: bool) -> bool:
+    def follows(self, _step: Step, landing: bool) -> bool:
         """Return whether an instruction with the operands of *step* can concern it; asked once per step, not per execution."""
-        del step, landing
-        return False
+        return self.effects is ALL or (self.effects is ISSUES and not landing)
 
-    def at_op(self, op: Op, tracer: Tracing) -> str | None:
+    def at_op(self, _op: Op, _tracer: Tracing) -> str | None:
         """Return the reason to stop at this moment, or None."""
-        del op, tracer
         return None
 
-    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(
+        self, _core: "Core | None", _frame: FrameType, _tracer: Tracing, _entered: bool
+    ) -> str | None:
         """Return the reason to stop at this line, or None; *entered* says that it is the first of its function.
 
         Lines of the host have no core.
         """
-        del core, frame, tracer, entered
         return None
 
     def at_return(self, frame: FrameType, value: object) -> None:
         """Note that *frame* returns *value*."""
 
-    def follows_lines(self, core: "Core | None") -> bool:
+    def follows_lines(self, _core: "Core | None") -> bool:
         """Return whether it wants the lines of *core*."""
-        del core
         return self.lines
 
-    def follows_instructions(self, core: "Core | None") -> bool:
+    def follows_instructions(self, _core: "Core | None") -> bool:
         """Return whether it wants every instruction of Python's that *core* executes."""
-        del core
         return False
 
     def at_instruction(self, core: "Core", frame: FrameType) -> None:
@@ -229,7 +222,7 @@ class LineLocation(Location):
 
     file: str
     line: int
-    lines = True
+    lines = lines_from_start = True
 
     @property
     def text(self) -> str:  # type: ignore[override]
@@ -242,9 +235,8 @@ class LineLocation(Location):
         # The tracer passes over all other lines without a question.
         return frozenset({self.line})
 
-    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, _core: "Core | None", frame: FrameType, _tracer: Tracing, _entered: bool) -> str | None:
         """Stop at the line."""
-        del core, tracer, entered
         here = frame.f_lineno == self.line and frame.f_code.co_filename == self.file
         return "" if here else None
 
@@ -263,16 +255,15 @@ class CallLocation(Location):
 
     places: frozenset[tuple[str, int]]
     text: str
-    lines = True
+    lines = lines_from_start = True
 
     @property
     def at_only(self) -> frozenset[int]:  # type: ignore[override]
         """The lines that name it."""
         return frozenset(line for _, line in self.places)
 
-    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, _core: "Core | None", frame: FrameType, _tracer: Tracing, _entered: bool) -> str | None:
         """Stop at each of the lines that name it."""
-        del core, tracer, entered
         return "" if (frame.f_code.co_filename, frame.f_lineno) in self.places else None
 
 
@@ -282,11 +273,10 @@ class FunctionLocation(Location):
 
     code: CodeType
     text: str
-    lines = True
+    lines = lines_from_start = True
 
-    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, _core: "Core | None", frame: FrameType, _tracer: Tracing, entered: bool) -> str | None:
         """Stop at the first line of each call of the function."""
-        del core, tracer
         # By the function and not by its code: a kernel of BANG C has another where checkers of its values watch.
         return "" if entered and function_of(frame.f_code) == function_of(self.code) else None
 
@@ -297,15 +287,8 @@ class TaskLocation(Location):
 
     label: str
     text: str
-    ops = True
-    lines = True
+    ops = lines = True  # lines before are of other tasks: `at_op` asks for them when the task begins
     _begun: "Core | None" = None
-
-    @property
-    def lines_from_start(self) -> bool:
-        """Lines are followed from the beginning of the task on."""
-        # Lines before are of other tasks: `at_op` asks for lines when the task begins.
-        return False
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
         """Begin to follow the lines of the task."""
@@ -314,9 +297,8 @@ class TaskLocation(Location):
             tracer.trace()
         return None
 
-    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, core: "Core | None", _frame: FrameType, _tracer: Tracing, _entered: bool) -> str | None:
         """Stop at the first line of the kernel."""
-        del frame, tracer, entered
         if core is not self._begun:
             return None
         self._begun = None
@@ -331,14 +313,13 @@ class IntrinsicLocation(Location):
     text: str
     ops = True
 
-    def follows(self, step: Step, *, landing: bool) -> bool:
+    def follows(self, step: Step, landing: bool) -> bool:
         """Return whether the instruction has that name."""
         # An asynchronous instruction lands later as a second moment, which is no issue.
         return step.name == self.name and not landing
 
-    def at_op(self, op: Op, tracer: Tracing) -> str | None:
+    def at_op(self, op: Op, _tracer: Tracing) -> str | None:
         """Stop where the instruction is issued."""
-        del tracer
         return "" if op.name == self.name and op.kind in (ISSUE, CONTROL) else None
 
 
@@ -350,13 +331,12 @@ class PipeLocation(Location):
     text: str
     ops = True
 
-    def follows(self, step: Step, *, landing: bool) -> bool:
+    def follows(self, step: Step, landing: bool) -> bool:
         """Return whether the instruction is issued to that pipe."""
         return step.pipe.value == self.pipe and not landing
 
-    def at_op(self, op: Op, tracer: Tracing) -> str | None:
+    def at_op(self, op: Op, _tracer: Tracing) -> str | None:
         """Stop where an instruction of the pipe is issued."""
-        del tracer
         return "" if op.effect is not None else None
 
 
@@ -367,15 +347,10 @@ class MomentLocation(Location):
     moment: int
     text: str
     ops = True
+    effects = ALL
 
-    def follows(self, step: Step, *, landing: bool) -> bool:
-        """Return True: any instruction may be at the moment."""
-        del step, landing
-        return True
-
-    def at_op(self, op: Op, tracer: Tracing) -> str | None:
+    def at_op(self, op: Op, _tracer: Tracing) -> str | None:
         """Stop at the moment."""
-        del tracer
         return "" if op.moment == self.moment else None
 
 
@@ -387,11 +362,7 @@ class TimeLocation(Location):
     moments: frozenset[int]
     text: str
     ops = True
-
-    def follows(self, step: Step, *, landing: bool) -> bool:
-        """Return True for every instruction that is issued: it may be at one of the moments."""
-        del step
-        return not landing
+    effects = ISSUES
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
         """Stop at the moments of the launch that have this predicted time."""
@@ -409,14 +380,12 @@ class Watchpoint(Location):
     ops = True
     watches = True
 
-    def follows(self, step: Step, *, landing: bool) -> bool:
+    def follows(self, step: Step, _landing: bool) -> bool:
         """Return whether the operands touch the bytes."""
-        del landing
         return self._verb(step) is not None
 
-    def at_op(self, op: Op, tracer: Tracing) -> str | None:
+    def at_op(self, op: Op, _tracer: Tracing) -> str | None:
         """Stop before the bytes change, or are read."""
-        del tracer
         effect = op.effect
         # The bytes of an asynchronous copy change when it lands; its issue touches nothing.
         if effect is None or (effect.asynchronous and op.kind is not LANDING):
@@ -443,8 +412,8 @@ class FindingLocation(Location):
 
     rule: str | None
     text: str
-    ops = True
-    late = True
+    ops = late = True
+    effects = ALL
     _checkers: tuple[Any, ...] = ()
     _seen: int = 0
 
@@ -454,14 +423,8 @@ class FindingLocation(Location):
         # The user knows the findings so far; only new ones stop.
         self._seen = sum(len(tuple(checker.findings)) for checker in checkers)
 
-    def follows(self, step: Step, *, landing: bool) -> bool:
-        """Return True: a checker may find something at any instruction."""
-        del step, landing
-        return True
-
-    def at_op(self, op: Op, tracer: Tracing) -> str | None:
+    def at_op(self, _op: Op, _tracer: Tracing) -> str | None:
         """Stop where a checker has reported a new finding."""
-        del op, tracer
         found = [f for checker in self._checkers for f in checker.findings]
         if len(found) <= self._seen:
             return None
@@ -499,30 +462,12 @@ class Breakpoint(Stopper):
         """The breakpoint that the stop names: this one."""
         return self
 
-    @property
-    def ops(self) -> bool:  # type: ignore[override]
-        """True where the location listens to moments."""
-        return self.location.ops
-
-    @property
-    def lines(self) -> bool:  # type: ignore[override]
-        """True where the location listens to lines."""
-        return self.location.lines
-
-    @property
-    def at_only(self) -> frozenset[int] | None:  # type: ignore[override]
-        """The lines of the location."""
-        return self.location.at_only
-
-    @property
-    def late(self) -> bool:  # type: ignore[override]
-        """True where the location is asked again after the checkers."""
-        return self.location.late
-
-    @property
-    def lines_from_start(self) -> bool:
-        """True where the location needs lines followed from the first on."""
-        return self.location.lines_from_start
+    # What it listens to is up to the location, of which it may get another.
+    ops = property(attrgetter("location.ops"))
+    lines = property(attrgetter("location.lines"))
+    lines_from_start = property(attrgetter("location.lines_from_start"))
+    late = property(attrgetter("location.late"))
+    at_only = property(attrgetter("location.at_only"))
 
     def begin(self, tracer: Tracing) -> None:
         """Let the location look at the run."""
@@ -532,18 +477,18 @@ class Breakpoint(Stopper):
         """Let the location know that *frame* returns."""
         self.location.at_return(frame, value)
 
-    def follows(self, step: Step, *, landing: bool) -> bool:
+    def follows(self, step: Step, landing: bool) -> bool:
         """Return whether the instruction can concern the location."""
-        return self.location.follows(step, landing=landing)
+        return self.location.follows(step, landing)
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
         """Stop where its location says so and its conditions hold."""
         why = self.location.at_op(op, tracer)
         return None if why is None else self._holds(why, op.core, tracer, None)
 
-    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, entered: bool) -> str | None:
         """Stop where its location says so and its conditions hold."""
-        why = self.location.at_line(core, frame, tracer, entered=entered)
+        why = self.location.at_line(core, frame, tracer, entered)
         return None if why is None else self._holds(why, core, tracer, frame)
 
     def _holds(self, why: str, core: "Core | None", tracer: Tracing, frame: FrameType | None) -> str | None:

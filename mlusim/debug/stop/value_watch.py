@@ -38,9 +38,7 @@ class ValueWatch(Location):
     code: CodeType
     label: str | None
     read: "Callable[[Core, FrameType], str | None]"
-    ops = True
-    lines = True
-    watches = True
+    ops = lines = lines_from_start = watches = True
     _known: "dict[Core, _Watched]" = field(factory=dict)
     _tracer: Any = None
 
@@ -58,9 +56,8 @@ class ValueWatch(Location):
                 place = here.f_code.co_filename, here.f_lineno
                 self._known[core] = _Watched(here, self.read(core, here), place)
 
-    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, _entered: bool) -> str | None:
         """Stop where the value differs from that at the line before."""
-        del entered
         if core is None or not self._mine(core):
             return None
         if tracer is not self._tracer:
@@ -75,17 +72,15 @@ class ValueWatch(Location):
         known.line = frame.f_code.co_filename, frame.f_lineno
         return said
 
-    def at_return(self, frame: FrameType, value: object) -> None:
+    def at_return(self, frame: FrameType, _value: object) -> None:
         """Read the value once more where the function returns."""
-        del value
         for core, known in self._known.items():
             if known.frame is frame:
                 known.said = self._compared(known, core, frame)
                 known.frame = known.value = None
 
-    def at_op(self, op: Op, tracer: Tracing) -> str | None:
+    def at_op(self, op: Op, _tracer: Tracing) -> str | None:
         """Stop where a task ends whose last line has changed the value."""
-        del tracer
         known = self._known.get(op.core) if op.core is not None else None
         if known is None or op.kind is not FINISH:
             return None

@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass  # by the `__post_init__` of which a message of Textual is made
 from textwrap import wrap
 from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -35,12 +36,11 @@ if TYPE_CHECKING:
 class Source(Widget):
     """The source around the current line, which has an arrow; lines with breakpoints have a B."""
 
+    @dataclass
     class Clicked(Message):
         """A line of the source has been clicked."""
 
-        def __init__(self, line: int) -> None:
-            super().__init__()
-            self.line = line
+        line: int
 
     DEFAULT_CSS = "Source { border: round $primary; text-wrap: nowrap; text-overflow: ellipsis; }"
 
@@ -102,9 +102,8 @@ class Folded:
         self._lines = lines
 
     def __rich_console__(
-        self, console: "terminals.Console", options: "terminals.ConsoleOptions"
+        self, _console: "terminals.Console", options: "terminals.ConsoleOptions"
     ) -> Iterator[Text]:
-        del console
         width = max(options.max_width, 1)
         for line in self._lines:
             indent = len(line.plain) - len(line.plain.lstrip()) + HANGING
@@ -162,12 +161,11 @@ class CommandLine(Input):
 
     DEFAULT_CSS = "CommandLine { height: 1; border: none; padding: 0; }"
 
+    @dataclass
     class Complete(Message):
         """The user wants the text completed."""
 
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
+        text: str
 
     HISTORY: ClassVar[int] = 500
 
@@ -176,12 +174,11 @@ class CommandLine(Input):
         self._history: list[str] = []
         self._at = 0
 
+    @dataclass
     class Entered(Message):
         """A line has been typed."""
 
-        def __init__(self, line: str) -> None:
-            super().__init__()
-            self.line = line
+        line: str
 
     def enter(self) -> None:
         """Execute the typed line."""
@@ -321,22 +318,20 @@ class DebuggerApp(App[None]):
     ``busy`` is true while a command is executed; ``views`` is what is shown.
     """
 
+    @dataclass
     class Answered(Message):
         """A line has been executed."""
 
-        def __init__(self, answer: LineResult) -> None:
-            super().__init__()
-            self.answer = answer
+        answer: LineResult
 
     class Failed(Message):
         """The session could not be made, or broke."""
 
+    @dataclass
     class Offered(Message):
         """The completions of the last word of the command line have arrived."""
 
-        def __init__(self, words: list[str]) -> None:
-            super().__init__()
-            self.words = words
+        words: list[str]
 
     TITLE = "mlusim debug"
     CSS = """
@@ -413,15 +408,12 @@ class DebuggerApp(App[None]):
         line.type_ahead(self._typed.removesuffix(QUIT))
         self.begin_capture_print(self)
         self.set_interval(0.5, self._tick)
+        # From the engine's thread; a view that has ended drops a message.
         self.engine.attach(
-            lambda answer: self._tell(self.Answered(answer)), lambda: self._tell(self.Failed())
+            lambda answer: self.post_message(self.Answered(answer)), lambda: self.post_message(self.Failed())
         )
         if self._typed.endswith(QUIT):
             self.exit()
-
-    def _tell(self, message: Message) -> None:
-        """Hand *message* to the view from the engine's thread; a view that has ended drops it."""
-        self.post_message(message)
 
     def on_resize(self, event: events.Resize) -> None:
         """Show one pane or all of them."""
@@ -444,9 +436,8 @@ class DebuggerApp(App[None]):
         if self._seconds >= 1:
             title.update(f" running, {self._seconds:.0f} s: {self.engine.progress()}; ctrl+c stops it")
 
-    def watch_theme(self, name: str) -> None:
+    def watch_theme(self, _name: str) -> None:
         """Colour the source by the theme, too."""
-        del name
         if self.query("#source"):
             self.query_one(Source).recolour()
 
@@ -478,15 +469,9 @@ class DebuggerApp(App[None]):
             f" {views.focus or 'no task'}, {views.where}  |  {views.title}"
         )
         self.query_one(Source).show(views)
-        texts = {
-            "tasks": tasks_text(views.tasks, views.focus, views.others, views.file),
-            "stack": views.stack,
-            "variables": views.variables,
-            "breakpoints": views.breakpoints,
-            "pipes": views.pipes,
-            "nram": views.nram,
-            "memory": views.memory,
-        }
+        plain = ("stack", "variables", "breakpoints", "pipes", "nram", "memory")
+        texts = {name: getattr(views, name) for name in plain}
+        texts["tasks"] = tasks_text(views.tasks, views.focus, views.others, views.file)
         for name, text in texts.items():
             self.query_one(f"#{name}", Pane).show(text, self._before.get(name))
         self.query_one("#breakpoints").set_class(not views.breakpoints, "empty")
@@ -526,7 +511,7 @@ class DebuggerApp(App[None]):
     @on(CommandLine.Complete)
     def wanted(self, event: CommandLine.Complete) -> None:
         """Complete what was typed."""
-        self.engine.complete(event.text, lambda words: self._tell(self.Offered(words)))
+        self.engine.complete(event.text, lambda words: self.post_message(self.Offered(words)))
 
     @on(Offered)
     def offered(self, message: Offered) -> None:

@@ -87,8 +87,8 @@ class Engine:
         self.worker = Worker(
             begin, lambda console: console.session.interrupt(), lambda console: console.session.close()
         )
-        self._deliver: Callable[[LineResult], None] = lambda _: None
-        self._fail: Callable[[], None] = lambda: None
+        self._deliver: Callable[[LineResult], object] = lambda _: None
+        self._fail: Callable[[], object] = lambda: None
         self._place = self._letters = ""
         self._answered = ("", "")  # the last question for a cause, with its place, and its answer
         self._asked = 0  # interrupts so far
@@ -99,7 +99,7 @@ class Engine:
         """The error that ended the session."""
         return self.worker.failure
 
-    def attach(self, deliver: Callable[[LineResult], None], fail: Callable[[], None]) -> None:
+    def attach(self, deliver: Callable[[LineResult], object], fail: Callable[[], object]) -> None:
         """Deliver answers from now on, the first with where the session stands; call *fail* where it could not be made, or broke."""
         self._deliver, self._fail = deliver, fail
         self.worker.submit(lambda console: self._answer(console, "", Reply(console.stop_text())))
@@ -152,7 +152,7 @@ class Engine:
         asked = self._asked
         self.worker.submit(lambda console: self._execute(console, line, asked))
 
-    def complete(self, text: str, tell: Callable[[list[str]], None]) -> None:
+    def complete(self, text: str, tell: Callable[[list[str]], object]) -> None:
         """Call *tell* with the completions of the last word of *text*."""
         self.worker.submit(lambda console: tell(console.complete(text)))
 
@@ -246,9 +246,8 @@ def _pipes(session: "DebugSession") -> str:
         return ""
     lines, idle = [], []
     for pipe in values.pipes(paused, core):
-        lines += [f"{pipe.pipe}  next: {pipe.issuing}"] * bool(pipe.issuing)
-        lines += [f"{pipe.pipe}  in flight: {flight}" for flight in pipe.flights]
-        idle += [pipe.pipe] * (not pipe.issuing and not pipe.flights)
+        lines += [f"{pipe.pipe}  {text}" for text in pipe.texts]
+        idle += [pipe.pipe] * (not pipe.texts)
     return "\n".join([*lines, f"idle: {', '.join(idle)}"] if idle else lines)
 
 
