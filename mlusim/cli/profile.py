@@ -23,7 +23,8 @@ from mlusim.report.compare import (
     comparison_json,
     measured_launches,
 )
-from mlusim.report.launches import launch_facts, launches_view, write_launches, write_page
+from mlusim.report.launches import launch_facts, launches_view, write_launches
+from mlusim.report.page.launches import write_page
 from mlusim.report.whatif import what_if_table
 
 

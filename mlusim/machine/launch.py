@@ -17,7 +17,6 @@ from mlusim.time.lines import Line, lines
 from mlusim.time.log import Lanes, TaskWork
 from mlusim.time.profile import Profile
 from mlusim.time.timeline import Forecast, Timeline
-from mlusim.time.timing import band
 
 # The place of a launch in a queue of a program's driver, for charts of a whole program.
 
@@ -111,10 +110,7 @@ class Launch(Presented):
     @property
     def time_band(self) -> tuple[float, float]:
         """The lowest and the highest time in us that constants and model leave open; NaN where the launch was not timed."""
-        if not self.tasks:
-            return self.time_us, self.time_us
-        board, work = find_board(self.board), self.forecast.work
-        return band(work, board, board.places(self._unions), self.time_us)
+        return self.forecast.band
 
     @property
     def profile(self) -> Profile:
@@ -131,7 +127,7 @@ class Launch(Presented):
         Raises `UsageError` where the launch kept no instructions; they are kept for an observer such as
         `mlusim.EveryStep`.
         """
-        return lines(self.tasks, self.timeline, find_board(self.board))
+        return lines(self.tasks, self.timeline, self.forecast.board)
 
     @property
     def because(self) -> tuple[str, ...]:
@@ -165,12 +161,7 @@ class Launch(Presented):
 
         Raises `UsageError` where the extra mlusim[report] is not installed.
         """
-        presenter("launches").write_page(path, [self])
-
-    @property
-    def _unions(self) -> int:
-        """Clusters of a union task, 0 for Block tasks."""
-        return self.forecast.unions
+        presenter("page.launches").write_page(path, [self])
 
     def on(self, board: str | Board) -> "Launch":
         """Return the launch as the same work would run on *board*: only the time, its bound and timeline differ.
@@ -178,8 +169,7 @@ class Launch(Presented):
         A kernel sees of its board what the architecture has, so the work is the same on any board of
         the same architecture that can start the launch; raises `UsageError` for another.
         """
-        found, own = find_board(board), find_board(self.board)
-        unions = self._unions
+        found, own, unions = find_board(board), self.forecast.board, self.forecast.unions
         # What a kernel does follows from its architecture: other sizes would have been other loops.
         if found.arch.name != own.arch.name:
             raise UsageError(

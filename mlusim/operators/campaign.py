@@ -277,7 +277,7 @@ def _launch(launch: Launch, *, dearest: bool) -> LaunchRecord:
         busy_us=dict(launch.busy_us),
         io_bytes=launch.io_bytes,
         spans=tuple(launch.timeline),
-        figures=figures(launch, find_board(launch.board)) if launch.tasks else None,
+        figures=figures(launch) if launch.tasks else None,
         engine=launch.engine,
         advice=advice(launch) if dearest else (),
         achieved=achieved([launch]),

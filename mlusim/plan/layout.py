@@ -220,11 +220,13 @@ def _reserve(board: str, space: str, capacity: int) -> int:
 def declared_region(allocation: Allocation, base: int) -> PlacedRegion:
     """Return a declaration as a region; *base* is the address of the memory's first byte."""
     declared = allocation.declared
-    name = declared.name or _written(declared.file, declared.line) or f"{declared.dtype}[{declared.count}]"
+    name = (
+        declared.name or _written(declared.file, declared.line) or f"{declared.dtype.name}[{declared.count}]"
+    )
     if declared.line:
         name = f"{name} (line {declared.line})"
     return PlacedRegion(
-        name, str(declared.dtype), declared.count, allocation.address - base, allocation.nbytes
+        name, declared.dtype.name, declared.count, allocation.address - base, allocation.nbytes
     )
 
 

@@ -69,7 +69,7 @@ def _asked(answer: WhatIf, choose: Choose, base: float) -> WhatIfRow:
 def _elsewhere(
     program: Program, kept: Sequence[Launch], board: Board, choose: Choose, base: float
 ) -> WhatIfRow:
-    archs = {find_board(launch.board).arch.name for launch in kept}
+    archs = {launch.forecast.board.arch.name for launch in kept}
     try:
         # Timed again is exact and takes no run; work is a function of the architecture.
         if archs == {board.arch.name}:

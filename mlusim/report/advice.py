@@ -7,7 +7,6 @@ from attrs import asdict, frozen
 from rich.console import RenderableType
 
 from mlusim.arch.board import Board
-from mlusim.arch.catalog import find_board
 from mlusim.memory.space import DIRECTIONS
 from mlusim.report.figures import Figures, figures
 from mlusim.report.quantities import count
@@ -15,7 +14,7 @@ from mlusim.text_grid import table
 from mlusim.time import changed_work as work
 from mlusim.time.lines import Line
 from mlusim.time.log import KIND, MEET, TaskWork
-from mlusim.time.timing import GroupedTasks, launch_us, predict
+from mlusim.time.timing import GroupedTasks, predict
 from mlusim.time.work import READS, WRITES
 
 if TYPE_CHECKING:
@@ -82,14 +81,14 @@ def advice(launch: "Launch") -> tuple[Advice, ...]:
     Each is the model's time of the same work with that one thing changed, by `mlusim.time.changed_work`; whether the kernel
     can be written so is for its author to say.
     """
-    board = find_board(launch.board)
     # Advice on the kernel is of no use where its start is most of the time.
-    if not launch.tasks or launch.time_us * MOST_START < launch_us(board):
+    if not launch.tasks or launch.time_us * MOST_START < launch.forecast.start_us:
         return ()
+    board = launch.forecast.board
     places, before = board.places(launch.forecast.unions), launch.time_us
     found: list[Advice] = []
     lines = launch.lines if launch.timeline.named else ()
-    for change in _changes(launch, board, figures(launch, board)):
+    for change in _changes(launch, board, figures(launch)):
         # By the model and not by a rule of thumb: a change that shifts the bound gains less than it saves.
         after = predict(GroupedTasks(change.tasks, board), board, places).time_us
         if after < before * (1 - LEAST):

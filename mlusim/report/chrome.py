@@ -12,10 +12,9 @@ from typing import Any, BinaryIO
 
 from attrs import define, field
 
-from mlusim.arch.catalog import find_board
 from mlusim.machine.launch import Launch
 from mlusim.time.timeline import MOST_SPANS, PLACES, STORE, CoreSpan, Scene, TimeSpan
-from mlusim.time.timing import PIPES, launch_us
+from mlusim.time.timing import PIPES
 
 TRACKS = ("task", *PLACES)
 NEAR = 1e-5  # us; shorter spans have no arrow: the format has six decimals of a microsecond
@@ -75,7 +74,7 @@ class _Trace:
         for launch in launches:
             facts = {"dim": launch.dim, "kind": launch.kind, "bound": launch.bound, "time_us": launch.time_us}
             yield _complete(launch.kernel, "launch", begin, begin + launch.time_us, (LAUNCHES, 0), facts)
-            counters, first = Counters(launch), begin + launch_us(find_board(launch.board))
+            counters, first = Counters(launch), begin + launch.forecast.start_us
             for scene in launch.timeline.scenes(self.most):
                 counters.add(scene, first)
                 self.most -= len(scene.spans)
@@ -89,7 +88,7 @@ class _Trace:
             begin += launch.time_us
 
     def _scene(self, scene: Scene, launch: Launch, begin: float) -> Iterator[Event]:
-        width = find_board(launch.board).arch.cores_per_cluster
+        width = launch.forecast.board.arch.cores_per_cluster
         homes = [LAUNCHES + 1 + core.cluster * (width + 1) + core.core for core in scene.cores]
         for core, home in zip(scene.cores, homes, strict=True):
             yield from self._names(home, 0, core)

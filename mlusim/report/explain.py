@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import asdict, frozen
 
+from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.counted import counted
 from mlusim.report.efficiency import Acceptance, acceptance
@@ -115,11 +116,15 @@ def _causes(launch: "Launch") -> list[Reason]:
     """Return the causes of `because`."""
     if not launch.tasks:
         return []
-    causes = [*_start(1, launch.time_us, launch.board)]
+    causes = [*_start(1, launch.forecast.start_us, launch.time_us)]
     # Where starting is nearly all of the time, figures of the rest would explain noise.
     if not any(cause.weight > ALL for cause in causes):
-        about = figures(launch, find_board(launch.board))
-        causes += [one for one in _launch(launch, about, launch.board) if one.weight > LEAST]
+        spent = launch.time_us - launch.forecast.start_us
+        causes += [
+            one
+            for one in _launch(launch.bound, figures(launch), spent, launch.forecast.board)
+            if one.weight > LEAST
+        ]
     return sorted(causes, key=lambda cause: -cause.weight)
 
 
@@ -231,8 +236,8 @@ def weighted(record: "CallRecord", of: Callable[[Figures], float]) -> float | No
 def _reasons(record: "CallRecord") -> Iterator[Reason]:
     found = record.efficiency
     assert found is not None
-    time_us = found.hardware_time_us
-    for reason in _start(len(record.launches), time_us, record.board):
+    time_us, board = found.hardware_time_us, find_board(record.board)
+    for reason in _start(len(record.launches), launch_us(board), time_us):
         yield reason
         if reason.weight > ALL:
             return
@@ -241,14 +246,14 @@ def _reasons(record: "CallRecord") -> Iterator[Reason]:
     if main.figures is not None:
         # Of the longest launch: the causes of a short one explain little of the call.
         part = main.time_us / time_us if time_us > 0 else 0.0
-        for reason in _launch(main, main.figures, record.board):
+        for reason in _launch(main.bound, main.figures, main.time_us - launch_us(board), board):
             if reason.weight * part > LEAST:
                 yield Reason(reason.weight * part, reason.words)
 
 
-def _start(number: int, time_us: float, board: str) -> Iterator[Reason]:
-    """Tell the share of *time_us* that starting *number* launches on *board* takes, where it is large."""
-    overhead = min(1.0, launch_us(find_board(board)) * number / time_us) if time_us > 0 else 0.0
+def _start(number: int, each_us: float, time_us: float) -> Iterator[Reason]:
+    """Tell the share of *time_us* that starting *number* launches takes, *each_us* for each, where it is large."""
+    overhead = min(1.0, each_us * number / time_us) if time_us > 0 else 0.0
     if overhead > 0.2:
         launches = "one launch is" if number == 1 else f"{counted(number, 'launch', 'launches')} are"
         words = f"starting {launches} {percent(overhead)} of the time"
@@ -269,25 +274,23 @@ def _theory(record: "CallRecord", theory: int) -> Iterator[Reason]:
         yield Reason(1 - moved / theory, words)
 
 
-def _launch(launch: "LaunchRecord | Launch", about: Figures, board: str) -> Iterator[Reason]:
-    known = find_board(board)
-    spent = launch.time_us - launch_us(known)
-    reached = known.bandwidth * DRAM_CEILING.on(known).value / 1e6
-    rate = about.line_bytes / (spent * reached) if spent > 0 else 0.0
+def _launch(bound: str, about: Figures, spent_us: float, board: Board) -> Iterator[Reason]:
+    reached = board.bandwidth * DRAM_CEILING.on(board).value / 1e6
+    rate = about.line_bytes / (spent_us * reached) if spent_us > 0 else 0.0
     if rate > FULL:
         moved = f"moves {percent(rate)} of what it can"
         yield Reason(1.0, f"the off-chip memory {moved}", f"The off-chip memory sets the time: it {moved}")
     else:
-        yield _pace(launch, about)
+        yield _pace(bound, about)
         yield from _cores(about)
         yield from _waits(about)
         yield from _vector(about)
     yield from _transfers(about)
 
 
-def _pace(launch: "LaunchRecord | Launch", about: Figures) -> Reason:
+def _pace(bound: str, about: Figures) -> Reason:
     """Return the pipe that sets the time; of one core, where that does much more than the mean."""
-    pipe, share = _pipe(launch.bound), about.busy.get(launch.bound, 0.0)
+    pipe, share = _pipe(bound), about.busy.get(bound, 0.0)
     waits = ""
     if about.critical:
         pipe, share = f"{pipe} of {about.critical}", about.critical_busy

@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any
 from attrs import asdict, frozen
 
 from mlusim.arch.board import Board
-from mlusim.arch.catalog import find_board
 from mlusim.memory.space import DIRECTIONS
 from mlusim.report.quantities import percent
-from mlusim.time.log import IO_FLIGHT, KIND, SUMS, Lanes, TaskWork
-from mlusim.time.pace import moved
+from mlusim.time.log import SUMS, Lanes
 from mlusim.time.profile import home
-from mlusim.time.quantities import IO_STARTS, SCALAR, TENSOR, TENSOR_CYCLES, VECTOR
+from mlusim.time.quantities import SCALAR, TENSOR, TENSOR_CYCLES, VECTOR
 from mlusim.time.rates import MOVE_LINE
-from mlusim.time.timing import PIPES, launch_us
+from mlusim.time.timing import PIPES
 
 if TYPE_CHECKING:
     from mlusim.machine.launch import Launch
@@ -68,17 +66,16 @@ class Figures:
     waits_at: str = ""
 
 
-def figures(launch: "Launch", board: Board) -> Figures:
-    """Return the figures of *launch*, which ran on *board*."""
-    spent = launch.profile
+def figures(launch: "Launch") -> Figures:
+    """Return the figures of *launch*."""
+    spent, board = launch.profile, launch.forecast.board
     width = board.arch.cores_per_cluster
     ours = [core for core in spent.cores if not core.memory_core]
     active = {core.cluster * width + core.core: core.active_us for core in ours if core.active_us > 0}
     slowest = max(active, key=lambda core: active[core], default=0)
-    transfers, lines = _off_chip(launch.tasks)
     waits = {"pipes": spent.pipe_wait_us, "cores": spent.core_wait_us, "memory": spent.memory_wait_us}
     busy = _busy(launch, len(active))
-    critical, most = _critical(launch, board, busy.get(launch.bound, 0.0))
+    critical, most = _critical(launch, busy.get(launch.bound, 0.0))
     return Figures(
         cores=board.cores,
         tasks=math.prod(launch.dim),
@@ -92,9 +89,9 @@ def figures(launch: "Launch", board: Board) -> Figures:
         lanes=dict(launch.lanes),
         vectors=sum(launch.instructions[name] for name in launch.lanes),
         starts=_starts(launch),
-        transfers=transfers,
+        transfers=sum(task.log.off_chip[0] for task in launch.tasks),
         io_bytes=launch.io_bytes,
-        line_bytes=lines,
+        line_bytes=sum(task.log.off_chip[1] for task in launch.tasks),
         overlap=spent.overlap,
         waits={who: us / spent.elapsed_us if spent.elapsed_us else 0.0 for who, us in waits.items()},
         critical=critical,
@@ -103,12 +100,12 @@ def figures(launch: "Launch", board: Board) -> Figures:
     )
 
 
-def _critical(launch: "Launch", board: Board, mean: float) -> tuple[str, float]:
+def _critical(launch: "Launch", mean: float) -> tuple[str, float]:
     """Return the core that keeps the pipe that sets the time busy longest, and for which share of the launch.
 
     No name where that is near the *mean* of the cores that work.
     """
-    whole = launch.time_us - launch_us(board)
+    board, whole = launch.forecast.board, launch.time_us - launch.forecast.start_us
     if launch.bound not in PIPES or whole <= 0:
         return "", 0.0
     pipe, width = PIPES.index(launch.bound), board.arch.cores_per_cluster
@@ -133,7 +130,7 @@ def _waits_at(launch: "Launch") -> str:
 
 def _busy(launch: "Launch", working: int) -> dict[str, float]:
     """Return each pipe's share of the launch less its start, over the working cores."""
-    whole = (launch.time_us - launch_us(find_board(launch.board))) * working
+    whole = (launch.time_us - launch.forecast.start_us) * working
     own = [span.busy_us for span in launch.timeline if not span.memory_core]
     sums = [math.fsum(busy[n] for busy in own) for n in range(len(PIPES))]
     return {pipe: us / whole if whole > 0 else 0.0 for pipe, us in zip(PIPES, sums, strict=True)}
@@ -145,18 +142,6 @@ def _starts(launch: "Launch") -> float:
     # A line of 128 bytes takes a cycle, so that paid bytes are cycles.
     lines = sum(lanes.paid for lanes in launch.lanes.values()) // 128
     return (cycles - lines) / cycles if cycles else 0.0
-
-
-def _off_chip(tasks: Sequence[TaskWork]) -> tuple[int, int]:
-    """Return how many off-chip transfers *tasks* make, and the bytes of the lines that they touch."""
-    transfers = lines = 0
-    for log, alike in Counter(task.log for task in tasks).items():
-        for (distinct, _), times in zip(log.chunks, log.times, strict=True):
-            transfers += alike * int(
-                times @ (distinct[:, SUMS + IO_STARTS] + (distinct[:, KIND] == IO_FLIGHT))
-            )
-            lines += alike * int(times @ moved(distinct))
-    return transfers, lines
 
 
 # -- rates, each beside the most that the board does -----------------------------------------------
@@ -210,7 +195,7 @@ def achieved(launches: "Sequence[Launch]") -> tuple[Achieved, ...]:
     time_us = sum(launch.time_us for launch in launches)
     if not launches or not all(launch.tasks for launch in launches) or not time_us > 0:
         return ()
-    board = find_board(launches[0].board)
+    board = launches[0].forecast.board
     made = (_memory(launches, board, time_us), *_pipes(launches, board, time_us))
     return tuple(one for one in made if one.share > LEAST)
 

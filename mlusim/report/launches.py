@@ -8,16 +8,14 @@ from attrs import asdict
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from mlusim.arch.catalog import find_board
 from mlusim.counted import counted
 from mlusim.errors import UsageError
-from mlusim.files.writing import write, write_text
+from mlusim.files.writing import write
 from mlusim.machine.launch import Launch
 from mlusim.report.advice import advice, advice_table
 from mlusim.report.chrome import write_trace
 from mlusim.report.explain import because
 from mlusim.report.figures import achieved, figures, reached
-from mlusim.report.page.launches import page_text
 from mlusim.report.quantities import count, percent, size
 from mlusim.report.tables import LINES_NOTE, launch_lines
 from mlusim.text_grid import facts, table
@@ -57,7 +55,7 @@ def launch_view(launch: Launch, most: int | None = DEAREST) -> RenderableType:
 def _facts(launch: Launch) -> Iterator[tuple[str, str]]:
     if launch.tasks:
         yield "achieved", reached(launch)
-        about = figures(launch, find_board(launch.board))
+        about = figures(launch)
         busy = [f"{pipe} {percent(part)}" for pipe, part in about.busy.items() if part]
         yield "pipes busy", ", ".join(busy) or "none"
         waits = [f"{who} {percent(part)}" for who, part in about.waits.items() if part]
@@ -68,7 +66,7 @@ def _facts(launch: Launch) -> Iterator[tuple[str, str]]:
         )
     moved = [f"{name} {size(nbytes)}" for name, nbytes in launch.traffic.items()]
     yield "traffic", ", ".join(moved) or "none"
-    arch = find_board(launch.board).arch
+    arch = launch.forecast.board.arch
     used = [
         f"{name} {size(u.high_water)} of {size(u.capacity)}{arch.stack_taken(name, u.high_water)}"
         for name, u in launch.memory.items()
@@ -144,7 +142,7 @@ def launch_facts(launch: Launch) -> dict[str, Any]:
         "because": list(because(launch)),
         "achieved": [one.to_json() for one in achieved([launch])],
         "advice": [one.to_json() for one in advice(launch)],
-        "busy": dict(figures(launch, find_board(launch.board)).busy) if launch.tasks else {},
+        "busy": dict(figures(launch).busy) if launch.tasks else {},
         "instructions": dict(launch.instructions),
         "traffic": dict(launch.traffic),
         "memory": {space: asdict(usage) for space, usage in launch.memory.items()},
@@ -168,8 +166,3 @@ def write_launches(path: str, launches: Sequence[Launch]) -> None:
     if not all(launch.tasks for launch in launches):
         raise UsageError("a launch without timing has no trace; launch it with timing")
     write(str(path), lambda file: write_trace(file, list(launches)), keep=True)
-
-
-def write_page(path: str, launches: Sequence[Launch], **more: Any) -> None:
-    """Write *launches* to *path* as one HTML page; *more* is what `page_text` takes besides."""
-    write_text(str(path), page_text(launches, **more), keep=True)

@@ -40,7 +40,7 @@ class Profiled(Observer, Presented):
 
     def html(self, path: str) -> None:
         """Write the launches as one self-contained HTML page; needs the extra mlusim[report]."""
-        presenter("launches").write_page(path, self.launches)
+        presenter("page.launches").write_page(path, self.launches)
 
     def trace(self, path: str) -> None:
         """Write the launches as one trace for Perfetto."""

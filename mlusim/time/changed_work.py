@@ -24,6 +24,7 @@ from mlusim.time.log import (
     LOADS,
     MEET,
     MOVE_FLIGHT,
+    OFF_CHIP,
     OWN,
     ROLE,
     STORES,
@@ -34,7 +35,6 @@ from mlusim.time.log import (
     Rows,
     TaskWork,
 )
-from mlusim.time.pace import OFF_CHIP
 from mlusim.time.quantities import CopyLoad
 from mlusim.time.timing import groups_of
 from mlusim.time.work import VECTOR_BYTES

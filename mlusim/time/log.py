@@ -21,6 +21,7 @@ from attrs import define, field, frozen
 from mlusim.arch.board import Pipe
 from mlusim.kernel_frames import file_of, kernel_frame
 from mlusim.time import quantities
+from mlusim.time.copy_costs import UNIT
 from mlusim.time.quantities import IO, MOVE, PLACES, CopyLoad
 
 END, IO_FLIGHT, MOVE_FLIGHT, WAIT, MEET = range(5)  # kinds of rows
@@ -44,6 +45,9 @@ SUMS = OWN + len(CopyLoad._fields)
 LOADS = SUMS + quantities.places_before(quantities.LOADS)
 STORES = SUMS + quantities.places_before(quantities.STORES)
 COLUMNS = SUMS + quantities.TASK_PLACES
+
+# The spaces of scalar accesses, in the order in which a core counts them:
+OFF_CHIP, ON_CHIP = slice(0, 2), slice(2, 5)
 
 CHUNK = 1024  # rows that become an array
 MOST = 1 << 17  # rows of one core, beyond which rows are merged
@@ -82,6 +86,23 @@ class CoreLog:
         for (distinct, _), times in zip(self.chunks, self.times, strict=True):
             total += times @ distinct
         return total
+
+    @cached_property
+    def off_chip(self) -> tuple[int, int]:
+        """How many off-chip transfers the core makes, and the bytes of the lines that they touch."""
+        starts = SUMS + quantities.IO_STARTS
+        transfers = lines = 0
+        for (distinct, _), times in zip(self.chunks, self.times, strict=True):
+            transfers += int(times @ (distinct[:, starts] + (distinct[:, KIND] == IO_FLIGHT)))
+            lines += int(times @ moved(distinct))
+        return transfers, lines
+
+
+def moved(rows: Rows) -> Any:
+    """Return the bytes that the off-chip memory moves for each of *rows*; scalar stores read their line first."""
+    units = rows[:, SUMS + quantities.TRANSACTIONS] + rows[:, OWN] * (rows[:, KIND] == IO_FLIGHT)
+    units += rows[:, LOADS:STORES][:, OFF_CHIP].sum(axis=1) + 2 * rows[:, STORES:][:, OFF_CHIP].sum(axis=1)
+    return units * UNIT
 
 
 class Log:

@@ -6,8 +6,20 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.arch.board import Board
-from mlusim.time import copy_costs, quantities as q
-from mlusim.time.log import END, IO_FLIGHT, KIND, LOADS, MOVE_FLIGHT, OWN, STORES, SUMS, Rows
+from mlusim.time import quantities as q
+from mlusim.time.log import (
+    END,
+    IO_FLIGHT,
+    KIND,
+    LOADS,
+    MOVE_FLIGHT,
+    OFF_CHIP,
+    ON_CHIP,
+    OWN,
+    STORES,
+    SUMS,
+    Rows,
+)
 from mlusim.time.rates import (
     ATOMIC,
     CLUSTER_IO,
@@ -35,9 +47,6 @@ FRONT, VECTOR, TENSOR, SCALAR, IO, MOVE, FLIGHT = range(7)
 """What a row takes: before its work, then its work in the order in which it is placed, then its flight."""
 
 Times = np.ndarray[Any, np.dtype[np.float64]]
-
-# The spaces of scalar accesses, in the order in which a core counts them:
-OFF_CHIP, ON_CHIP = slice(0, 2), slice(2, 5)
 
 LOADING, STORING = 1, 2  # channels of the IO-DMA
 
@@ -161,10 +170,3 @@ def _io(sums: Rows, pace: Pace) -> Any:
 def _move(sums: Rows, pace: Pace) -> Any:
     """Return the time of blocking on-chip copies."""
     return sums[:, q.MOVE_STARTS] * pace.setup + _on_chip(sums[:, q.LINES], sums[:, q.SRAM_BYTES], pace)
-
-
-def moved(rows: Rows) -> Any:
-    """Return the bytes that the off-chip memory moves for each of *rows*; scalar stores read their line first."""
-    units = rows[:, SUMS + q.TRANSACTIONS] + rows[:, OWN] * (rows[:, KIND] == IO_FLIGHT)
-    units += rows[:, LOADS:STORES][:, OFF_CHIP].sum(axis=1) + 2 * rows[:, STORES:][:, OFF_CHIP].sum(axis=1)
-    return units * copy_costs.UNIT

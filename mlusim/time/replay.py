@@ -31,6 +31,7 @@ from mlusim.time.log import (
     WAIT,
     CoreLog,
     Rows,
+    moved,
 )
 from mlusim.time.pace import (
     FLIGHT,
@@ -45,7 +46,6 @@ from mlusim.time.pace import (
     Pace,
     Times,
     channels,
-    moved,
     parts_of,
 )
 from mlusim.time.rates import BARRIER, DRAM_CEILING, Bound

@@ -1,6 +1,7 @@
 """When everything happened in a launch: tasks, and on request every instruction on its pipe, and what waited for what."""
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
@@ -58,7 +59,9 @@ from mlusim.time.timing import (
     GroupedTasks,
     Prediction,
     TaskSpan,
+    band,
     groups_of,
+    launch_us,
     neighbours,
     predict,
     timed_group,
@@ -399,55 +402,53 @@ def _barrier_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterato
 
 
 class Forecast:
-    """The prediction for *tasks*, worked out when it is first asked for, on *board*, whose places take *unions* clusters each (0: single cores).
+    """The prediction for *tasks* on *board*, whose places take *unions* clusters each (0: single cores).
 
+    Each part is worked out when it is first asked for, and kept, since reasons, advice and pages all ask for it.
     Without tasks nothing was timed.
     """
 
-    __slots__ = ("_board", "_found", "_profile", "_timeline", "_work", "tasks", "unions")
-
     def __init__(self, tasks: Sequence[TaskWork], board: Board, unions: int) -> None:
         self.tasks = tuple(tasks)
+        self.board = board
         self.unions = unions
-        self._board = board
-        self._work: GroupedTasks | None = None
-        self._found: Prediction | None = None
-        self._profile: Profile | None = None
-        self._timeline: Timeline | None = None
 
     def __repr__(self) -> str:
         return f"<Forecast {self.found.time_us:.2f} us, bound by {self.found.bound}>"
 
-    @property
+    @cached_property
     def found(self) -> Prediction:
-        """The prediction; kept from the first time on."""
-        if self._found is None:
-            places = self._board.places(self.unions)
-            self._found = predict(self.work, self._board, places) if self.tasks else UNTIMED
-        return self._found
+        """The prediction."""
+        places = self.board.places(self.unions)
+        return predict(self.work, self.board, places) if self.tasks else UNTIMED
 
-    @property
+    @cached_property
+    def start_us(self) -> float:
+        """What the launch takes beside its tasks."""
+        return launch_us(self.board)
+
+    @cached_property
+    def band(self) -> tuple[float, float]:
+        """The lowest and the highest time in us that constants and model leave open; NaN where nothing was timed."""
+        usual = self.found.time_us
+        if not self.tasks:
+            return usual, usual
+        return band(self.work, self.board, self.board.places(self.unions), usual)
+
+    @cached_property
     def work(self) -> GroupedTasks:
-        """The tasks by what runs together; kept from the first time on."""
-        if self._work is None:
-            self._work = GroupedTasks(self.tasks, self._board)
-        return self._work
+        """The tasks by what runs together."""
+        return GroupedTasks(self.tasks, self.board)
 
-    @property
+    @cached_property
     def timeline(self) -> Timeline:
-        """When everything happens; kept from the first time on."""
-        if self._timeline is None:
-            self._timeline = Timeline(self.found.spans, self.tasks, self._board, self.unions)
-        return self._timeline
+        """When everything happens."""
+        return Timeline(self.found.spans, self.tasks, self.board, self.unions)
 
-    @property
+    @cached_property
     def profile(self) -> Profile:
-        """How the cores spend their time; kept from the first time on, since reasons, advice and pages all ask for it."""
-        if self._profile is None:
-            self._profile = (
-                profile(self.work, self.timeline, self._board, self.unions) if self.tasks else NO_PROFILE
-            )
-        return self._profile
+        """How the cores spend their time."""
+        return profile(self.work, self.timeline, self.board, self.unions) if self.tasks else NO_PROFILE
 
     def on(self, board: Board) -> "Forecast":
         """Return the same work on another board."""

@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mlusim.arch.catalog import find_board
 from mlusim.counted import counted
 from mlusim.machine.launch import Launch
-from mlusim.time.timing import PIPES, launch_us
+from mlusim.time.timing import PIPES
 
 # -- the verdicts on a candidate: it fits and is right, or the kind of reason for which it is out ------
 
@@ -131,7 +130,7 @@ def mechanisms(launches: Sequence[Launch]) -> dict[str, float]:
     """
     found = dict.fromkeys(("cores", *MECHANISMS), 0.0)
     for launch in launches:
-        start, spent = launch_us(find_board(launch.board)), launch.profile
+        start, spent = launch.forecast.start_us, launch.profile
         working = max(1, len(spent.cores))
         found[LAUNCH] += start
         for pipe, us in spent.busy_us.items():

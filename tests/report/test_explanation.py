@@ -318,7 +318,7 @@ def test_figures_of_an_uneven_launch():
     device = mlusim.Device(BOARD)
     src, dst = device.put(np.zeros(64, np.float32)), device.put(np.zeros(64 * 36, np.float32))
     launch = device.launch(uneven, dim=(4, 9, 1), kind=mlusim.UNION1, args=(dst, src))
-    found = figures(launch, BOARD)
+    found = figures(launch)
     runs = 400 + 35 * 100
 
     assert (32, 36, 32, 8, 2, 0.125) == (
@@ -346,7 +346,7 @@ def test_idle_cores_are_no_part_of_the_mean():
     """One Block task on a board of 32 cores: one works, evenly."""
     device = mlusim.Device(BOARD)
     src, dst = device.put(np.zeros(64, np.float32)), device.put(np.zeros(64, np.float32))
-    found = figures(device.launch(uneven, args=(dst, src)), BOARD)
+    found = figures(device.launch(uneven, args=(dst, src)))
 
     assert (1, 1, 1.0, 32, 1, 1 / 32) == (
         found.tasks,

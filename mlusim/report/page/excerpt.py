@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from mlusim.arch.catalog import find_board
 from mlusim.counted import counted
 from mlusim.errors import shown_file
 from mlusim.report.explain import bottleneck
 from mlusim.report.quantities import microseconds
 from mlusim.time.timeline import PLACES, STORE, WAIT, Arrow, CoreSpan, Scene, TimeSpan
-from mlusim.time.timing import PIPES, launch_us
+from mlusim.time.timing import PIPES
 
 if TYPE_CHECKING:
     from mlusim.machine.launch import Launch
@@ -193,7 +192,7 @@ def _piece(launch: "Launch") -> _Piece | None:
         ]
         tasks += scene.cores
     complete = all(scene.complete for scene in scenes)
-    begins = launch_us(find_board(launch.board))
+    begins = launch.forecast.start_us
     return _Piece(tuple(spans), tuple(arrows), tuple(homes), tuple(tasks), cores, complete, begins)
 
 

@@ -3,12 +3,13 @@
 import functools
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from attrs import frozen
 
 import mlusim
-from mlusim.arch.catalog import find_board
 from mlusim.counted import counted
+from mlusim.files.writing import write_text
 from mlusim.machine.launch import Launch
 from mlusim.report.advice import Advice, advice
 from mlusim.report.compare import BaselineComparison
@@ -52,6 +53,11 @@ class LaunchPart:
     memories: str
     cores: str
     cores_data: str
+
+
+def write_page(path: str, launches: Sequence[Launch], **more: Any) -> None:
+    """Write *launches* to *path* as one HTML page; *more* is what `page_text` takes besides."""
+    write_text(str(path), page_text(launches, **more), keep=True)
 
 
 def page_text(
@@ -187,7 +193,7 @@ def _headline(launches: Sequence[Launch], totals: Mapping[str, float]) -> str:
 
 def _part(number: int, launch: Launch) -> LaunchPart:
     named = launch.timeline.named and bool(launch.tasks)
-    board = find_board(launch.board)
+    board = launch.forecast.board
     rows = [Ran(launch.kernel, launch.kind, launch.time_us, launch.bound, tuple(launch.timeline))]
     # Up to MOST_CORES the excerpt shows all of them.
     many = launch.tasks and sum(not span.memory_core for span in launch.timeline) > MOST_CORES
@@ -199,7 +205,7 @@ def _part(number: int, launch: Launch) -> LaunchPart:
         because(launch),
         advice(launch),
         achieved([launch]),
-        dict(figures(launch, board).busy) if launch.tasks else {},
+        dict(figures(launch).busy) if launch.tasks else {},
         launch.lines if named else (),
         excerpt_of(launch) if named else None,
         memories_of(launch),
