@@ -10,11 +10,11 @@ from rich.text import Text
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli import entry, long_work, options, plain_text, programs, show
+from mlusim.counted import percent
 from mlusim.errors import UsageError
 from mlusim.judge.judging import Candidate, candidates, judge, kept_seed, prepare, task_of
 from mlusim.judge.verdict import FAULT, LIMIT, RIGHT
 from mlusim.programs.kernel_call import dim_of, kind_of
-from mlusim.report.quantities import percent
 from mlusim.text_grid import table
 
 

@@ -11,13 +11,13 @@ from rich.text import Text
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli import cases, entry, long_work, options, plain_text, programs, show
+from mlusim.counted import percent
 from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable, write_text
 from mlusim.operators.campaign import usual_workers
 from mlusim.programs.expectation import CLOSE
 from mlusim.programs.kernel_call import KernelCall, named_values
 from mlusim.programs.native_program import CommandProgram, HostProgram
-from mlusim.report.quantities import percent
 from mlusim.text_grid import table
 from mlusim.tune import tuning
 from mlusim.tune.page import page_text

@@ -7,9 +7,9 @@ from attrs import asdict, frozen
 from rich.console import RenderableType
 
 from mlusim.arch.board import Board
+from mlusim.counted import count
 from mlusim.memory.space import DIRECTIONS
 from mlusim.report.figures import Figures, figures
-from mlusim.report.quantities import count
 from mlusim.text_grid import table
 from mlusim.time import changed_work as work
 from mlusim.time.lines import Line

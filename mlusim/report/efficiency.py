@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import asdict, frozen
 
 from mlusim.arch.board import Board
-from mlusim.counted import counted
-from mlusim.report.quantities import percent
+from mlusim.counted import counted, percent
 
 if TYPE_CHECKING:
     from mlusim.report.record import CallRecord

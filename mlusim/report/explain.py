@@ -1,18 +1,20 @@
 """Why a call is as efficient as it is: numbers and sentences from the quantities of its record."""
 
-from collections.abc import Callable, Iterator, Mapping
+import linecache
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import asdict, frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
-from mlusim.counted import counted
+from mlusim.counted import count, counted, percent, size, whole
+from mlusim.errors import shown_file
 from mlusim.report.efficiency import Acceptance, acceptance
 from mlusim.report.figures import Figures, figures
-from mlusim.report.quantities import count, percent, size, whole
+from mlusim.time.lines import Line
 from mlusim.time.rates import DRAM_CEILING
-from mlusim.time.timing import launch_us
+from mlusim.time.timing import PIPES, launch_us
 
 if TYPE_CHECKING:
     from mlusim.machine.launch import Launch
@@ -139,6 +141,38 @@ def bottleneck(launch: "Launch") -> str:
     chief = next((cause for cause in causes if cause.chief), causes[0])
     others = [cause.words for cause in causes if cause is not chief]
     return "; ".join([chief.chief, *others[:1]])
+
+
+@frozen
+class CostliestLine:
+    """A line of a kernel, its text, and in words what it does to the time."""
+
+    where: str
+    text: str
+    words: str
+
+
+def costliest_line(launch: "Launch") -> CostliestLine | None:
+    """Return the line that keeps the pipe which sets the time of *launch* busy longest, or else costs most; None without lines."""
+    named = launch.tasks and launch.timeline.named
+    return costliest_of(launch.lines, launch.bound) if named else None
+
+
+def costliest_of(every: Sequence[Line], bound: str) -> CostliestLine | None:
+    """Return the same of a launch whose time *bound* sets, and of which *every* line is known."""
+    lines = [line for line in every if line.line]
+    total = sum(line.busy_us.get(bound, 0.0) for line in lines)
+    if bound in PIPES and total > 0:
+        line = max(lines, key=lambda one: one.busy_us.get(bound, 0.0))
+        pipe = bound if "DMA" in bound else f"{bound} pipe"
+        words = f"keeps the {pipe} busy for {percent(line.busy_us[bound] / total)} of what it is busy"
+    elif any(line.time_us for line in lines):
+        line = max(lines, key=lambda one: one.time_us)
+        words = f"costs {percent(line.time_us / sum(one.time_us for one in lines))} of the time of all cores"
+    else:
+        return None
+    text = linecache.getline(line.file, line.line).strip()
+    return CostliestLine(f"{shown_file(line.file)}:{line.line}", text, words)
 
 
 def waves(why: Explanation) -> str:

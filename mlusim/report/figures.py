@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from attrs import asdict, frozen
 
 from mlusim.arch.board import Board
+from mlusim.counted import percent
 from mlusim.memory.space import DIRECTIONS
-from mlusim.report.quantities import percent
 from mlusim.time.log import SUMS, Lanes
 from mlusim.time.profile import home
 from mlusim.time.quantities import SCALAR, TENSOR, TENSOR_CYCLES, VECTOR

@@ -8,7 +8,7 @@ from attrs import asdict
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from mlusim.counted import counted
+from mlusim.counted import count, counted, percent, size
 from mlusim.errors import UsageError
 from mlusim.files.writing import write
 from mlusim.machine.launch import Launch
@@ -16,7 +16,6 @@ from mlusim.report.advice import advice, advice_table
 from mlusim.report.chrome import write_trace
 from mlusim.report.explain import because
 from mlusim.report.figures import achieved, figures, reached
-from mlusim.report.quantities import count, percent, size
 from mlusim.report.tables import LINES_NOTE, launch_lines
 from mlusim.text_grid import facts, table
 

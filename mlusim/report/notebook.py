@@ -13,7 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from mlusim.arch.board import Board
-from mlusim.counted import counted, plural
+from mlusim.counted import counted, plural, size
 from mlusim.errors import Fault, MlusimError, said
 from mlusim.isa.declare import Intrinsic
 from mlusim.kernel_frames import installed
@@ -28,14 +28,12 @@ from mlusim.plan.plan import Plan
 from mlusim.plan.render import plan_view
 from mlusim.plan.svg import layout_svg
 from mlusim.report.advice import advice
-from mlusim.report.explain import bottleneck
+from mlusim.report.explain import bottleneck, costliest_line
 from mlusim.report.launches import launch_view, launches_view, time, title
 from mlusim.report.page.excerpt import excerpt_of
 from mlusim.report.page.pictures import memories_of
 from mlusim.report.page.pipes import chart_html
 from mlusim.report.profiled import Profiled
-from mlusim.report.quantities import size
-from mlusim.report.tables import costliest_line
 from mlusim.text_grid import facts
 
 _MAGIC = (

@@ -5,11 +5,11 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from mlusim.counted import error, share, size, times, whole
 from mlusim.memory.space import DIRECTIONS
 from mlusim.report.efficiency import engines, headline, verdicts
 from mlusim.report.explain import Explanation, below_the_bar, explained, waves
 from mlusim.report.json_values import plain
-from mlusim.report.quantities import error, share, size, times, whole
 from mlusim.report.record import CallRecord
 from mlusim.time.timing import PIPES
 

@@ -6,30 +6,16 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from mlusim.counted import plural
+from mlusim.counted import band, brief, count, error, microseconds, plural, share, size, times, whole
 from mlusim.errors import shown_file
 from mlusim.report.efficiency import Acceptance, Rule, acceptance, engines, summaries
 from mlusim.report.explain import Explanation, explained, waves
-from mlusim.report.quantities import (
-    band,
-    brief,
-    count,
-    error,
-    microseconds,
-    percent,
-    share,
-    size,
-    times,
-    whole,
-)
 from mlusim.report.record import NO_COPY, CallRecord, LaunchRecord
 from mlusim.text_grid import NameCell, facts, table
 from mlusim.time.lines import Line
-from mlusim.time.timing import PIPES
 
 if TYPE_CHECKING:
     from mlusim.machine.launch import Launch
@@ -405,35 +391,3 @@ def source_lines(lines: Sequence[Line]) -> dict[str, list[str]]:
     """Return the text of each file that *lines* are of, where it can still be read; without ends of lines."""
     files = dict.fromkeys(line.file for line in lines if line.line)
     return {file: [text.rstrip("\n") for text in linecache.getlines(file)] for file in files}
-
-
-@frozen
-class CostliestLine:
-    """A line of a kernel, its text, and in words what it does to the time."""
-
-    where: str
-    text: str
-    words: str
-
-
-def costliest_line(launch: "Launch") -> CostliestLine | None:
-    """Return the line that keeps the pipe which sets the time of *launch* busy longest, or else costs most; None without lines."""
-    named = launch.tasks and launch.timeline.named
-    return costliest_of(launch.lines, launch.bound) if named else None
-
-
-def costliest_of(every: Sequence[Line], bound: str) -> CostliestLine | None:
-    """Return the same of a launch whose time *bound* sets, and of which *every* line is known."""
-    lines = [line for line in every if line.line]
-    total = sum(line.busy_us.get(bound, 0.0) for line in lines)
-    if bound in PIPES and total > 0:
-        line = max(lines, key=lambda one: one.busy_us.get(bound, 0.0))
-        pipe = bound if "DMA" in bound else f"{bound} pipe"
-        words = f"keeps the {pipe} busy for {percent(line.busy_us[bound] / total)} of what it is busy"
-    elif any(line.time_us for line in lines):
-        line = max(lines, key=lambda one: one.time_us)
-        words = f"costs {percent(line.time_us / sum(one.time_us for one in lines))} of the time of all cores"
-    else:
-        return None
-    text = linecache.getline(line.file, line.line).strip()
-    return CostliestLine(f"{shown_file(line.file)}:{line.line}", text, words)

@@ -7,7 +7,7 @@ from attrs import asdict, frozen
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from mlusim.report.quantities import band, microseconds, share
+from mlusim.counted import band, microseconds, share
 from mlusim.report.record import CallRecord
 from mlusim.text_grid import table
 

@@ -418,13 +418,13 @@ class Forecast:
 
     @cached_property
     def found(self) -> Prediction:
-        """The prediction."""
+        """The predicted time, what sets it, and the spans of the tasks."""
         places = self.board.places(self.unions)
         return predict(self.work, self.board, places) if self.tasks else UNTIMED
 
     @cached_property
     def start_us(self) -> float:
-        """What the launch takes beside its tasks."""
+        """The time of the launch beside its tasks, in us."""
         return launch_us(self.board)
 
     @cached_property
@@ -442,12 +442,12 @@ class Forecast:
 
     @cached_property
     def timeline(self) -> Timeline:
-        """When everything happens."""
+        """The tasks' spans, with what is in them on request."""
         return Timeline(self.found.spans, self.tasks, self.board, self.unions)
 
     @cached_property
     def profile(self) -> Profile:
-        """How the cores spend their time."""
+        """The time of the cores by what they spend it on."""
         return profile(self.work, self.timeline, self.board, self.unions) if self.tasks else NO_PROFILE
 
     def on(self, board: Board) -> "Forecast":

@@ -7,9 +7,9 @@ import pytest
 from mlusim.arch.catalog import BOARDS
 from mlusim.cli import campaign
 from mlusim.cli.show import kib
+from mlusim.counted import microseconds
 from mlusim.isa.table import ISA
 from mlusim.operators.registry import operators
-from mlusim.report.quantities import microseconds
 
 WIDTHS = (40, 60, 70, 80, 120)
 CASE = ("sample", "--case", "small")

@@ -14,6 +14,7 @@ from mlusim.bang import GDRAM2NRAM, float32, kernel
 from mlusim.machine.hub import EveryStep
 from mlusim.machine.launch import QueuePlace
 from mlusim.operators.campaign import Job, perform
+from mlusim.report.explain import costliest_line
 from mlusim.report.page.excerpt import OTHERS, WHOLE, excerpt_of
 from mlusim.report.page.html import html_text
 from mlusim.report.page.launches import page_text
@@ -21,7 +22,7 @@ from mlusim.report.page.pictures import queues, queues_data
 from mlusim.report.page.pipes import chart_html, legend, pipe_data, pipe_picture
 from mlusim.report.page.render import listings, worth_showing
 from mlusim.report.record import LaunchRecord
-from mlusim.report.tables import costliest_line, lines_table
+from mlusim.report.tables import lines_table
 from mlusim.time.timing import PIPES
 
 

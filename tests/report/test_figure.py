@@ -8,7 +8,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from mlusim.errors import UsageError
-from mlusim.report.page.charts import COLORS, Axis, Picture, bars, line, marks, require, words
+from mlusim.report.page.charts import COLORS, Axis, Picture, bars, line, marks, words
+from mlusim.report.page.render import rendered
 
 
 def drawn():
@@ -104,4 +105,4 @@ def test_without_matplotlib_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
 
     with pytest.raises(UsageError, match="needs matplotlib; install it with `pip install 'matplotlib>="):
-        require()
+        rendered("launches.html.j2", "1.0")

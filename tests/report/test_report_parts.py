@@ -14,6 +14,7 @@ from attrs import evolve
 from hypothesis import given, strategies as st
 
 from mlusim.arch.catalog import find_board
+from mlusim.counted import brief, count, microseconds, share, size
 from mlusim.machine.tally import Usage
 from mlusim.report.advice import Advice
 from mlusim.report.efficiency import efficiency, engines, summaries
@@ -21,7 +22,6 @@ from mlusim.report.explain import explained
 from mlusim.report.json_values import json_text, plain
 from mlusim.report.page.html import html_text
 from mlusim.report.page.pictures import roofline, timeline
-from mlusim.report.quantities import brief, count, microseconds, share, size
 from mlusim.report.record import NO_COPY, Argument, CallRecord, LaunchRecord
 from mlusim.report.record_files import csv_text, document, markdown_text
 from mlusim.report.tables import verdict

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import astuple
 
-from mlusim.counted import plural
+from mlusim.counted import plural, size
 from mlusim.debug import values
 from mlusim.debug.console.command import LOOKING, Command, CommandContext, declared_as, pairs, table
 from mlusim.debug.look import regions
@@ -19,7 +19,6 @@ from mlusim.debug.stop.value_watch import ValueWatch, described
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc.c_scope import macros_of
 from mlusim.near import near
-from mlusim.report.quantities import size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -5,8 +5,8 @@ Colours are drawn as stand-ins and become CSS variables (`--ink`, `--soft`, `--l
 nothing is referred to, so that a page may hold many pictures.  Units are those of the SVG: the width of the page's column
 is about 1,000.
 
-The page carries BokehJS whole, so that it needs no network.  Python only lays out numbers: `charts.js.j2` draws a chart
-when it comes into view, in the page's colours.
+The page carries BokehJS whole, so that it needs no network.  Python only lays out numbers: the script of `page.html.j2` draws a
+chart when it comes into view, in the page's colours.
 """
 
 import io
@@ -15,13 +15,10 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, field, frozen
-
-from mlusim.installing import missing_packages
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,14 +53,6 @@ def _styled() -> Any:
 
     settings: Any = dict(_SETTINGS)  # which it takes apart
     return mpl.rc_context(settings)
-
-
-def require() -> None:
-    """Raise `UsageError` where matplotlib is not installed."""
-    try:
-        import matplotlib as mpl  # noqa: PLC0415, F401 - an extra
-    except ImportError:
-        raise missing_packages("the HTML report", "report", "matplotlib") from None
 
 
 @define
@@ -218,8 +207,6 @@ def _digits(lasting: float) -> int:
 
 # -- data for Bokeh --------------------------------------------------------------------------------
 
-SCRIPTS = ("bokeh.min.js", "bokeh-api.min.js")
-
 
 @define
 class Boxes:
@@ -274,17 +261,6 @@ def points(
             "dots": [list(dot) for dot in dots],
         }
     )
-
-
-def library() -> str:
-    """Return BokehJS as text that may stand in a page.  Raises `UsageError` where Bokeh is not installed."""
-    try:
-        import bokeh  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise missing_packages("the HTML report", "report", "bokeh") from None
-    folder = Path(bokeh.__file__).parent / "server" / "static" / "js"
-    text = "\n".join((folder / name).read_text(encoding="utf-8") for name in SCRIPTS)
-    return text.replace("</script", r"<\/script").replace("<!--", r"<\!--")
 
 
 def text(chart: Mapping[str, Any]) -> str:

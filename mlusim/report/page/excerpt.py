@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 
-from mlusim.counted import counted
+from mlusim.counted import counted, microseconds
 from mlusim.errors import shown_file
 from mlusim.report.explain import bottleneck
-from mlusim.report.quantities import microseconds
 from mlusim.time.timeline import PLACES, STORE, WAIT, Arrow, CoreSpan, Scene, TimeSpan
 from mlusim.time.timing import PIPES
 

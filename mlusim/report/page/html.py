@@ -22,7 +22,7 @@ from mlusim.report.efficiency import (
     summaries,
     verdicts,
 )
-from mlusim.report.explain import below_the_bar, explained
+from mlusim.report.explain import CostliestLine, below_the_bar, costliest_of, explained
 from mlusim.report.page.pictures import (
     color,
     memory,
@@ -37,7 +37,6 @@ from mlusim.report.page.pictures import (
 )
 from mlusim.report.page.render import made, rendered
 from mlusim.report.record import CallRecord
-from mlusim.report.tables import CostliestLine, costliest_of
 from mlusim.report.whatif import WhatIfStudy
 
 SPACES = ("NRAM", "SRAM", "WRAM")

@@ -8,12 +8,12 @@ from typing import Any
 from attrs import frozen
 
 import mlusim
-from mlusim.counted import counted
+from mlusim.counted import counted, percent
 from mlusim.files.writing import write_text
 from mlusim.machine.launch import Launch
 from mlusim.report.advice import Advice, advice
 from mlusim.report.compare import BaselineComparison
-from mlusim.report.explain import because, bottleneck
+from mlusim.report.explain import CostliestLine, because, bottleneck, costliest_line
 from mlusim.report.figures import Achieved, achieved, figures
 from mlusim.report.page.excerpt import MOST_CORES, Excerpt, excerpt_of
 from mlusim.report.page.pictures import (
@@ -27,8 +27,6 @@ from mlusim.report.page.pictures import (
     timeline_data,
 )
 from mlusim.report.page.render import made, rendered
-from mlusim.report.quantities import percent
-from mlusim.report.tables import CostliestLine, costliest_line
 from mlusim.report.whatif import WhatIfStudy
 from mlusim.time.lines import Line
 from mlusim.time.timing import PIPES

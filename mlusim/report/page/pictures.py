@@ -8,12 +8,11 @@ from typing import Any
 from attrs import frozen
 
 from mlusim.arch.board import Board
-from mlusim.counted import plural
+from mlusim.counted import count, plural, share, size
 from mlusim.machine.launch import Launch
 from mlusim.plan.layout import Layout, declared_region, layout_of_regions
 from mlusim.plan.svg import memories_svg
 from mlusim.report.page.charts import COLORS, PLAIN, SMALL, Axis, Boxes, Picture, bars, line, points, words
-from mlusim.report.quantities import count, share, size
 from mlusim.report.record import CallRecord, LaunchRecord
 from mlusim.time.timing import PIPES, TaskSpan, launch_us
 

@@ -2,19 +2,19 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from attrs import frozen
 
+from mlusim.counted import count, error, microseconds, percent, share, size, times, whole
 from mlusim.errors import shown_file
 from mlusim.installing import missing_packages
 from mlusim.machine.launch import Launch
 from mlusim.plan.svg import legend
 from mlusim.report.compare import headline, lines
 from mlusim.report.explain import explained, waves
-from mlusim.report.page.charts import library, require
 from mlusim.report.page.pipes import legend_html, pipe_data, pipe_picture
-from mlusim.report.quantities import count, error, microseconds, percent, share, size, times, whole
 from mlusim.report.record import CallRecord, LaunchRecord
 from mlusim.report.tables import source_lines, verdict
 from mlusim.report.whatif import notes
@@ -120,16 +120,20 @@ _FILTERS: Mapping[str, Any] = {
 }  # fmt: skip
 
 
+_SCRIPTS = ("bokeh.min.js", "bokeh-api.min.js")
+
+
 def rendered(template: str, version: str, **contents: object) -> str:
-    """Return the page that *template* makes of *contents*.
+    """Return the page that *template* makes of *contents*; it carries BokehJS whole, so that it needs no network.
 
     Raises `UsageError` where the extra mlusim[report] is not installed.
     """
     try:
+        import bokeh  # noqa: PLC0415 - an extra
+        import matplotlib as mpl  # noqa: PLC0415, F401 - an extra, with which pictures are drawn
         from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise missing_packages("the HTML report", "report", "jinja2") from None
-    require()
+    except ImportError as error:
+        raise missing_packages("the HTML report", "report", error.name or "") from None
     environment = Environment(
         loader=PackageLoader("mlusim.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
@@ -137,7 +141,11 @@ def rendered(template: str, version: str, **contents: object) -> str:
     environment.filters |= dict(_FILTERS)
     environment.filters["compared"] = lambda found: headline(found, version)
     environment.filters["worth_showing"] = _worth_showing
-    page: str = environment.get_template(template).render(**contents, library=library())
+    folder = Path(bokeh.__file__).parent / "server" / "static" / "js"
+    library = "\n".join((folder / name).read_text(encoding="utf-8") for name in _SCRIPTS)
+    # As text that may stand in a page.
+    library = library.replace("</script", r"<\/script").replace("<!--", r"<\!--")
+    page: str = environment.get_template(template).render(**contents, library=library)
     return page
 
 
