@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
-from mlusim.arch.catalog import find_board
+from mlusim.arch.board import Board
 from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.memory.allocation import Allocation
@@ -194,7 +194,7 @@ def _written(file: str, line: int) -> str:
 
 
 def layout_of_regions(
-    kernel: str, board: str, space: str, capacity: int, regions: Iterable[PlacedRegion]
+    kernel: str, board: Board, space: str, capacity: int, regions: Iterable[PlacedRegion]
 ) -> Layout:
     """Return the layout of one memory, whose one stage has the name of the *space*.
 
@@ -202,19 +202,11 @@ def layout_of_regions(
     """
     found = tuple(regions)
     used = max((region.end for region in found), default=0)
-    left = min(_reserve(board, space, capacity), capacity - used)
+    compiled, plain = board.arch.limits(compiled=True), board.arch.limits(compiled=False)
+    reserve = compiled[space] - plain[space] if capacity == compiled.get(space) else 0
+    left = min(reserve, capacity - used)
     stack = (PlacedRegion(STACK, "bytes", left, capacity - left, left),) if left > 0 else ()
-    return Layout(kernel, board, None, {}, capacity, (StageLayout(space, used, (*found, *stack)),))
-
-
-def _reserve(board: str, space: str, capacity: int) -> int:
-    """Return the bytes of *space* that the stack has, where *capacity* is what a compiled kernel may declare on *board*."""
-    try:
-        arch = find_board(board).arch
-    except UsageError:  # a board of one's own
-        return 0
-    compiled, plain = arch.limits(compiled=True), arch.limits(compiled=False)
-    return compiled[space] - plain[space] if capacity == compiled.get(space) else 0
+    return Layout(kernel, board.name, None, {}, capacity, (StageLayout(space, used, (*found, *stack)),))
 
 
 def declared_region(allocation: Allocation, base: int) -> PlacedRegion:

@@ -21,8 +21,8 @@ from attrs import define, field, frozen
 from mlusim.arch.board import Pipe
 from mlusim.kernel_frames import file_of, kernel_frame
 from mlusim.time import quantities
-from mlusim.time.copy_costs import UNIT
 from mlusim.time.quantities import IO, MOVE, PLACES, CopyLoad
+from mlusim.time.rates import TRANSACTION
 
 END, IO_FLIGHT, MOVE_FLIGHT, WAIT, MEET = range(5)  # kinds of rows
 FOR_IO, FOR_MOVE, FOR_COMPUTE = 1, 2, 4  # what a WAIT row waits for
@@ -102,7 +102,7 @@ def moved(rows: Rows) -> Any:
     """Return the bytes that the off-chip memory moves for each of *rows*; scalar stores read their line first."""
     units = rows[:, SUMS + quantities.TRANSACTIONS] + rows[:, OWN] * (rows[:, KIND] == IO_FLIGHT)
     units += rows[:, LOADS:STORES][:, OFF_CHIP].sum(axis=1) + 2 * rows[:, STORES:][:, OFF_CHIP].sum(axis=1)
-    return units * UNIT
+    return units * int(TRANSACTION.value)
 
 
 class Log:

@@ -260,7 +260,7 @@ def _nram(session: "DebugSession") -> str:
     regions = [PlacedRegion(r.name, r.dtype, r.elements, r.offset, r.nbytes) for r in rows]
     launch = session.look().session
     capacity = launch.memory_limits["NRAM"]
-    layout = layout_of_regions(launch.request.kernel.name, launch.board.name, "NRAM", capacity, regions)
+    layout = layout_of_regions(launch.request.kernel.name, launch.board, "NRAM", capacity, regions)
     width = max(len(r.name) for r in rows)
     for r in rows:
         key = region_keys(layout)[r.name]

@@ -447,7 +447,7 @@ def layouts_of_launch(launch: Launch) -> list[Layout]:
     return [
         layout_of_regions(
             launch.kernel,
-            launch.board,
+            launch.forecast.board,
             space,
             launch.memory[space].capacity,
             (declared_region(allocation, base) for allocation in declared),
