@@ -444,9 +444,9 @@ class Core:
         if locks.get(key) is self:
             raise self.blame(
                 RuleFault(
-                    f"the mutex {key} is held by this core already",
+                    f"this core already holds the mutex {key}",
                     intrinsic=name,
-                    hint="give it back before it is taken again",
+                    hint="release it before taking it again",
                 )
             )
         while locks.setdefault(key, self) is not self:  # a free one is taken by the look itself
@@ -460,7 +460,7 @@ class Core:
             self.hub.control(self, name)
         locks = self.session.locks
         if locks.get(key) is not self:
-            raise self.blame(RuleFault(f"the mutex {key} is not held by this core", intrinsic=name))
+            raise self.blame(RuleFault(f"this core does not hold the mutex {key}", intrinsic=name))
         self._tell_mutex(name, key)
         del locks[key]
         self.session.scheduler.changed()  # those who spin for it look again

@@ -157,9 +157,11 @@ class Device(Presented):
         """Set every byte of *tensor* to *value*, 0 to 255, as the driver's memset does."""
         self._check(tensor)
         if not isinstance(value, int | np.integer) or not 0 <= value <= 255:
-            raise UsageError(f"value = {value!r} is no byte; give an integer from 0 to 255")
+            raise UsageError(f"value = {value!r} is not a byte; give an integer from 0 to 255")
         if not tensor.allocation.writable:
-            raise UsageError(f"{tensor!r} was lent by the host as const; put() a copy to change it")
+            raise UsageError(
+                f"{tensor!r} was lent with share(), which makes it const; put() a copy to change it"
+            )
         tensor.allocation.raw.fill(value)
         tensor.allocation.filled = True
 
@@ -178,7 +180,7 @@ class Device(Presented):
     def _check(self, tensor: DeviceTensor) -> None:
         if not isinstance(tensor, DeviceTensor):
             raise UsageError(
-                f"{tensor!r} is no tensor of a device; make one with device.put() or device.empty()"
+                f"{tensor!r} is not a device tensor; make one with device.put() or device.empty()"
             )
         if tensor.device is not self:
             raise UsageError(
@@ -365,10 +367,12 @@ class Device(Presented):
     def _check_pointer(self, pointer: Ptr) -> None:
         allocation = pointer.view.allocation
         if not allocation.live:
-            raise UsageError(f"{allocation.site} is gone; a pointer to it is no argument")
+            raise UsageError(f"{allocation.site} no longer exists, so a pointer to it cannot be an argument")
         if allocation.heap is not self._heap:
             where = "another device" if allocation.space is GDRAM else f"{allocation.space} of another launch"
-            raise UsageError(f"a pointer into {where}, to {allocation.site}, is no argument on {self!r}")
+            raise UsageError(
+                f"a pointer into {where}, to {allocation.site}, cannot be an argument on {self!r}"
+            )
 
     def _result(self, session: Session, watching: tuple[Any, ...]) -> Launch:
         tally, request = session.tally, session.request
@@ -443,7 +447,7 @@ def _kernel(kernel: object) -> Kernel:
         return kernel
     if callable(kernel):
         return Kernel(kernel)
-    raise LaunchError(f"{kernel!r} is no kernel; decorate a function with @kernel")
+    raise LaunchError(f"{kernel!r} is not a kernel; decorate a function with @kernel")
 
 
 def _arguments(args: object) -> tuple[Any, ...]:

@@ -30,7 +30,7 @@ class Kernel:
 
     def __init__(self, body: Callable[..., Any]) -> None:
         if not callable(body):
-            raise UsageError(f"{body!r} is no function; a kernel is a function of mlu and its arguments")
+            raise UsageError(f"{body!r} is not a function; a kernel is a function of mlu and its arguments")
         functools.update_wrapper(self, body)
         self.body = body
         # Its form in C, where it has one (`machine.native.run`).
@@ -197,7 +197,7 @@ class KernelOnGrid:
         device = self.device or next((one for one in known if hasattr(one, "launch")), None)
         if device is None:
             raise UsageError(
-                f"{self.kernel.name} is given no tensor that says on which device it runs; pass one of device.put(), or write "
+                f"{self.kernel.name} has no tensor among its arguments that says on which device it runs; pass one of device.put(), or write "
                 f"{self.kernel.name}[..., device](...)"
             )
         return device.launch(self.kernel, self.dim, self.kind, args, **options)
@@ -215,10 +215,10 @@ def grid_of(board: Board, dim: int | Sequence[int], kind: Kind) -> tuple[int, in
     """Return the three sizes of the grid *dim* of tasks of a *kind*.  Raises `LaunchError` for one that *board* does not take."""
     if not isinstance(kind, Kind) or kind not in KINDS:
         names = ", ".join(k.name for k in KINDS)
-        raise LaunchError(f"kind = {kind!r} is no task type; use one of {names}")
+        raise LaunchError(f"kind = {kind!r} is not a task type; use one of {names}")
     sizes = tuple(dim) if isinstance(dim, Iterable) else (dim, 1, 1)
     if len(sizes) != 3 or not all(isinstance(n, int | np.integer) for n in sizes):
-        raise LaunchError(f"dim = {dim!r} is no grid; give three integers (x, y, z)")
+        raise LaunchError(f"dim = {dim!r} is not a grid; give three integers (x, y, z)")
     for axis, size, limit in zip("xyz", sizes, board.max_dim, strict=True):
         if not 1 <= size <= limit:
             raise LaunchError(f"dim.{axis} = {size} is out of range; {board.name} takes 1 to {limit}")

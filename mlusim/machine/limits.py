@@ -32,7 +32,7 @@ def _positive(_: object, attribute: Any, value: Any) -> None:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if value is not None and not (number and 0 < value < math.inf):
         raise UsageError(
-            f"{attribute.name} = {value!r} is no limit; give a positive number, or None for no limit"
+            f"{attribute.name} = {value!r} is not a limit; give a positive number, or None for no limit"
         )
 
 
@@ -72,7 +72,7 @@ def limit_in(text: str, base: Limit) -> Limit:
     for part in text.split(","):
         name, _, value = part.partition("=")
         if name.strip() not in ("instructions", "seconds", "growth"):
-            raise UsageError(f"{part!r} is no limit; give instructions, seconds or growth, {FORM}")
+            raise UsageError(f"{part!r} is not a limit; give instructions, seconds or growth, {FORM}")
         given[name.strip()] = None if value.strip() == "none" else _number(part, value.strip())
     return evolve(base, **given)
 
@@ -200,7 +200,9 @@ class Meter:
         """*core* made the launch keep *nbytes* more."""
         self.room -= nbytes
         if self.room < 0:
-            what = f"its text and its log need more than {self.limit.growth:,.0f} bytes, its limit"
+            what = (
+                f"what the launch prints and logs takes more than {self.limit.growth:,.0f} bytes, its limit"
+            )
             self.stop(core, what, "growth")
 
     def stop(self, core: Any, what: str, name: str) -> None:

@@ -40,7 +40,7 @@ class LaunchOptions:
         """
         seed = self.seed
         if seed is not None and not isinstance(seed, int | np.integer):
-            raise LaunchError(f"seed = {seed!r} is no integer")
+            raise LaunchError(f"seed = {seed!r} is not an integer; give one, or None for the usual schedule")
         if not isinstance(self.effects, str) or self.effects not in EFFECTS:
             raise LaunchError(f"effects = {self.effects!r} is unknown; use 'late' or 'eager'")
         return evolve(
@@ -57,7 +57,7 @@ USUAL_OPTIONS = LaunchOptions()
 def listed(name: str, values: object) -> Iterable[Any]:
     """Return *values*, which the caller gave as *name*.  Raises `LaunchError` for what is no sequence."""
     if not isinstance(values, Iterable):
-        raise LaunchError(f"{name} = {values!r:.80} is no sequence; give a list, empty for none")
+        raise LaunchError(f"{name} = {values!r:.80} is not a sequence; give a list, empty for none")
     return values
 
 
@@ -65,5 +65,7 @@ def _layout(layout: object, args: Sequence[Any]) -> RegionMap | None:
     if layout is None:
         return next((a for a in args if isinstance(a, RegionMap)), None)
     if not isinstance(layout, RegionMap):
-        raise LaunchError(f"layout = {layout!r:.80} is no layout; give what PLAN.layout(board, ...) returns")
+        raise LaunchError(
+            f"layout = {layout!r:.80} is not a layout; give what PLAN.layout(board, ...) returns"
+        )
     return layout

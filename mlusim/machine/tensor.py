@@ -80,7 +80,7 @@ def host_array(array: object) -> np.ndarray[Any, Any]:
     try:
         return np.asarray(array)
     except ValueError as error:
-        raise UsageError(f"{array!r:.80} is no array: {error}") from None
+        raise UsageError(f"{array!r:.80} is not an array: {error}") from None
 
 
 def shape_of(shape: Any) -> tuple[int, ...]:
@@ -90,11 +90,13 @@ def shape_of(shape: Any) -> tuple[int, ...]:
     try:
         sizes = tuple(operator.index(n) for n in ((shape,) if one or not many else shape))
     except TypeError:
-        raise UsageError(f"shape {shape!r:.80} is no shape; give an integer or a sequence of them") from None
+        raise UsageError(
+            f"shape {shape!r:.80} is not a shape; give an integer or a sequence of them"
+        ) from None
     if any(n < 0 for n in sizes):
         raise UsageError(f"shape {sizes} has a negative size; give sizes of 0 or more")
     if len(sizes) > 64:  # NumPy has no more
-        raise UsageError(f"a shape of {len(sizes)} sizes has no array on the host; give 64 or fewer")
+        raise UsageError(f"a shape of {len(sizes)} sizes is longer than NumPy allows; give 64 or fewer")
     return sizes
 
 

@@ -58,7 +58,7 @@ def test_every_launch_is_observed(observe):
 
 def test_wrong_options_are_refused_at_the_launch():
     """As by a device."""
-    with pytest.raises(LaunchError, match="observe = 5 is no sequence"):
+    with pytest.raises(LaunchError, match="observe = 5 is not a sequence"):
         Handle(observe=5).launch(idle, (4, 1, 1))
     with pytest.raises(UsageError, match="no board is called 'MLU999'"):
         Handle("MLU999")

@@ -286,8 +286,8 @@ def test_mutexes_are_checked():
     def run(mlu, heap):
         mlu.bang_lock(1, 1)
         for call, said in (
-            (lambda: mlu.bang_lock(1, 1), "held by this core already"),
-            (lambda: mlu.bang_unlock(2, 2), "is not held by this core"),
+            (lambda: mlu.bang_lock(1, 1), "this core already holds the mutex"),
+            (lambda: mlu.bang_unlock(2, 2), "this core does not hold the mutex"),
             (lambda: mlu.bang_lock(1, 2), "id0 = 1 and id1 = 2"),
         ):
             with pytest.raises(RuleFault, match=said):

@@ -114,7 +114,7 @@ def test_a_seed_alone_is_the_same_with_and_without_a_director():
         ),
         (Decision(1, "stop", 2, 5, 1), "launch 2, core 2: lets others go before instruction 5"),
         (Decision(0, "next", -1, 1, 4), "launch 1: core 4 begins"),
-        (Decision(0, "next", 2, 1, 4), "stops for time 1, and core 4 is next"),
+        (Decision(0, "next", 2, 1, 4), "at stop 1, core 4 goes next"),
     ],
 )
 def test_decisions_are_told_in_words(decision, words):

@@ -34,7 +34,7 @@ def two(mlu, a, b):
 @pytest.mark.parametrize(
     ("array", "sentence"),
     [
-        ([[1, 2], [3]], "is no array"),
+        ([[1, 2], [3]], "is not an array"),
         (None, "no element type of BANG C"),
         ("abc", "no element type of BANG C"),
         (2**70, "no element type of BANG C"),
@@ -91,7 +91,7 @@ def test_elements_lie_where_the_device_has_them(device):
 @pytest.mark.parametrize("shape", [2.5, (2.5, 3), "34", None, (None,), {2}, np.array(3), [[1]], object()])
 def test_what_is_no_shape_is_refused(device, shape):
     """A size is an integer; nothing is rounded to one."""
-    with pytest.raises(UsageError, match="is no shape; give an integer or a sequence of them"):
+    with pytest.raises(UsageError, match="is not a shape; give an integer or a sequence of them"):
         device.empty(shape, "float")
 
 
@@ -116,7 +116,7 @@ def test_memset_takes_bytes(device, value):
     """A value outside 0 to 255 is refused and nothing changes."""
     tensor = device.put(np.arange(4, dtype=np.int8))
 
-    with pytest.raises(UsageError, match="is no byte"):
+    with pytest.raises(UsageError, match="is not a byte"):
         device.set(tensor, value)
     assert [0, 1, 2, 3] == device.get(tensor).tolist()
 
@@ -125,7 +125,7 @@ def test_memset_of_a_lent_array_is_refused(device):
     """The host's own array does not change behind its back."""
     host = np.arange(4, dtype=np.int32)
 
-    with pytest.raises(UsageError, match="lent by the host as const"):
+    with pytest.raises(UsageError, match="lent with share"):
         device.set(device.share(host), 1)
     assert [0, 1, 2, 3] == host.tolist()
 
@@ -173,15 +173,15 @@ def test_a_tensor_is_no_host_array(device):
 @pytest.mark.parametrize(
     ("launch", "sentence"),
     [
-        ({"args": 5}, "args = 5 is no sequence"),
-        ({"args": None}, "args = None is no sequence"),
+        ({"args": 5}, "args = 5 is not a sequence"),
+        ({"args": None}, "args = None is not a sequence"),
         ({"args": "ab"}, r"is one argument; give a sequence, as \(argument,\)"),
-        ({"observe": 3}, "observe = 3 is no sequence"),
-        ({"kind": np.zeros(3)}, "is no task type"),
-        ({"kind": []}, "is no task type"),
+        ({"observe": 3}, "observe = 3 is not a sequence"),
+        ({"kind": np.zeros(3)}, "is not a task type"),
+        ({"kind": []}, "is not a task type"),
         ({"effects": np.zeros(2)}, "use 'late' or 'eager'"),
         ({"effects": []}, "use 'late' or 'eager'"),
-        ({"seed": 1.5}, "seed = 1.5 is no integer"),
+        ({"seed": 1.5}, "seed = 1.5 is not an integer"),
     ],
 )
 def test_wrong_arguments_of_a_launch_are_refused(device, launch, sentence):
@@ -237,7 +237,7 @@ def test_a_body_that_would_not_run_is_no_kernel(device):
             kernel(body)
         with pytest.raises(UsageError, match="is a generator or a coroutine"):
             device.launch(body)
-    with pytest.raises(UsageError, match="5 is no function"):
+    with pytest.raises(UsageError, match="5 is not a function"):
         kernel(5)
 
 

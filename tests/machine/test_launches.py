@@ -28,9 +28,9 @@ def idle(mlu):
         ({"dim": (1.5, 1, 1)}, r"give three integers"),
         ({"dim": "abc"}, r"give three integers"),
         ({"dim": None}, r"give three integers"),
-        ({"kind": "UNION1"}, r"is no task type; use one of BLOCK, UNION1"),
+        ({"kind": "UNION1"}, r"is not a task type; use one of BLOCK, UNION1"),
         ({"effects": "soon"}, r"use 'late' or 'eager'"),
-        ({"seed": "x"}, r"is no integer"),
+        ({"seed": "x"}, r"is not an integer"),
     ],
 )
 def test_illegal_launches_are_refused_with_a_sentence(launch, sentence):
@@ -50,7 +50,7 @@ def test_a_board_without_unions_takes_blocks_only():
 
 def test_something_that_is_no_kernel_is_refused():
     """A launch needs something callable."""
-    with pytest.raises(LaunchError, match="is no kernel"):
+    with pytest.raises(LaunchError, match="is not a kernel"):
         mlusim.Device("MLU370-X4").launch(3)
 
 

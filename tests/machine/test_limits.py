@@ -98,7 +98,7 @@ def ended(body, limit, observe=()):
         (stores, "instructions=100", "made 100 turns of its loops"),
         (on_one_line, 100, "made 100 turns of its loops"),
         (prints, "growth=1KiB", r"more than 1,024 bytes, its limit.*launch\(limit='growth=10240'\)"),
-        (meets, "growth=64k", "its text and its log need more than 64,000 bytes"),
+        (meets, "growth=64k", "what the launch prints and logs takes more than 64,000 bytes"),
         (computes, "seconds=0.05", "has run for 0.05 seconds, its limit.*--limit seconds=0.5 "),
         (thinks, "seconds=0.05", "has run for 0.05 seconds"),
         (stores, "seconds=0.05", "has run for 0.05 seconds"),

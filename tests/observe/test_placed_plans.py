@@ -101,7 +101,7 @@ def test_a_launch_that_is_given_its_plan():
 
     assert ("plancheck-crosses-regions", line_of(plain, "# load")) == (finding.id, finding.line)
     assert () == _launch(plain, 32, layout=layout).findings
-    with pytest.raises(LaunchError, match="is no layout; give what PLAN.layout"):
+    with pytest.raises(LaunchError, match="is not a layout; give what PLAN.layout"):
         _launch(plain, 32, layout=PLAN)
 
 

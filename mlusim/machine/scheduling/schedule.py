@@ -43,7 +43,7 @@ class Decision(NamedTuple):
             return f"{where}: lets others go before instruction {self.point}"
         if self.core < 0:
             return f"launch {self.launch + 1}: core {self.value} begins"
-        return f"{where}: stops for time {self.point}, and core {self.value} is next"
+        return f"{where}: at stop {self.point}, core {self.value} goes next"
 
 
 class Choices:

@@ -260,7 +260,7 @@ class Scheduler:
             self._retire(core)
         elif core.carrier is not None and core.carrier.dead:
             raise UsageError(
-                f"{core.place.label} raised GreenletExit, by which the machine ends tasks; let the kernel return"
+                f"{core.place.label} raised GreenletExit, which mlusim itself uses to end tasks; let the kernel return instead"
             )
         return core
 
