@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from attrs import frozen
@@ -28,6 +28,7 @@ FOLDER = cache.HOST
 MOST_BUILT = 64
 """Programs and libraries that are kept, the ones used last."""
 FLAGS = ("-g", "-O1")
+OBJECT = ("-c", "-x", "bang", "-fPIC", *FLAGS)
 LINKED = (
     "-Wl,-z,lazy",  # what no file defines is missed when it is called, and not when the program begins
     "-Wl,--as-needed",
@@ -65,21 +66,7 @@ class HostSources:
     @property
     def key(self) -> str:
         """Return the name under which it is kept: a digest of sources, flags, mlusim and the compiler."""
-        return cache.key_of(
-            _state(self.board),
-            repr(
-                (
-                    FLAGS,
-                    self.paths,
-                    self.include,
-                    self.define,
-                    self.texts,
-                    self.library,
-                    self.first,
-                    self.instead,
-                )
-            ),
-        )
+        return cache.key_of(_state(self.board), repr((FLAGS, self)))
 
 
 def built(sources: HostSources) -> Path:
@@ -107,14 +94,20 @@ def _kept(sources: HostSources, home: Path) -> Path | None:
     note = path.with_suffix(".json")
     if not (own(path, home) and own(note, home) and _complete(sources.board, home)):
         return None
+    if not path.is_file() or not unchanged(note):
+        return None
+    with contextlib.suppress(OSError):
+        os.utime(path)  # used now: the oldest go first
+    return path
+
+
+def unchanged(note: Path) -> bool:
+    """Return whether the files are as they were whose digests *note* has."""
     try:
         files = json.loads(note.read_text(encoding="utf-8"))
-        if not path.is_file() or any(record.digest(name) != known for name, known in files.items()):
-            return None
-        os.utime(path)  # used now: the oldest go first
+        return all(record.digest(name) == known for name, known in files.items())
     except (OSError, ValueError, AttributeError):
-        return None
-    return path
+        return False
 
 
 def _made(sources: HostSources, folder: Path, home: Path) -> Path:
@@ -127,21 +120,10 @@ def _made(sources: HostSources, folder: Path, home: Path) -> Path:
         overlay = _overlay(sources, Path(scratch))
         for number, path in enumerate(_files(sources, Path(scratch))):
             target, depends = f"{scratch}/{number}.o", f"{scratch}/{number}.d"
-            flags = [
-                "-c",
-                "-x",
-                "bang",
-                "-fPIC",
-                *FLAGS,
-                *_words(sources, toolkit),
-                *overlay,
-                "-MMD",
-                "-MF",
-                depends,
-            ]
+            flags = [*OBJECT, *_words(sources, toolkit), *overlay, "-MMD", "-MF", depends]
             _compile([*flags, path, "-o", target], toolkit, sources)
             objects.append(target)
-            read |= {one for one in _depends(Path(depends)) if not Path(one).is_relative_to(scratch)}
+            read |= {one for one in depends_of(Path(depends)) if not Path(one).is_relative_to(scratch)}
         target = f"{scratch}/built"
         _compile(
             [*objects, *(["-shared"] if sources.library else []), *FLAGS, *LINKED, "-o", target],
@@ -202,7 +184,7 @@ def _compile(words: Sequence[str], toolkit: Path, sources: HostSources) -> None:
     sys.stderr.write(said.getvalue())
 
 
-def _depends(path: Path) -> Iterator[str]:
+def depends_of(path: Path) -> Iterator[str]:
     """Yield the absolute names of the files that a list of dependencies has, in the form of make."""
     text = path.read_text(encoding="utf-8").replace("\\\n", " ").partition(": ")[2]
     for word in _WORD.findall(text):
@@ -217,7 +199,13 @@ def _bound(kept: Path) -> None:
         every = [
             one for one in kept.parent.iterdir() if one.is_file() and not one.suffix and one.name != SWEPT
         ]
-        for one in sorted(every, key=lambda p: -p.stat().st_mtime_ns)[MOST_BUILT:]:
+        remove_oldest(every, MOST_BUILT)
+
+
+def remove_oldest(files: Iterable[Path], most: int) -> None:
+    """Remove all of *files* but the *most* that were used last, each with its note."""
+    with contextlib.suppress(OSError):
+        for one in sorted(files, key=lambda p: -p.stat().st_mtime_ns)[most:]:
             one.unlink(missing_ok=True)
             one.with_suffix(".json").unlink(missing_ok=True)
 

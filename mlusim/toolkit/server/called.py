@@ -22,7 +22,7 @@ from mlusim.machine.launch import Launch
 from mlusim.memory.pointer import Ptr
 from mlusim.toolkit.server.command import SERVER
 from mlusim.toolkit.server.memory import HostMistake, LentPiece
-from mlusim.toolkit.server.protocol import ProgramReply, ProgramRequest, ProgramSocket
+from mlusim.toolkit.server.protocol import ProgramReply, ProgramRequest, ProgramSocket, accepted
 from mlusim.toolkit.server.session import FROM_DEVICE, TO_DEVICE, BoardMemory, ProgramSession
 
 CALLER = Path(__file__).parents[1] / "caller.py"
@@ -301,20 +301,18 @@ class CallingProcess:
     def _accept(self, poll: "select.poll") -> None:
         assert self._listener is not None
         assert self._running is not None
-        end, _ = self._listener.accept()
-        # The head of struct ucred.
-        pid, uid = struct.unpack("ii", end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[:8])
-        _, files, *_ = socket.recv_fds(end, 4096, 1)
-        # A child of it, which has no device here.
-        if uid != os.getuid() or pid != self._running.pid or not files:
-            end.close()
+        program = accepted(self._listener)
+        if program is None:
             return
         try:
-            self._session = self._side(self._device, files[0], pid, self._launches)
+            if program.pid != self._running.pid:  # a child of it, which has no device here
+                program.end.close()
+                return
+            self._session = self._side(self._device, program.file, program.pid, self._launches)
         finally:
-            os.close(files[0])
-        self._driver = ProgramSocket(end)
-        poll.register(end, select.POLLIN)
+            os.close(program.file)
+        self._driver = ProgramSocket(program.end)
+        poll.register(program.end, select.POLLIN)
 
     def _drive(self, poll: "select.poll") -> None:
         assert self._driver is not None

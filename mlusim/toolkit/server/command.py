@@ -17,13 +17,12 @@ from typing import Any
 
 from mlusim.errors import Fault, UsageError
 from mlusim.files.reading import brief
-from mlusim.toolkit.server.protocol import ProgramSocket
+from mlusim.toolkit.server.protocol import ProgramSocket, accepted
 from mlusim.toolkit.server.session import ProgramSession
 
 SERVER = "MLUSIM_SERVER"  # tells the driver's library at which name the simulator waits
 PATIENCE = 5.0  # seconds until a program that was asked to end is killed
 ENDING = (signal.SIGTERM, signal.SIGHUP)
-LONGEST_BOARDS = 4096  # bytes of the names of a program's boards
 
 
 class NativeCommand:
@@ -112,27 +111,16 @@ class NativeCommand:
                 return
 
     def _accept(self, listener: socket.socket, poll: select.poll) -> None:
-        end, _ = listener.accept()
-        pid, uid = (
-            int.from_bytes(
-                end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[at : at + 4], sys.byteorder
-            )
-            for at in (0, 4)
-        )
-        if uid != os.getuid():  # the name is not secret from other users of the machine
-            end.close()
+        program = accepted(listener)
+        if program is None:
             return
-        said, files, *_ = socket.recv_fds(end, LONGEST_BOARDS, 1)
-        if not files:
-            end.close()
-            return
-        boards = self._boards or [b.strip() for b in said.decode("utf-8", "replace").split(",")]
+        boards = self._boards or [b.strip() for b in program.said.decode("utf-8", "replace").split(",")]
         try:
-            session = ProgramSession(boards, files[0], pid, self._options)
+            session = ProgramSession(boards, program.file, program.pid, self._options)
         finally:
-            os.close(files[0])
-        self._sessions[end.fileno()] = ProgramSocket(end), session
-        poll.register(end, select.POLLIN)
+            os.close(program.file)
+        self._sessions[program.end.fileno()] = ProgramSocket(program.end), session
+        poll.register(program.end, select.POLLIN)
 
     def _answer(self, number: int, poll: select.poll) -> None:
         connection, session = self._sessions[number]

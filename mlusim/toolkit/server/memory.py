@@ -117,8 +117,13 @@ class MappedMemory:
             piece.managed = managed
 
     def _pieces_name(self, start: int, nbytes: int, caller: int) -> str:
+        """Return the words that tell a piece from others: what a library says of it, or its bytes and the line that asked for it."""
         piece = self._pieces.get(start) or self._freed.get(start)
-        return piece.managed if piece is not None and piece.managed else self.name_of_call(nbytes, caller)()
+        return (
+            piece.managed
+            if piece is not None and piece.managed
+            else f"{nbytes} {plural(nbytes, 'byte')} of cnrtMalloc at {self._where(caller)}"
+        )
 
     def lend(self, allocation: Allocation) -> None:
         """Let addresses in *allocation*, which is another's, be found; it is not for ``cnrtFree``."""
@@ -131,12 +136,8 @@ class MappedMemory:
 
     def window(self, address: int, nbytes: int) -> Bytes:
         """Return the bytes of the map that stand for *address* and on."""
-        first = address - self._first_address
+        first = address - self.device.base
         return self._memory[first : first + nbytes]
-
-    def name_of_call(self, nbytes: int, caller: int) -> Callable[[], str]:
-        """Return the words that tell the piece from others: its bytes, and the line that asked for it."""
-        return lambda: f"{nbytes} {plural(nbytes, 'byte')} of cnrtMalloc at {self._where(caller)}"
 
     def free(self, address: int, caller: int) -> None:
         """Give a piece back.  Raises `UsageError` for what is none."""
@@ -152,14 +153,10 @@ class MappedMemory:
             del self._freed[next(iter(self._freed))]
         self._freed[address] = piece
         self.device.free(piece.tensor)
-        low = -(-(piece.start - self._first_address) // PAGE) * PAGE
-        high = (piece.stop - self._first_address) // PAGE * PAGE
+        low = -(-(piece.start - self.device.base) // PAGE) * PAGE
+        high = (piece.stop - self.device.base) // PAGE * PAGE
         if high > low:
             self._map.madvise(mmap.MADV_REMOVE, self._first + low, high - low)
-
-    @property
-    def _first_address(self) -> int:
-        return self.device.base
 
     def find(self, address: int) -> Piece | None:
         """Return the piece in which *address* lies, or right behind which: pointers to the end are legal."""

@@ -1,5 +1,6 @@
 """Requests and answers as they come over the socket, the bytes of a launch's arguments, and attributes of boards; the numbers are those of ``lib/protocol.h`` and ``cnrt.h``."""
 
+import os
 import re
 import socket
 import struct
@@ -21,6 +22,7 @@ _CNRT = (prelude.DRIVER / "cnrt.h").read_text(encoding="utf-8")
 OPS: Mapping[str, int] = {name: int(number) for name, number in re.findall(r"\bOP_(\w+) = (\d+)", _PROTOCOL)}
 CODES: Mapping[str, int] = {name: int(number) for name, number in re.findall(r"X\((cnrt\w+), (\d+), ", _CNRT)}
 PACKET = int(re.findall(r"PACKET = (\d+)", _PROTOCOL)[0])  # bytes of the longest packet
+LONGEST_BOARDS = 4096  # bytes of the names of a program's boards
 _REQUEST = struct.Struct("<IiQ5QQ")  # op, device, caller, five words, bytes that follow
 _ANSWER = struct.Struct("<iIIIQ")  # code, bytes of three texts, value
 
@@ -43,6 +45,27 @@ class ProgramReply(NamedTuple):
     code: int = 0
     said: str = ""
     printed: str = ""
+
+
+class Accepted(NamedTuple):
+    """A program that has connected: its end, its process, what it said, and the file that it sent."""
+
+    end: socket.socket
+    pid: int
+    said: bytes
+    file: int
+
+
+def accepted(listener: socket.socket) -> Accepted | None:
+    """Accept a program of this user; None for what is none: the name is not secret from other users of the machine."""
+    end, _ = listener.accept()
+    # The head of struct ucred.
+    pid, uid = struct.unpack("ii", end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[:8])
+    said, files, *_ = socket.recv_fds(end, LONGEST_BOARDS, 1) if uid == os.getuid() else (b"", [])
+    if not files:
+        end.close()
+        return None
+    return Accepted(end, pid, said, files[0])
 
 
 class ProgramSocket:

@@ -70,6 +70,14 @@ _KINDS: Mapping[int, Kind] = {1: KINDS[0], **{4 * k.unions: k for k in KINDS if 
 NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)  # which Python 3.11 does not name
 TO_DEVICE = (True, True, False, False, True)  # by the number of the direction
 FROM_DEVICE = (False, True, True, False, True)
+# Requests whose methods have other names: `queue` and `notifier` find one that is there.
+_NAMES: Mapping[str, str] = {
+    "QUEUE": "make_queue",
+    "QUEUE_END": "end_queue",
+    "QUEUE_WAIT": "queue_waits",
+    "NOTIFIER": "make_notifier",
+    "NOTIFIER_END": "end_notifier",
+}
 _READER = "mlusim.toolkit.server.record_module"  # by name: a program without kernels needs no front end
 
 
@@ -148,7 +156,8 @@ class ProgramSession:
         self._target: BoardMemory | None = None  # where the kernel runs whose arguments are read
         self._order = QueueOrder()  # of work that someone watches
         self._timed = False  # whether there has been a notifier
-        self._methods = {OPS[name]: getattr(self, method.__name__) for name, method in _METHODS.items()}
+        # What serves OP_MALLOC is `malloc`, and so on.
+        self._methods = {op: getattr(self, _NAMES.get(name, name.lower())) for name, op in OPS.items()}
 
     def close(self) -> None:
         """Forget the program: its memory is unmapped when no observer has an array of it any more."""
@@ -190,17 +199,8 @@ class ProgramSession:
         if attendants():
             place = self.places(caller)
             function = () if place.function is None else (f"in {place.function}",)
-            tell_mistake(
-                Finding(
-                    rule,
-                    message,
-                    file=place.file,
-                    line=place.line,
-                    context=function,
-                    level=RULES[rule].level,
-                    **more,
-                )
-            )
+            at: dict[str, Any] = {"file": place.file, "line": place.line, "context": function}
+            tell_mistake(Finding(rule, message, level=RULES[rule].level, **at, **more))
 
     def _unknown(self, request: ProgramRequest) -> ProgramReply:
         raise UsageError(f"the program asks for {request.op}, which this version of mlusim does not know")
@@ -613,36 +613,3 @@ class ProgramSession:
 def _sentence(error: MlusimError) -> str:
     """Return the sentence of *error*, on one line; of a fault with its place."""
     return " ".join((str(error) if isinstance(error, Fault) else said(error)).split())
-
-
-_METHODS: Mapping[str, Callable[..., ProgramReply]] = {
-    "RECORD": ProgramSession.record,
-    "KERNEL": ProgramSession.kernel,
-    "SIZES": ProgramSession.sizes,
-    "LAUNCH": ProgramSession.launch,
-    "MALLOC": ProgramSession.malloc,
-    "FREE": ProgramSession.free,
-    "COPY": ProgramSession.copy,
-    "SET": ProgramSession.set,
-    "QUEUE": ProgramSession.make_queue,
-    "QUEUE_END": ProgramSession.end_queue,
-    "SYNC": ProgramSession.sync,
-    "NOTIFIER": ProgramSession.make_notifier,
-    "NOTIFIER_END": ProgramSession.end_notifier,
-    "PLACE": ProgramSession.place,
-    "WAIT": ProgramSession.wait,
-    "DURATION": ProgramSession.duration,
-    "QUEUE_WAIT": ProgramSession.queue_waits,
-    "ATTRIBUTE": ProgramSession.attribute,
-    "NAME": ProgramSession.name,
-    "MEMORY": ProgramSession.memory,
-    "WHERE": ProgramSession.where,
-    "KIND": ProgramSession.kind,
-    "DEVICES": ProgramSession.devices,
-    "RESET": ProgramSession.reset,
-    "RANGE": ProgramSession.range,
-    "CNNL": ProgramSession.cnnl,
-    "REFUSED": ProgramSession.refused,
-    "END": ProgramSession.end,
-    "DESCRIBE": ProgramSession.describe,
-}

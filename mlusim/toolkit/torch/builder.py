@@ -25,6 +25,7 @@ from mlusim.errors import UsageError
 from mlusim.files.user_cache import make_own_folder, own, user_cache
 from mlusim.frontend.bangc import cache
 from mlusim.toolkit import record
+from mlusim.toolkit.built import depends_of, remove_oldest, unchanged
 from mlusim.toolkit.cncc import main
 from mlusim.toolkit.compiler import host_compiler
 
@@ -175,7 +176,6 @@ _MORE = re.compile(
 _FORMED = ("-std=", "--std", "-f", "-m", "--bang-mlu-arch=", "--bang-arch=")
 _LEVEL = re.compile(r"-O\w*")  # a precompiled header is for one, and more than -O1 is not worth another
 _ERROR = re.compile(r"error:|undefined reference|cannot find|unable to find")
-_WORD = re.compile(r"(?:\\.|[^\s\\])+")  # of a list of dependencies: blanks in names are escaped
 
 
 class TorchBuildError(UsageError):
@@ -313,7 +313,7 @@ class TorchBuilder:
             target = self.folder / "extensions" / f"{name}-{stamp}.so"
         if sources.output or not self._kept(target):
             self._link(objects, sources.link_flags, target)
-            _bound(self.folder / "extensions", "*.so")
+            remove_oldest((self.folder / "extensions").glob("*.so"), MOST_LIBRARIES)
         return str(target)
 
     # -- files -----------------------------------------------------------------------------------
@@ -388,19 +388,9 @@ class TorchBuilder:
         if not self._kept(target):
             with self._alone():
                 if not self._kept(target):
-                    self._make(
-                        [
-                            "--bang-host-only",
-                            "-c",
-                            *words,
-                            "-fpch-instantiate-templates",
-                            *first,
-                            "-Xclang",
-                            "-emit-pch",
-                            str(HERE / f"precompiled_{kind}.h"),
-                        ],
-                        target,
-                    )
+                    made = ["-fpch-instantiate-templates", *first, "-Xclang", "-emit-pch"]
+                    source = str(HERE / f"precompiled_{kind}.h")
+                    self._make(["--bang-host-only", "-c", *words, *made, source], target)
         return target
 
     def _object(self, path: str, kind: str, flags: Sequence[str]) -> str:
@@ -411,7 +401,7 @@ class TorchBuilder:
         key = cache.key_of(path, content, kind, repr((words, list(flags))), record.state() if bang else "")
         target = self.folder / "objects" / f"{key}.o"
         note = target.with_suffix(".json")
-        if self._kept(target) and self._kept(note) and _fresh(note):
+        if self._kept(target) and self._kept(note) and unchanged(note):
             os.utime(target)
             return str(target)
         header = self._precompiled(kind, flags)
@@ -422,9 +412,9 @@ class TorchBuilder:
             self._make(
                 [*sides, "-c", *words, *plain, *_stands_on(header), "-MMD", "-MF", depends, path], target
             )
-            read = {one: record.digest(one) for one in _depends(Path(depends)) if not one.endswith(".pch")}
+            read = {one: record.digest(one) for one in depends_of(Path(depends)) if not one.endswith(".pch")}
         cache.put(note, json.dumps(read).encode())
-        _bound(target.parent, "*.o")
+        remove_oldest(target.parent.glob("*.o"), MOST_LIBRARIES)
         return str(target)
 
     def _link(self, objects: Sequence[str], flags: Sequence[str], target: Path) -> None:
@@ -486,33 +476,11 @@ def _lent(key: str, room: Path) -> tuple[Path, Path]:
     return folder, room
 
 
-def _fresh(note: Path) -> bool:
-    try:
-        files = json.loads(note.read_text(encoding="utf-8"))
-        return all(record.digest(name) == known for name, known in files.items())
-    except (OSError, ValueError, AttributeError):
-        return False
-
-
-def _depends(path: Path) -> Iterator[str]:
-    text = path.read_text(encoding="utf-8").replace("\\\n", " ").partition(": ")[2]
-    for word in _WORD.findall(text):
-        yield re.sub(r"\\(.)", r"\1", word).replace("$$", "$")
-
-
 def _first_error(text: str) -> str:
     """Return the first error of a compiler's words, as a sentence."""
     lines = [line for line in text.splitlines() if _ERROR.search(line)]
     lines.sort(key=lambda line: "linker command failed" in line)  # of which the linker has said why
     return lines[0].strip() if lines else (text.strip().splitlines() or ["the compiler says nothing"])[-1]
-
-
-def _bound(folder: Path, pattern: str) -> None:
-    """Remove what was not used for longest."""
-    with contextlib.suppress(OSError):
-        for one in sorted(folder.glob(pattern), key=lambda p: -p.stat().st_mtime_ns)[MOST_LIBRARIES:]:
-            one.unlink(missing_ok=True)
-            one.with_suffix(".json").unlink(missing_ok=True)
 
 
 def serve(text: str) -> str:
