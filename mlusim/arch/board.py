@@ -4,7 +4,7 @@ Every number of both carries its source in ``sources``: a name from `SOURCES`, p
 remark behind it, or a sentence that begins with "inferred".  Construction checks that.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from functools import cached_property
 from typing import Any, TypeVar
@@ -77,54 +77,39 @@ _UNSOURCED = frozenset({"name", "arch", "sources"})
 _DOUBLE_RATE = frozenset({"half", "float16", "fp16", "int16", "short"})
 
 
-def _bad(instance: Any, attribute: "Attribute[Any]", value: Any, legal: str) -> UsageError:
-    kind = type(instance).__name__.lower()
-    return UsageError(f"{attribute.name} of {kind} {instance.name!r} is {value!r}; give {legal}")
-
-
 def _is_count(value: object, least: int) -> bool:
     # True would pass for 1.
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
-def _positive(instance: object, attribute: "Attribute[Any]", value: object) -> None:
-    if not _is_count(value, 1):
-        raise _bad(instance, attribute, value, "an integer above 0")
+def _must(hold: Callable[[Any], bool], legal: str) -> Callable[[Any, "Attribute[Any]", Any], None]:
+    """Return the validator of a field whose value *hold* accepts; *legal* says in words which that are."""
+
+    def check(instance: Any, attribute: "Attribute[Any]", value: Any) -> None:
+        if not hold(value):
+            kind = type(instance).__name__.lower()
+            raise UsageError(f"{attribute.name} of {kind} {instance.name!r} is {value!r}; give {legal}")
+
+    return check
 
 
-def _not_negative(instance: object, attribute: "Attribute[Any]", value: object) -> None:
-    if not _is_count(value, 0):
-        raise _bad(instance, attribute, value, "an integer of 0 or more")
-
-
-def _rates(instance: object, attribute: "Attribute[Any]", value: Mapping[str, int]) -> None:
-    if not value or not all(isinstance(k, str) and _is_count(v, 1) for k, v in value.items()):
-        raise _bad(instance, attribute, value, "an integer above 0 for at least one dtype name")
-
-
-def _named(instance: object, attribute: "Attribute[Any]", value: object) -> None:
-    if not isinstance(value, str) or not value.strip():
-        raise _bad(instance, attribute, value, "a name that is not empty")
-
-
-def _flag(instance: object, attribute: "Attribute[Any]", value: object) -> None:
-    if not isinstance(value, bool):
-        raise _bad(instance, attribute, value, "True or False")
-
-
-def _grid(instance: object, attribute: "Attribute[Any]", value: object) -> None:
-    if not isinstance(value, tuple) or len(value) != 3 or not all(_is_count(v, 1) for v in value):
-        raise _bad(instance, attribute, value, "three integers above 0, for x, y and z")
-
-
-def _an_arch(instance: object, attribute: "Attribute[Any]", value: object) -> None:
-    if not isinstance(value, Arch):
-        raise _bad(instance, attribute, value, "an Arch")
-
-
-def _a_union_limit(instance: object, attribute: "Attribute[Any]", value: object) -> None:
-    if not _is_count(value, 0) or value not in UNION_LIMITS:
-        raise _bad(instance, attribute, value, f"one of {', '.join(map(str, UNION_LIMITS))}")
+_positive = _must(lambda value: _is_count(value, 1), "an integer above 0")
+_not_negative = _must(lambda value: _is_count(value, 0), "an integer of 0 or more")
+_rates = _must(
+    lambda rates: rates and all(isinstance(k, str) and _is_count(v, 1) for k, v in rates.items()),
+    "an integer above 0 for at least one dtype name",
+)
+_named = _must(lambda value: isinstance(value, str) and bool(value.strip()), "a name that is not empty")
+_flag = _must(lambda value: isinstance(value, bool), "True or False")
+_grid = _must(
+    lambda sizes: isinstance(sizes, tuple) and len(sizes) == 3 and all(_is_count(n, 1) for n in sizes),
+    "three integers above 0, for x, y and z",
+)
+_an_arch = _must(lambda value: isinstance(value, Arch), "an Arch")
+_a_union_limit = _must(
+    lambda value: _is_count(value, 0) and value in UNION_LIMITS,
+    f"one of {', '.join(map(str, UNION_LIMITS))}",
+)
 
 
 def numeric_fields(spec: "type[Arch | Board]") -> tuple[str, ...]:

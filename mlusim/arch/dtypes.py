@@ -136,19 +136,7 @@ uint16 = DType("uint16", np.dtype(np.uint16), "uint", "unsigned short")
 uint32 = DType("uint32", np.dtype(np.uint32), "uint", "unsigned int")
 uint64 = DType("uint64", np.dtype(np.uint64), "uint", "unsigned long")
 
-DTYPES: tuple[DType, ...] = (
-    half,
-    bfloat16,
-    float32,
-    int8,
-    int16,
-    int32,
-    int64,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
+DTYPES = (half, bfloat16, float32, int8, int16, int32, int64, uint8, uint16, uint32, uint64)
 
 float64 = DType("double", np.dtype(np.float64), "float", "double")  # of scalars alone: no instruction has it
 MEMORY_TYPES = (*DTYPES, float64)  # the types of scalar loads and stores in C

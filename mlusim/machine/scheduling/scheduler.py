@@ -1,6 +1,7 @@
 """The order of cores: first come, first served, in task order; or any legal choice; and whether any of them can still go on."""
 
 import contextlib
+import copy
 import functools
 import itertools
 import os
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextvars import Context
 from hashlib import blake2b
 from types import CodeType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from attrs import frozen
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
 
-Group = TypeVar("Group")
 SPIN_LIMIT = 2000
 """Rounds of looking at memory that no task changes, after which it is asked whether any can go on.
 
@@ -70,29 +70,6 @@ class BlockToCome(NamedTuple):
         return self.make(self.place)
 
 
-class _Ahead(Generic[Group]):
-    """An iterator over *groups* that can be looked into."""
-
-    def __init__(self, groups: Iterator[Group]) -> None:
-        self._groups = groups
-        self._seen: deque[Group] = deque()
-
-    def __iter__(self) -> Iterator[Group]:
-        return self
-
-    def __next__(self) -> Group:
-        return self._seen.popleft() if self._seen else next(self._groups)
-
-    def seen(self) -> Iterator[Group]:
-        """Yield what will come, which comes all the same."""
-        for nth in itertools.count():
-            if nth == len(self._seen):
-                self._seen.extend(itertools.islice(self._groups, 1))
-            if nth == len(self._seen):
-                return
-            yield self._seen[nth]
-
-
 class Scheduler:
     """Runs cores cooperatively: each goes on until it blocks, pauses or ends.
 
@@ -107,7 +84,8 @@ class Scheduler:
         self._admitted = 0
         self._ready: deque[Any] = deque()  # cores, and of those to come the number and what makes them
         self._coming = 0
-        self._groups: _Ahead[list[Core] | UnionToCome | BlockToCome] = _Ahead(iter(()))
+        # An iterator of `itertools.tee`, a copy of which tells what will come, which comes all the same.
+        self._groups: Iterator[list[Core] | UnionToCome | BlockToCome] = iter(())
         # The group that is admitted next.
         self._pending: list[Core] | UnionToCome | BlockToCome | None = None
         self._room = 0  # groups that may be resident yet
@@ -132,7 +110,7 @@ class Scheduler:
 
         A group may be what makes its only core, or its cores, which is done when it runs first; there are no choices then.
         """
-        self._groups, self._room = _Ahead(groups), room
+        (self._groups,), self._room = itertools.tee(groups, 1), room
         self._pending = next(self._groups, None)
         try:
             while self._pending is not None or self._alive or self._coming:
@@ -217,7 +195,7 @@ class Scheduler:
         ready = (coming[1] if coming.__class__ is tuple else None for coming in self._ready)
         pending = () if self._pending is None else (self._pending,)
         found: list[BlockToCome] = []
-        for coming in itertools.islice(itertools.chain(ready, pending, self._groups.seen()), most):
+        for coming in itertools.islice(itertools.chain(ready, pending, copy.copy(self._groups)), most):
             if not isinstance(coming, BlockToCome):
                 break
             found.append(coming)
