@@ -193,9 +193,8 @@ def _asked_of_pieces(names: tuple[str, ...], at: Offsets, *, scatters: bool) -> 
         (
             *_named("not_positive", "size", "count"),
             *_named("no_int", "size", "stride", "count"),
-            *(
-                () if scatters else ("pieces_meet(size, stride, count)",)
-            ),  # pieces that are only read may meet
+            # Pieces that are only read may meet.
+            *(() if scatters else ("pieces_meet(size, stride, count)",)),
             f"not_directed(direction, ({', '.join(map(str, at.directions))},))",
             *_pointing("direction.dst", "dst"),
             *_pointing("direction.src", "src"),
