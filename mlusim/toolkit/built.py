@@ -5,10 +5,9 @@ import functools
 import io
 import json
 import os
-import re
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from attrs import frozen
@@ -39,7 +38,6 @@ LINKED = (
     "-lcnpapi",
     "-Wl,--no-as-needed",
 )
-_WORD = re.compile(r"(?:\\.|[^\s\\])+")  # of a list of dependencies: blanks in names are escaped
 
 
 class HostBuildError(UsageError):
@@ -94,20 +92,11 @@ def _kept(sources: HostSources, home: Path) -> Path | None:
     note = path.with_suffix(".json")
     if not (own(path, home) and own(note, home) and _complete(sources.board, home)):
         return None
-    if not path.is_file() or not unchanged(note):
+    if not path.is_file() or not record.unchanged(note):
         return None
     with contextlib.suppress(OSError):
         os.utime(path)  # used now: the oldest go first
     return path
-
-
-def unchanged(note: Path) -> bool:
-    """Return whether the files are as they were whose digests *note* has."""
-    try:
-        files = json.loads(note.read_text(encoding="utf-8"))
-        return all(record.digest(name) == known for name, known in files.items())
-    except (OSError, ValueError, AttributeError):
-        return False
 
 
 def _made(sources: HostSources, folder: Path, home: Path) -> Path:
@@ -123,7 +112,7 @@ def _made(sources: HostSources, folder: Path, home: Path) -> Path:
             flags = [*OBJECT, *_words(sources, toolkit), *overlay, "-MMD", "-MF", depends]
             _compile([*flags, path, "-o", target], toolkit, sources)
             objects.append(target)
-            read |= {one for one in depends_of(Path(depends)) if not Path(one).is_relative_to(scratch)}
+            read |= {one for one in record.depends_of(Path(depends)) if not Path(one).is_relative_to(scratch)}
         target = f"{scratch}/built"
         _compile(
             [*objects, *(["-shared"] if sources.library else []), *FLAGS, *LINKED, "-o", target],
@@ -184,13 +173,6 @@ def _compile(words: Sequence[str], toolkit: Path, sources: HostSources) -> None:
     sys.stderr.write(said.getvalue())
 
 
-def depends_of(path: Path) -> Iterator[str]:
-    """Yield the absolute names of the files that a list of dependencies has, in the form of make."""
-    text = path.read_text(encoding="utf-8").replace("\\\n", " ").partition(": ")[2]
-    for word in _WORD.findall(text):
-        yield os.path.abspath(re.sub(r"\\(.)", r"\1", word).replace("$$", "$"))  # noqa: PTH100 - no link is followed
-
-
 def _bound(kept: Path) -> None:
     """Remove from time to time what was built and not used for longest."""
     if not sweep_due(kept.parent):
@@ -199,15 +181,7 @@ def _bound(kept: Path) -> None:
         every = [
             one for one in kept.parent.iterdir() if one.is_file() and not one.suffix and one.name != SWEPT
         ]
-        remove_oldest(every, MOST_BUILT)
-
-
-def remove_oldest(files: Iterable[Path], most: int) -> None:
-    """Remove all of *files* but the *most* that were used last, each with its note."""
-    with contextlib.suppress(OSError):
-        for one in sorted(files, key=lambda p: -p.stat().st_mtime_ns)[most:]:
-            one.unlink(missing_ok=True)
-            one.with_suffix(".json").unlink(missing_ok=True)
+        record.remove_oldest(every, MOST_BUILT)
 
 
 # -- the toolkit folder ----------------------------------------------------------------------------

@@ -3,10 +3,12 @@
 A record is data: reading one runs nothing of it.  Behind a head of JSON are the forms of the file, one for each architecture.
 """
 
+import contextlib
 import ctypes
 import functools
 import importlib.util
 import json
+import os
 import re
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,6 +29,7 @@ from mlusim.frontend.bangc.ir.walk import walk
 
 _SIZE = struct.Struct("<I")
 _ROOT = Path(mlusim.__file__).parent
+_WORD = re.compile(r"(?:\\.|[^\s\\])+")  # of a list of dependencies: blanks in names are escaped
 
 
 @frozen
@@ -117,6 +120,30 @@ def digest(path: str) -> str:
         return blake2b(Path(path).read_bytes(), digest_size=16).hexdigest()
     except OSError:
         return ""
+
+
+def unchanged(note: Path) -> bool:
+    """Return whether the files are as they were whose digests *note* has."""
+    try:
+        files = json.loads(note.read_text(encoding="utf-8"))
+        return all(digest(name) == known for name, known in files.items())
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def depends_of(path: Path) -> Iterator[str]:
+    """Yield the absolute names of the files that a list of dependencies has, in the form of make."""
+    text = path.read_text(encoding="utf-8").replace("\\\n", " ").partition(": ")[2]
+    for word in _WORD.findall(text):
+        yield os.path.abspath(re.sub(r"\\(.)", r"\1", word).replace("$$", "$"))  # noqa: PTH100 - no link is followed
+
+
+def remove_oldest(files: Iterable[Path], most: int) -> None:
+    """Remove all of *files* but the *most* that were used last, each with its note."""
+    with contextlib.suppress(OSError):
+        for one in sorted(files, key=lambda p: -p.stat().st_mtime_ns)[most:]:
+            one.unlink(missing_ok=True)
+            one.with_suffix(".json").unlink(missing_ok=True)
 
 
 def _name(source: RecordSource) -> str:

@@ -25,7 +25,6 @@ from mlusim.errors import UsageError
 from mlusim.files.user_cache import make_own_folder, own, user_cache
 from mlusim.frontend.bangc import cache
 from mlusim.toolkit import record
-from mlusim.toolkit.built import depends_of, remove_oldest, unchanged
 from mlusim.toolkit.cncc import main
 from mlusim.toolkit.compiler import host_compiler
 
@@ -313,7 +312,7 @@ class TorchBuilder:
             target = self.folder / "extensions" / f"{name}-{stamp}.so"
         if sources.output or not self._kept(target):
             self._link(objects, sources.link_flags, target)
-            remove_oldest((self.folder / "extensions").glob("*.so"), MOST_LIBRARIES)
+            record.remove_oldest((self.folder / "extensions").glob("*.so"), MOST_LIBRARIES)
         return str(target)
 
     # -- files -----------------------------------------------------------------------------------
@@ -401,7 +400,7 @@ class TorchBuilder:
         key = cache.key_of(path, content, kind, repr((words, list(flags))), record.state() if bang else "")
         target = self.folder / "objects" / f"{key}.o"
         note = target.with_suffix(".json")
-        if self._kept(target) and self._kept(note) and unchanged(note):
+        if self._kept(target) and self._kept(note) and record.unchanged(note):
             os.utime(target)
             return str(target)
         header = self._precompiled(kind, flags)
@@ -412,9 +411,13 @@ class TorchBuilder:
             self._make(
                 [*sides, "-c", *words, *plain, *_stands_on(header), "-MMD", "-MF", depends, path], target
             )
-            read = {one: record.digest(one) for one in depends_of(Path(depends)) if not one.endswith(".pch")}
+            read = {
+                one: record.digest(one)
+                for one in record.depends_of(Path(depends))
+                if not one.endswith(".pch")
+            }
         cache.put(note, json.dumps(read).encode())
-        remove_oldest(target.parent.glob("*.o"), MOST_LIBRARIES)
+        record.remove_oldest(target.parent.glob("*.o"), MOST_LIBRARIES)
         return str(target)
 
     def _link(self, objects: Sequence[str], flags: Sequence[str], target: Path) -> None:
