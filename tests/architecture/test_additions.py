@@ -1,4 +1,4 @@
-"""The page's table "to add, one touches": a copy of mlusim gets one of each as it says, and shows it everywhere."""
+"""The architecture page's table of additions: one of each is added to a copy of mlusim as it says, and works everywhere."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""How the files hang together, held where it is: circles, depth and walks."""
+"""The import graph stays within the figures of the architecture page: circles, depth and walks."""
 
 import re
 
@@ -26,7 +26,7 @@ def test_depth_does_not_grow():
     """The longest way down is as the page says, or shorter."""
     length, way = depth(graph(KNOWN, types=False))
 
-    assert length <= limit("A way down the imports has"), way
+    assert length <= limit("A chain of imports has"), way
 
 
 def test_the_page_knows_every_room():
