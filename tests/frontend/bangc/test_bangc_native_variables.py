@@ -290,3 +290,32 @@ def found(tmp_path_factory):
 def test_constants_and_statics_are_the_same_on_both_engines(found, which, n):
     """Their values, and the faults beside them; two tasks have each their own."""
     alike(found, (np.zeros(8, np.float32), which, n), dim=(2, 1, 1))
+
+
+COMPARED = """\
+struct Pair { int first, second; };
+__mlu_global__ void compared(int *out, Pair *pairs, float **table, int which) {
+  int x = 1, found = 0;
+  Pair one = {1, 2};
+  int *p = which ? (int *)0 : out, *to_x = &x, *to_first = &one.first;
+  Pair *all = &one, *none = which ? (Pair *)0 : pairs;
+  if (which < 2) found = (p == to_x) + 2 * (to_x != p) + 4 * (p == to_first) + 8 * (none == all) + 16 * (all == none);
+  if (which == 2) found = (to_first + 1 - 1 == to_first) + 2 * (to_first + 1 > to_first) + 4 * *(1 + to_first - 1);
+  if (which == 3) found = (all <= all) + 2 * (all < all + 1) + 4 * (int)(all + 1 - all);
+  if (which == 4) found = (table < table + 2) + 2 * (int)(table + 2 - table) + 8 * (1 + table >= table);
+  if (which == 5) found = (pairs < pairs + 2) + 2 * (int)(pairs + 2 - pairs) + 8 * (pairs - 1 + 1 == pairs);
+  out[0] = found;
+}
+"""
+
+
+@pytest.mark.parametrize(("which", "expected"), [(0, 2), (1, 2), (2, 7), (3, 7), (4, 13), (5, 13)])
+def test_pointers_of_every_kind_move_and_compare(tmp_path, which, expected):
+    """To a number, a member, a record, in registers or in memory, to pointers; with the null pointer, too."""
+    (tmp_path / "k.mlu").write_text(COMPARED)
+    kernel = bangc.load(tmp_path / "k.mlu")["compared"]
+    given = (np.zeros(1, np.int32), np.zeros(16, np.uint8), np.zeros(16, np.uint8), which)
+    _, (out, *_) = run(kernel, given, "python")
+
+    alike(kernel, given)
+    assert [expected] == out.tolist()

@@ -4,7 +4,7 @@ import contextlib
 import itertools
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 from mlusim.arch.dtypes import DType, uint8, uint64
 from mlusim.errors import MlusimError, RuleFault, Unsupported
@@ -13,12 +13,12 @@ from mlusim.frontend.bangc.runtime.pointers import (
     Address,
     Items,
     Layout,
-    Ordered,
+    Placed,
     Pointer,
-    Referred,
     ScratchPointer,
     Value,
     VariableAddress,
+    beside,
     copy,
     no_number,
     number,
@@ -26,7 +26,7 @@ from mlusim.frontend.bangc.runtime.pointers import (
     see,
     within,
 )
-from mlusim.frontend.bangc.runtime.variables import BesideVariable, Cell, past, size_of
+from mlusim.frontend.bangc.runtime.variables import Alone, BesideVariable, Cell, past, size_of
 from mlusim.memory.pointer import Ptr
 
 NULL = Address()
@@ -104,7 +104,7 @@ class RecordLayout:
         return self.name
 
 
-class Object:
+class Object(Alone):
     """A record outside simulated memory; it is the pointer to itself, too."""
 
     __slots__ = ("__dict__", "_c_acting")
@@ -115,12 +115,6 @@ class Object:
     def here(self) -> "Object":
         """The record that is pointed to."""
         return self
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
 
     def copied(self) -> "Object":
         """Return a copy by value."""
@@ -161,11 +155,6 @@ class Object:
     def __add__(self, n: int) -> "Object | BesideVariable":
         return BesideRecord(self, n) if n else self
 
-    def __sub__(self, other: object) -> Any:
-        if isinstance(other, int):
-            return self + -other
-        return 0 if other is self else BesideVariable(self, 0) - other
-
     def __getattr__(self, name: str) -> Any:
         raise no_number() if name == "address" else AttributeError(name)  # a field may be called so
 
@@ -205,7 +194,7 @@ class BesideRecord(BesideVariable):
         raise past(self.n, size_of(self.cell))
 
 
-class FieldPointer(Referred):
+class FieldPointer(Alone, VariableAddress):
     """A pointer to a field of an object."""
 
     __slots__ = ("name", "owner")
@@ -214,21 +203,20 @@ class FieldPointer(Referred):
         self.owner = owner
         self.name = name
 
-    def __bool__(self) -> bool:
-        return True
+    @property
+    def layout(self) -> Layout:
+        """How the field is made."""
+        return type(self.owner).layout.fields[self.name][0]
 
     def __getitem__(self, i: int) -> Any:
-        return self._cell()[i] if i else getattr(self.owner, self.name)
+        return beside(self.layout, past(i, size_of(self))) if i else self.here
 
     def __setitem__(self, i: int, value: object) -> None:
         if i:
-            self._cell()[i] = value
+            raise past(i, size_of(self))
         # What is stored through void ** gets the element type of the pointer.
-        inner = getattr(type(self.owner).layout.fields[self.name][0], "pointee", None)
+        inner = getattr(self.layout, "pointee", None)
         setattr(self.owner, self.name, see(value, inner) if isinstance(inner, DType) else value)
-
-    def _cell(self) -> Cell:
-        return Cell(type(self.owner).layout.fields[self.name][0], getattr(self.owner, self.name))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FieldPointer) and other.owner is self.owner and other.name == self.name
@@ -245,12 +233,8 @@ class FieldPointer(Referred):
 
     def cast(self, layout: Layout) -> "FieldPointer":
         """Return the same field; only its own type may be seen."""
-        own = type(self.owner).layout.fields[self.name][0]
-        if (
-            layout is uint8
-            or layout is own
-            or (isinstance(layout, PointerLayout) and isinstance(own, PointerLayout))
-        ):
+        pointers = isinstance(layout, PointerLayout) and isinstance(self.layout, PointerLayout)
+        if layout is uint8 or layout is self.layout or pointers:
             return self
         raise Unsupported(
             f"the field {self.name} of {type(self.owner).layout.name} is seen as {layout}",
@@ -258,49 +242,48 @@ class FieldPointer(Referred):
         )
 
 
-class RecordPointer(Ordered):
-    """A pointer to records in simulated memory; its attributes are the fields of the first."""
+class InMemory(Placed):
+    """A pointer to records or pointers in simulated memory, by the one of the machine to their bytes or words."""
 
     __slots__ = ("layout", "raw")
     raw: Ptr
-    layout: RecordLayout
+    layout: Any
 
-    def __init__(self, raw: Ptr, layout: RecordLayout) -> None:
+    def __init__(self, raw: Ptr, layout: Any) -> None:
         object.__setattr__(self, "raw", raw)
         object.__setattr__(self, "layout", layout)
+
+    @property
+    def address(self) -> int:  # type: ignore[override]
+        """The device address of the first."""
+        return self.raw.address
+
+    @property
+    def _unit(self) -> int:  # type: ignore[override]
+        return int(self.layout.size)
+
+    def __add__(self, n: int) -> Self:
+        return type(self)(self.raw + n * (self.layout.size // self.raw.dtype.size), self.layout)
+
+    def __sub__(self, other: Pointer) -> Any:
+        if isinstance(other, InMemory):
+            return (self.raw - other.raw) // (self.layout.size // self.raw.dtype.size)
+        return super().__sub__(other)
+
+    def cast(self, layout: Layout) -> Any:
+        """Return the same address as a pointer to something else."""
+        return see(self.raw, layout)
+
+
+class RecordPointer(InMemory):
+    """A pointer to records in simulated memory; its attributes are the fields of the first."""
+
+    __slots__ = ()
 
     @property
     def here(self) -> "RecordPointer":
         """The record that is pointed to."""
         return self
-
-    @property
-    def address(self) -> int:
-        """The device address of the first record."""
-        return self.raw.address
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __add__(self, n: int) -> "RecordPointer":
-        return RecordPointer(self.raw + n * self.layout.size, self.layout)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Pointer) -> Any:
-        if isinstance(other, RecordPointer):
-            return (self.raw - other.raw) // self.layout.size
-        return RecordPointer(self.raw - other * self.layout.size, self.layout)
-
-    def __eq__(self, other: object) -> bool:
-        return self.address == getattr(other, "address", None)
-
-    def _ahead(self, other: Pointer) -> int:
-        return self.address - int(other.address)
-
-    def cast(self, layout: Layout) -> Any:
-        """Return the same address as a pointer to something else."""
-        return see(self.raw, layout)
 
     def __getattr__(self, name: str) -> Any:
         found = self.layout.fields.get(name)
@@ -379,43 +362,16 @@ class PointerLayout:
         return values[0] if values else NULL
 
 
-class PointerArray:
+class PointerArray(InMemory):
     """A pointer to pointers in simulated memory."""
 
-    __slots__ = ("layout", "raw")
-
-    def __init__(self, raw: Ptr, layout: PointerLayout) -> None:
-        self.raw = raw
-        self.layout = layout
-
-    def __bool__(self) -> bool:
-        return True
-
-    @property
-    def address(self) -> int:
-        """The device address of the first pointer."""
-        return self.raw.address
+    __slots__ = ()
 
     def __getitem__(self, i: int) -> Any:
         return self.layout.find(int(self.raw[i]), self.layout.pointee)
 
     def __setitem__(self, i: int, value: Value) -> None:
         self.raw[i] = value.address
-
-    def __add__(self, n: int) -> "PointerArray":
-        return PointerArray(self.raw + n, self.layout)
-
-    def __sub__(self, other: object) -> Any:
-        if isinstance(other, PointerArray):
-            return self.raw - other.raw
-        return PointerArray(self.raw - other, self.layout)
-
-    def __eq__(self, other: object) -> bool:
-        return self.address == getattr(other, "address", None)
-
-    def cast(self, layout: Layout) -> Any:
-        """Return the same address as a pointer to something else."""
-        return see(self.raw, layout)
 
 
 def fresh(layout: Layout) -> Any:
@@ -608,11 +564,6 @@ class FixedItems(Items):
 
     def __add__(self, n: int) -> "FixedItems":
         return FixedItems(self.items, self.layout, self.offset + n, self.words)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Pointer) -> Any:
-        return super().__sub__(other) if isinstance(other, Items) else self + -other
 
     def assign(self, _: Items) -> None:
         """Refuse to take other values."""

@@ -8,8 +8,6 @@ from mlusim.arch.dtypes import DType, int8, uint8
 from mlusim.errors import MemoryFault, OutOfBounds, ReadOnly, Unsupported
 from mlusim.memory.pointer import REACH, Ptr
 
-# Referents of C++ references that are no variables: an element somewhere.
-
 Layout = Any
 """The type that memory is seen as: a `DType` of numbers, or a layout of records, arrays or pointers (`layouts`)."""
 Pointer = Any
@@ -18,14 +16,33 @@ Value = Any
 """A value of C as Python has it: a number, a pointer, or the object of a record."""
 
 
-class Ordered:
-    """The comparisons of pointers, which follow from how far one is ahead of another."""
+_WHOLE = (int, np.integer)
+
+
+class Moving:
+    """The arithmetic of pointers, which follows from ``+`` and from how far one is ahead of another."""
 
     __slots__ = ()
+    _unit = 1  # of an element in what `_ahead` counts
 
     def _ahead(self, other: Pointer) -> int:
-        """Return how far this pointer is ahead of *other*, in a unit of its own; raises `MemoryFault` for one without an order to it."""
+        """Return how far this pointer is ahead of *other*; raises `MemoryFault` for one without an order to it."""
         raise NotImplementedError
+
+    def __add__(self, n: Any) -> Any:
+        raise NotImplementedError
+
+    def __radd__(self, n: int) -> Any:
+        return self + n
+
+    def __sub__(self, other: Pointer) -> Any:
+        return self + -other if isinstance(other, _WHOLE) else self._ahead(other) // self._unit
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
 
     def __lt__(self, other: object) -> bool:
         return self._ahead(other) < 0
@@ -38,6 +55,25 @@ class Ordered:
 
     def __ge__(self, other: object) -> bool:
         return self._ahead(other) >= 0
+
+
+class Outside(Moving):
+    """A pointer to what is outside of simulated memory, and so at no address."""
+
+    __slots__ = ()
+
+
+class Placed(Moving):
+    """A pointer with an address, in bytes."""
+
+    __slots__ = ()
+    address: int
+
+    def __eq__(self, other: object) -> bool:
+        return not isinstance(other, Outside) and self.address == getattr(other, "address", None)
+
+    def _ahead(self, other: Pointer) -> int:
+        return self.address - int(other.address)
 
 
 class Referred:
@@ -90,7 +126,7 @@ class ScratchPointer(Referred):
 BESIDE = -REACH // 2  # the address of what is read beside an array of pointers (scalars.h has the same)
 
 
-class Address(Ordered, Referred):
+class Address(Placed, Referred):
     """A pointer to no allocation: the null pointer, or an integer that was made a pointer.
 
     It moves and compares as any other; a load or a store through it is a fault.
@@ -104,24 +140,15 @@ class Address(Ordered, Referred):
         self.size = size
         self.layout = layout  # of the records that would be there
 
+    @property
+    def _unit(self) -> int:  # type: ignore[override]
+        return self.size
+
     def __bool__(self) -> bool:
         return self.address != 0
 
     def __add__(self, n: int) -> "Address":
         return Address(self.address + n * self.size, self.size, self.layout)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Pointer) -> Any:
-        if hasattr(other, "address"):
-            return (self.address - other.address) // self.size
-        return Address(self.address - other * self.size, self.size, self.layout)
-
-    def __eq__(self, other: object) -> bool:
-        return self.address == getattr(other, "address", None)
-
-    def _ahead(self, other: Pointer) -> int:
-        return self.address - int(other.address)
 
     def cast(self, layout: Layout) -> "Address":
         """Return the same address as a pointer to something else."""
@@ -233,8 +260,8 @@ def no_number() -> Unsupported:
 SHOWN = 16  # elements of an array that are shown
 
 
-class VariableAddress(Ordered, Referred):
-    """The common part of pointers to variables outside simulated memory: an address that is no number."""
+class VariableAddress(Outside, Referred):
+    """The common part of pointers to variables: an address that is no number."""
 
     __slots__ = ()
 
@@ -242,9 +269,6 @@ class VariableAddress(Ordered, Referred):
     def address(self) -> int:
         """A variable outside memory has none."""
         raise no_number()
-
-    def __bool__(self) -> bool:
-        return True
 
     def __repr__(self) -> str:
         return "the address of a variable"
@@ -276,12 +300,10 @@ class Items(VariableAddress):
     def __add__(self, n: int) -> "Items":
         return type(self)(self.items, self.layout, self.offset + n)
 
-    __radd__ = __add__
-
     def __sub__(self, other: Pointer) -> Any:
-        if isinstance(other, Items):
-            return self.offset - other.offset if other.items is self.items else unrelated()
-        return type(self)(self.items, self.layout, self.offset - other)
+        if isinstance(other, Items) and other.items is not self.items:
+            unrelated()
+        return super().__sub__(other)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Items) and other.items is self.items and other.offset == self.offset
@@ -347,7 +369,7 @@ def seen(pointer: Pointer, layout: Layout) -> Any:
 # String literals in device code: arguments of prints, and bytes that may be read.
 
 
-class TextPointer(Ordered, str):
+class TextPointer(Outside, str):
     """A pointer to a character of a literal; as a string of Python, what is from there to the end."""
 
     __slots__ = ("dtype", "offset", "raw")
@@ -388,9 +410,6 @@ class TextPointer(Ordered, str):
     def __add__(self, n: Any) -> Any:
         return self.at(self.raw, self.offset + n * self.dtype.size, self.dtype)
 
-    def __sub__(self, other: Pointer) -> Any:
-        return self._ahead(other) if isinstance(other, TextPointer) else self + -other
-
     def _ahead(self, other: object) -> int:
         if not isinstance(other, TextPointer) or other.raw != self.raw:
             unrelated()
@@ -406,9 +425,6 @@ class TextPointer(Ordered, str):
 
     def __hash__(self) -> int:
         return hash(str(self))
-
-    def __bool__(self) -> bool:
-        return True
 
     @property
     def address(self) -> NoReturn:

@@ -10,14 +10,14 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.render.context import NUMBER
 from mlusim.frontend.bangc.runtime.layouts import ArrayLayout, PointerLayout, RecordLayout
 from mlusim.frontend.bangc.runtime.pointers import Layout, Pointer, no_number
-from mlusim.frontend.bangc.runtime.variables import BesideVariable
+from mlusim.frontend.bangc.runtime.variables import Alone
 from mlusim.isa.vv import BYTES, Register
 from mlusim.memory.pointer import Ptr
 
 Find = Callable[[int, Any], Any]
 
 
-class RegisterOfC(Register):
+class RegisterOfC(Alone, Register):
     """A vector register of BANG C, which is the pointer to itself, too."""
 
     __slots__ = ()
@@ -47,12 +47,6 @@ class RegisterOfC(Register):
         if layout is self.layout:
             return self
         raise Unsupported(f"a register is seen as {layout}", hint="store it with __vv_store")
-
-    def __add__(self, n: int) -> Any:
-        return BesideVariable(self, n) if n else self
-
-    def __sub__(self, other: object) -> Any:
-        return self + -other if isinstance(other, int) else BesideVariable(self, 0) - other
 
     @property
     def address(self) -> int:

@@ -10,6 +10,7 @@ from mlusim.errors import OutOfBounds, Unsupported
 from mlusim.frontend.bangc.runtime.followed import like
 from mlusim.frontend.bangc.runtime.pointers import (
     Layout,
+    Outside,
     Pointer,
     Value,
     VariableAddress,
@@ -23,7 +24,19 @@ from mlusim.frontend.bangc.runtime.pointers import (
 )
 
 
-class Cell(VariableAddress):
+class Alone(Outside):
+    """A pointer to one variable, beside which there is nothing."""
+
+    __slots__ = ()
+
+    def __add__(self, n: int) -> Any:
+        return self if n == 0 else BesideVariable(self, n)
+
+    def _ahead(self, other: object) -> int:
+        return -_from(other, self)
+
+
+class Cell(Alone, VariableAddress):
     """A variable whose address is taken, and the pointer to it; it is not in simulated memory.
 
     ``v`` is the value: a number, or a pointer.
@@ -52,20 +65,6 @@ class Cell(VariableAddress):
         inner = getattr(self.layout, "pointee", None)
         # Pointers to variables and functions have the type of what they point to, and cannot get another.
         self.v = value if inner is None or isinstance(value, Cell | FunctionType) else see(value, inner)
-
-    def __add__(self, n: int) -> "Cell | BesideVariable":
-        return self if n == 0 else BesideVariable(self, n)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Pointer) -> Any:
-        return self + -other if isinstance(other, int) else self._ahead(other)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    def _ahead(self, other: object) -> int:
-        return -_from(other, self)
 
     @property
     def here(self) -> Any:
@@ -98,13 +97,8 @@ class BesideVariable(VariableAddress):
     def __add__(self, n: int) -> Any:
         return self.cell + (self.n + n)
 
-    __radd__ = __add__
-
-    def __sub__(self, other: Pointer) -> Any:
-        return self + -other if isinstance(other, int) else self._ahead(other)
-
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, BesideVariable) and other.cell is self.cell and other.n == self.n
+        return isinstance(other, BesideVariable) and bool(other.cell == self.cell) and other.n == self.n
 
     def _ahead(self, other: object) -> int:
         return self.n - _from(other, self.cell)
@@ -131,9 +125,9 @@ class BesideVariable(VariableAddress):
 
 def _from(pointer: Pointer, cell: Any) -> int:
     """Return how many elements behind *cell* a pointer to it is; `MemoryFault` for one to something else."""
-    if pointer is cell:
+    if cell == pointer:
         return 0
-    if isinstance(pointer, BesideVariable) and pointer.cell is cell:
+    if isinstance(pointer, BesideVariable) and pointer.cell == cell:
         return pointer.n
     return unrelated()
 
@@ -185,13 +179,12 @@ class Bits(VariableAddress):
         old = self.cell.v
         self.cell.v = like(number(raw.view(self.cell.layout.dtype)[0], self.cell.layout), value, old)
 
+    @property
+    def _unit(self) -> int:  # type: ignore[override]
+        return self.dtype.size
+
     def __add__(self, n: int) -> "Bits":
         return Bits(self.cell, self.dtype, self.offset + n * self.dtype.size)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Pointer) -> Any:
-        return self + -other if isinstance(other, int) else self._ahead(other) // self.dtype.size
 
     def __eq__(self, other: object) -> bool:
         return _cell_of(other) is self.cell and self._ahead(other) == 0
