@@ -12,6 +12,7 @@ from mlusim.frontend.bangc import ir, types as t
 
 _STORES = (ir.Assign, ir.Update)
 _CALLS = (ir.Call, ir.Invoke)
+_EFFECTS = (*_STORES, *_CALLS, ir.IntrinsicCall, ir.LibraryCall, ir.Asm, ir.Dispatch)
 _STATEMENTS = (ir.Evaluate, ir.If, ir.Loop, ir.Switch, ir.Return)
 
 
@@ -50,6 +51,11 @@ def acts(value: ir.Expr, *, calls: bool = True) -> bool:
     """Return whether *value* stores something, or with *calls* may do so through a function that it calls."""
     kinds = (*_STORES, *_CALLS) if calls else _STORES
     return any(isinstance(node, kinds) for node in walk(value))
+
+
+def effectful(node: object) -> bool:
+    """Return whether evaluating *node* may do more than to give a value, so that its order among others may matter."""
+    return any(isinstance(n, _EFFECTS) for n in walk(node))
 
 
 def casts(nodes: Iterable[Any]) -> Mapping[tuple[ir.Local, t.Type], int]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from mlusim.engine.native.layout import BUILTINS
 from mlusim.frontend.bangc import ir, types as t
+from mlusim.frontend.bangc.ir.walk import effectful
 from mlusim.frontend.bangc.native import calls, classes, records, registers, screening
 from mlusim.frontend.bangc.native.calls import assembly, intrinsic, library
 from mlusim.frontend.bangc.native.numbers import (
@@ -20,7 +21,7 @@ from mlusim.frontend.bangc.native.numbers import (
     no_form,
     suffix,
 )
-from mlusim.frontend.bangc.native.rendering import Rendering, effectful, literal_pointer
+from mlusim.frontend.bangc.native.rendering import Rendering, literal_pointer
 
 
 class ProgramRendering(Rendering):
@@ -35,13 +36,24 @@ class ProgramRendering(Rendering):
 
     def address(self, at: ir.Place) -> str:
         """Render a pointer to a place."""
-        return _address(self, at)
+        if isinstance(at, ir.LocalStorage):
+            if in_register(at.local):
+                raise NoForm("the address of a variable in a register")
+            return name(at.local)
+        if isinstance(at, ir.Element):
+            size = at.type.size
+            return self.in_order((at.pointer, at.index), lambda p, i: f"moved_({p}, {i}, {size})")
+        if isinstance(at, ir.GlobalPlace):
+            return f"PLACES_(m)[{self.place(at.variable)}]"
+        if isinstance(at, ir.Member):
+            return f"moved_({records.pointer_to(self, at.base)}, {at.offset}, 1)"
+        return _kept(self, at)
 
     def spread(self, at: ir.Place, make: Callable[[str, str], str]) -> str:
         """Render ``make`` of a pointer and the index of the element that a place is."""
         if isinstance(at, ir.Element) and at.type.size == at.pointer.type.to.size:  # type: ignore[union-attr]
             return self.in_order((at.pointer, at.index), records.inside(self, at, make))
-        return make(_address(self, at), "0")
+        return make(self.address(at), "0")
 
     def fetched(self, kind: t.Type, pointer: str, index: str, span: ir.Span) -> str:
         """Render the load of element *index* behind *pointer*."""
@@ -64,22 +76,6 @@ class ProgramRendering(Rendering):
 
 
 # -- places ------------------------------------------------------------------------------------------
-
-
-def _address(c: Rendering, at: ir.Place) -> str:
-    """Render a pointer to a place."""
-    if isinstance(at, ir.LocalStorage):
-        if in_register(at.local):
-            raise NoForm("the address of a variable in a register")
-        return name(at.local)
-    if isinstance(at, ir.Element):
-        size = at.type.size
-        return c.in_order((at.pointer, at.index), lambda p, i: f"moved_({p}, {i}, {size})")
-    if isinstance(at, ir.GlobalPlace):
-        return f"PLACES_(m)[{c.place(at.variable)}]"
-    if isinstance(at, ir.Member):
-        return f"moved_({records.pointer_to(c, at.base)}, {at.offset}, 1)"
-    return _kept(c, at)
 
 
 def _kept(c: Rendering, at: ir.Temporary) -> str:
@@ -114,7 +110,7 @@ def _changing(at: ir.Place) -> str | None:
     return None if records.fixed(at) else _direct(at)
 
 
-def loaded(c: Rendering, at: ir.Place, span: ir.Span) -> str:
+def _loaded(c: Rendering, at: ir.Place, span: ir.Span) -> str:
     """Render the value at a place."""
     if isinstance(at.type, t.Record):
         return records.record(c, at, span)
@@ -136,14 +132,6 @@ def _assigned_by_now(c: Rendering, at: ir.Place, direct: str, span: ir.Span) -> 
     """Render the variable *direct*, whose value is wanted."""
     lacks = screening.lacking(c.unset, at) if c.unset else None
     return direct if lacks is None else f"ASSIGNED_({lacks}, {direct}, {c.site(span)})"
-
-
-def _load(c: Rendering, node: ir.Load) -> str:
-    return loaded(c, node.place, node.span)
-
-
-def _address_of(c: Rendering, node: ir.AddressOf) -> str:
-    return c.address(node.place)
 
 
 def _assign(c: Rendering, node: ir.Assign) -> str:
@@ -209,10 +197,6 @@ def _combined(c: Rendering, node: ir.Update, old: str) -> str:
 
 
 # -- numbers and pointers ----------------------------------------------------------------------------
-
-
-def _const(_c: Rendering, node: ir.Const) -> str:
-    return literal(node.value, node.type)
 
 
 def _builtin(_c: Rendering, node: ir.Builtin) -> str:
@@ -281,18 +265,6 @@ def _compare(c: Rendering, node: ir.Compare) -> str:
     return c.in_order((node.left, node.right), made)
 
 
-def _logical(c: Rendering, node: ir.Logical) -> str:
-    return f"({c.tested(node.left)} {node.op} {c.tested(node.right)})"
-
-
-def _conditional(c: Rendering, node: ir.Conditional) -> str:
-    return f"({c.tested(node.test)} ? {c.value(node.then)} : {c.value(node.other)})"
-
-
-def _comma(c: Rendering, node: ir.Comma) -> str:
-    return f"({c.value(node.first)}, {c.value(node.second)})"
-
-
 def _offset(c: Rendering, node: ir.Offset) -> str:
     assert isinstance(node.type, t.Pointer)
     if isinstance(node.type.to, t.ClassType):
@@ -319,17 +291,17 @@ def _call(c: Rendering, node: ir.Call) -> str:
 
 
 _VALUES: Mapping[type, Callable[[Rendering, Any], str]] = {
-    ir.Const: _const,
+    ir.Const: lambda _, node: literal(node.value, node.type),
     ir.Builtin: _builtin,
-    ir.Load: _load,
-    ir.AddressOf: _address_of,
+    ir.Load: lambda c, node: _loaded(c, node.place, node.span),
+    ir.AddressOf: lambda c, node: c.address(node.place),
     ir.Convert: _convert,
     ir.Unary: _unary,
     ir.Binary: _binary,
     ir.Compare: _compare,
-    ir.Logical: _logical,
-    ir.Conditional: _conditional,
-    ir.Comma: _comma,
+    ir.Logical: lambda c, node: f"({c.tested(node.left)} {node.op} {c.tested(node.right)})",
+    ir.Conditional: lambda c, n: f"({c.tested(n.test)} ? {c.value(n.then)} : {c.value(n.other)})",
+    ir.Comma: lambda c, node: f"({c.value(node.first)}, {c.value(node.second)})",
     ir.Offset: _offset,
     ir.Distance: _distance,
     ir.Assign: _assign,

@@ -2,7 +2,7 @@
 
 import re
 import struct
-from collections.abc import Callable, Iterator, Sequence, Set as AbstractSet
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set as AbstractSet
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from mlusim.arch.board import Arch
@@ -207,12 +207,8 @@ class BangForm:
     def _function(self, name: str) -> Callable[..., Any]:
         if name == "__declare":
             return self._local
-        if name == "__no_code":
-            return self._no_code
-        if name == "__pure":
-            return self._pure
-        if name == "__lock":
-            return self._lock
+        if name in _OWN:
+            return _OWN[name]
         if name not in LIBRARY:
             raise NoForm(f"a call of {name}")
         return lambda _core, *values: LIBRARY[name](*values)
@@ -226,25 +222,6 @@ class BangForm:
         if local.space == "sram":
             return core.declare_shared(dtype, count)
         return core.declare_local(place, _SPACES[local.space], dtype, count, stack=local.stack)
-
-    @staticmethod
-    def _lock(core: NativeCore, pointer: Ptr) -> Ptr:
-        """Let the static array that *pointer* leads to be a constant, now that it has its values."""
-        lock(pointer)
-        core.described_again(pointer)
-        return pointer
-
-    @staticmethod
-    def _no_code(_core: NativeCore, pointer: object) -> NoReturn:
-        """Refuse a call through *pointer*."""
-        if isinstance(pointer, Address):
-            pointer()
-        raise no_code()
-
-    @staticmethod
-    def _pure(_core: NativeCore, name: str) -> NoReturn:
-        """Refuse a call of the virtual method *name*, which the object's class has not."""
-        pure(name)
 
     @staticmethod
     def nowhere(number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any:
@@ -266,10 +243,30 @@ class BangForm:
         return FAULTS[why](*given)
 
 
+def _lock(core: NativeCore, pointer: Ptr) -> Ptr:
+    """Let the static array that *pointer* leads to be a constant, now that it has its values."""
+    lock(pointer)
+    core.described_again(pointer)
+    return pointer
+
+
+def _no_code(_core: NativeCore, pointer: object) -> NoReturn:
+    if isinstance(pointer, Address):
+        pointer()
+    raise no_code()
+
+
+# What C calls Python for by a name of its own.
+_OWN: Mapping[str, Callable[..., Any]] = {
+    "__no_code": _no_code,
+    "__pure": lambda _core, name: pure(name),
+    "__lock": _lock,
+}
+
+
 def _variables(part: Any) -> list[ir.Global]:
     globals_ = part.file.form.globals
-    found = sorted((globals_[s] for s in part.symbols), key=lambda g: (g.span.file, g.span.line))
-    return list(found)
+    return sorted((globals_[s] for s in part.symbols), key=lambda g: (g.span.file, g.span.line))
 
 
 _FRAME = "  Frame f_ __attribute__((cleanup(leave_))) = enter_(m);\n"

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from mlusim.frontend.bangc import ir, types as t
-from mlusim.frontend.bangc.ir.walk import changed, walk
+from mlusim.frontend.bangc.ir.walk import changed, effectful, walk
 from mlusim.frontend.bangc.native import classes, registers, screening
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, in_cell, name
-from mlusim.frontend.bangc.native.rendering import Rendering, effectful, literal_bytes
+from mlusim.frontend.bangc.native.rendering import Rendering, literal_bytes
 
 
 def raw(at: ir.Place) -> str | None:

@@ -11,7 +11,7 @@ from attrs import define, field
 
 from mlusim.engine.native.screen import Mode
 from mlusim.frontend.bangc import ir, types as t
-from mlusim.frontend.bangc.ir.walk import is_branch
+from mlusim.frontend.bangc.ir.walk import effectful, is_branch
 from mlusim.frontend.bangc.native.numbers import ctype
 from mlusim.kernel_frames import own_file
 
@@ -21,42 +21,6 @@ if TYPE_CHECKING:
 
 
 Signature = tuple[str, ...]  # of a function: the type of its result in C, and those of its parameters
-EFFECTS = (
-    ir.Call,
-    ir.Invoke,
-    ir.Dispatch,
-    ir.IntrinsicCall,
-    ir.LibraryCall,
-    ir.Assign,
-    ir.Update,
-    ir.Asm,
-    ir.Comma,
-)
-
-
-def effectful(node: object) -> bool:
-    """Return whether the order of *node* among others may matter."""
-    if isinstance(node, EFFECTS):
-        return True
-    if isinstance(node, tuple):
-        return any(effectful(n) for n in node)
-    inner = (
-        getattr(node, n, None)
-        for n in (
-            "value",
-            "left",
-            "right",
-            "test",
-            "then",
-            "other",
-            "pointer",
-            "index",
-            "place",
-            "base",
-            "count",
-        )
-    )
-    return any(effectful(n) for n in inner if n is not None and hasattr(n, "span"))
 
 
 @define(eq=False)

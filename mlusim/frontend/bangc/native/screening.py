@@ -7,10 +7,10 @@ compiler finds out itself which tests it can leave out.
 from collections.abc import Iterator, Sequence
 
 from mlusim.frontend.bangc import ir, types as t
-from mlusim.frontend.bangc.ir.walk import Root, address_roots, roots, walk
+from mlusim.frontend.bangc.ir.walk import Root, address_roots, effectful, roots, walk
 from mlusim.frontend.bangc.native import numbers
 from mlusim.frontend.bangc.native.numbers import ctype, in_cell, name, real
-from mlusim.frontend.bangc.native.rendering import Rendering, effectful
+from mlusim.frontend.bangc.native.rendering import Rendering
 from mlusim.frontend.bangc.scalars import BINARY, SHIFTS
 
 

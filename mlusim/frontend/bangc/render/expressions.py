@@ -74,7 +74,7 @@ def _loaded(c: Context, node: ir.Load) -> ast.expr:
     if isinstance(at, ir.Member):
         return _got(c, b.attribute(record(c, at.base), at.name), at.type)
     if isinstance(at, ir.GlobalPlace):
-        return as_number(b.item(_global(c, at), b.constant(0)), at.type)
+        return as_number(b.item(c.variable(at.variable), b.constant(0)), at.type)
     return value(c, at.value)
 
 
@@ -128,12 +128,8 @@ def record(c: Context, at: ir.Place) -> ast.expr:
     if isinstance(at, ir.Member):
         return b.attribute(record(c, at.base), at.name)
     if isinstance(at, ir.GlobalPlace):
-        return _global(c, at)
+        return c.variable(at.variable)
     return value(c, at.value)
-
-
-def _global(c: Context, at: ir.GlobalPlace) -> ast.expr:
-    return c.variable(at.variable)
 
 
 # -- pointers --------------------------------------------------------------------------------------
@@ -152,7 +148,7 @@ def _address(c: Context, node: ir.AddressOf) -> ast.expr:
             return b.attribute(base, at.name)
         return b.call("_c_member", base, b.constant(at.name))
     if isinstance(at, ir.GlobalPlace):
-        return _global(c, at)
+        return c.variable(at.variable)
     made = value(c, at.value)
     if at.fixed:
         return constant_of(c, at)
@@ -297,14 +293,6 @@ def _logical(c: Context, node: ir.Logical) -> ast.expr:
     return ast.BoolOp(op, [condition(c, node.left), condition(c, node.right)])
 
 
-def _conditional(c: Context, node: ir.Conditional) -> ast.expr:
-    return ast.IfExp(condition(c, node.test), value(c, node.then), value(c, node.other))
-
-
-def _comma(c: Context, node: ir.Comma) -> ast.expr:
-    return b.last(value(c, node.first), value(c, node.second))
-
-
 # -- calls -----------------------------------------------------------------------------------------
 
 
@@ -385,21 +373,12 @@ def _dispatch(c: Context, node: ir.Dispatch) -> ast.expr:
     return b.call(method, b.name(held), *(value(c, a) for a in rest))
 
 
-def _dynamic(c: Context, node: ir.DynamicCast) -> ast.expr:
-    return b.call("_c_dynamic", value(c, node.value), b.constant(node.name))
-
-
 def _asm(c: Context, node: ir.Asm) -> ast.expr:
     names = [b.constant(o.name) for o in (*node.outputs, *node.inputs)]
     outputs = [_address(c, ir.AddressOf(o.value, t.Pointer(o.value.type), node.span)) for o in node.outputs]  # type: ignore[arg-type]
     inputs = [value(c, i.value) for i in node.inputs]  # type: ignore[arg-type]
     operands = ast.Tuple([*outputs, *inputs], b.LOAD)
     return b.call("_c_asm", b.constant(node.text), ast.Tuple(list(names), b.LOAD), operands)
-
-
-def _text(c: Context, node: ir.Text) -> ast.expr:
-    del c
-    return b.call("_c_text", b.constant(node.value))
 
 
 def _given(c: Context, node: ir.Expr) -> ast.expr:
@@ -593,7 +572,7 @@ def _put(c: Context, at: ir.Place, given: ast.expr) -> ast.expr:
 
 _VALUES: Mapping[type, Callable[[Context, Any], ast.expr]] = {
     ir.Const: _const,
-    ir.Text: _text,
+    ir.Text: lambda _, node: b.call("_c_text", b.constant(node.value)),
     ir.Builtin: _builtin,
     ir.Load: _loaded,
     ir.AddressOf: _address,
@@ -602,8 +581,8 @@ _VALUES: Mapping[type, Callable[[Context, Any], ast.expr]] = {
     ir.Binary: _binary,
     ir.Compare: _compare,
     ir.Logical: _logical,
-    ir.Conditional: _conditional,
-    ir.Comma: _comma,
+    ir.Conditional: lambda c, n: ast.IfExp(condition(c, n.test), value(c, n.then), value(c, n.other)),
+    ir.Comma: lambda c, node: b.last(value(c, node.first), value(c, node.second)),
     ir.Offset: _offset,
     ir.Distance: _distance,
     ir.Assign: _assigned,
@@ -615,6 +594,6 @@ _VALUES: Mapping[type, Callable[[Context, Any], ast.expr]] = {
     ir.FunctionAddress: _function,
     ir.Invoke: _invoked,
     ir.Dispatch: _dispatch,
-    ir.DynamicCast: _dynamic,
+    ir.DynamicCast: lambda c, node: b.call("_c_dynamic", value(c, node.value), b.constant(node.name)),
     ir.Asm: _asm,
 }

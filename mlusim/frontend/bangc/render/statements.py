@@ -13,7 +13,7 @@ from attrs import define, field, frozen
 
 from mlusim.errors import Unsupported
 from mlusim.frontend.bangc import ir, types as t
-from mlusim.frontend.bangc.ir.walk import casts, changed, is_counted, parts_of, walk
+from mlusim.frontend.bangc.ir.walk import casts, changed, effectful, is_counted, parts_of, walk
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.arithmetic import Range, range_of
 from mlusim.frontend.bangc.render.context import Context, Uses
@@ -22,10 +22,6 @@ from mlusim.kernel_frames import own_file
 
 Statements = list[ast.stmt]
 Body = tuple[ir.Statement, ...]
-_EFFECTS = (
-    ir.Assign, ir.Update, ir.Call, ir.IntrinsicCall, ir.LibraryCall, ir.Invoke,
-    ir.Asm, ir.Dispatch,
-)  # fmt: skip
 
 
 @define
@@ -97,7 +93,7 @@ def _evaluate(c: BodyContext, node: ir.Evaluate) -> Statements:
         return made
     if isinstance(inner, ir.Load) and isinstance(inner.place, ir.Element):
         inner = inner.place.pointer  # what a reference is to is not read
-    if isinstance(inner, ir.Const) or not any(isinstance(n, _EFFECTS) for n in walk(inner)):
+    if not effectful(inner):
         return []
     return [ast.Expr(value(c, inner))]
 
