@@ -30,7 +30,7 @@ def test_a_limit_of_instructions_is_pythons(launch):
     """Python counts them; "native" says so, and takes the other limits."""
     assert launch(limit="instructions=1000").engine == "python"
     assert launch(limit="seconds=100,growth=1MiB", engine="native").engine == "native"
-    with pytest.raises(UsageError, match="limit of instructions is counted by the Python engine"):
+    with pytest.raises(UsageError, match="only the Python engine counts instructions"):
         launch(limit=1000, engine="native")
 
 

@@ -6,7 +6,8 @@ nothing is refused here, and what C lets pass is what Python's door lets pass.
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import SimpleNamespace
 
 from attrs import field, frozen
 
@@ -168,11 +169,18 @@ class _Door:
         for o in self.operands:
             yield f"  At a_{o.name} = see(m, p_{o.name}); const int64_t phase_{o.name} = a_{o.name}.o % {self.types[o.name].size}; (void)phase_{o.name};"
             if self.row.form == "strided":
-                yield from repetitions(o, functools.partial(self.formula, operand=o))
+                yield self._repetitions(o)
         for p in self.row.given:
             if p.name in self.absent and p.kind == "count":
                 default = p.default if isinstance(p.default, int) else 0
                 yield f"  const int64_t {p.name} = {default}; (void){p.name};"
+
+    def _repetitions(self, o: Operand) -> str:
+        """Render how often the pieces of *o* repeat, and how many bytes apart they begin; without strides there is one."""
+        if not o.strides:
+            return f"  enum {{ more_{o.name} = 0, step_{o.name} = 0 }};"
+        ((stride, more),) = ((self.formula(s, o), self.formula(m, o)) for s, m in o.strides)
+        return f"  const int64_t more_{o.name} = {more}, step_{o.name} = more_{o.name} ? {stride} : 0;"
 
     def formula(self, formula: Expr, operand: Operand) -> str:
         """Render a formula of the row in C, as *operand* sees it."""
@@ -200,13 +208,11 @@ class _Door:
         if result != "void":
             yield f"  {result} result = 0;"
         yield from self._facts()
-        conditions = list(self._broken())
-        if conditions:
-            yield from (f"  if (UNLIKELY({condition})) goto slow;" for condition in conditions)
+        yield from (f"  if (UNLIKELY({condition})) goto slow;" for condition in self._broken())
         yield from self._values()
         yield from self._arrays()
         sums = self.mode is Mode.BESIDE and adds(row)
-        spans = () if self.mode is Mode.ALONE or sums else self._spans()
+        spans = () if self.mode is Mode.ALONE or sums else [self._touched(o) for o in self.operands]
         yield from beside(row, spans) if self.mode is Mode.BESIDE else before(row, self.number, spans)
         for step in self.steps:
             if isinstance(step, steps.Settle):
@@ -216,13 +222,23 @@ class _Door:
         if self.mode is Mode.SCREENED:
             yield from behind(row, spans)
         if row.form == "strided":
-            yield from accounts(self.number, self.operands, self._extent)
+            yield from self._accounts()
         else:
             yield from charges(self.steps, self)
         if spins:
             yield "  m->site = site; up_(m, UP_ATOMIC, !changed_, 0);"
         yield from self._slow(result)
         yield "}"
+
+    def _accounts(self) -> Iterator[str]:
+        """Render the work of a strided row: the lines of the operand that takes most, piece by piece."""
+        number = self.number
+        yield "  int64_t paid_ = 0, used_ = 0;"
+        for o in self.operands:
+            pieces, nbytes = f"(more_{o.name} + 1)", f"({self._extent(o)})"
+            yield f"  paid_ = larger_(paid_, {pieces} * chip_lines({nbytes})); used_ = larger_(used_, {pieces} * {nbytes});"
+        yield f"  m->counts[{number}]++; m->work[W_VECTOR] += paid_ + START;"
+        yield f"  ((int64_t *)m->lines)[{number}] += paid_; ((int64_t *)m->spare)[{number}] += paid_ * LINE - used_;"
 
     def _sum(self, text: str) -> Iterator[str]:
         """Render a sum that may be made later."""
@@ -368,23 +384,21 @@ class _Door:
                 yield f"!a_{o.name}.a->writable"
 
     def _leaves(self, o: Operand) -> Iterator[str]:
+        touched = self._extent(o)
         if self.row.form == "strided":
-            yield from repetition_conditions(o, self._extent(o))
-            yield f"out(a_{o.name}, {self.types[o.name].size if o.partial else self._span(o)})"
-        else:
-            yield f"out(a_{o.name}, {self.types[o.name].size if o.partial else self._extent(o)})"
+            # Pieces that go backwards, or that meet and are written, are left to Python.
+            least = "0" if o.access == "read" else touched
+            yield f"more_{o.name} < 0 || more_{o.name} > {strides.MOST} || (more_{o.name} && step_{o.name} < {least})"
+            touched = self._span(o)
+        yield f"out(a_{o.name}, {self.types[o.name].size if o.partial else touched})"
 
     def _span(self, o: Operand) -> str:
         """Render the bytes that *o* may touch: of a part that depends on the data, as far as the memory goes."""
         if self.row.form == "strided":
-            return spanned(o, self._extent(o))
+            return f"(more_{o.name} * step_{o.name} + {self._extent(o)})"
         if not o.partial:
             return self._extent(o)
         return f"smaller_({self._extent(o)}, a_{o.name}.a->nbytes - a_{o.name}.o)"
-
-    def _spans(self) -> list[Footprint]:
-        """Render the spans of bytes that the operands in memory touch."""
-        return [self._touched(o) for o in self.operands]
 
     def _touched(self, o: Operand) -> Footprint:
         size, given = self.types[o.name].size, list(self.given).index(o.name)
@@ -404,41 +418,6 @@ class _Door:
                 shaped=True,
             )
         return Footprint(o, given, self._span(o), size, "0", "0")
-
-
-# Strided rows: pieces that repeat at distances in bytes, on the vector unit, as `engine.strides` has them; where pieces
-# go backwards or meet each other, Python looks.
-
-
-def repetitions(o: Operand, formula: Callable[[Expr], str]) -> Iterator[str]:
-    """Yield how often the pieces of *o* repeat, and how far apart they begin; without strides there is one."""
-    if not o.strides:
-        yield f"  enum {{ more_{o.name} = 0, step_{o.name} = 0 }};"
-        return
-    ((stride, more),) = o.strides
-    yield f"  const int64_t more_{o.name} = {formula(more)}, step_{o.name} = more_{o.name} ? {formula(stride)} : 0;"
-
-
-def repetition_conditions(o: Operand, extent: str) -> Iterator[str]:
-    """Render the conditions under which C leaves the repetitions of *o*, whose pieces have *extent* bytes, to Python."""
-    # Pieces that are read may meet, pieces that are written may not.
-    least = "0" if o.access == "read" else extent
-    yield f"more_{o.name} < 0 || more_{o.name} > {strides.MOST} || (more_{o.name} && step_{o.name} < {least})"
-
-
-def spanned(o: Operand, extent: str) -> str:
-    """Render the bytes from the first of *o* to its last."""
-    return f"(more_{o.name} * step_{o.name} + {extent})"
-
-
-def accounts(number: int, operands: Sequence[Operand], extent: Callable[[Operand], str]) -> Iterator[str]:
-    """Render the work of row *number*: the lines of the operand that takes most, piece by piece."""
-    yield "  int64_t paid_ = 0, used_ = 0;"
-    for o in operands:
-        pieces, nbytes = f"(more_{o.name} + 1)", f"({extent(o)})"
-        yield f"  paid_ = larger_(paid_, {pieces} * chip_lines({nbytes})); used_ = larger_(used_, {pieces} * {nbytes});"
-    yield f"  m->counts[{number}]++; m->work[W_VECTOR] += paid_ + START;"
-    yield f"  ((int64_t *)m->lines)[{number}] += paid_; ((int64_t *)m->spare)[{number}] += paid_ * LINE - used_;"
 
 
 # -- the charges of a recipe: what an instruction adds to the counters of its core ---------------------
@@ -532,22 +511,12 @@ REGISTERS = frozenset({row.name for row in ISA.values() if row.form == "register
 RUN_TIME = frozenset({"memcpy", "memcpy_async", "sync_compute", "is_mpu", "is_ipu", *WAITS, *REGISTERS})
 
 
-class _Asker:
-    """Takes down which barrier a row asks for."""
-
-    asked = "", ""
-
-    def barrier(self, name: str, scope: str) -> None:
-        """Name the barrier that a core would go to."""
-        self.asked = name, scope
-
-
 @functools.cache
 def barrier(name: str) -> tuple[str, str]:
     """Return the spelling and the scope of the barrier that the row *name* is."""
-    asker = _Asker()
-    ISA[name].body(asker)
-    return asker.asked
+    asked: list[tuple[str, str]] = []
+    ISA[name].body(SimpleNamespace(barrier=lambda *given: asked.append(given)))
+    return asked[0]
 
 
 def is_native(row: Intrinsic, arch: Arch) -> bool:

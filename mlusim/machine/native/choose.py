@@ -60,7 +60,7 @@ def choose(
             warnings.warn(f"{error}; the Python engine runs {kernel.name}", EngineWarning, stacklevel=5)
             return None
         what = getattr(kernel.native, "problem", None) or "something"
-        why = f"{kernel.name} uses what has no C: {what}"
+        why = f"{kernel.name} uses something that the native engine has no C for: {what}"
     if engine == NATIVE:
         raise UsageError(f"the native engine cannot run this launch: {why}")
     return None
@@ -101,11 +101,9 @@ def _why_not(kernel: Any, board: Board, *, watched: bool, counted: bool, drawn: 
     if watched:
         return "it is observed; leave the observers out, or take the Python engine"
     if counted:
-        return "its limit of instructions is counted by the Python engine; limit seconds or growth, or take that engine"
+        return "only the Python engine counts instructions, which have a limit here; limit seconds or growth, or take that engine"
     if drawn:
-        return (
-            "a seed draws the schedule where Python announces; leave the seed out, or take the Python engine"
-        )
+        return "only the Python engine draws a schedule from a seed; leave the seed out, or take the Python engine"
     if not compiles(board.arch):
         return f"{board.arch.name} has alignment rules that only the Python engine checks"
     return None

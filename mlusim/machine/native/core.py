@@ -482,7 +482,7 @@ class NativeCore(Core):
         number = len(self.views)
         if number > layout.MOST_ALLOCATIONS:
             raise LaunchError(
-                f"a kernel in C names at most {layout.MOST_ALLOCATIONS} pieces of memory; launch with engine='python'"
+                f"the native engine names at most {layout.MOST_ALLOCATIONS} allocations in one launch; launch with engine='python'"
             )
         self._numbers[allocation] = number
         self.views.append(view)

@@ -11,7 +11,7 @@ from attrs import field, frozen
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DType
 from mlusim.engine.native import layout, sums
-from mlusim.engine.native.build import BuildError, available, load
+from mlusim.engine.native.build import CHOICE, BuildError, available, load
 from mlusim.engine.native.copies import copies, costs
 from mlusim.engine.native.door import IDS, MEETS, Use, barrier, door
 from mlusim.engine.native.layout import preamble
@@ -26,7 +26,7 @@ from mlusim.machine.native.seat import shared_counters
 from mlusim.memory.space import GDRAM2SRAM, SRAM2GDRAM, WRAM, Direction, Space
 
 if TYPE_CHECKING:
-    from mlusim.engine.copies import Lanes, Routes
+    from mlusim.engine.copies import Routes
     from mlusim.machine.tally import Tally
 
 
@@ -144,24 +144,18 @@ def library_of(text: str, compiler: tuple[str, ...] | None) -> ctypes.PyDLL:
     # It is in the key of the cache alone: the library of another compiler is another one.
     del compiler
     library = load(text)
-    library.mlusim_beside.argtypes = [ctypes.c_void_p] * 3
-    library.mlusim_beside.restype = None
-    library.mlusim_crew.argtypes, library.mlusim_crew.restype = [ctypes.c_void_p] * 3, None
-    library.mlusim_chain.argtypes = [ctypes.c_void_p] * 3 + [ctypes.c_int64]
-    library.mlusim_chain.restype = None
     library.mlusim_sizeof.restype = ctypes.c_int64
     # Padding is the compiler's choice; where it differs, C would write over what Python reads.
     if library.mlusim_sizeof() != ctypes.sizeof(layout.Core):
-        raise BuildError("the compiler lays structures out otherwise than Python does; please report this")
-    for name in (
-        "mlusim_drain",
-        "mlusim_land_inside",
-        "mlusim_poll_load",
-        "mlusim_poll_copy",
-        "mlusim_poll_again",
-    ):
-        function = getattr(library, name)
-        function.argtypes, function.restype = [ctypes.c_void_p, ctypes.c_uint64], None
+        raise BuildError(
+            f"the compiler lays out structures in another way than Python; name another compiler in {CHOICE}, and please report this"
+        )
+    run, with_number = [ctypes.c_void_p] * 3, [ctypes.c_void_p, ctypes.c_uint64]
+    takes = {"beside": run, "crew": run, "chain": [*run, ctypes.c_int64]}
+    takes |= dict.fromkeys(("drain", "land_inside", "poll_load", "poll_copy", "poll_again"), with_number)
+    for name, arguments in takes.items():
+        function = getattr(library, f"mlusim_{name}")
+        function.argtypes, function.restype = arguments, None
     return library
 
 
@@ -174,14 +168,8 @@ def entry_of(program: NativeProgram, compiler: tuple[str, ...] | None) -> tuple[
     return library, entry
 
 
-@functools.cache
-def _mask(lanes: tuple[Direction, ...]) -> int:
+def _bits(lanes: Iterable[Direction]) -> int:
     return sum(1 << d.value for d in lanes)
-
-
-def _bits(lanes: "Lanes", *, wram: bool = True) -> int:
-    kept = tuple(d for d in lanes if wram or WRAM not in (d.src, d.dst))
-    return _mask(kept)
 
 
 @functools.lru_cache(maxsize=64)
@@ -190,10 +178,10 @@ def _directions(routes: "Routes", *, idle: bool) -> tuple[int, int, int]:
 
     Where some are *idle*, because the other kind of core does them, Python knows which.
     """
-    left = ~_mask((GDRAM2SRAM, SRAM2GDRAM)) if idle else -1
+    left = ~_bits((GDRAM2SRAM, SRAM2GDRAM)) if idle else -1
     # C has one function for both shapes of a copy, so that it takes a direction only if both fly.
-    both = {d: p for d, p in routes.one_async.items() if d in routes.two_async}
-    return _bits(routes.one) & left, _bits(routes.rows) & left, _bits(both, wram=False) & left
+    both = (d for d in routes.one_async if d in routes.two_async and WRAM not in (d.src, d.dst))
+    return _bits(routes.one) & left, _bits(routes.rows) & left, _bits(both) & left
 
 
 class Loaded:
@@ -201,6 +189,7 @@ class Loaded:
 
     engine = NATIVE
     core_class = NativeCore
+    directions = staticmethod(_directions)
 
     def __init__(
         self, form: "NativeForm", program: NativeProgram, compiler: tuple[str, ...] | None = None
@@ -216,11 +205,6 @@ class Loaded:
     def again(self) -> "Loaded":
         """Return the program for one more launch."""
         return Loaded(self.form, self.program)
-
-    @staticmethod
-    def directions(routes: "Routes", *, idle: bool) -> tuple[int, int, int]:
-        """Return the directions of copies that C performs, as bits: blocking ones, those of rows, asynchronous ones."""
-        return _directions(routes, idle=idle)
 
     def run(self, core: int, words: int) -> None:
         """Run the kernel on the C structure at *core*, with the arguments at *words*; beside others it gives Python's lock back."""

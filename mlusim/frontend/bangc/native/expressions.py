@@ -57,22 +57,20 @@ class ProgramRendering(Rendering):
 
     def fetched(self, kind: t.Type, pointer: str, index: str, span: ir.Span) -> str:
         """Render the load of element *index* behind *pointer*."""
-        if isinstance(kind, t.Pointer):
-            return f"load_pointer(m, {pointer}, {index}, {self.site(span)})"
-        if not isinstance(kind, t.Arithmetic):
-            raise NoForm(f"a {kind} in memory")
-        if kind.kind == "bool":
-            # A byte of memory may be any number.
-            return f"(load_u8(m, {pointer}, {index}, {self.site(span)}) != 0)"
-        return f"load_{suffix(kind)}(m, {pointer}, {index}, {self.site(span)})"
+        made = f"load_{_in_memory(kind)}(m, {pointer}, {index}, {self.site(span)})"
+        # A byte of memory may be any number.
+        return f"({made} != 0)" if isinstance(kind, t.Arithmetic) and kind.kind == "bool" else made
 
     def put(self, kind: t.Type, pointer: str, index: str, given: str, span: ir.Span) -> str:
         """Render a store to element *index* behind *pointer*; its value is what was stored."""
-        if isinstance(kind, t.Pointer):
-            return f"store_pointer(m, {pointer}, {index}, {given}, {self.site(span)})"
-        if not isinstance(kind, t.Arithmetic):
-            raise NoForm(f"a {kind} in memory")
-        return f"store_{suffix(kind)}(m, {pointer}, {index}, {given}, {self.site(span)})"
+        return f"store_{_in_memory(kind)}(m, {pointer}, {index}, {given}, {self.site(span)})"
+
+
+def _in_memory(kind: t.Type) -> str:
+    """Return what the functions that load and store a *kind* are named by."""
+    if not isinstance(kind, t.Pointer | t.Arithmetic):
+        raise NoForm(f"a {kind} in memory")
+    return "pointer" if isinstance(kind, t.Pointer) else suffix(kind)
 
 
 # -- places ------------------------------------------------------------------------------------------

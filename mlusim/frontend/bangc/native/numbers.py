@@ -132,13 +132,9 @@ def element_size(kind: t.Type) -> int:
     inner = kind
     while isinstance(inner, t.Array):
         inner = inner.of
-    return (
-        inner.size
-        if inner is not kind
-        else -kind.size
-        if isinstance(kind, t.Record | t.VectorRegister)
-        else 0
-    )
+    if inner is not kind:
+        return inner.size
+    return -kind.size if isinstance(kind, t.Record | t.VectorRegister) else 0
 
 
 def literal(value: object, kind: t.Type) -> str:

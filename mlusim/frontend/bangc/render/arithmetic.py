@@ -116,7 +116,7 @@ def converted(made: ast.expr, have: t.Arithmetic, to: t.Arithmetic, values: Rang
     if to.kind == "float":
         if have.kind != "float":
             return _from_whole(made, have, to, values)
-        return made if _widens(have, to) else rounded(made, to)
+        return made if to.size > have.size else rounded(made, to)
     if have.kind == "float":
         return _truncated(made, to)
     if have.kind == "bool":
@@ -148,22 +148,13 @@ def _truncated(made: ast.expr, to: t.Arithmetic) -> ast.expr:
     return ast.IfExp(b.between(low, once, high), b.call("int", again), by)
 
 
-def _widens(have: t.Arithmetic, to: t.Arithmetic) -> bool:
-    return to.size > have.size
-
-
 # Arithmetic and conversions of integers in Python that tell where C would change a value without a word.
 #
 # Only what may happen is tested, by the ranges that are known; ``_c_changed`` hears of it, and gives the
 # value that C has.
 
-NARROWED, OVERFLOW, SHIFT, FLOAT, COUNTER = (
-    "narrowed",
-    "overflow",
-    "shift",
-    "float-to-integer",
-    "counter-wraps",
-)
+NARROWED, OVERFLOW, SHIFT = "narrowed", "overflow", "shift"
+FLOAT, COUNTER = "float-to-integer", "counter-wraps"
 
 
 def checked_conversion(
@@ -181,9 +172,7 @@ def checked_conversion(
     if have.kind == "float":
         # What is truncated to the largest number lies below the next one.
         inside = ast.Compare(
-            b.constant(float(to.low - 1))
-            if to.low >= 0
-            else ast.UnaryOp(ast.USub(), b.constant(float(1 - to.low))),
+            b.constant(float(to.low - 1)),
             # Of 64 bits low - 1 rounds to low itself, which is inside.
             [ast.Lt() if to.size < 8 or to.low == 0 else ast.LtE(), ast.Lt()],
             [b.held(SCRATCH, made), b.constant(float(to.high + 1))],
@@ -229,9 +218,8 @@ def fitting(made: ast.expr, to: t.Arithmetic, rule: str, have: t.Arithmetic | No
 
 
 def _told(rule: str, to: t.Arithmetic, have: t.Arithmetic) -> ast.expr:
-    low = ast.UnaryOp(ast.USub(), b.constant(-to.low)) if to.low < 0 else b.constant(0)
-    words = [b.constant(w) for w in (rule, have.name, to.name)]
-    return b.call("_c_changed", b.name(SCRATCH), *words, low, b.constant(to.high))
+    words = [b.constant(w) for w in (rule, have.name, to.name, to.low, to.high)]
+    return b.call("_c_changed", b.name(SCRATCH), *words)
 
 
 # Which values an expression may have, as far as its own text says; what needs no wrapping follows.

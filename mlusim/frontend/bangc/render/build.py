@@ -50,8 +50,7 @@ def compare(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.Compare:
 
 def between(low: float, value: ast.expr, high: float) -> ast.Compare:
     """``low <= value <= high``."""
-    first = ast.UnaryOp(ast.USub(), constant(-low)) if low < 0 else constant(low)
-    return ast.Compare(first, [ast.LtE(), ast.LtE()], [value, constant(high)])
+    return ast.Compare(constant(low), [ast.LtE(), ast.LtE()], [value, constant(high)])
 
 
 def assign(to: ast.expr, value: ast.expr) -> ast.Assign:

@@ -427,11 +427,11 @@ def stored(c: Context, at: ir.Place, given: ast.expr) -> list[ast.stmt]:
         stored = b.call(b.attribute(record(c, at), "assign"), b.name(name))
         return [b.assign(b.target(name), given), ast.Expr(stored)]
     if isinstance(at.type, t.VectorRegister):
-        return [ast.Expr(b.call("_c_set_register", record(c, at), given))]
+        return [ast.Expr(b.call(b.attribute(record(c, at), "assign"), given))]
     return [b.assign(_target(c, at), given)]
 
 
-def _target(c: Context, at: ir.Place) -> ast.expr:
+def _target(c: Context, at: ir.Place) -> ast.Name | ast.Attribute | ast.Subscript:
     if isinstance(at, ir.LocalStorage):
         local = at.local
         if not cell(local):
@@ -521,10 +521,9 @@ def _assigned(c: Context, node: ir.Assign) -> ast.expr:
         and isinstance(at.type, t.Arithmetic | t.Pointer)
     ):
         return b.held(at.local.name, given)
-    if isinstance(at.type, t.Record):
-        name = c.temporary()
-        return b.first(b.held(name, given), b.call(b.attribute(record(c, at), "assign"), b.name(name)))
     name = c.temporary()
+    if isinstance(at.type, t.Record):
+        return b.first(b.held(name, given), b.call(b.attribute(record(c, at), "assign"), b.name(name)))
     return b.first(b.held(name, given), _put(c, at, b.name(name)))
 
 
@@ -555,19 +554,13 @@ def _once_inline(c: Context, at: ir.Place, parts: list[ast.expr]) -> ir.Place:
 
 def _put(c: Context, at: ir.Place, given: ast.expr) -> ast.expr:
     """Return a store as an expression; the frame that stores is the function's own."""
-    if isinstance(at, ir.LocalStorage):
-        local = at.local
-        if local.storage is ir.Storage.CELL:
-            return b.call(b.attribute(b.name(local.name), "put"), given)
-        # Python assigns to items by statements only.
-        return b.call(b.attribute(b.name(local.name), "__setitem__"), b.constant(0), given)
-    if isinstance(at, ir.Element):
-        return b.call(b.attribute(value(c, at.pointer), "__setitem__"), place(c, at.index, at.type), given)
-    if isinstance(at, ir.Member):
-        return b.call("setattr", record(c, at.base), b.constant(at.name), given)
-    if isinstance(at, ir.Temporary):
-        return b.call(b.attribute(constant_of(c, at), "__setitem__"), b.constant(0), given)
-    return b.call(b.attribute(c.variable(at.variable), "__setitem__"), b.constant(0), given)
+    target = _target(c, at)
+    if isinstance(target, ast.Name):
+        return b.held(target.id, given)
+    if isinstance(target, ast.Attribute):
+        return b.call("setattr", target.value, b.constant(target.attr), given)
+    # Python assigns to items by statements only.
+    return b.call(b.attribute(target.value, "__setitem__"), target.slice, given)
 
 
 _VALUES: Mapping[type, Callable[[Context, Any], ast.expr]] = {

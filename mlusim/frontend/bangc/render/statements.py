@@ -447,8 +447,9 @@ def made(c: Context, local: ir.Local, initial: ir.Expr | None, symbol: str) -> a
         named = isinstance(kind, t.Record) and not kind.union
         return b.call("_c_unset", whole, b.constant(local.source_name)) if unset and named else whole
     if isinstance(kind, t.VectorRegister):
-        copied = [] if initial is None or isinstance(initial, ir.Compose) else [value(c, initial)]
-        return b.call("_c_register", c.layout(kind), *copied)
+        if initial is None or isinstance(initial, ir.Compose):
+            return b.call(b.attribute(c.layout(kind), "make"))
+        return b.call("_c_copy", value(c, initial))
     given = zero(kind) if initial is None else value(c, initial)
     if unset and isinstance(kind, t.Arithmetic):
         given = b.call("_c_unset", given, b.constant(local.source_name))

@@ -87,8 +87,6 @@ def common() -> Mapping[str, Any]:
         "_c_member": _member,
         "_c_text": TextPointer,
         "_c_pointer_at": _pointer_at,
-        "_c_register": _register,
-        "_c_set_register": _set_register,
         "_c_register_at": _register_at,
         **LEAVING,
         **{f"_c_lib_{name}": function for name, function in LIBRARY.items()},
@@ -125,14 +123,6 @@ def _member(record: Any, name: str) -> Any:
 def _pointer_at(pointer: Pointer, i: int, layout: Layout) -> Any:
     found = pointer[i]
     return see(found, layout) if isinstance(found, Ptr | Address) else found
-
-
-def _register(layout: Layout, source: Value = None) -> Any:
-    return layout.make() if source is None else source.copied()
-
-
-def _set_register(target: Value, source: Value) -> None:
-    target.assign(source)
 
 
 def _register_at(pointer: Pointer) -> Any:

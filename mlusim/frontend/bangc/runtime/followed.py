@@ -4,6 +4,7 @@ An observer with `taken` gives a scalar that a kernel keeps to a `Follower`; the
 hands the follower on to what is made of it, and tells it where something depends on the number.
 """
 
+import functools
 import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -55,14 +56,9 @@ def followed(value: Value, follower: "Follower") -> Any:
 
 def plain(value: Value) -> Any:
     """*value*; a number that is followed as one of Python."""
-    kind = value.__class__
-    return (
-        int.__int__(value)
-        if kind is FollowedInt
-        else float.__float__(value)
-        if kind is FollowedFloat
-        else value
-    )
+    if value.__class__ is FollowedInt:
+        return int.__int__(value)
+    return float.__float__(value) if value.__class__ is FollowedFloat else value
 
 
 def like(value: Value, *sources: Any) -> Any:
@@ -124,17 +120,13 @@ for _kind in (FollowedInt, FollowedFloat):
     _kind.__hash__ = _kind.__mro__[2].__hash__  # type: ignore[assignment]
 
 
-def asked(value: Value) -> Any:
-    """Return the outcome of a comparison, or a number that is tested."""
+def used(what: str, value: Value) -> Any:
+    """*value*, which is used as *what*, as a number of Python."""
     if value.__class__ in FOLLOWED:
-        value.follower.used(TEST)
+        value.follower.used(what)
         return plain(value)
     return value
 
 
-def place(value: Value) -> Any:
-    """Return a number that says where something is."""
-    if value.__class__ in FOLLOWED:
-        value.follower.used(ADDRESS)
-        return plain(value)
-    return value
+asked = functools.partial(used, TEST)  # of the outcome of a comparison, or a number that is tested
+place = functools.partial(used, ADDRESS)  # of a number that says where something is

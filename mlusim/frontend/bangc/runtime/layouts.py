@@ -184,11 +184,8 @@ class BesideRecord(BesideVariable):
         object.__setattr__(self, "n", within(n, size_of(cell)))
 
     def __getattr__(self, name: str) -> Any:
-        raise (
-            past(self.n, size_of(self.cell))
-            if name in type(self.cell).layout.fields
-            else AttributeError(name)
-        )
+        fields = type(self.cell).layout.fields
+        raise past(self.n, size_of(self.cell)) if name in fields else AttributeError(name)
 
     def __setattr__(self, name: str, value: Value) -> None:
         raise past(self.n, size_of(self.cell))
@@ -247,9 +244,9 @@ class InMemory(Placed):
 
     __slots__ = ("layout", "raw")
     raw: Ptr
-    layout: Any
+    layout: Layout
 
-    def __init__(self, raw: Ptr, layout: Any) -> None:
+    def __init__(self, raw: Ptr, layout: Layout) -> None:
         object.__setattr__(self, "raw", raw)
         object.__setattr__(self, "layout", layout)
 
@@ -353,9 +350,8 @@ class PointerLayout:
         """*pointer* as one to pointers."""
         if isinstance(pointer, RecordPointer):
             pointer = pointer.raw
-        return (
-            PointerArray(pointer.cast(uint64), self) if isinstance(pointer, Ptr | ScratchPointer) else pointer
-        )
+        raw = isinstance(pointer, Ptr | ScratchPointer)
+        return PointerArray(pointer.cast(uint64), self) if raw else pointer  # type: ignore[attr-defined]
 
     def make(self, *values: object) -> Any:
         """Return the given pointer, or the null pointer where none is given."""

@@ -29,14 +29,14 @@ class Moving:
         """Return how far this pointer is ahead of *other*; raises `MemoryFault` for one without an order to it."""
         raise NotImplementedError
 
-    def __add__(self, n: Any) -> Any:
+    def __add__(self, n: int) -> Any:
         raise NotImplementedError
 
     def __radd__(self, n: int) -> Any:
         return self + n
 
     def __sub__(self, other: Pointer) -> Any:
-        return self + -other if isinstance(other, _WHOLE) else self._ahead(other) // self._unit
+        return self + -other if isinstance(other, _WHOLE) else self._ahead(other) // self._unit  # type: ignore[operator]  # of NumPy, too
 
     def __bool__(self) -> bool:
         return True

@@ -48,10 +48,6 @@ class Cell(Alone, VariableAddress):
         self.layout = layout
         self.v = v
 
-    def put(self, v: Value) -> None:
-        """Store a value in the variable."""
-        self.v = v
-
     def __getitem__(self, i: int) -> Any:
         return beside(self.layout, past(i, size_of(self))) if i else self.v
 
