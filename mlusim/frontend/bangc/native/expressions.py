@@ -18,7 +18,6 @@ from mlusim.frontend.bangc.native.numbers import (
     in_register,
     literal,
     name,
-    no_form,
     suffix,
 )
 from mlusim.frontend.bangc.native.rendering import Rendering, literal_pointer
@@ -29,10 +28,7 @@ class ProgramRendering(Rendering):
 
     def value(self, node: ir.Expr) -> str:
         """Render the value of *node*."""
-        made = _VALUES.get(type(node))
-        if made is None:
-            raise no_form(node)
-        return made(self, node)
+        return _VALUES[type(node)](self, node)
 
     def address(self, at: ir.Place) -> str:
         """Render a pointer to a place."""

@@ -14,11 +14,6 @@ class NoForm(Exception):
     """Something that has no C here; the message says what."""
 
 
-def no_form(node: object) -> NoForm:
-    """Return the refusal of *node*, an expression or a statement."""
-    return NoForm(type(node).__name__.lower())
-
-
 def floating(kind: t.Arithmetic) -> str:
     """Return which floating type *kind* is: "f16", "b16", "f32" or "f64"."""
     if kind.size == 8:

@@ -4,7 +4,7 @@ The changes are those that `frontend.bangc.render.arithmetic` reports in Python,
 compiler finds out itself which tests it can leave out.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import Root, address_roots, effectful, roots, walk
@@ -145,7 +145,7 @@ def _held(local: ir.Local) -> str:
     return f"(*d_{local.name})" if in_cell(local) else name(local)
 
 
-def _behind(c: Rendering, found: Sequence[Root]) -> Iterator[tuple[ir.Local, ir.Local | None]]:
+def _behind(c: Rendering, found: Iterable[Root]) -> Iterator[tuple[ir.Local, ir.Local | None]]:
     """Yield *found* and the variables that they are computed from, each with the one that it is itself computed from."""
     for root in found:
         for _ in range(MOST):
@@ -160,29 +160,28 @@ def _behind(c: Rendering, found: Sequence[Root]) -> Iterator[tuple[ir.Local, ir.
             root = before  # noqa: PLW2901 - the next on the way
 
 
-def _kept(c: Rendering, found: Sequence[Root], span: ir.Span) -> str:
-    """Render what is kept of the variables behind *found* at *span*; empty where there are none."""
-    made = " ".join(
+def _behind_kept(c: Rendering, found: Iterable[Root], made: str, span: ir.Span) -> str:
+    """Render *made* after the code that keeps the variables behind *found* at *span*, in a screened run where there are some."""
+    if not c.screened:
+        return made
+    kept = " ".join(
         f"keeps_(m, {c.site(span)}, {c.locals.setdefault(local, len(c.locals))}, {_held(local)}, {_held(local if before is None else before)});"
         for local, before in dict(_behind(c, found)).items()
     )
-    return f"if (FOLLOWS(m)) {{ {made} }}" if made else ""
+    return f"({{ if (FOLLOWS(m)) {{ {kept} }} {made}; }})" if kept else made
 
 
 def with_pointers(c: Rendering, arguments: Sequence[ir.Expr], made: str, span: ir.Span) -> str:
     """Render *made*, which uses *arguments* at *span*, after the code that keeps which variables the pointers among them come from."""
-    if not c.screened:
-        return made
-    kept = _kept(c, [r for a in arguments if isinstance(a.type, t.Pointer) for r in roots(a)], span)
-    return f"({{ {kept} {made}; }})" if kept else made
+    return _behind_kept(
+        c, (r for a in arguments if isinstance(a.type, t.Pointer) for r in roots(a)), made, span
+    )
 
 
 def with_pointer(c: Rendering, at: ir.Place, made: str, span: ir.Span) -> str:
     """Render *made*, an access of the place *at* at *span*, in the same way."""
-    if not c.screened:
-        return made
-    kept = _kept(c, address_roots(at), span) if isinstance(at, ir.Element | ir.Member) else ""
-    return f"({{ {kept} {made}; }})" if kept else made
+    found = address_roots(at) if isinstance(at, ir.Element | ir.Member) else ()
+    return _behind_kept(c, found, made, span)
 
 
 def with_call(c: Rendering, node: ir.Call) -> str:

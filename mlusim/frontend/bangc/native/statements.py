@@ -15,7 +15,6 @@ from mlusim.frontend.bangc.native.numbers import (
     in_register,
     literal,
     name,
-    no_form,
 )
 from mlusim.frontend.bangc.native.rendering import Rendering
 from mlusim.isa.table import ISA
@@ -150,11 +149,8 @@ def statements(c: Rendering, body: tuple[ir.Statement, ...], form: ir.Function) 
     """Return the statements in order."""
     lines: list[str] = []
     for node in body:
-        made = _STATEMENTS.get(type(node))
-        if made is None:
-            raise no_form(node)
         counted = c.passed(node.span) if is_counted(node) else ()
-        lines += [_line(node.span), *counted, *made(c, node, form)]
+        lines += [_line(node.span), *counted, *_STATEMENTS[type(node)](c, node, form)]
     return lines
 
 

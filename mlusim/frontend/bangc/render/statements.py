@@ -70,9 +70,9 @@ def passed(span: ir.Span) -> Statements:
     return [b.at(ast.Expr(b.call("_c_passed", place)), span)]
 
 
-def suite(c: BodyContext, statements: Body, span: ir.Span) -> Statements:
+def suite(c: BodyContext, statements: Body) -> Statements:
     """Return the statements, of which Python wants one at least."""
-    return body(c, statements) or [b.at(ast.Pass(), span)]
+    return body(c, statements) or [ast.Pass()]
 
 
 def _evaluate(c: BodyContext, node: ir.Evaluate) -> Statements:
@@ -99,7 +99,7 @@ def _evaluate(c: BodyContext, node: ir.Evaluate) -> Statements:
 
 
 def _if(c: BodyContext, node: ir.If) -> Statements:
-    return [ast.If(condition(c, node.test), suite(c, node.then, node.span), body(c, node.other))]
+    return [ast.If(condition(c, node.test), suite(c, node.then), body(c, node.other))]
 
 
 def _block(c: BodyContext, node: ir.Block) -> Statements:
@@ -152,9 +152,7 @@ def _late(c: BodyContext, node: ir.Loop, test: ast.expr) -> Statements:
     inner = body(c, node.body)
     c.continues.pop()
     ends = isinstance(test, ast.Constant) and test.value  # do ... while (true)
-    leave: Statements = (
-        [] if ends else [b.at(ast.If(ast.UnaryOp(ast.Not(), test), [ast.Break()], []), node.span)]
-    )
+    leave: Statements = [] if ends else [ast.If(ast.UnaryOp(ast.Not(), test), [ast.Break()], [])]
     return [ast.While(b.constant(True), [*inner, *leave] or [ast.Pass()], [])]
 
 
@@ -212,7 +210,7 @@ def _declare(c: BodyContext, node: ir.Declare) -> Statements:
 def _switch(c: BodyContext, node: ir.Switch) -> Statements:
     """Render a switch: as a chain of tests where no section runs into the next, else as a machine."""
     name = c.temporary()
-    made: Statements = [b.at(b.assign(b.target(name), asked(c, value(c, node.value), node.value)), node.span)]
+    made: Statements = [b.assign(b.target(name), asked(c, value(c, node.value), node.value))]
     closed = [_closed(s.body, last=s is node.sections[-1]) for s in node.sections]
     if all(part is not None for part in closed):
         return made + _chain(c, node, name, [part or () for part in closed])
@@ -286,19 +284,17 @@ def _machine(c: BodyContext, node: ir.Switch, name: str) -> Statements:
         if section.default:
             # Wherever default stands, all labels are compared first.
             tests.append(b.compare(b.name(name), ast.NotIn(), b.constant(every)))
-        entered = b.at(b.assign(b.target(inside), b.constant(True)), section.span)
-        parts.append(
-            b.at(ast.If(ast.BoolOp(ast.Or(), tests), [entered, *body(c, section.body)], []), section.span)
-        )
+        entered = b.assign(b.target(inside), b.constant(True))
+        entry = ast.If(ast.BoolOp(ast.Or(), tests), [entered, *body(c, section.body)], [])
+        parts.append(b.at(entry, section.span))
     c.loops -= 1
     c.breaks.pop()
     c.continues.pop()
-    flags = ast.Assign([b.target(inside), b.target(again)], b.constant(False))
-    made: Statements = [b.at(flags, node.span)]
-    made.append(b.at(ast.While(b.constant(True), [*parts, b.at(ast.Break(), node.span)], []), node.span))
-    if outer is not None:
-        made.append(b.at(ast.If(b.name(again), outer(), []), node.span))
-    return made
+    made: Statements = [
+        ast.Assign([b.target(inside), b.target(again)], b.constant(False)),
+        ast.While(b.constant(True), [*parts, ast.Break()], []),
+    ]
+    return made if outer is None else [*made, ast.If(b.name(again), outer(), [])]
 
 
 # -- gotos, and the ends of objects ----------------------------------------------------------------
@@ -318,27 +314,26 @@ def _labelled(c: BodyContext, node: ir.Labelled) -> Statements:
     c.continues.append(lambda: leave(2))
     c.loops += 1
     turns, c.turns = c.turns, True  # a goto leads back
-    turn: Statements = [b.at(b.assign(b.target(machine.pending), b.constant(False)), node.span)]
+    turn: Statements = [b.assign(b.target(machine.pending), b.constant(False))]
     for n, section in enumerate(node.sections):
         inner = body(c, section)
         if inner:
             # Sections before the label of a goto are skipped.
             test = b.compare(b.name(machine.start), ast.LtE(), b.constant(n))
-            turn.append(b.at(ast.If(test, inner, []), node.span))
+            turn.append(ast.If(test, inner, []))
     c.turns = turns
     c.loops -= 1
     c.continues.pop()
     c.breaks.pop()
     c.machines.pop()
-    zero = ast.Assign([b.target(machine.start), b.target(left)], b.constant(0))
     made: Statements = [
-        b.at(zero, node.span),
-        b.at(ast.While(b.constant(True), [*turn, b.at(ast.Break(), node.span)], []), node.span),
+        ast.Assign([b.target(machine.start), b.target(left)], b.constant(0)),
+        ast.While(b.constant(True), [*turn, ast.Break()], []),
     ]
     for how, jump in enumerate(outer, 1):
         if jump is not None:
             test = b.compare(b.name(left), ast.Eq(), b.constant(how))
-            made.append(b.at(ast.If(test, jump(), []), node.span))
+            made.append(ast.If(test, jump(), []))
     return made
 
 
@@ -359,14 +354,14 @@ def _onward(c: BodyContext, node: Any) -> Statements:
     for machine in c.machines:
         if wanted & {*machine.labels}:
             jump: ast.stmt = ast.Continue() if machine.level == c.loops else ast.Break()
-            made.append(b.at(ast.If(b.name(machine.pending), [b.at(jump, node.span)], []), node.span))
+            made.append(b.at(ast.If(b.name(machine.pending), [jump], []), node.span))
     return made
 
 
 def _ended(c: BodyContext, node: ir.Finally) -> Statements:
     """Render a block, and what happens where it is left."""
-    last = b.at(ast.If(b.call("_c_ending"), body(c, node.last), []), node.span)
-    return [ast.Try(suite(c, node.body, node.span), [], [], [last])]
+    last = ast.If(b.call("_c_ending"), body(c, node.last), [])
+    return [ast.Try(suite(c, node.body), [], [], [last])]
 
 
 _STATEMENTS: Mapping[type, Callable[[BodyContext, Any], Statements]] = {

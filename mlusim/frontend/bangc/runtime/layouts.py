@@ -26,7 +26,7 @@ from mlusim.frontend.bangc.runtime.pointers import (
     see,
     within,
 )
-from mlusim.frontend.bangc.runtime.variables import Alone, BesideVariable, Cell, past, size_of
+from mlusim.frontend.bangc.runtime.variables import BesideVariable, Cell, LonePointer, past, size_of
 from mlusim.memory.pointer import Ptr
 
 NULL = Address()
@@ -104,7 +104,7 @@ class RecordLayout:
         return self.name
 
 
-class Object(Alone):
+class Object(LonePointer):
     """A record outside simulated memory; it is the pointer to itself, too."""
 
     __slots__ = ("__dict__", "_c_acting")
@@ -191,7 +191,7 @@ class BesideRecord(BesideVariable):
         raise past(self.n, size_of(self.cell))
 
 
-class FieldPointer(Alone, VariableAddress):
+class FieldPointer(LonePointer, VariableAddress):
     """A pointer to a field of an object."""
 
     __slots__ = ("name", "owner")

@@ -57,7 +57,7 @@ class Moving:
         return self._ahead(other) >= 0
 
 
-class Outside(Moving):
+class Unplaced(Moving):
     """A pointer to what is outside of simulated memory, and so at no address."""
 
     __slots__ = ()
@@ -70,7 +70,7 @@ class Placed(Moving):
     address: int
 
     def __eq__(self, other: object) -> bool:
-        return not isinstance(other, Outside) and self.address == getattr(other, "address", None)
+        return not isinstance(other, Unplaced) and self.address == getattr(other, "address", None)
 
     def _ahead(self, other: Pointer) -> int:
         return self.address - int(other.address)
@@ -260,7 +260,7 @@ def no_number() -> Unsupported:
 SHOWN = 16  # elements of an array that are shown
 
 
-class VariableAddress(Outside, Referred):
+class VariableAddress(Unplaced, Referred):
     """The common part of pointers to variables: an address that is no number."""
 
     __slots__ = ()
@@ -369,7 +369,7 @@ def seen(pointer: Pointer, layout: Layout) -> Any:
 # String literals in device code: arguments of prints, and bytes that may be read.
 
 
-class TextPointer(Outside, str):
+class TextPointer(Unplaced, str):
     """A pointer to a character of a literal; as a string of Python, what is from there to the end."""
 
     __slots__ = ("dtype", "offset", "raw")

@@ -10,14 +10,14 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.render.context import NUMBER
 from mlusim.frontend.bangc.runtime.layouts import ArrayLayout, PointerLayout, RecordLayout
 from mlusim.frontend.bangc.runtime.pointers import Layout, Pointer, no_number
-from mlusim.frontend.bangc.runtime.variables import Alone
+from mlusim.frontend.bangc.runtime.variables import LonePointer
 from mlusim.isa.vv import BYTES, Register
 from mlusim.memory.pointer import Ptr
 
 Find = Callable[[int, Any], Any]
 
 
-class RegisterOfC(Alone, Register):
+class RegisterOfC(LonePointer, Register):
     """A vector register of BANG C, which is the pointer to itself, too."""
 
     __slots__ = ()

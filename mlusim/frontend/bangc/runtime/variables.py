@@ -10,8 +10,8 @@ from mlusim.errors import OutOfBounds, Unsupported
 from mlusim.frontend.bangc.runtime.followed import like
 from mlusim.frontend.bangc.runtime.pointers import (
     Layout,
-    Outside,
     Pointer,
+    Unplaced,
     Value,
     VariableAddress,
     beside,
@@ -24,7 +24,7 @@ from mlusim.frontend.bangc.runtime.pointers import (
 )
 
 
-class Alone(Outside):
+class LonePointer(Unplaced):
     """A pointer to one variable, beside which there is nothing."""
 
     __slots__ = ()
@@ -36,7 +36,7 @@ class Alone(Outside):
         return -_from(other, self)
 
 
-class Cell(Alone, VariableAddress):
+class Cell(LonePointer, VariableAddress):
     """A variable whose address is taken, and the pointer to it; it is not in simulated memory.
 
     ``v`` is the value: a number, or a pointer.

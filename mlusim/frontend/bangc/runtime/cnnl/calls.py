@@ -6,20 +6,8 @@ from mlusim.frontend.bangc.runtime.cnnl import elements, layers, pictures
 from mlusim.frontend.bangc.runtime.cnnl.tensors import Argument, Descriptor, StandInDevice, numbers, scalar
 
 _KINDS = ("OpTensorDescriptor", "TransposeDescriptor", "MatMulDescriptor", "MatMulAlgo", "MatMulHeuristicResult", "ReduceDescriptor", "UniqueDescriptor", "NmsDescriptor", "RoiAlignDescriptor", "DCNDescriptor", "PoolingDescriptor", "ConvolutionDescriptor", "GruDescriptor", "SeqDataDescriptor")  # fmt: skip
-_WORKSPACES = (
-    "AddN",
-    "OpTensor",
-    "TopKTensor",
-    "Transpose",
-    "Unique",
-    "Concat",
-    "SyncBatchNormStats",
-    "SyncBatchnormBackwardReduce",
-    "DCNForward",
-    "DCNBakcwardData",  # the vendor's spelling
-    "DCNBackwardWeight",
-    "ConvolutionForward",
-)
+# One with the vendor's spelling.
+_WORKSPACES = ("AddN", "OpTensor", "TopKTensor", "Transpose", "Unique", "Concat", "SyncBatchNormStats", "SyncBatchnormBackwardReduce", "DCNForward", "DCNBakcwardData", "DCNBackwardWeight", "ConvolutionForward")  # fmt: skip
 
 
 def _make(where: Argument) -> int:
@@ -31,10 +19,17 @@ def _done(*_given: object) -> int:
     return 0
 
 
-def _no_workspace(*given: Argument) -> int:
-    """Return a workspace of no bytes: the stand-ins need none."""
-    given[-1][0] = 0
-    return 0
+def _answering(number: int) -> Callable[..., int]:
+    """Return a call that stores *number* at its last argument."""
+
+    def answer(*given: Argument) -> int:
+        given[-1][0] = number
+        return 0
+
+    return answer
+
+
+_no_workspace = _answering(0)  # bytes: the stand-ins need none
 
 
 def _set_transpose(desc: Descriptor, count: int, permute: object) -> int:
@@ -54,12 +49,6 @@ def _set_op(desc: Descriptor, op: int, *_rest: object) -> int:
 
 def _set_reduce(desc: Descriptor, axes: object, count: int, op: int, *_rest: object) -> int:
     desc.values.update(axes=numbers(axes, count), op=op)
-    return 0
-
-
-def _heuristic(*given: Argument) -> int:
-    """Return that one algorithm is found."""
-    given[-1][0] = 1
     return 0
 
 
@@ -86,8 +75,8 @@ _PLAIN: Mapping[str, Callable[..., int]] = {
     "SetOpTensorDescriptor": _set_op,
     "SetReduceDescriptor_v2": _set_reduce,
     "SetUniqueDescriptor": _done,
-    "GetMatMulAlgoHeuristic": _heuristic,
-    "GetBatchMatMulExAlgoHeuristic": _heuristic,
+    "GetMatMulAlgoHeuristic": _answering(1),  # algorithms are found
+    "GetBatchMatMulExAlgoHeuristic": _answering(1),
     "GetMatMulHeuristicResult": _no_workspace,  # the last argument is the bytes of a workspace here, too
     "GetBatchMatMulExHeuristicResult": _no_workspace,
 }

@@ -50,10 +50,8 @@ class _Window:
         for y in range(self.size[0]):
             for x in range(self.size[1]):
                 top, left = y * self.dilation[0], x * self.dilation[1]
-                bottom, right = (
-                    top + (rows - 1) * self.stride[0] + 1,
-                    left + (columns - 1) * self.stride[1] + 1,
-                )
+                bottom = top + (rows - 1) * self.stride[0] + 1
+                right = left + (columns - 1) * self.stride[1] + 1
                 if bottom > picture.shape[1] or right > picture.shape[2]:
                     raise Unsupported(
                         f"windows for {rows} x {columns} results reach past the padded picture of "
