@@ -399,11 +399,9 @@ def strided_copy(
     else:
         if core.pending:
             core.settle(pipe)
-        if watch is None:
-            _move(target, source)
-        else:
-            seen = watch.copy(row, pipe, (reads,), (writes,), given)
-            _move(target, source)
+        seen = None if watch is None else watch.copy(row, pipe, (reads,), (writes,), given)
+        _move(target, source)
+        if seen is not None:
             watch.retire(seen)
         charge(mlu.work, pipe, load, nbytes)
     mlu.counts[number] += 1

@@ -61,12 +61,10 @@ def strided(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: Mapping[s
         if core.pending and row.pipe in (Pipe.IO, Pipe.MOVE):
             core.settle(row.pipe)
         before = given[0].tobytes() if row.atomic else b""  # the destination comes first in every row
-        if watch is None:
-            act()
-        else:
-            effect = watch.copy(row, row.pipe, reads, writes, tuple(arguments.values()))
-            act()
-            watch.retire(effect)
+        seen = None if watch is None else watch.copy(row, row.pipe, reads, writes, tuple(arguments.values()))
+        act()
+        if seen is not None:
+            watch.retire(seen)
         charge(mlu.work, row.pipe, load, writes[0].nbytes)
         if row.atomic:
             mlu.work[ATOMICS] += given[0].size

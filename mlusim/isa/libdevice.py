@@ -77,7 +77,6 @@ def cn_vector_mod_scalar_u64(elem_count: int, dst: Tile, src: Tile, value: Value
 
 
 def _function(spelling: str, function: Callable[[Any], Any], dtype: DType, doc: str) -> Intrinsic:
-    """Return a function of one number, in the type *dtype*."""
 
     def body(value: Any) -> Any:
         # In double and rounded once: the table of the vendor's library is not published.

@@ -125,7 +125,6 @@ def _combined(
 
 
 def _inside(dst: Tile, src: Tile) -> bool:
-    """Return whether *dst* begins in *src*, but not with it."""
     apart: int = dst.__array_interface__["data"][0] - src.__array_interface__["data"][0]
     return 0 < apart < src.nbytes
 

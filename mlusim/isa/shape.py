@@ -217,7 +217,6 @@ def bang_reshape_filter(
 
 
 def _channels(spelling: str, formula: str, axes: tuple[int, ...], order: str) -> Intrinsic:
-    """Return a change of the order of axes."""
     named = {"n": "n", "h": "height", "w": "width", "c": "channel"}
     loops = " ".join(f"for (int64_t {x}_ = 0; {x}_ < {named[x]}; {x}_++)" for x in (order[a] for a in axes))
     place = f"{order[0]}_"
@@ -257,7 +256,6 @@ _WORDS = {8: uint8, 16: uint16, 32: uint32, 64: uint64}
 
 
 def _tiling_in_c(size: int, *, transposed: bool) -> str:
-    """Return the body in C for elements of *size* bytes."""
     to, frm = f"(uint8_t *)dst + {{}} * dst_stride * {_UNIT}", "(const uint8_t *)src"
     rows = (
         f"for (int64_t h = 0; h < height; h++) {{}} memcpy({{}}, {frm} + h * src_stride * {_UNIT}{{}}, {{}});"

@@ -146,7 +146,6 @@ class SplitBarriers:
 
 
 def _check(core: "Core", scope: str, ident: Any, count: Any) -> None:
-    """Refuse an *ident* or a *count* that no barrier of *scope* has."""
     most = len(participants(core, scope))
     for name, value, low, high in (("barrier_id", ident, 0, None), ("count", count, 1, most)):
         whole = isinstance(value, int) and not isinstance(value, bool)

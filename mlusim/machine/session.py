@@ -474,5 +474,4 @@ class Session:
 
 
 def _in_their_order(places: list[TaskPlace]) -> list[TaskPlace]:
-    """Return the places of a union in the order in which its cores begin."""
     return sorted(places, key=lambda place: not place.memory_core) if begin_memory_cores_first() else places

@@ -324,7 +324,6 @@ class WrittenBytes:
 
 
 def _indices(access: Access) -> Any:
-    """Return the bytes of *access* as an index."""
     if not access.steps:
         return slice(access.start, access.start + access.size)
     return (access.starts[:, None] + np.arange(access.size)).reshape(-1)

@@ -154,7 +154,6 @@ class LineCoverage(Observer):
             self._pending[key] = covers, counts
 
     def _take_apart(self) -> None:
-        """Take over what C has counted."""
         pending, self._pending = [*self._pending.values()], {}
         for covers, counts in pending:
             for row, number in zip(*(places.tolist() for places in counts.nonzero()), strict=True):
@@ -207,7 +206,6 @@ class LineCoverage(Observer):
 
     @staticmethod
     def _counting(task: int, lines: Mapping[int, "Counter[int]"]) -> Trace:
-        """Return what counts lines for *task*."""
 
         def count(frame: FrameType, event: str, _: object) -> Trace:
             if event == "line":
@@ -239,7 +237,6 @@ class LineCoverage(Observer):
         return follow
 
     def _reaching(self, code: CodeType, task: int, lines: Mapping[int, Counter[int]]) -> Trace:
-        """Return what counts each line of *code* once, for *task*."""
         left = lines_of(code)
 
         def reach(frame: FrameType, event: str, _: object) -> Trace:
@@ -255,7 +252,6 @@ class LineCoverage(Observer):
         return reach
 
     def _all_met(self, code: CodeType) -> bool:
-        """Return whether each outcome of the tests of *code* was met."""
         file = file_of(code)
         places = ((test.line, test.column) for test in tests_of(code).values())
         return all(counter for place in places for counter in self._branches[file][place].values())

@@ -634,14 +634,12 @@ def _lanes(effect: Effect, known: list[Mask]) -> list[Mask] | None:
 
 
 def _whole(flags: Mask, lanes: int) -> Mask:
-    """Return of which lanes each byte has a value."""
     every = EVERY.get(len(flags) // lanes)
     found: Any = flags.reshape(lanes, -1).all(axis=1) if every is None else flags.view(every.dtype) == every
     return cast("Mask", found)
 
 
 def _bytes_of(defined: Mask, size: int) -> Mask:
-    """Return the flags of the bytes of lanes of *size* bytes."""
     every = EVERY.get(size)
     if every is None:
         return np.repeat(defined, size)

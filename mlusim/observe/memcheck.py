@@ -393,7 +393,6 @@ def _argument(effect: Effect, name: str) -> int:
 
 
 def _operand(effect: Effect, name: str) -> Access:
-    """Return the access that the operand *name* reads."""
     row = effect.step.row
     assert row is not None
     read = [key for key, operand in row.operands.items() if operand.access != "write"]

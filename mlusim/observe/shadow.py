@@ -205,5 +205,4 @@ def _updates(effect: Effect) -> int:
 
 
 def _each(flags: Sequence[Mask], size: int) -> Any:
-    """Return one flag for each element of *size* bytes."""
     return np.concatenate(flags).reshape(-1, size).all(axis=1) if len(flags) else np.zeros(0, np.bool_)

@@ -257,7 +257,6 @@ class Leaving:
                 self._note(frame)
 
     def _note(self, frame: FrameType) -> None:
-        """Note that the function of *frame* returns."""
         frames = {id(own): core for core, own in self._frames.items()}
         above: FrameType | None = frame
         callers = []

@@ -221,7 +221,6 @@ class _Body:
         return written, result
 
     def _call(self, arrays: dict[str, Any]) -> Any:
-        """Call the body as the machine does."""
         row = self._row
         given: list[Any] = [
             arrays.get(p.name, value) for p, value in zip(row.parameters, self._values, strict=True)

@@ -238,7 +238,6 @@ def _place(board: Board, home: Path) -> Path:
 
 
 def _state(board: Board) -> str:
-    """Return the state of what programs are built with, for *board*."""
     clang = host_compiler()
     return cache.key_of(
         record.state(),

@@ -91,7 +91,7 @@ def without(broken: Sequence[BrokenFunction]) -> Mapping[str, str] | None:
         lines = b"\n" * text.count(b"\n", first, end)  # the others keep their lines
         texts[body.file] = b"%s{ __mlusim_broken(%s); %s}%s" % (
             text[:first],
-            _literal(one.sentence),
+            b'"%s"' % b"".join(_escaped(one.sentence)),
             lines,
             text[end:],
         )
@@ -103,10 +103,6 @@ def _offset(text: bytes, line: int, column: int) -> int:
     for _ in range(line - 1):
         start = text.index(b"\n", start) + 1
     return start + column - 1
-
-
-def _literal(text: str) -> bytes:
-    return b'"%s"' % b"".join(_escaped(text))
 
 
 def _escaped(text: str) -> Iterator[bytes]:
@@ -259,6 +255,10 @@ _DTYPES: Mapping[str, str] = {
     }  # fmt: skip
 
 
+Linked = tuple[bytes, Sequence[tuple[int, int]]]
+"""The bytes of a value, and where in them addresses of pieces belong: offsets, and the numbers of the pieces."""
+
+
 @define(eq=False)
 class GivenArguments:
     """The arguments of one call of *function*, whose pointers of the device *session* knows; *forms* are those of the module."""
@@ -301,10 +301,7 @@ class GivenArguments:
         what = f"{parameter.spelling} {parameter.source_name} of {self.function.name}"
         return UsageError(f"{what} is given {given!r:.80}; it takes {wanted}")
 
-    def _value(
-        self, parameter: ir.Local, kind: t.Type, given: object
-    ) -> tuple[bytes, Sequence[tuple[int, int]]]:
-        """Return the bytes of a value, and where in them addresses of pieces belong."""
+    def _value(self, parameter: ir.Local, kind: t.Type, given: object) -> Linked:
         if isinstance(kind, t.Arithmetic):
             return self._number(parameter, kind, given), ()
         if isinstance(kind, t.Record):
@@ -336,9 +333,7 @@ class GivenArguments:
             raise self._unfit(parameter, given, f"{kind.low} to {kind.high}")
         return packed(kind, value)
 
-    def _record(
-        self, parameter: ir.Local, kind: t.Record, given: object
-    ) -> tuple[bytes, Sequence[tuple[int, int]]]:
+    def _record(self, parameter: ir.Local, kind: t.Record, given: object) -> Linked:
         members = kind.paired(given)
         if members is None:
             raise self._unfit(parameter, given, kind.as_tuple)
@@ -353,9 +348,7 @@ class GivenArguments:
 
     # -- pointers --------------------------------------------------------------------------------
 
-    def _pointer(
-        self, parameter: ir.Local, to: t.Type, given: object
-    ) -> tuple[bytes, Sequence[tuple[int, int]]]:
+    def _pointer(self, parameter: ir.Local, to: t.Type, given: object) -> Linked:
         if isinstance(given, DeviceTensor):
             given = given.ptr
         if isinstance(given, Ptr):

@@ -58,7 +58,6 @@ def _form(arch: "Arch", number: int, form: at.CopyForm, otherwise: tuple[str, ..
 
 
 def _held(arch: "Arch", one: at.CopyCondition, *, rows: bool) -> Iterator[str]:
-    """Render what must hold."""
     match one:
         case at.Unobserved():
             yield "mlu.watch is None"

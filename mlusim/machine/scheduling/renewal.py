@@ -103,7 +103,6 @@ def _replaces(fresh: Placement, old: Placement) -> bool:
 
 
 def _inside(inner: Placement, outer: Placement) -> bool:
-    """Return whether one region of *outer* holds *inner*."""
     return any(
         inner.end <= outer.start + region.offset + region.bytes for _, region in outer.regions_at(inner.start)
     )

@@ -471,7 +471,6 @@ def _alone(recorded: Recorded, one: Accused) -> Remedy:
 
 
 def _of_one_statement(recorded: Recorded, one: Accused) -> Remedy:
-    """Advise on tasks that are in conflict at one statement."""
     a, b = one.conflict.first, one.conflict.second
     if READ in (a.kind, b.kind):
         return Remedy("one call reads what another task writes in it: let it write to other bytes")
@@ -511,7 +510,6 @@ def _condition(site: Site, guard: str) -> str:
 
 
 def _text(recorded: Recorded, cut: Cut) -> str:
-    """Say where *cut* goes."""
     if cut.scope == LAUNCH:
         return NEXT_LAUNCH
     lines = " and before ".join(recorded.told(number, cut.before[0]) for number in cut.before)

@@ -348,7 +348,6 @@ def _merged(table: Ints, cells: Cells, kept: Ints) -> Ints:
 
 
 def _begins(cells: Cells) -> Flags:
-    """Return for each entry whether it is the first of its cell."""
     return np.append(True, cells.cell[1:] != cells.cell[:-1]) if len(cells.cell) else np.zeros(0, np.bool_)
 
 

@@ -100,19 +100,8 @@ class CalledSession(ProgramSession):
                 )
             self._stored.append((piece, address, nbytes))
 
-    def _started(
-        self,
-        board: BoardMemory,
-        kernel: object,
-        dim: object,
-        kind: object,
-        arguments: Sequence[Any],
-        observe: Sequence[Any],
-    ) -> Launch:
-        if self.start is None:
-            launch = super()._started(board, kernel, dim, kind, arguments, observe)
-        else:
-            launch = self.start(kernel, dim, kind, arguments)
+    def _started(self, board: BoardMemory, observe: Sequence[Any], *given: Any) -> Launch:
+        launch = super()._started(board, observe, *given) if self.start is None else self.start(*given)
         self.launches.append(launch)
         return launch
 

@@ -86,17 +86,13 @@ def _place_in(path: str, offset: int) -> Place:
         )
     except (OSError, subprocess.SubprocessError):
         return Place(module=module)
+    lines = done.stdout.splitlines()
     frames = [
         frame
-        for frame in (_frame(*pair, path) for pair in batched(done.stdout.splitlines()))
+        for frame in (_frame(*pair, path) for pair in zip(lines[::2], lines[1::2], strict=False))
         if frame.file is None or Path(frame.file).name not in _HEADERS
     ]
     return frames[0] if frames else Place(module=module)
-
-
-def batched(lines: list[str]) -> list[tuple[str, str]]:
-    """Return the lines in pairs."""
-    return list(zip(lines[::2], lines[1::2], strict=False))
 
 
 def _frame(function: str, where: str, path: str) -> Place:

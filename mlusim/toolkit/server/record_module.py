@@ -56,7 +56,6 @@ def read(payload: bytes, others: Sequence[bytes] = (), bang_arch: int | None = N
 
 
 def _form(payload: bytes, bang_arch: int | None) -> tuple[str, Board, Translated]:
-    """Return the source, the board and the form of a record."""
     head, start = _head(payload)
     # The schema, too: states of one version may have different forms.
     if head.get("mlusim") != mlusim.__version__ or head.get("schema") != form_data.schema():

@@ -297,9 +297,8 @@ class ProgramSession:
         try:
             place = QueuePlace(queue.number, functools.partial(queue.at, queue.steps))
             with launched_from(lambda: str(self.places(request.caller))), in_queue(place):
-                launch = self._started(
-                    board, found.kernel, dim, kind, arguments, () if heard is None else (heard,)
-                )
+                observe = () if heard is None else (heard,)
+                launch = self._started(board, observe, found.kernel, dim, kind, arguments)
         except Fault as fault:
             queue.error = TRAP
             self.fault = self.fault or fault
@@ -311,17 +310,10 @@ class ProgramSession:
             printed="".join(line if line.endswith("\n") else f"{line}\n" for line in launch.printed)
         )
 
-    def _started(
-        self,
-        board: BoardMemory,
-        kernel: Any,
-        dim: Any,
-        kind: Any,
-        arguments: Sequence[Any],
-        observe: Sequence[Any],
-    ) -> Launch:
+    def _started(self, board: BoardMemory, observe: Sequence[Any], *given: Any) -> Launch:
+        """Launch what is *given*: a kernel, its grid and kind, and its arguments."""
         with self._order_of_cores():
-            return board.device.launch(kernel, dim, kind, arguments, observe=observe, **self._options)
+            return board.device.launch(*given, observe=observe, **self._options)
 
     # -- what is in no order -----------------------------------------------------------------------
 

@@ -379,7 +379,6 @@ class TorchBuilder:
         ]
 
     def _precompiled(self, kind: str, flags: Sequence[str]) -> Path:
-        """Return the precompiled header *kind* for *flags*."""
         before = _BEFORE.get(kind)
         first = [] if before is None else _stands_on(self._precompiled(before, flags))
         words = self._words(WHOLE, flags)
@@ -450,7 +449,6 @@ def _stands_on(header: Path) -> list[str]:
 
 
 def _headers() -> str:
-    """Return the state of the headers that are precompiled."""
     return cache.stamp_of([*HERE.glob("*.h"), *(HERE / "include").rglob("*.h")])
 
 
