@@ -87,7 +87,7 @@ def test_a_pointer_to_a_freed_tensor_is_no_argument():
     pointer = tensor + 2
     device.free(tensor)
 
-    with pytest.raises(UsageError, match="is gone"):
+    with pytest.raises(UsageError, match="no longer exists"):
         device.launch(copy_out, args=(pointer, pointer, 1))
 
 
