@@ -4,33 +4,18 @@ A launch is run once more with a `Trail` of the statements of one core.  What a 
 statements that wrote them; what it loads from memory leads to the writer of those bytes, and from a writer's scalars back here.
 """
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import define, evolve, field
 
+from mlusim.counted import plural
 from mlusim.debug.look.describe import access_text, named, value_text
+from mlusim.debug.look.followed import NONE, FollowedTrail, TrailPoint, member_of
 from mlusim.debug.look.origins import DEPTH, NODES, UNWRITTEN, BeyondBytes, Byte, Logged, Origin, OriginSearch
-from mlusim.debug.look.paused_run import PausedRun
-from mlusim.debug.run.launches import Edit
 from mlusim.debug.run.trail import EVENTS, LoadedBytes, LoadLog, Trail, TrailEnd
-from mlusim.debug.source.frames import name_of, place_of
-from mlusim.debug.source.pieces import (
-    BUILT_IN,
-    CALLED,
-    LOCAL,
-    POINTEE,
-    RETURNED,
-    CallSite,
-    Read,
-    Reads,
-    SourcePiece,
-    Store,
-    reads_in,
-    spelled,
-)
+from mlusim.debug.source.frames import name_of
+from mlusim.debug.source.pieces import BUILT_IN, CALLED, LOCAL, POINTEE, RETURNED, Read, Reads, spelled
 from mlusim.debug.stop.stops import END, Position
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc.c_values import Letter
@@ -47,66 +32,13 @@ NO_FRAME = (
     "no task is in a function here; `who-wrote PLACE` follows memory, `reverse-stepi` goes back into a task"
 )
 SOURCES = 8  # values of one statement that are followed
-ISSUED_WITHIN = 5000
-"""How many statements before a write are searched for the one that issued it: a write without one in the trail costs no walk through all."""
-ABOVE = "as above"
+ABOVE, NOT_FURTHER = "as above", "not followed any further"
 _VALUES = ("any", "either", "value")  # kinds of parameters whose values an instruction computes with
 _FOLLOWED = (int, float, str, dict, np.generic, type(None))
-_NONE = object()
 
 
 class _TooShort(Exception):
     """The trail begins after the statement that is looked for."""
-
-
-@define(eq=False)
-class _Followed:
-    """A trail up to *position*, and the run that left it."""
-
-    position: Position
-    trail: Trail
-    run: "LaunchRun"
-    children: dict[tuple[int, int], list[int]] = field(factory=dict)
-
-    @property
-    def paused(self) -> PausedRun:
-        """The machine at the end of the trail."""
-        return PausedRun(self.run.recorded, self.run.session, self.run.tracer, self.run.stopped)
-
-    @property
-    def launch(self) -> int:
-        """The number of the launch."""
-        return self.position.launch
-
-    def called_in(self, where: int, event: int) -> list[int]:
-        """Return the calls that the statement *event* of activation *where* has made, as activations."""
-        if not self.children:
-            for number, one in enumerate(self.trail.activations):
-                self.children.setdefault((one.parent, one.called), []).append(number)
-        return self.children.get((where, event), [])
-
-    def following(self, where: int, event: int) -> int:
-        """Return the statement of the activation that follows *event*, or the end of the trail."""
-        events = self.trail.activations[where].events
-        at = bisect_right(events, event)
-        return events[at] if at < len(events) else len(self.trail.events)
-
-    def before(self, where: int, at: int) -> Iterator[tuple[int, int, SourcePiece]]:
-        """Yield the statements of an activation before *at*, the latest first: its number in the activation, its event and its piece."""
-        events = self.trail.activations[where].events
-        for n in range(bisect_left(events, at) - 1, -1, -1):
-            piece = self.trail.events[events[n]].piece
-            if piece is not None:
-                yield n, events[n], piece
-
-    def value(self, where: int, name: str, path: tuple[str, ...], at: int) -> Any:
-        """Return the value of a local, or a member of it, where the statement *at* began; `_NONE` where it has none."""
-        events = self.trail.activations[where].events
-        for n in range(bisect_right(events, at) - 1, -1, -1):
-            changes = self.trail.events[events[n]].changes
-            if name in changes:
-                return _member(changes[name], path)
-        return _NONE
 
 
 class CauseSearch(BeyondBytes):
@@ -125,7 +57,7 @@ class CauseSearch(BeyondBytes):
         self._depth, self._most = depth, nodes
         self._window = 0
         self._known: set[Any] = set()
-        self._trails: dict[tuple[int, str], _Followed] = {}
+        self._trails: dict[tuple[int, str], FollowedTrail] = {}
         self._made: list[LaunchRun] = []
         self.bytes = OriginSearch(runs, here, depth, nodes, self)
 
@@ -137,11 +69,9 @@ class CauseSearch(BeyondBytes):
         """Trace the origin of the value that a variable of the frame has here."""
 
         def look() -> Origin:
-            followed, here = self._stand()
-            one = self._read(followed, here.where, here.before, read, self._depth, held=here.held)
-            return (
-                one if one is not None else Origin(read.text, note="it lies in memory: name an element of it")
-            )
+            point, end = self._stand()
+            found = self._read(point, read, self._depth, held=end.held)
+            return found or Origin(read.text, note="it lies in memory: name an element of it")
 
         return self._widening(look)
 
@@ -149,19 +79,19 @@ class CauseSearch(BeyondBytes):
         """Trace the origin of the last decision of the function, or of that at *line*."""
 
         def look() -> Origin:
-            followed, here = self._stand()
-            where = here.where
-            events = followed.trail.activations[where].events
-            for n, _, piece in followed.before(where, here.before):
+            point, end = self._stand()
+            for event, piece in point.before():
                 if piece.test is None or (line is not None and piece.line != line):
                     continue
-                first = self._entry(followed, events, n, piece)
-                pieces = (followed.trail.events[one].piece for one in events[first + 1 :])
-                then = next((one for one in pieces if one is not piece), here.coming)
+                first = point.moved(event).decided()
+                then = first.next_piece() or end.coming
                 if then is not None:
-                    return self._decision(followed, where, first, then)
-            if not followed.trail.activations[where].whole:
-                self._short(followed)
+                    outcome = self._outcome(first, first.role(then))
+                    made = self._statement(first, outcome, "decided", piece.test.reads, self._depth)
+                    made.instruction = f"before `{then.text}` of line {then.line},"
+                    return made
+            if not point.active.whole:
+                self._short(point)
             what = f"no test of line {line}" if line is not None else "no test of this function"
             raise UsageError(f"{what} has been decided before this place; `step` goes on to the next")
 
@@ -193,8 +123,8 @@ class CauseSearch(BeyondBytes):
             else:
                 return found
 
-    def _stand(self) -> tuple[_Followed, TrailEnd]:
-        """Return the trail to the place of the search, and where the frame in focus is there."""
+    def _stand(self) -> tuple[TrailPoint, TrailEnd]:
+        """Return where the frame in focus is, in a trail to the place of the search."""
         if self._label is None:
             raise UsageError(NO_FRAME)
         followed = self._follow(self._label, self._here)
@@ -212,9 +142,9 @@ class CauseSearch(BeyondBytes):
             raise UsageError(
                 "the source of this function is not known, so its statements are not followed; `up` looks at its caller"
             )
-        return followed, standing
+        return TrailPoint(followed, standing.where, standing.before), standing
 
-    def _follow(self, label: str, position: Position) -> _Followed:
+    def _follow(self, label: str, position: Position) -> FollowedTrail:
         """Return a trail of the core called *label* to *position*, or one that goes beyond it."""
         known = self._trails.get((position.launch, label))
         if known is not None:
@@ -229,344 +159,213 @@ class CauseSearch(BeyondBytes):
         since = max(0, moment - WINDOWS[min(self._window, len(WINDOWS) - 1)])
         run = self._runs.aside(goal, since=since, watching=LoadLog(trail), following=trail)
         self._made.append(run)
-        found = self._trails[position.launch, label] = _Followed(position, trail, run)
+        found = self._trails[position.launch, label] = FollowedTrail(position, trail, run)
         return found
 
-    def _short(self, followed: _Followed) -> None:
+    def _short(self, point: TrailPoint) -> None:
         """Raise `_TooShort` where a longer trail of the launch can be made."""
-        if not followed.trail.cut and self._window < len(WINDOWS) - 1:
+        if not point.followed.trail.cut and self._window < len(WINDOWS) - 1:
             raise _TooShort
+
+    def _spent(self, depth: int) -> bool:
+        """Return whether no further link is followed."""
+        return depth <= 0 or self.bytes.nodes <= 0
 
     # -- variables -------------------------------------------------------------------------------
 
     def _read(
         self,
-        followed: _Followed,
-        where: int,
-        at: int,
+        point: TrailPoint,
         read: Read,
         depth: int,
         *,
         held: Mapping[str, Any] | None = None,
         turn: int = 0,
     ) -> Origin | None:
-        """Return the origin of what the statement *at* reads; None where it is memory, whose loads are known.
+        """Return the origin of what a statement reads; None where it is memory, whose loads are known.
 
-        *held* are the values of the locals at the end of the trail, where that is what *at* means; *turn* counts calls of one name.
+        *held* are the values of the locals at the end of the trail, where that is what *point* means; *turn* counts calls of one name.
         """
         if read.kind == BUILT_IN:
-            core = followed.trail.core
-            value = getattr(core.mlu, read.name, _NONE) if core is not None else _NONE
-            return Origin(_valued(read.text, value), note=f"built in, of {followed.trail.label}")
+            trail = point.followed.trail
+            value = getattr(trail.core.mlu, read.name, NONE) if trail.core is not None else NONE
+            return Origin(_valued(read.text, value), note=f"built in, of {trail.label}")
         if read.kind == CALLED:
-            return self._returned(followed, where, at, read, depth, turn)
-        value = followed.value(where, read.key, read.path, at)
-        leading = followed.trail.activations[
-            where
-        ].function.leading  # their values are those of their targets
+            return self._returned(point, read, depth, turn)
+        value = point.value(read.key, read.path)
+        leading = point.active.function.leading  # their values are those of their targets
         if held is not None and read.name in held and (read.kind != LOCAL or read.name not in leading):
-            value = _member(held[read.name], read.path)
-        if read.kind == POINTEE and (value is _NONE or isinstance(value, Ptr)):
+            value = member_of(held[read.name], read.path)
+        if read.kind == POINTEE and (value is NONE or isinstance(value, Ptr)):
             return None
-        if held is None and not (value is _NONE or _is_value(value)):
+        if held is None and not (value is NONE or _is_value(value)):
             return None  # a pointer, whose elements are followed in memory; or a vector register or list, whose content has no history
         text = _told(read, value)
-        if depth <= 0 or self.bytes.nodes <= 0:
-            return Origin(text, note="not followed any further")
+        if self._spent(depth):
+            return Origin(text, note=NOT_FURTHER)
         self.bytes.nodes -= 1
-        if read.kind == POINTEE:
-            return self._pointee(followed, where, at, read, text, depth)
-        return self._variable(followed, where, at, read, text, depth)
+        follow = self._pointee if read.kind == POINTEE else self._variable
+        return follow(point, read, text, depth)
 
-    def _variable(
-        self, followed: _Followed, where: int, at: int, read: Read, text: str, depth: int
-    ) -> Origin:
-        found = self._definition(followed, where, read.name, read.path, at)
-        edit = self._edited(followed, where, at, read)
-        if edit is not None and (found is None or edit.position > self._place(followed, found[1])):
+    def _variable(self, point: TrailPoint, read: Read, text: str, depth: int) -> Origin:
+        found, edit = point.definition(read.name, read.path), point.edited(read)
+        if edit is not None and (found is None or edit.position > found[0].position):
             return Origin(text, note=f"changed by hand at {edit.position}: {edit.text}")
         if found is None:
-            return self._given(followed, where, read, text, depth)
-        inside, event, store = found
+            return self._given(point, read, text, depth)
+        inside, store = found
         if store is None:
-            made = self._statement(followed, inside, event, text, "changed")
+            made = self._statement(inside, text, "changed")
             made.sources.append(Origin(read.text, note="it was changed through a pointer in this statement"))
             return made
         if store.unset:
-            piece = followed.trail.events[event].piece
-            assert piece is not None
-            note = f"it has no value: `{piece.text}` at {self._site(followed, where, piece)} gives none, and nothing has since"
+            note = (
+                f"it has no value: `{inside.piece.text}` at {inside.site} gives none, and nothing has since"
+            )
             return Origin(read.text, note=note)
-        if self._told(followed, inside, event, store, text):
+        # The same value of the same statement is shown once; one without sources is shown again.
+        trail = inside.followed.position.launch, inside.followed.trail.label
+        key = (*trail, inside.began.moment, inside.at, id(store), text)
+        if key in self._known and (store.reads or list(inside.loads())):
             return Origin(text, note=ABOVE)
-        made = self._statement(followed, inside, event, text, "set")
-        own = read if inside == where else None
-        made.sources = self._sources(followed, inside, event, store.reads, depth - 1, own)
-        return made
-
-    def _told(self, followed: _Followed, where: int, event: int, store: Store, text: str) -> bool:
-        """Return whether the same value of the same statement has been shown already; one without sources is shown again."""
-        key = (
-            followed.launch,
-            followed.trail.label,
-            followed.trail.events[event].moment,
-            event,
-            id(store),
-            text,
-        )
-        known = key in self._known
         self._known.add(key)
-        return known and bool(store.reads or list(self._loads(followed, where, event)))
+        own = read if inside.where == point.where else None
+        return self._statement(inside, text, "set", store.reads, depth, own)
 
-    def _definition(
-        self, followed: _Followed, where: int, name: str, path: tuple[str, ...], at: int
-    ) -> tuple[int, int, Store | None] | None:
-        """Return the last write of a local before *at*: the activation, the statement, and the store; no store where a pointer wrote it."""
-        active = followed.trail.activations[where]
-        for n, event, piece in followed.before(where, at):
-            stores = [s for s in piece.stores if s.name == name and not s.through and _overlap(s.path, path)]
-            if stores and "[]" in stores[-1].path and not self._changed(followed, where, n, name, path):
-                continue  # another element, or the same value once more
-            if stores and not stores[-1].unset:
-                return where, event, stores[-1]
-            called = self._by_calls(followed, where, event, LOCAL, name, path)
-            if called is not None:
-                return called
-            if (
-                name in active.function.watched
-                and name not in active.function.leading
-                and self._changed(followed, where, n, name, path)
-            ):
-                through = next((s for s in piece.stores if s.through), None)
-                return where, event, through
-            if stores:  # a declaration, whose constructor writes after it
-                return where, event, stores[-1]
-        return None
-
-    def _by_calls(
-        self, followed: _Followed, where: int, event: int, kind: str, name: str, path: tuple[str, ...]
-    ) -> tuple[int, int, Store] | None:
-        """Return the last write by a function that a statement has called with the address of a variable."""
-        piece = followed.trail.events[event].piece
-        for site in () if piece is None else piece.calls:
-            for argument, (_, _, root) in enumerate(site.given):
-                if root is not None and (root.kind, root.name) == (kind, name):
-                    found = self._through_call(followed, where, event, site, argument, root.path, path)
-                    if found is not None:
-                        return found
-        return None
-
-    def _through_call(
-        self,
-        followed: _Followed,
-        where: int,
-        event: int,
-        site: CallSite,
-        argument: int,
-        root: tuple[str, ...],
-        path: tuple[str, ...],
-    ) -> tuple[int, int, Store] | None:
-        """Return the last write, in functions that a statement has called, through the address that was given as an argument."""
-        if not _overlap(root, path):
-            return None
-        for child in reversed(followed.called_in(where, event)):
-            function = followed.trail.activations[child].function
-            if function.code.co_name == site.name and argument < len(function.parameters):
-                found = self._through(followed, child, function.parameters[argument], path[len(root) :], END)
-                if found is not None:
-                    return found
-        return None
-
-    def _through(
-        self, followed: _Followed, where: int, pointer: str, path: tuple[str, ...], at: int
-    ) -> tuple[int, int, Store] | None:
-        """Return the last write before *at* through a pointer or reference of an activation."""
-        for _, event, piece in followed.before(where, at):
-            for store in reversed(piece.stores):
-                if store.name == pointer and store.through and _overlap(store.path, path):
-                    return where, event, store
-            called = self._by_calls(followed, where, event, POINTEE, pointer, path)
-            if called is not None:
-                return called
-        return None
-
-    def _changed(self, followed: _Followed, where: int, n: int, name: str, path: tuple[str, ...]) -> bool:
-        """Return whether the *n*-th statement of an activation has changed a local."""
-        events = followed.trail.activations[where].events
-        if n + 1 >= len(events) or name not in followed.trail.events[events[n + 1]].changes:
-            return False
-        before = followed.value(where, name, path, events[n])
-        behind = followed.value(where, name, path, events[n + 1])
-        return bool(before is not _NONE and behind is not before and behind != before)
-
-    def _given(self, followed: _Followed, where: int, read: Read, text: str, depth: int) -> Origin:
+    def _given(self, point: TrailPoint, read: Read, text: str, depth: int) -> Origin:
         """Return the origin of a local that the function has not written: the argument that it was called with."""
-        active = followed.trail.activations[where]
-        site, argument = self._call_of(followed, where, read.name)
-        if site is not None:
-            made = self._statement(followed, active.parent, active.called, text, "given")
-            words, reads, _ = site.given[argument]
+        given = point.given(read.name)
+        if given is not None:
+            words, reads, _ = given
+            made = self._statement(point.caller, text, "given", reads, depth)
             made.instruction = f"as `{words}` of {made.instruction}"
-            made.sources = self._sources(followed, active.parent, active.called, reads, depth - 1)
             return made
-        if not active.whole:
-            self._short(followed)
+        if not point.active.whole:
+            self._short(point)
             return Origin(text, note=f"more than {EVENTS // 2:,} statements ago; not followed any further")
-        if read.name in active.function.parameters:
+        if read.name in point.active.function.parameters:
             return Origin(text, note="an argument of the launch, as the host gave it")
         return Origin(text, note="no statement has given it a value")
 
-    def _call_of(self, followed: _Followed, where: int, name: str) -> tuple[CallSite | None, int]:
-        """Return the call that made an activation, and the number of the argument that its parameter *name* is."""
-        active = followed.trail.activations[where]
-        if active.parent < 0 or active.called < 0 or name not in active.function.parameters:
-            return None, 0
-        piece = followed.trail.events[active.called].piece
-        own = active.function.code.co_name
-        sites = [s for s in (piece.calls if piece is not None else ()) if s.name == own]
-        same = [
-            c
-            for c in followed.called_in(active.parent, active.called)
-            if followed.trail.activations[c].function is active.function
-        ]
-        turn = same.index(where) if where in same else 0
-        argument = active.function.parameters.index(name)
-        if not sites:
-            return None, 0
-        site = sites[min(turn, len(sites) - 1)]
-        return (site, argument) if argument < len(site.given) else (None, 0)
-
-    def _pointee(self, followed: _Followed, where: int, at: int, read: Read, text: str, depth: int) -> Origin:
+    def _pointee(self, point: TrailPoint, read: Read, text: str, depth: int) -> Origin:
         """Return the origin of the target of a pointer or reference: written through it here, or before the call."""
-        pointer = self._definition(followed, where, read.name, (), at)
-        target = pointer[2].target if pointer is not None and pointer[2] is not None else None
-        if target is not None:
-            own = Read(target.kind, target.name, read.text, (*target.path, *read.path))
-            return self._read(followed, where, at, own, depth) or Origin(text, note="it lies in memory")
-        found = self._through(followed, where, read.name, read.path, at)
-        if found is not None:
-            inside, event, store = found
-            made = self._statement(followed, inside, event, text, "set")
-            made.sources = self._sources(followed, inside, event, store.reads, depth - 1, read)
-            return made
-        site, argument = self._call_of(followed, where, read.name)
-        root = site.given[argument][2] if site is not None else None
+        pointer = point.definition(read.name)
+        root, where = pointer[1].target if pointer is not None and pointer[1] is not None else None, point
+        name = read.text
         if root is None:
-            if not followed.trail.activations[where].whole:
-                self._short(followed)
-            return Origin(
-                text, note=f"what {read.name} leads to is not followed; ask for the variable itself"
-            )
-        active = followed.trail.activations[where]
-        outer = Read(root.kind, root.name, spelled(root.text, read.path), (*root.path, *read.path))
-        return self._read(followed, active.parent, active.called, outer, depth) or Origin(
-            text, note="it lies in memory"
-        )
+            found = point.through(read.name, read.path)
+            if found is not None:
+                return self._statement(found[0], text, "set", found[1].reads, depth, read)
+            given = point.given(read.name)
+            root = given[2] if given is not None else None
+            if root is None:
+                if not point.active.whole:
+                    self._short(point)
+                note = f"what {read.name} leads to is not followed; ask for the variable itself"
+                return Origin(text, note=note)
+            where, name = point.caller, spelled(root.text, read.path)
+        target = Read(root.kind, root.name, name, (*root.path, *read.path))
+        return self._read(where, target, depth) or Origin(text, note="it lies in memory")
 
-    def _returned(
-        self, followed: _Followed, where: int, at: int, read: Read, depth: int, turn: int
-    ) -> Origin | None:
-        """Return the origin of what a function of the source returned to the statement *at*."""
-        trail = followed.trail
-        made = [
-            c
-            for c in followed.called_in(where, at)
-            if trail.activations[c].function.code.co_name == read.name
-        ]
-        if turn >= len(made) or depth <= 0 or self.bytes.nodes <= 0:
+    def _returned(self, point: TrailPoint, read: Read, depth: int, turn: int) -> Origin | None:
+        """Return the origin of what a function of the source returned to a statement."""
+        followed, trail = point.followed, point.followed.trail
+        calls = followed.calls(point.where, point.at)
+        made = [c for c in calls if trail.activations[c].function.code.co_name == read.name]
+        if turn >= len(made) or self._spent(depth):
             return None
         events = trail.activations[made[turn]].events
         if not events or trail.events[events[-1]].piece is not None:
             return None
         text = _valued(read.text, trail.events[events[-1]].value)
-        for event in reversed(events[:-1]):
-            piece = trail.events[event].piece
-            store = next((s for s in piece.stores if s.name == RETURNED), None) if piece is not None else None
+        for event, piece in TrailPoint(followed, made[turn], events[-1]).before():
+            store = next((s for s in piece.stores if s.name == RETURNED), None)
             if store is not None:
                 self.bytes.nodes -= 1
-                found = self._statement(followed, made[turn], event, text, "returned")
-                found.sources = self._sources(followed, made[turn], event, store.reads, depth - 1)
-                return found
+                inside = TrailPoint(followed, made[turn], event)
+                return self._statement(inside, text, "returned", store.reads, depth)
         return Origin(text, note="its function returned without a statement")
 
     # -- statements ------------------------------------------------------------------------------
 
-    def _sources(
-        self, followed: _Followed, where: int, event: int, reads: Reads, depth: int, own: Read | None = None
-    ) -> list[Origin]:
+    def _statement(
+        self,
+        point: TrailPoint,
+        text: str,
+        verb: str,
+        reads: Reads | None = None,
+        depth: int = 0,
+        own: Read | None = None,
+    ) -> Origin:
+        """Return a link of the chain: *text* was written by a statement, which took *reads* and its loads, followed over *depth* links."""
+        moment, label = point.began.moment, point.followed.trail.label
+        launch, piece = point.followed.position.launch, point.piece
+        made = Origin(text, launch, moment, label, f"`{piece.text}`", point.file, piece.line, verb=verb)
+        made.because = self._because(point)
+        if reads is not None:
+            made.sources = self._sources(point, reads, depth - 1, own)
+        return made
+
+    def _sources(self, point: TrailPoint, reads: Reads, depth: int, own: Read | None = None) -> list[Origin]:
         """Return the origins of the values that a statement took: *reads* and its loads; of its *own* variable from before it ran first."""
         found: list[Origin] = []
         known: set[Any] = set()
         turns: dict[str, int] = {}
-        waiting = list(reads_in(reads, lambda name: followed.value(where, name, (), event)))
+        waiting = point.reads(reads)
         while waiting:
-            read = waiting.pop(0)
-            if read.at is not None:
-                read = _placed(read, read.at(lambda name: followed.value(where, name, (), event)))
+            read = point.placed(waiting.pop(0))
             turn = turns.get(read.name, 0) if read.kind == CALLED else 0
             key = read.kind, read.name, read.path, turn
             if key in known:
                 continue
             known.add(key)
             if own is not None and key == (own.kind, own.name, own.path, 0):
-                one = self._earlier(followed, where, event, read, depth)
+                one = self._earlier(point, read, depth)
             else:
-                one = self._read(followed, where, event, read, depth, turn=turn)
+                one = self._read(point, read, depth, turn=turn)
             if one is not None:
                 found.append(one)
                 turns[read.name] = turn + 1
             elif read.kind == CALLED:
                 waiting[:0] = [r for r in read.given if isinstance(r, Read)]
-        loads = list(self._loads(followed, where, event))
-        for load in loads:
+        for load in list(point.loads()):
             if key_of(load) not in known:
                 known.add(key_of(load))
-                found.append(self._loaded(followed, load, depth))
+                found.append(self._loaded(point.followed, load, depth))
         if len(found) > SOURCES:
             found[SOURCES:] = [Origin(f"{len(found) - SOURCES} more values", note="not followed")]
         return found
 
-    def _earlier(self, followed: _Followed, where: int, event: int, read: Read, depth: int) -> Origin | None:
+    def _earlier(self, point: TrailPoint, read: Read, depth: int) -> Origin | None:
         """Return the origin of a variable that a statement computes from itself, as `i += 1`: from before it ran first."""
-        piece = followed.trail.events[event].piece
-        first, turns = event, 0
+        first, turns = point, 0
         while read.kind == LOCAL:
-            found = self._definition(followed, where, read.name, read.path, first)
-            if found is None or followed.trail.events[found[1]].piece is not piece or found[0] != where:
+            found = first.definition(read.name, read.path)
+            if found is None or found[0].piece is not point.piece or found[0].where != point.where:
                 break
-            first, turns = found[1], turns + 1
+            first, turns = found[0], turns + 1
         if not turns:
-            return self._read(followed, where, event, read, depth)
-        text = _told(read, followed.value(where, read.key, read.path, event))
-        many = f"{turns} earlier time{'s' * (turns != 1)}"
-        made = Origin(text, note=f"the same statement had run {many}")
-        before = self._read(followed, where, first, read, depth)
+            return self._read(point, read, depth)
+        text = _told(read, point.value(read.key, read.path))
+        made = Origin(text, note=f"the same statement had run {turns} earlier {plural(turns, 'time')}")
+        before = self._read(first, read, depth)
         made.sources = [] if before is None else [before]
         return made
 
-    def _loads(self, followed: _Followed, where: int, event: int) -> Iterator[LoadedBytes]:
-        """Yield what the statement *event* itself loaded."""
-        loads, stop = followed.trail.loads, followed.following(where, event)
-        for n in range(bisect_right(loads, event, key=lambda one: one.after), len(loads)):
-            if loads[n].after > stop:
-                return
-            if loads[n].where == where:
-                yield loads[n]
-
-    def _loaded(self, followed: _Followed, load: LoadedBytes, depth: int) -> Origin:
+    def _loaded(self, followed: FollowedTrail, load: LoadedBytes, depth: int) -> Origin:
         """Return the origin of the bytes of a load."""
         access = load.access
         text, local = self._load_text(followed, load)
-        if depth <= 0 or self.bytes.nodes <= 0:
-            return Origin(text, note="not followed any further")
+        if self._spent(depth):
+            return Origin(text, note=NOT_FURTHER)
         byte = Byte(access.allocation.space, access.allocation.address + access.start, load.owner)
-        found = self.bytes.follow(byte, text, followed.launch, load.moment, depth)
-        declared = found.note == UNWRITTEN and self._definition(followed, load.where, local, (), load.after)
-        if local and declared:
-            return self._variable(followed, load.where, load.after, Read(LOCAL, local, text), text, depth)
+        found = self.bytes.follow(byte, text, followed.position.launch, load.moment, depth)
+        point = TrailPoint(followed, load.where, load.after)
+        if local and found.note == UNWRITTEN and point.definition(local):
+            return self._variable(point, Read(LOCAL, local, text), text, depth)
         return found
 
-    def _load_text(self, followed: _Followed, load: LoadedBytes) -> tuple[str, str]:
+    def _load_text(self, followed: FollowedTrail, load: LoadedBytes) -> tuple[str, str]:
         """Return the name of the bytes of a load, with their value, and the local array that they belong to, if any."""
         access = load.access
         dtype = named(followed.paused, access.allocation, max(access.start, 0), access.size)[2]
@@ -586,110 +385,24 @@ class CauseSearch(BeyondBytes):
             text = _valued(text, np.frombuffer(load.raw, dtype.dtype)[0].item())
         return text + ", mixed" * (not load.raw), local
 
-    def _statement(self, followed: _Followed, where: int, event: int, text: str, verb: str) -> Origin:
-        """Return a link of the chain: *text* was written by a statement."""
-        began = followed.trail.events[event]
-        piece = began.piece
-        assert piece is not None
-        file = followed.trail.activations[where].function.code.co_filename
-        made = Origin(
-            text, followed.launch, began.moment, followed.trail.label, f"`{piece.text}`", file, piece.line
-        )
-        made.verb = verb
-        made.because = self._because(followed, where, event)
-        return made
+    # -- tests -----------------------------------------------------------------------------------
 
-    def _because(self, followed: _Followed, where: int, event: int) -> str:
+    def _because(self, point: TrailPoint) -> str:
         """Return the last test that led to a statement, or did not jump past it, with its values; nothing where there was none."""
-        piece = followed.trail.events[event].piece
-        tests: list[SourcePiece] = []
-        while piece is not None:
-            tests += piece.guards
-            if piece.parent is not None and piece.parent.test is not None and piece.role:
-                tests.append(piece.parent)
-            piece = piece.parent
-        events = followed.trail.activations[where].events
-        for n, _, found in followed.before(where, event):
-            if found in tests:
-                first = self._entry(followed, events, n, found)
-                return self._outcome(
-                    followed, where, events[first], found, self._role(followed, where, first), with_place=True
-                )
-        return ""
+        led = point.led_by()
+        return "" if led is None else self._outcome(led, led.role(), f" at {led.site}")
 
-    def _entry(self, followed: _Followed, events: list[int], n: int, piece: SourcePiece) -> int:
-        """Return the event at which the test of *piece* began to be decided: a switch is noted again at each of its labels."""
-        if not piece.several:
-            return n
-        while n and _inside(followed.trail.events[events[n - 1]].piece, piece):
-            n -= 1
-        return n
-
-    def _role(self, followed: _Followed, where: int, n: int, coming: SourcePiece | None = None) -> str:
-        """Return the outcome of the test at the *n*-th event of an activation; after its last event *coming* comes next."""
-        events = followed.trail.activations[where].events
-        piece = followed.trail.events[events[n]].piece
-        assert piece is not None
-        behind = (followed.trail.events[one].piece for one in events[n + 1 :])
-        child = next((one for one in behind if one is not piece), coming)
-        while child is not None and child.parent is not piece:
-            child = child.parent
-        if child is not None:
-            return child.role
-        return "none of its cases" if piece.several else "false"
-
-    def _outcome(
-        self,
-        followed: _Followed,
-        where: int,
-        event: int,
-        piece: SourcePiece,
-        role: str,
-        *,
-        with_place: bool = False,
-    ) -> str:
+    def _outcome(self, point: TrailPoint, role: str, place: str = "") -> str:
         """Describe a test: its text, its outcome and its values."""
-        assert piece.test is not None
-        values = []
-        reads = list(reads_in(piece.test.reads, lambda name: followed.value(where, name, (), event)))
-        for read in {(r.kind, r.name, r.path): r for r in reads if r.kind in (LOCAL, POINTEE)}.values():
-            value = followed.value(where, read.key, read.path, event)
-            if _is_value(value):
-                values.append(_told(read, value))
-        values += [self._load_text(followed, load)[0] for load in self._loads(followed, where, event)]
+        test = point.piece.test
+        assert test is not None
+        reads = {(r.kind, r.name, r.path): r for r in point.reads(test.reads) if r.kind in (LOCAL, POINTEE)}
+        pairs = [(read, point.value(read.key, read.path)) for read in reads.values()]
+        values = [_told(read, value) for read, value in pairs if _is_value(value)]
+        values += [self._load_text(point.followed, load)[0] for load in point.loads()]
         given = f", with {', '.join(values[:SOURCES])}" if values else ""
         word = f"was {role}" if role in ("true", "false") else f"led to {role}"
-        place = f" at {self._site(followed, where, piece)}" if with_place else ""
-        return f"`{piece.test.text}`{place} {word}{given}"
-
-    def _decision(self, followed: _Followed, where: int, n: int, then: SourcePiece) -> Origin:
-        """Return the decision of the test at the *n*-th event of an activation, after which *then* came, with its values' origins."""
-        event = followed.trail.activations[where].events[n]
-        piece = followed.trail.events[event].piece
-        assert piece is not None
-        assert piece.test is not None
-        outcome = self._outcome(followed, where, event, piece, self._role(followed, where, n, then))
-        made = self._statement(followed, where, event, outcome, "decided")
-        made.instruction = f"before `{then.text}` of line {then.line},"
-        made.sources = self._sources(followed, where, event, piece.test.reads, self._depth - 1)
-        return made
-
-    def _site(self, followed: _Followed, where: int, piece: SourcePiece) -> str:
-        return f"{place_of(followed.trail.activations[where].function.code.co_filename)}:{piece.line}"
-
-    def _place(self, followed: _Followed, event: int) -> Position:
-        """Return the position at which a statement began."""
-        began = followed.trail.events[event]
-        return Position(followed.launch, began.moment, began.lines)
-
-    def _edited(self, followed: _Followed, where: int, at: int, read: Read) -> Edit | None:
-        """Return the last change by hand of a variable before the statement *at*."""
-        limit = self._place(followed, at) if at < len(followed.trail.events) else followed.position
-        name = followed.trail.activations[where].function.named.get(read.name, read.name)
-        for edit in reversed(followed.run.recorded.edits):
-            if edit.position <= limit and edit.text.partition(" ")[0] in (name, read.text):
-                return edit
-        return None
+        return f"`{test.text}`{place} {word}{given}"
 
     # -- scalars of instructions -----------------------------------------------------------------
 
@@ -699,85 +412,30 @@ class CauseSearch(BeyondBytes):
 
     def add(self, made: Origin, launch: int, logged: Logged, depth: int) -> None:
         """Add to *made*, a write of memory, the scalars that it was made of, and the test that led to it."""
-        label = name_of(logged.core)
-        followed = self._follow(label, Position(launch, made.moment))
-        found = self._issuing(followed, made)
-        if found is None:
+        followed = self._follow(name_of(logged.core), Position(launch, made.moment))
+        point = followed.issuing(made.moment, made.file, made.line)
+        if point is None:
             return
-        where, event = found
-        piece = followed.trail.events[event].piece
-        assert piece is not None
-        made.because = self._because(followed, where, event)
+        piece = point.piece
+        made.because = self._because(point)
         if logged.step.row is None:
             made.instruction = f"{made.instruction} `{piece.text}`"
             reads = tuple(r for store in piece.stores if not store.name or store.through for r in store.reads)
-            made.sources += self._sources(followed, where, event, reads, depth)
+            made.sources += self._sources(point, reads, depth)
             return
         given = logged.step.row.given
         for site in piece.calls:
             if site.name.strip("_") != logged.step.name.strip("_"):
                 continue
-            values = tuple(
-                r
-                for n, (_, reads, _) in enumerate(site.given)
-                if n < len(given) and given[n].kind in _VALUES
-                for r in reads
-            )
-            for read in values:
-                if isinstance(read, Read):
-                    one = self._read(followed, where, event, read, depth)
+            for parameter, (_, reads, _) in zip(given, site.given, strict=False):
+                for read in reads if parameter.kind in _VALUES else ():
+                    one = self._read(point, read, depth) if isinstance(read, Read) else None
                     made.sources += [] if one is None else [one]
-
-    def _issuing(self, followed: _Followed, made: Origin) -> tuple[int, int] | None:
-        """Return the activation and the statement that issued the write *made*; None where it is not in the trail."""
-        events = followed.trail.events
-        last = bisect_left(events, made.moment, key=lambda one: one.moment) - 1
-        for event in range(last, max(last - ISSUED_WITHIN, -1), -1):
-            where = events[event].where
-            active = followed.trail.activations[where]
-            piece = events[event].piece
-            if piece is None or active.function.code.co_filename != made.file:
-                continue
-            if piece.place[0] <= made.line <= piece.place[2] and (
-                piece.test is None or piece.line == made.line
-            ):
-                return where, event
-        return None
 
 
 def key_of(load: LoadedBytes) -> tuple[Any, ...]:
     """Return a key that tells the bytes of a load from others."""
     return load.access.allocation.space, load.owner, load.access.allocation.address + load.access.start
-
-
-def _inside(piece: SourcePiece | None, outer: SourcePiece) -> bool:
-    """Return whether *piece* is *outer* or lies in it."""
-    while piece is not None and piece is not outer:
-        piece = piece.parent
-    return piece is not None
-
-
-def _placed(read: Read, index: Any) -> Read:
-    """Return *read* with the element that it reads, where its index is known."""
-    if not isinstance(index, int) or "[]" not in read.path:
-        return read
-    n = read.path.index("[]")
-    path = (*read.path[:n], f"[{index}]", *read.path[n + 1 :])
-    return evolve(read, path=path, text=read.text.replace("[]", f"[{index}]", 1), at=None)
-
-
-def _overlap(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
-    """Return whether one part of a variable contains the other; ``[]`` may be any element."""
-    known = (("[]" in (x, y) and x[0] == y[0] == "[") or x == y for x, y in zip(a, b, strict=False))
-    return all(known)
-
-
-def _member(value: Any, path: tuple[str, ...]) -> Any:
-    for name in path:
-        if not isinstance(value, dict) or name not in value:
-            return _NONE
-        value = value[name]
-    return value
 
 
 def _is_value(value: Any) -> bool:
