@@ -18,7 +18,7 @@ from mlusim.debug.look.evaluate import Expression, c_scope, evaluate, parse, rea
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import locate, names_of, resolve
 from mlusim.debug.run.tracer import Tracer
-from mlusim.debug.source.frames import kernel_frames, name_of, variables_of
+from mlusim.debug.source.frames import kernel_frames, name_of, stack_of, variables_of
 from mlusim.debug.stop.stops import LINE, ByteSpan, Stop
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc.c_syntax import Foreign, NoExpression, parse_c
@@ -63,12 +63,6 @@ def assigned(
         raise UsageError(f"{target} cannot be given {given.text}: {refused}") from None
 
 
-def make(assignment: "Assignment", core: "Core | None") -> None:
-    """Make an assignment, which leaves no trace in the machine but the bytes."""
-    with reasons(core, stores=True):
-        assignment.make()
-
-
 def assign(session: "DebugSession", target: str, text: str) -> str:
     """Give *target*, a variable of the frame in focus or elements in memory, the value of *text*; return a sentence about it.
 
@@ -88,13 +82,14 @@ def assign(session: "DebugSession", target: str, text: str) -> str:
         names = names_of(paused, own)
         typed = assigned(target, code, frame, own, names, _bind)
         if typed is not None:
-            make(typed, own)
+            with reasons(own, stores=True):  # it leaves no trace in the machine but the bytes
+                typed.make()
+            return
+        value = evaluate(code, frame, own, names)
+        if target.isidentifier():
+            _bind(frame, target, value)
         else:
-            value = evaluate(code, frame, own, names)
-            if target.isidentifier():
-                _bind(frame, target, value)
-            else:
-                _store(paused, own, frame, target, value)
+            _store(paused, own, frame, target, value)
 
     return _changed(session, became, apply)
 
@@ -119,14 +114,11 @@ def _changed(session: "DebugSession", text: str, apply: Any) -> str:
     forked = bool(session.recorded.edits)
     goes_on = session.change(text, apply)
     launch = session.position.launch
-    note = (
-        ""
-        if forked
-        else f"\nlaunch {launch} forks here: from {session.place} on it is not what the program does"
-    )
+    if not forked:
+        text += f"\nlaunch {launch} forks here: from {session.place} on it is not what the program does"
     if not goes_on:
-        note += "\nthe program has passed this launch; what comes behind it stays as it was"
-    return text + note
+        text += "\nthe program has passed this launch; what comes behind it stays as it was"
+    return text
 
 
 def _there(
@@ -136,10 +128,7 @@ def _there(
     assert tracer.session is not None
     own = next((core for core in tracer.cores if name_of(core) == label), None)
     paused = PausedRun(session.recorded, tracer.session, tracer, Stop(session.position, LINE, own))
-    if own is None:
-        return paused, None, None
-    parked = own.carrier.frame if own.carrier is not None else None
-    frames = list(kernel_frames(parked if parked is not None else tracer.frame_of(own)))
+    frames = [] if own is None else stack_of(own) or list(kernel_frames(tracer.frame_of(own)))
     return paused, own, frames[min(level, len(frames) - 1)] if frames else None
 
 

@@ -28,7 +28,6 @@ from mlusim.debug.source.functions import (
     nested,
 )
 from mlusim.debug.stop import stops
-from mlusim.debug.stop.value_watch import ValueWatch
 from mlusim.errors import UsageError
 from mlusim.isa.table import ISA
 from mlusim.kernel_frames import SCOPES
@@ -111,7 +110,9 @@ def watched_as(session: "DebugSession", place: str) -> str:
     return str(span)
 
 
-def _value_watch(session: "DebugSession", place: str, *, reads: bool, anyone: bool) -> ValueWatch | None:
+def _value_watch(
+    session: "DebugSession", place: str, *, reads: bool, anyone: bool
+) -> stops.ValueWatch | None:
     """Return the watch of an expression's value in the frame in focus; None where it has none there."""
     try:
         read = _reader(place)
@@ -128,7 +129,7 @@ def _value_watch(session: "DebugSession", place: str, *, reads: bool, anyone: bo
         raise UsageError(
             f"{place} is not in memory, so its reads are not seen; `watch` stops where its value changes"
         )
-    return ValueWatch(place, frame.f_code, None if anyone else name_of(core), read)
+    return stops.ValueWatch(place, frame.f_code, None if anyone else name_of(core), read)
 
 
 def _reader(text: str) -> Callable[[Core, FrameType], str | None]:

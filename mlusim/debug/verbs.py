@@ -168,11 +168,6 @@ def reverse_continue(session: DebugSession, count: int = 1) -> Stop:
     return session.stop
 
 
-def goto(session: DebugSession, position: Position) -> Stop:
-    """Stand at *position*, earlier or later."""
-    return session.travel(position)
-
-
 def moment_at(session: DebugSession, launch: int, time_us: float) -> Position:
     """Return the first moment of the task in focus, or of task 0, that begins at a predicted time or later."""
     core = session.focus or "task 0"

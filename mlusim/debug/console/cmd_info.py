@@ -14,8 +14,7 @@ from mlusim.debug.look.describe import frame_text, launch_text, value_text
 from mlusim.debug.look.evaluate import c_scope
 from mlusim.debug.look.paused_run import need_core
 from mlusim.debug.source.frames import full_name, name_of, parameters_of, parse_name, place_of
-from mlusim.debug.stop.stops import Breakpoint, Watchpoint
-from mlusim.debug.stop.value_watch import ValueWatch, described
+from mlusim.debug.stop.stops import Breakpoint, ValueWatch, Watchpoint, described
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc.c_scope import macros_of
 from mlusim.near import near

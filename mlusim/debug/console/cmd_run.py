@@ -90,9 +90,9 @@ def goto(console: CommandContext, words: str) -> str:
     number = {"begin": 0, "end": END}.get(moment)
     time_us = parse_time(moment)
     if time_us is not None:
-        verbs.goto(session, verbs.moment_at(session, index, time_us))
+        session.travel(verbs.moment_at(session, index, time_us))
     else:
-        verbs.goto(session, Position(index, _number(moment, "moment") if number is None else number))
+        session.travel(Position(index, _number(moment, "moment") if number is None else number))
     return console.stop_text()
 
 

@@ -8,8 +8,7 @@ from mlusim.debug.console.command import STOPPING, Command, CommandContext
 from mlusim.debug.locations import break_at, doubt, set_condition as change_condition, watch_at
 from mlusim.debug.look.evaluate import parse
 from mlusim.debug.source.frames import parse_name
-from mlusim.debug.stop.stops import Breakpoint, LineLocation, Watchpoint
-from mlusim.debug.stop.value_watch import ValueWatch, described
+from mlusim.debug.stop.stops import Breakpoint, LineLocation, ValueWatch, Watchpoint, described
 from mlusim.errors import UsageError
 from mlusim.files.writing import write_text
 

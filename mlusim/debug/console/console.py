@@ -23,7 +23,7 @@ from mlusim.debug.locations import location_of, names_at
 from mlusim.debug.look.describe import elements, end_text, outcome_text, stop_text
 from mlusim.debug.look.evaluate import c_scope, members_of
 from mlusim.debug.look.places import owner_in
-from mlusim.debug.look.regions import array_of
+from mlusim.debug.look.regions import array_of, bytes_differ
 from mlusim.debug.session import NOT_LAUNCHED, DebugSession
 from mlusim.debug.source.frames import failed_text, name_of, parameters_of, variables_of
 from mlusim.debug.stop.stops import LAUNCH_END, Breakpoint, Location, Position, Stop, Watchpoint
@@ -135,17 +135,13 @@ def change_of(session: "DebugSession", made: Breakpoint) -> str:
 
 def _told(text: str, before: Array, behind: Array) -> str:
     """Say which of the first elements differ, with both values."""
-    raw = [np.ascontiguousarray(a).view(np.uint8).reshape(a.size, -1) for a in (before, behind)]
-    changed = np.flatnonzero((raw[0] != raw[1]).any(axis=1))
+    changed = np.flatnonzero(bytes_differ(before, behind))
     if not changed.size:
-        return f"{text} keeps its value{'s' * (before.size > 1)}: {', '.join(elements(before[:SHOWN]))}" + (
-            ", ..." if before.size > SHOWN else ""
-        )
-    name = text if before.size == 1 else f"{text}[{{}}]"
-    lines = [
-        f"{name.format(int(at))}: {elements(before[at : at + 1])[0]} -> {elements(behind[at : at + 1])[0]}"
-        for at in changed[:SHOWN]
-    ]
+        more = ", ..." if before.size > SHOWN else ""
+        return f"{text} keeps its value{'s' * (before.size > 1)}: {', '.join(elements(before[:SHOWN]))}{more}"
+    names = [text if before.size == 1 else f"{text}[{at}]" for at in changed[:SHOWN]]
+    pairs = zip(names, elements(before[changed[:SHOWN]]), elements(behind[changed[:SHOWN]]), strict=True)
+    lines = [f"{name}: {old} -> {new}" for name, old, new in pairs]
     rest = changed.size - len(lines)
     return "\n".join(lines) + (f"\nand {rest} more" if rest else "")
 

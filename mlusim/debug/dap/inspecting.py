@@ -41,7 +41,7 @@ from mlusim.debug.stop.stops import BEGIN, FINISH, ISSUE, Op, Position
 from mlusim.errors import Fault, UsageError
 
 if TYPE_CHECKING:
-    from mlusim.debug.session import DebugSession
+    pass
 
 LONGEST = 1 << 20  # bytes of memory that one request reads
 
@@ -57,12 +57,9 @@ def _threads(state: State, _arguments: Arguments) -> Body:
         {"id": thread_number(t.name), "name": f"{t.name}: {t.state}" + (f", {t.waits}" if t.waits else "")}
         for t in tasks
     ]
-    return {"threads": threads or [{"id": ENDED_THREAD, "name": _launch_name(session)}]}
-
-
-def _launch_name(session: "DebugSession") -> str:
-    """Return the name of the thread that stands for everything but tasks."""
-    return f"launch {session.recorded.index}: {session.recorded.kernel}"
+    recorded = session.recorded  # whose thread stands for everything but tasks
+    launch = {"id": ENDED_THREAD, "name": f"launch {recorded.index}: {recorded.kernel}"}
+    return {"threads": threads or [launch]}
 
 
 def _stack(state: State, arguments: Arguments) -> Body:
@@ -184,8 +181,7 @@ def _evaluate(state: State, arguments: Arguments) -> Body:
 def _is_command(state: State, text: str) -> bool:
     """Return whether *text* is a command, not an expression with a variable of that name."""
     word = text.partition(" ")[0].partition("/")[0]
-    frame = state.session.frame()
-    if frame is not None and word in variables_of(frame):
+    if word in _names(state):
         return False
     assert state.console is not None
     try:
@@ -238,7 +234,7 @@ def _completions(state: State, arguments: Arguments) -> Body:
 
 def _names(state: State) -> list[str]:
     frame = state.session.frame()
-    return [] if frame is None else [*variables_of(frame)]
+    return [] if frame is None else list(variables_of(frame))
 
 
 # -- memory ------------------------------------------------------------------------------------------

@@ -22,7 +22,6 @@ class Target:
     file: str
     line: int
     back: bool
-    task: str | None
 
 
 def _stepping(
@@ -71,17 +70,10 @@ def _goto_targets(state: State, arguments: Arguments) -> Body:
     session, line = state.session, int(arguments["line"])
     path = arguments["source"].get("path", "")
     file, line = find_line(path, line, session.functions, session.owned)
-    focus = state.session.focus
-    titles = (
-        (True, f"back to the last time line {line} was reached"),
-        (False, f"on to the next time line {line} is reached"),
-    )
-    return {
-        "targets": [
-            {"id": state.number(Target(file, line, back, focus)), "label": label, "line": line}
-            for back, label in titles
-        ]
-    }
+    back = f"back to the last time line {line} was reached"
+    on = f"on to the next time line {line} is reached"
+    targets = ((Target(file, line, back=True), back), (Target(file, line, back=False), on))
+    return {"targets": [{"id": state.number(one), "label": text, "line": line} for one, text in targets]}
 
 
 def _go_to_cycle(state: State, arguments: Arguments) -> None:
@@ -89,9 +81,9 @@ def _go_to_cycle(state: State, arguments: Arguments) -> None:
         session = state.session
         launch = int(arguments.get("launch", session.position.launch))
         if "time_us" in arguments:
-            verbs.goto(session, verbs.moment_at(session, launch, float(arguments["time_us"])))
+            session.travel(verbs.moment_at(session, launch, float(arguments["time_us"])))
         else:
-            verbs.goto(session, Position(launch, int(arguments.get("cycle", arguments.get("moment", 0)))))
+            session.travel(Position(launch, int(arguments.get("cycle", arguments.get("moment", 0)))))
 
     moved(state, move, "goto")
 

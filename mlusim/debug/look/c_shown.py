@@ -101,11 +101,8 @@ class CValue(Parted):
         """
         kind = self.type
         if isinstance(kind, t.Array):
-            step = _leaves(kind.of)
-            last = kind.count if stop is None else min(stop, kind.count)
-            made = [
-                (n, self._part(_element(self.value, n * step, kind.of), kind.of)) for n in range(first, last)
-            ]
+            step, every = _leaves(kind.of), range(kind.count)[first:stop]
+            made = ((n, self._part(_element(self.value, n * step, kind.of), kind.of)) for n in every)
             return [(f"[{n}]", f"[{n}]", one) for n, one in made]
         arrow = "->" if isinstance(kind, t.Pointer) else "."
         fields = _fields(kind.to if isinstance(kind, t.Pointer) else kind)[first:stop]
@@ -160,16 +157,12 @@ def elements_from(
     scope = None if found is None else c_scope(frame, extra)
     if found is None or scope is None:
         return None
-    made = _begun(found)
-    if made is None:
+    if (made := _begun(found)) is None:
         return None
     held, kind, there = made
     if not 1 <= count <= there:
-        has = (
-            f"give 1 to {there} {plural(there, 'element')}"
-            if there
-            else "a value that is computed has no place"
-        )
+        some = f"give 1 to {there} {plural(there, 'element')}"
+        has = some if there else "a value that is computed has no place"
         raise UsageError(f"{expression.text}@{count} reaches beyond its memory; {has}")
     return CValue(held, t.Array(kind, count), scope.module.enumerations)
 
@@ -196,11 +189,8 @@ def _begun(found: Typed) -> tuple[Any, t.Type, int] | None:
 
 def shown_variables(frame: FrameType) -> dict[str, Any]:
     """Return the variables of a frame by name, as they are shown."""
-    scope = c_scope(frame)
-    values = variables_of(frame)
-    if scope is None:
-        return values
-    return {name: shown_local(scope, name, value) for name, value in values.items()}
+    scope, held = c_scope(frame), variables_of(frame)
+    return held if scope is None else {name: shown_local(scope, name, value) for name, value in held.items()}
 
 
 def shown_local(scope: "FrameNames", name: str, value: Any) -> Any:
@@ -249,11 +239,10 @@ def _leaves(kind: t.Type) -> int:
 
 def _element(array: Any, n: int, kind: t.Type) -> Any:
     """Return the *n*-th number or record; of an array of arrays the place where the inner array begins."""
-    if isinstance(array, Items):
-        return array + n if isinstance(kind, t.Array) else array.items[array.offset + n]
-    if isinstance(array, Ptr):
-        return array + n if isinstance(kind, t.Array) else _number(array + n)
-    return array + n
+    if isinstance(array, Items) and not isinstance(kind, t.Array):
+        return array.items[array.offset + n]
+    place = array + n
+    return _number(place) if isinstance(array, Ptr) and not isinstance(kind, t.Array) else place
 
 
 def _member(holder: Any, field: t.Field) -> Any:
@@ -274,12 +263,9 @@ def _number(place: Ptr) -> Any:
 
 def _braces(whole: CValue, paused: PausedRun | None, letter: str) -> str:
     named = not isinstance(whole.type, t.Array)
-    made = [
-        (f"{name} = " if named else "") + _inside(part, paused, letter)
-        for name, _, part in whole.parts(0, None if named else SHOWN)
-    ]
-    if not named and whole.count > SHOWN:
-        made.append("...")
+    parts = whole.parts(0, None if named else SHOWN)
+    made = [(f"{name} = " if named else "") + _inside(part, paused, letter) for name, _, part in parts]
+    made += ["..."] * (len(parts) < whole.count)
     text = "{" + ", ".join(made) + "}"
     return text if len(text) <= 4 * WIDE else text[: 4 * WIDE - 3] + "..."
 

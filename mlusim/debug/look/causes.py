@@ -11,9 +11,9 @@ import numpy as np
 
 from mlusim.counted import plural
 from mlusim.debug.look.describe import access_text, named, value_text
-from mlusim.debug.look.followed import NONE, FollowedTrail, TrailPoint, member_of
+from mlusim.debug.look.followed import NONE, FollowedTrail, LoadLog, TrailPoint, member_of
 from mlusim.debug.look.origins import DEPTH, NODES, UNWRITTEN, BeyondBytes, Byte, Logged, Origin, OriginSearch
-from mlusim.debug.run.trail import EVENTS, LoadedBytes, LoadLog, Trail, TrailEnd
+from mlusim.debug.run.trail import EVENTS, LoadedBytes, Trail, TrailEnd
 from mlusim.debug.source.frames import name_of
 from mlusim.debug.source.pieces import BUILT_IN, CALLED, LOCAL, POINTEE, RETURNED, Read, Reads, spelled
 from mlusim.debug.stop.stops import END, Position

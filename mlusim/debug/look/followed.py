@@ -1,25 +1,40 @@
 """A trail that is asked: which statement wrote a variable last, what it was called with, what it loaded, and how tests came out."""
 
+import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import define, evolve, field
 
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.run.launches import Edit
+from mlusim.debug.run.runs import LaunchRun, RunListener
 from mlusim.debug.run.trail import Activation, Began, LoadedBytes, Trail
-from mlusim.debug.source.frames import place_of
+from mlusim.debug.source.frames import name_of, place_of
 from mlusim.debug.source.pieces import LOCAL, POINTEE, CallSite, Read, Reads, SourcePiece, Store, reads_in
 from mlusim.debug.stop.stops import END, Position
-
-if TYPE_CHECKING:
-    from mlusim.debug.run.runs import LaunchRun
+from mlusim.kernel_frames import kernel_frame
+from mlusim.machine.observed import Effect
 
 ISSUED_WITHIN = 5000
 """How many statements before a write are searched for the one that issued it: a write without one in the trail costs no walk through all."""
 NONE = object()
 """Stands for the value of what has none."""
+
+
+class LoadLog(RunListener):
+    """Tells a trail what its core loads."""
+
+    name = "loads"
+
+    def __init__(self, trail: Trail) -> None:
+        self.trail = trail
+
+    def effect(self, effect: Effect) -> None:
+        """Note what a blocking instruction or a scalar load reads."""
+        if effect.step.reads and not effect.asynchronous and name_of(effect.core) == self.trail.label:
+            self.trail.loaded(effect, kernel_frame(sys._getframe()))  # noqa: SLF001 - the kernel, behind mlusim's own frames
 
 
 @define(eq=False)
@@ -28,7 +43,7 @@ class FollowedTrail:
 
     position: Position
     trail: Trail
-    run: "LaunchRun"
+    run: LaunchRun
     _children: dict[tuple[int, int], list[int]] = field(factory=dict, init=False)
 
     @property
@@ -71,7 +86,7 @@ class TrailPoint:
 
     @property
     def began(self) -> Began:
-        """The event."""
+        """The event, of a point before the end of the trail."""
         return self.followed.trail.events[self.at]
 
     @property

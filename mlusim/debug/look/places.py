@@ -43,14 +43,12 @@ def resolve(text: str, paused: PausedRun, core: "Core | None", frame: FrameType 
     text = text.strip()
     if not text:
         raise UsageError("name a place: a region, a tensor, nram+0x100, an address, or a pointer")
-    found = _by_number(text, paused, core)
-    if found is None:
-        found = _by_item(text, paused, core, frame)
-    if found is None:
-        found = _by_name(text, paused, core, frame)
-    if found is None:
-        found = _one(_pointer(text, paused, core, frame), text, paused, core)
-    return found
+    return (
+        _by_number(text, paused, core)
+        or _by_item(text, paused, core, frame)
+        or _by_name(text, paused, core, frame)
+        or _one(_pointer(text, paused, core, frame), text, paused, core)
+    )
 
 
 def ahead(text: str, paused: PausedRun) -> ByteSpan | None:
@@ -73,13 +71,11 @@ def ahead(text: str, paused: PausedRun) -> ByteSpan | None:
     name = (item["base"] if item is not None else text).strip()
     for start, region in paused.nram_regions:
         if region.name == name.removeprefix("region.") and name not in paused.tensors:
-            dtype = as_dtype(region.dtype)
-            first, stop = _elements(item["item"], None, None, None) if item is not None else (0, region.bytes)
-            low = paused.base(NRAM) + start
-            size = region.bytes if item is None else (stop - first) * dtype.size
-            return ByteSpan(
-                NRAM, low + first * dtype.size, low + first * dtype.size + size, text, dtype, anyone=True
-            )
+            dtype, low, nbytes = as_dtype(region.dtype), paused.base(NRAM) + start, region.bytes
+            if item is not None:
+                first, stop = _elements(item["item"], None, None, None)
+                low, nbytes = low + first * dtype.size, (stop - first) * dtype.size
+            return ByteSpan(NRAM, low, low + nbytes, text, dtype, anyone=True)
     return None
 
 
@@ -127,24 +123,20 @@ def owner_in(space: Space, core: "Core | None") -> str | None:
 
 
 def _by_number(text: str, paused: PausedRun, core: "Core | None") -> ByteSpan | None:
-    space_form = _SPACE.match(text)
-    if space_form is not None:
-        space = next(s for s in SPACES if s.name == space_form[1].upper())
-        address = paused.base(space) + _offset(space_form)
+    form = _SPACE.match(text)
+    if form is not None:
+        space = next(s for s in SPACES if s.name == form[1].upper())
+        address = paused.base(space) + _offset(form)
         found = _rest(ByteSpan(space, address, address + 1, text, owner=owner_in(space, core)), paused, core)
-        return _bounded(found, space_form[4])
-    address_form = _ADDRESS.match(text)
-    if address_form is not None:
-        address = int(address_form[1], 0)
-        for owner, a in paused.allocations(core):
-            if a.address <= address < a.address + a.nbytes:
-                return _bounded(
-                    ByteSpan(a.space, address, a.address + a.nbytes, text, owner=owner), address_form[2]
-                )
-        raise UsageError(
-            f"no memory of the device is at {text}; `info regions` and `info tensors` list what is"
-        )
-    return None
+        return _bounded(found, form[4])
+    form = _ADDRESS.match(text)
+    if form is None:
+        return None
+    address = int(form[1], 0)
+    for owner, a in paused.allocations(core):
+        if a.address <= address < a.address + a.nbytes:
+            return _bounded(ByteSpan(a.space, address, a.address + a.nbytes, text, owner=owner), form[2])
+    raise UsageError(f"no memory of the device is at {text}; `info regions` and `info tensors` list what is")
 
 
 def _bounded(span: ByteSpan, nbytes: str | None) -> ByteSpan:
@@ -262,9 +254,8 @@ def _pointer(text: str, paused: PausedRun, core: "Core | None", frame: FrameType
 def _one(pointer: Ptr, text: str, paused: PausedRun, core: "Core | None") -> ByteSpan:
     low, size = pointer.address, pointer.view.itemsize
     allocation = pointer.view.allocation
-    if (
-        pointer.offset == 0 and paused.declared(allocation)[0] == text
-    ):  # as `pair[1]`, a declaration in a list
+    # As `pair[1]`, a declaration in a list.
+    if pointer.offset == 0 and paused.declared(allocation)[0] == text:
         size = allocation.nbytes
     span = ByteSpan(pointer.space, low, low + size, text, pointer.dtype, owner_in(pointer.space, core))
     locate(span, paused, core)
@@ -286,14 +277,12 @@ def named(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | 
         return None
     name = form["name"]
     if form["of"]:
-        return (tensor_pointers(paused) if form["of"] == "tensor" else region_pointers(paused, core)).get(
-            name
-        )
+        every = tensor_pointers(paused) if form["of"] == "tensor" else region_pointers(paused, core)
+        return every.get(name)
     value = variables_of(frame).get(name) if frame is not None else None
-    if isinstance(value, Ptr):
-        return value
-    found = names_of(paused, core).get(name)
-    return found if isinstance(found, Ptr) else None
+    if not isinstance(value, Ptr):
+        value = names_of(paused, core).get(name)
+    return value if isinstance(value, Ptr) else None
 
 
 def tensor_at(pointer: Ptr, paused: PausedRun) -> DeviceTensor | None:

@@ -170,13 +170,13 @@ def examine(
     """
     dtype = _dtype(letter, size, span.dtype)
     allocation, start = locate(span, paused, core)
-    if count is None:
-        count = _usual(span, dtype, allocation.nbytes - start, exact=exact)
-    stop = start + count * dtype.size
-    if stop > allocation.nbytes:
-        fit = (allocation.nbytes - start) // dtype.size
+    fit = (allocation.nbytes - start) // dtype.size
+    if count is None:  # of an exact span all, so that one that is too long is refused
+        count = max(1, min(span.nbytes // dtype.size, LONGEST) if exact else min(USUAL, fit))
+    beyond = start + count * dtype.size - allocation.nbytes
+    if beyond > 0:
         raise UsageError(
-            f"{count} {plural(count, 'element')} of {dtype} reach {stop - allocation.nbytes} {plural(stop - allocation.nbytes, 'byte')} beyond {span.text}; {fit} fit"
+            f"{count} {plural(count, 'element')} of {dtype} reach {beyond} {plural(beyond, 'byte')} beyond {span.text}; {fit} fit"
         )
     array = np.ndarray((count,), dtype.dtype, allocation.raw, start)
     shown = _formatted(array, letter)
@@ -185,13 +185,6 @@ def examine(
     for first in range(0, count, per_line):
         address = span.low + first * dtype.size
         yield f"{address:#x}: " + "  ".join(text.rjust(width) for text in shown[first : first + per_line])
-
-
-def _usual(span: ByteSpan, dtype: DType, left: int, *, exact: bool) -> int:
-    """Return how many elements are shown by default; of an exact span all, so that one that is too long is refused."""
-    if exact:
-        return max(1, min(span.nbytes // dtype.size, LONGEST))
-    return max(1, min(USUAL, left // dtype.size))
 
 
 def _dtype(letter: str, size: str, own: DType | None) -> DType:
@@ -245,10 +238,8 @@ def difference(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any], most: i
             f"{list(theirs.shape)} has {theirs.size} {plural(theirs.size, 'element')} and {list(ours.shape)} has {ours.size}"
         )
     theirs = theirs.reshape(ours.shape)
-    same = ours.dtype == theirs.dtype
-    if same:
-        raw = [np.ascontiguousarray(a).view(np.uint8).reshape(a.size, -1) for a in (ours, theirs)]
-        differs = (raw[0] != raw[1]).any(axis=1).reshape(ours.shape)
+    if ours.dtype == theirs.dtype:
+        differs = bytes_differ(ours, theirs).reshape(ours.shape)
     else:
         differs = ~((ours == theirs) | (_nan(ours) & _nan(theirs)))
     total = int(differs.sum())
@@ -260,11 +251,16 @@ def difference(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any], most: i
     worst = np.argsort(-apart, kind="stable")[: min(most, total)]
     lines = [f"{total} of {ours.size} elements differ; the worst:"]
     flat_ours, flat_theirs = ours.reshape(-1), theirs.reshape(-1)
-    for at in worst:
+    for at, here, there in zip(worst, elements(flat_ours[worst]), elements(flat_theirs[worst]), strict=True):
         index = ", ".join(str(int(i)) for i in np.unravel_index(at, ours.shape))
-        here, there = elements(flat_ours[at : at + 1])[0], elements(flat_theirs[at : at + 1])[0]
         lines.append(f"  [{index}]  {here}  here, {there} there")
     return lines
+
+
+def bytes_differ(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return which elements of two arrays of one type and size differ, in a row: by their bytes, so that NaN equals NaN."""
+    raw = [np.ascontiguousarray(a).view(np.uint8).reshape(a.size, -1) for a in (one, other)]
+    return np.asarray((raw[0] != raw[1]).any(axis=1))
 
 
 def _nan(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -15,7 +15,6 @@ from mlusim.debug.run.launches import KeptLaunch, Lines, PassedLaunch, PassedTas
 from mlusim.debug.run.moments import HEARD, RunObserver, explored, mark_here, whole
 from mlusim.debug.source.frames import name_of
 from mlusim.debug.stop import stops
-from mlusim.debug.stop.value_watch import ValueWatch
 from mlusim.engine.native.build import BuildError, available
 from mlusim.engine.preference import NATIVE
 from mlusim.frontend.bangc.ir import Block, Labelled, Switch
@@ -219,7 +218,7 @@ def _reaches(location: stops.Location, recorded: KeptLaunch, plan: Any) -> bool:
             return (location.file, location.line) in _lines(plan)
         case stops.CallLocation():
             return bool(location.places & _lines(plan))
-        case stops.FunctionLocation() | ValueWatch():
+        case stops.FunctionLocation() | stops.ValueWatch():
             return any(function_of(code) == function_of(location.code) for code in _codes(plan))
         case stops.PendingLocation():
             return False

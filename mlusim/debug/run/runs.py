@@ -3,6 +3,7 @@
 It needs them to stand at a position, to search, to look beside the present, and to count moments.
 """
 
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -95,7 +96,7 @@ class LaunchRun:
         self,
         stoppers: Iterable[Stopper] = (),
         goal: Position | None = None,
-        collect: Callable[[Stop], None] | None = None,
+        collect: Callable[[Stop], object] | None = None,
         trace_from: int | None = None,
     ) -> Stop | None:
         """Go on to the next stop and return it; None when the launch has ended.
@@ -254,27 +255,20 @@ class RunMaker:
 
     def _counted(self, limit: Position, stoppers: tuple[Stopper, ...], count: int) -> Stop | None:
         """Do as `last_before` where the stops are too many to keep: count them first."""
-        total = 0
-
-        def add(_: Stop) -> None:
-            nonlocal total
-            total += 1
-
-        self._search(limit, stoppers, 0, add)
-        kept: deque[Stop] = deque(maxlen=1)
-        left = max(total - count, 0) + 1
+        passed = itertools.count()
+        self._search(limit, stoppers, 0, lambda _: next(passed))
+        wanted, number = max(next(passed) - count, 0), itertools.count()
+        kept: list[Stop] = []
 
         def keep(stop: Stop) -> None:
-            nonlocal left
-            left -= 1
-            if left == 0:
+            if next(number) == wanted:
                 kept.append(stop)
 
         self._search(limit, stoppers, 0, keep)
         return kept[0] if kept else None
 
     def _search(
-        self, limit: Position, stoppers: tuple[Stopper, ...], since: int, tell: Callable[[Stop], None]
+        self, limit: Position, stoppers: tuple[Stopper, ...], since: int, tell: Callable[[Stop], object]
     ) -> None:
         """Tell every stop of *stoppers* in moments from *since* on and before *limit*."""
         run = self._make(self.recorded(limit.launch), self._checks(), since=since)
@@ -311,7 +305,7 @@ class RunMaker:
         run: LaunchRun,
         stoppers: Iterable[Stopper] = (),
         goal: Position | None = None,
-        collect: Callable[[Stop], None] | None = None,
+        collect: Callable[[Stop], object] | None = None,
         trace_from: int | None = None,
     ) -> Stop | None:
         before, self.active = self.active, run

@@ -75,7 +75,7 @@ class Tracer(RunObserver, Tracing):
         self._watches: dict[Core, tuple[Any, Any]] = {}
         self._rare_events = self._groups = 0
         self._recent: deque[Effect | Op] = deque(maxlen=HISTORY)
-        self.collect: Callable[[Stop], None] | None = None
+        self.collect: Callable[[Stop], object] | None = None
         self._owned = recorded.owned
         self._foreign = recorded.owned.foreign
         self._pause = pause

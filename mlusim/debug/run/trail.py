@@ -1,6 +1,5 @@
 """`Trail`: the statements that one core executed in a run, with what they gave to variables, and the scalars that they loaded."""
 
-import sys
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Mapping
@@ -9,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import define, field
 
-from mlusim.debug.run.runs import RunListener
 from mlusim.debug.source import c_pieces
 from mlusim.debug.source.frames import kernel_frames, name_of, owner_of
 from mlusim.debug.source.pieces import FunctionPieces, SourcePiece, pieces_of
@@ -17,7 +15,7 @@ from mlusim.debug.stop.stops import Position, Stopper, Tracing
 from mlusim.frontend.bangc.runtime.layouts import FieldPointer, Object
 from mlusim.frontend.bangc.runtime.pointers import Items
 from mlusim.frontend.bangc.runtime.variables import Cell
-from mlusim.kernel_frames import SCOPES, kernel_frame
+from mlusim.kernel_frames import SCOPES
 from mlusim.machine.observed import Effect
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
@@ -246,20 +244,6 @@ class Trail(Stopper):
             raw = access.allocation.raw[access.start : access.start + access.size].tobytes() if small else b""
             owner = owner_of(effect.core, access.allocation)
             self.loads.append(LoadedBytes(len(self.events), where, self._tracer.moment, access, owner, raw))
-
-
-class LoadLog(RunListener):
-    """Tells a trail what its core loads."""
-
-    name = "loads"
-
-    def __init__(self, trail: Trail) -> None:
-        self.trail = trail
-
-    def effect(self, effect: Effect) -> None:
-        """Note what a blocking instruction or a scalar load reads."""
-        if effect.step.reads and not effect.asynchronous and name_of(effect.core) == self.trail.label:
-            self.trail.loaded(effect, kernel_frame(sys._getframe()))  # noqa: SLF001 - the kernel, behind mlusim's own frames
 
 
 def _function(frame: FrameType) -> FunctionPieces | None:

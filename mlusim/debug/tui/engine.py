@@ -16,8 +16,7 @@ from mlusim.debug.console.command import Reply, find_command, pairs
 from mlusim.debug.look import regions
 from mlusim.debug.look.places import resolve
 from mlusim.debug.source.frames import name_of, place_of
-from mlusim.debug.stop.stops import LineLocation
-from mlusim.debug.stop.value_watch import described
+from mlusim.debug.stop.stops import LineLocation, described
 from mlusim.debug.values import TaskState
 from mlusim.debug.worker import Worker
 from mlusim.errors import UsageError
