@@ -51,7 +51,8 @@ def _function(form: CopyForm) -> Lines:
     yield "  m->site = site;"
     yield from _looked(form)
     for step in form.steps:
-        yield from DONE[type(step)](form)
+        done = DONE[type(step)]
+        yield from done(form) if callable(done) else done
     yield "}"
 
 
@@ -144,28 +145,6 @@ def _settle(form: CopyForm) -> Lines:
     yield f"  SCREENED_(flags_move_(m, dst, src, size, {moved}, site);)"
 
 
-def _move(_: CopyForm) -> Lines:
-    yield "  carry_(DIRECTION_DST[d], DIRECTION_SRC[d], at(dst), at(src), size);"
-
-
-def _move_rows(_: CopyForm) -> Lines:
-    yield "  uint8_t *t = at(dst), *s = at(src);"
-    # Of a size that the compiler knows, memcpy is no call.
-    yield "  if (size == 4) for (int64_t k = 0; k < rows; k++) memcpy(t + k * ts, s + k * fs, 4);"
-    yield "  else for (int64_t k = 0; k < rows; k++) memcpy(t + k * ts, s + k * fs, (size_t)size);"
-
-
-def _start(_: CopyForm) -> Lines:
-    yield f"  int pipe = {_PIPE};"
-    yield "  rows_load_(far_direction(d), FAR(DIRECTION_SRC[d]), FAR(DIRECTION_DST[d]), in_sram(d), dst.o, ts, src.o, fs, size, rows, l);"
-    yield "  fly_(m, (Flight){number_(dst_p), number_(src_p), dst.o, src.o, size, ts, fs, rows, pipe, -1}, l[0], l[1], l[2], l[3], l[4]);"
-    yield "  m->work[pipe == P_IO ? W_IO : W_MOVE] += nbytes;"
-
-
-def _count(_: CopyForm) -> Lines:
-    yield "  m->counts[row]++;"
-
-
 def _traffic(form: CopyForm) -> Lines:
     nbytes = "size" if form.shaped is False else "nbytes"
     yield f"  m->traffic[d] += {nbytes};"
@@ -174,13 +153,16 @@ def _traffic(form: CopyForm) -> Lines:
         yield "  m->fuel -= nbytes + rows * COSTLY_;"
 
 
-def _line(_: CopyForm) -> Lines:
-    yield "  if (far_direction(d)) io_line(m, FAR(DIRECTION_SRC[d]), FAR(DIRECTION_DST[d]), dst.o, src.o, size);"
-    yield "  else move_line(m, in_sram(d), size);"
+def _remember(form: CopyForm) -> Lines:
+    size = "size" if form.shaped is False else "shaped ? POLL_BYTES + 1 : size"
+    yield f"  remember_(m, src_p, dst, src, {size});"
+
+
+_ROWS = "rows_load_(far_direction(d), FAR(DIRECTION_SRC[d]), FAR(DIRECTION_DST[d]), in_sram(d), {}, ts, {}, fs, size, rows, l);"
 
 
 def _rows(_: CopyForm) -> Lines:
-    yield "  rows_load_(far_direction(d), FAR(DIRECTION_SRC[d]), FAR(DIRECTION_DST[d]), in_sram(d), dst.o & (UNIT - 1), ts, src.o & (UNIT - 1), fs, size, rows, l);"
+    yield f"  {_ROWS.format('dst.o & (UNIT - 1)', 'src.o & (UNIT - 1)')}"
     for test, kept in (("if (far_direction(d))", OFF_CHIP), ("else", ON_CHIP)):
         yield f"  {test} {{"
         yield "    const int64_t transactions = l[0], stalls = l[1], lines = l[3], sram = l[4];"
@@ -188,19 +170,28 @@ def _rows(_: CopyForm) -> Lines:
         yield "  }"
 
 
-def _remember(form: CopyForm) -> Lines:
-    size = "size" if form.shaped is False else "shaped ? POLL_BYTES + 1 : size"
-    yield f"  remember_(m, src_p, dst, src, {size});"
-
-
-DONE: Mapping[type, Callable[[CopyForm], Lines]] = {
+DONE: Mapping[type, Sequence[str] | Callable[[CopyForm], Lines]] = {
     at.SettlePipe: _settle,
-    at.MoveBytes: _move,
-    at.MoveRows: _move_rows,
-    at.StartFlight: _start,
-    at.ChargeLine: _line,
+    at.MoveBytes: ("  carry_(DIRECTION_DST[d], DIRECTION_SRC[d], at(dst), at(src), size);",),
+    at.MoveRows: (
+        "  uint8_t *t = at(dst), *s = at(src);",
+        # Of a size that the compiler knows, memcpy is no call.
+        "  if (size == 4) for (int64_t k = 0; k < rows; k++) memcpy(t + k * ts, s + k * fs, 4);",
+        "  else for (int64_t k = 0; k < rows; k++) memcpy(t + k * ts, s + k * fs, (size_t)size);",
+    ),
+    at.StartFlight: (
+        f"  int pipe = {_PIPE};",
+        f"  {_ROWS.format('dst.o', 'src.o')}",
+        "  fly_(m, (Flight){number_(dst_p), number_(src_p), dst.o, src.o, size, ts, fs, rows, pipe, -1}, l[0], l[1], l[2], l[3], l[4]);",
+        "  m->work[pipe == P_IO ? W_IO : W_MOVE] += nbytes;",
+    ),
+    at.ChargeLine: (
+        "  if (far_direction(d)) io_line(m, FAR(DIRECTION_SRC[d]), FAR(DIRECTION_DST[d]), dst.o, src.o, size);",
+        "  else move_line(m, in_sram(d), size);",
+    ),
     at.ChargeRows: _rows,
     at.Traffic: _traffic,
     at.Remember: _remember,
-    steps.Count: _count,
+    steps.Count: ("  m->counts[row]++;",),
 }
+"""The lines of each step."""

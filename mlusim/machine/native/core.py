@@ -86,7 +86,7 @@ def value_of(core: "NativeCore", argument: Any) -> Any:
     if kind == layout.REGISTER:
         return RegisterInC(MEMORY_TYPES[dtype], bits)
     if kind == layout.TEXT:
-        return core.text(bits)
+        return core.texts[bits]
     if kind == layout.FLOAT:
         number = np.uint64(bits).view(np.float64)
         return float(number) if dtype < 0 else MEMORY_TYPES[dtype].dtype.type(number)
@@ -99,25 +99,22 @@ def value_of(core: "NativeCore", argument: Any) -> Any:
 class NativePolls:
     """`engine.contract.Polls` over the C structure, for what Python executes on the kernel's behalf."""
 
-    __slots__ = ("_c", "_library")
+    __slots__ = ("_at", "_library")
 
-    def __init__(self, c: Any, library: ctypes.PyDLL) -> None:
-        self._c, self._library = c, library
+    def __init__(self, at: int, library: ctypes.PyDLL) -> None:
+        self._at, self._library = at, library
 
     def load(self, address: int) -> None:
         """Account for a scalar load."""
-        self._call("mlusim_poll_load", address)
+        self._library.mlusim_poll_load(self._at, address)
 
     def copy(self, address: int) -> None:
         """Account for a small copy."""
-        self._call("mlusim_poll_copy", address)
+        self._library.mlusim_poll_copy(self._at, address)
 
     def again(self) -> None:
         """Account for a large copy of the bytes that were copied last."""
-        self._call("mlusim_poll_again", 0)
-
-    def _call(self, name: str, address: int) -> None:
-        getattr(self._library, name)(ctypes.addressof(self._c), address)
+        self._library.mlusim_poll_again(self._at, 0)
 
 
 MOST_LOCALS = 256  # arrays of functions, each where it has been declared, that a core keeps for further tasks
@@ -142,6 +139,7 @@ class NativeCore(Core):
         self._meets = False  # whether it is in a barrier that C called for
         self._declaring: tuple[str, int] | None = None
         self._loaded: Loaded = session.native
+        self.texts = self._loaded.program.texts  # string literals of the kernel
         self.screen: Looks | None = session.screen
         self.seat = None  # type: ignore[assignment]
         self._start: Start | None = None
@@ -353,7 +351,7 @@ class NativeCore(Core):
         self.loads, self.stores = counters[LOADS.name], counters[STORES.name]  # type: ignore[assignment]
         for field in (WORK, TRAFFIC, COUNTS):
             setattr(mlu, field.name, counters[field.name])
-        self.polls = NativePolls(self.c, self._loaded.library)  # type: ignore[assignment]
+        self.polls = NativePolls(seat.at, self._loaded.library)  # type: ignore[assignment]
 
     # -- what C and Python tell each other -------------------------------------------------------
 
@@ -434,9 +432,6 @@ class NativeCore(Core):
         else:
             answer(self, pointer[index])
 
-    def _distance(self, *_: int) -> None:
-        answer(self, value_of(self, self.c.argv[0]) - value_of(self, self.c.argv[1]))
-
     def _library(self, number: int, _: int) -> None:
         c = self.c
         function = self._loaded.program.library[number]
@@ -507,10 +502,6 @@ class NativeCore(Core):
         """Let C know what has become of the memory that *pointer* leads to."""
         self.seat.describe(self._numbers[pointer.view.allocation], pointer.view.allocation)
 
-    def text(self, number: int) -> str:
-        """Return a string literal of the kernel."""
-        return self._loaded.program.texts[number]
-
     def pointer_of(self, word: int, dtype: int) -> Any:
         """Return the pointer that *word* is, seen as elements of *dtype* (-1: as it was declared)."""
         # Half of the room is added first, so that a negative offset takes nothing from the number.
@@ -520,7 +511,7 @@ class NativeCore(Core):
         if view is None:
             size = 1 if dtype < 0 else MEMORY_TYPES[dtype].size
             nbytes, inner, fixed = self.seat.variable(number)
-            words = "" if fixed < 0 else self.text(fixed)
+            words = "" if fixed < 0 else self.texts[fixed]
             return self._loaded.form.nowhere(number, offset, size, nbytes, inner, words)
         element = view.dtype if dtype < 0 else MEMORY_TYPES[dtype]
         index, phase = divmod(offset, element.size)
@@ -577,7 +568,13 @@ class NativeCore(Core):
         self.flights.pop()
         self._issued += 1
         self._pythons[self._issued] = flight
-        self._loaded.fly(self, WAITS[flight.pipe], self._issued)
+        c = self.c
+        # The array is Python's, which alone can make it larger.
+        if c.nflights == c.most_flights:
+            self.seat.grow()
+        last = self.seat.flights[c.nflights]
+        last.pipe, last.number, last.size, last.rows = WAITS[flight.pipe], self._issued, flight.inside, 1
+        c.nflights += 1
         if not self.late:
             self.drain(flight.pipe)
         elif flight.inside and self.session.compiled:
@@ -587,10 +584,6 @@ class NativeCore(Core):
     def in_flight(self) -> bool:
         """Return whether an effect has been issued that has not landed, by C or by Python."""
         return bool(self.flights) or (self.c is not None and self.c.nflights > 0)
-
-    def flight_inside(self, number: int) -> bool:
-        """Return whether effect *number* of Python's is a copy from NRAM to NRAM."""
-        return self._pythons[number].inside
 
     def drain(self, pipe: Pipe | None = None) -> None:
         """Land what is in flight, C's effects and Python's in the order of their issue."""
@@ -607,13 +600,6 @@ class NativeCore(Core):
             function(ctypes.addressof(self.c), argument)
         finally:
             self._from_c()
-
-    def _land_python(self, number: int, _: int) -> None:
-        self._land(self._pythons.pop(number))
-
-    def grow(self, *_: int) -> None:
-        """Make room for more effects in flight."""
-        self.seat.grow()
 
     # -- where the kernel is ---------------------------------------------------------------------
 
@@ -653,19 +639,18 @@ class NativeCore(Core):
         assert self.screen is not None
         self.screen.suspected(self, why)
 
-    def _nothing(self, *_: int) -> None:
-        """Python has looked after signals, and taken the log."""
-
     _UPS: ClassVar[dict[int, Callable[["NativeCore", int, int], None]]] = {
         layout.ROW: _row,
         layout.ACCESS: _access,
         layout.SPIN: spin,
-        layout.LOG: _nothing,
-        layout.LAND: _land_python,
-        layout.TICK: _nothing,
+        layout.LOG: lambda *_: None,  # the log has been taken
+        layout.LAND: lambda self, number, _: self._land(self._pythons.pop(number)),
+        layout.TICK: lambda *_: None,  # Python has looked after signals
         layout.LIBRARY: _library,
-        layout.GROW: grow,
-        layout.DISTANCE: _distance,
+        layout.GROW: lambda self, *_: self.seat.grow(),
+        layout.DISTANCE: lambda self, *_: answer(
+            self, value_of(self, self.c.argv[0]) - value_of(self, self.c.argv[1])
+        ),
         layout.SUSPECT: _suspect,
         layout.FAULT: _fault,
     }

@@ -227,17 +227,6 @@ class Loaded:
             self._sums, (tally.lines, tally.spare) = shared_counters()  # type: ignore[assignment]
         return self._sums
 
-    def fly(self, core: "NativeCore", pipe: int, number: int) -> None:
-        """Write effect *number* of Python's behind those in flight."""
-        c = core.c
-        # The array is Python's, which alone can make it larger.
-        if c.nflights == c.most_flights:
-            core.grow()
-        flight = core.seat.flights[c.nflights]
-        flight.pipe, flight.number, flight.size = pipe, number, int(core.flight_inside(number))
-        flight.rows = 1
-        c.nflights += 1
-
 
 class NativeForm(Protocol):
     """The ``native`` of a kernel that can run natively."""
