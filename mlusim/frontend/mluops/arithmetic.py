@@ -348,14 +348,7 @@ def mluop_exp(mlu: Mlu, dst: Ptr, src: Ptr, addition: Ptr | None, is_high_precis
         through_floats(mlu, _power_of_e, dst, src, _EXP.scratch(mlu, "addition", addition, n, source), n)
 
 
-def mluop_log(
-    mlu: Mlu,
-    dst: Ptr,
-    src: Ptr,
-    addition: Ptr | None,
-    is_high_precision: bool,
-    n: int,
-) -> None:
+def mluop_log(mlu: Mlu, dst: Ptr, src: Ptr, addition: Ptr | None, is_high_precision: bool, n: int) -> None:
     """Natural logarithm: ``dst[i] = log2(src[i]) * ln(2)`` for *n* elements of half or float in NRAM.
 
     *dst* may be exactly *src*.  Half takes the binary logarithm in floats in *addition* (room for *n*
@@ -375,12 +368,7 @@ def mluop_log(
 
 
 def mluop_sigmoid(
-    mlu: Mlu,
-    dst: Ptr,
-    src: Ptr,
-    addition: Ptr | None,
-    is_high_precision: bool,
-    n: int,
+    mlu: Mlu, dst: Ptr, src: Ptr, addition: Ptr | None, is_high_precision: bool, n: int
 ) -> None:
     """Sigmoid: ``dst[i] = 1 / (1 + e ** -src[i])`` for *n* elements of half or float in NRAM.
 

@@ -26,13 +26,7 @@ _IGNORED = (
     "ENUM_DECL",
 )
 # What their heads declare ends with them.
-_SCOPES = (
-    "IF_STMT",
-    "FOR_STMT",
-    "WHILE_STMT",
-    "CXX_FOR_RANGE_STMT",
-    "SWITCH_STMT",
-)
+_SCOPES = ("IF_STMT", "FOR_STMT", "WHILE_STMT", "CXX_FOR_RANGE_STMT", "SWITCH_STMT")
 
 
 def body(scope: FunctionScope, node: Node) -> Body:
