@@ -261,7 +261,7 @@ def _address(node: Any) -> Any:
         and isinstance(node.type, t.Pointer)
         and isinstance(node.place, ir.LocalStorage)
     ):
-        return ir.Element(node, ir.Const(0, t.INT32, node.span), node.type.to, node.span)
+        return ir.Element(node, ir.Const(0, t.INT32, node.span), node.span)
     return None
 
 

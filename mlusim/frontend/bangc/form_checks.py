@@ -58,7 +58,7 @@ def _circles(records: Sequence[t.Record]) -> Iterator[str]:
         if id(record) in parts:
             stack.pop()
             continue
-        inner = [kind for kind in (_plain(f.type) for f in record.fields) if isinstance(kind, t.Record)]
+        inner = [kind for kind in (t.element_of(f.type) for f in record.fields) if isinstance(kind, t.Record)]
         left = [kind for kind in inner if id(kind) not in parts]
         if id(record) in open_ and left:
             yield f"{record.name!r:.40} holds itself"
@@ -134,17 +134,11 @@ def _whole(kind: t.Record) -> Iterator[str]:
 
 def _known(kind: t.Type) -> int:
     """Return the bytes of a type; 0 where they are the library's matter, and no code in C is made of it."""
-    return 0 if isinstance(_plain(kind), t.ClassType | t.FunctionType | t.Void) else kind.size
+    return 0 if isinstance(t.element_of(kind), t.ClassType | t.FunctionType | t.Void) else kind.size
 
 
 def _exact(field: t.Field) -> bool:
-    return not field.bits and isinstance(_plain(field.type), t.Arithmetic | t.Pointer | t.Record)
-
-
-def _plain(kind: t.Type) -> t.Type:
-    while isinstance(kind, t.Array):
-        kind = kind.of
-    return kind
+    return not field.bits and isinstance(t.element_of(field.type), t.Arithmetic | t.Pointer | t.Record)
 
 
 def _empty(kind: t.Type) -> bool:
@@ -153,10 +147,6 @@ def _empty(kind: t.Type) -> bool:
 
 
 # -- nodes -----------------------------------------------------------------------------------------
-
-
-def _same(one: t.Type, other: t.Type) -> bool:
-    return one is other or t.referent(one) == t.referent(other)
 
 
 def _span(span: ir.Span) -> Iterator[str]:
@@ -193,42 +183,15 @@ def _constant(node: ir.Const) -> Iterator[str]:
         yield "a constant is no whole number"
 
 
-def _local_storage(node: ir.LocalStorage) -> Iterator[str]:
-    if not _same(node.type, node.local.type):
-        yield f"{node.local.name!r:.40} has another type where it is used"
-
-
-def _global_place(node: ir.GlobalPlace) -> Iterator[str]:
-    if not _same(node.type, node.variable.type):
-        yield f"{node.variable.name!r:.40} has another type where it is used"
-
-
 def _element(node: ir.Element) -> Iterator[str]:
-    by = node.pointer.type
-    if not isinstance(by, t.Pointer) or not _same(node.type, by.to):
-        yield "an element has another type than its pointer says"
+    if not isinstance(node.pointer.type, t.Pointer):
+        yield "an element is of no pointer"
 
 
 def _member(node: ir.Member) -> Iterator[str]:
     kind = node.base.type
-    if not isinstance(kind, t.Record):
-        yield f"{kind!s:.40} has no members"
-        return
-    found = [f for f in kind.fields if f.name == node.name]
-    if not found:
-        yield f"{kind.name!r:.40} has no member {node.name!r:.40}"
-    elif not any(f.offset == node.offset and f.type == node.type and not f.bits for f in found):
-        yield f"{kind.name!r:.40} has {node.name!r:.40} elsewhere, or of another type"
-
-
-def _held(node: ir.Temporary) -> Iterator[str]:
-    if isinstance(node.type, t.Record) and node.value.type is not node.type:
-        yield "a value has another type than its place"
-
-
-def _load(node: ir.Load) -> Iterator[str]:
-    if not _same(node.type, node.place.type):
-        yield "a value has another type than its place"
+    if not isinstance(kind, t.Record) or node.field not in kind.fields or node.field.bits:
+        yield f"{kind!s:.40} has no such member {node.name!r:.40}"
 
 
 def _compose(node: ir.Compose) -> Iterator[str]:
@@ -261,12 +224,8 @@ _NODES: Rules = {
     ir.Span: _span,
     ir.Function: _function,
     ir.Global: _global,
-    ir.LocalStorage: _local_storage,
-    ir.GlobalPlace: _global_place,
     ir.Element: _element,
     ir.Member: _member,
-    ir.Temporary: _held,
-    ir.Load: _load,
     ir.Const: _constant,
     ir.Call: _call,
     ir.IntrinsicCall: _intrinsic,

@@ -70,7 +70,6 @@ _CHECKED: Mapping[tuple[type, str], "re.Pattern[str]"] = {
     (t.Field, "name"): _NAME,
     (t.Arithmetic, "name"): _TYPE,
     (t.Arithmetic, "kind"): re.compile(r"(bool|int|uint|float)\Z"),
-    (ir.Member, "name"): _NAME,
     (ir.Builtin, "name"): _NAME,
     (ir.Unary, "op"): _OPERATOR,
     (ir.Binary, "op"): _OPERATOR,

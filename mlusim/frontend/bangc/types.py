@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Mapping, Sequence
+from typing import TypeGuard
 
 from attrs import define, field, frozen
 
@@ -112,6 +113,11 @@ class Record:
     closure: bool = False  # it is what a lambda captured
     others: "tuple[Record, ...]" = ()  # bases behind the first, whose members lie elsewhere in it
 
+    @property
+    def own_fields(self) -> tuple[Field, ...]:
+        """The members behind those of its base."""
+        return self.fields[len(self.bases[0].fields) if self.bases else 0 :]
+
     def field(self, name: str) -> Field:
         """Return the member called *name*."""
         return next(f for f in self.fields if f.name == name)
@@ -178,9 +184,21 @@ class FunctionType:
         return f"{self.result} ({', '.join(map(str, self.parameters))})"
 
 
+def refers(kind: "Type | None") -> TypeGuard[Pointer]:
+    """Return whether a type is that of references."""
+    return isinstance(kind, Pointer) and kind.reference
+
+
 def referent(kind: "Type") -> "Type":
     """Return the type that a reference refers to; other types are themselves."""
-    return kind.to if isinstance(kind, Pointer) and kind.reference else kind
+    return kind.to if refers(kind) else kind
+
+
+def element_of(kind: "Type") -> "Type":
+    """Return the innermost element type of an array; other types are themselves."""
+    while isinstance(kind, Array):
+        kind = kind.of
+    return kind
 
 
 Type = Arithmetic | Void | Pointer | Array | Record | VectorRegister | ClassType | FunctionType

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from attrs import Factory, define, frozen
 
-from mlusim.frontend.bangc.types import Record, Type
+from mlusim.frontend.bangc.types import BOOL, INT8, INT64, VOID, Field, Pointer, Record, Type
 
 # The referents of nodes: pieces of source text, locals, variables at file scope.
 
@@ -106,6 +106,8 @@ class TranslationProblem:
 
 
 # -- places ----------------------------------------------------------------------------------------
+#
+# The type of a node that follows from its parts is no field of it: two could differ.
 
 
 @define(eq=False)
@@ -113,8 +115,12 @@ class LocalStorage:
     """The storage of a local."""
 
     local: Local
-    type: Type
     span: Span
+
+    @property
+    def type(self) -> Type:
+        """The type of the local."""
+        return self.local.type
 
 
 @define(eq=False)
@@ -122,30 +128,50 @@ class GlobalPlace:
     """The storage of a variable at file scope."""
 
     variable: Global
-    type: Type
     span: Span
+
+    @property
+    def type(self) -> Type:
+        """The type of the variable."""
+        return self.variable.type
 
 
 @define(eq=False)
 class Element:
-    """``pointer[index]``: *index* counts elements of ``type``; ``space`` is "" where it is not known."""
+    """``pointer[index]``: *index* counts elements of what the pointer points to."""
 
     pointer: "Expr"
     index: "Expr"
-    type: Type
     span: Span
-    space: str = ""
+
+    @property
+    def type(self) -> Type:
+        """The type that the pointer points to."""
+        return self.pointer.type.to  # type: ignore[union-attr]
 
 
 @define(eq=False)
 class Member:
-    """A member of a record at a place: ``base.name``, at ``offset`` bytes."""
+    """A member of a record at a place: ``base.name``."""
 
     base: "Place"
-    name: str
-    offset: int
-    type: Type
+    field: Field
     span: Span
+
+    @property
+    def name(self) -> str:
+        """The name of the member."""
+        return self.field.name
+
+    @property
+    def offset(self) -> int:
+        """The bytes in front of it in the record."""
+        return self.field.offset
+
+    @property
+    def type(self) -> Type:
+        """The type of the member."""
+        return self.field.type
 
 
 @define(eq=False)
@@ -153,12 +179,26 @@ class Temporary:
     """A value that is given a place of its own, as where a constant binds to a reference; ``fixed`` names a constant at file scope."""
 
     value: "Expr"
-    type: Type
     span: Span
     fixed: str = ""
 
+    @property
+    def type(self) -> Type:
+        """The type of the value."""
+        return self.value.type
+
 
 Place = LocalStorage | GlobalPlace | Element | Member | Temporary
+
+
+@define(eq=False)
+class _OfPlace:
+    place: Place
+
+    @property
+    def type(self) -> Type:
+        """The type of the place."""
+        return self.place.type
 
 
 # -- expressions -----------------------------------------------------------------------------------
@@ -178,8 +218,8 @@ class Text:
     """A string literal of the source."""
 
     value: str
-    type: Type
     span: Span
+    type = Pointer(INT8)
 
 
 @define(eq=False)
@@ -192,11 +232,9 @@ class Builtin:
 
 
 @define(eq=False)
-class Load:
+class Load(_OfPlace):
     """The value at a place; of a record, a copy."""
 
-    place: Place
-    type: Type
     span: Span
 
 
@@ -252,8 +290,8 @@ class Compare:
     op: str
     left: "Expr"
     right: "Expr"
-    type: Type
     span: Span
+    type = BOOL
 
 
 @define(eq=False)
@@ -263,8 +301,8 @@ class Logical:
     op: str
     left: "Expr"
     right: "Expr"
-    type: Type
     span: Span
+    type = BOOL
 
 
 @define(eq=False)
@@ -295,8 +333,12 @@ class Offset:
     pointer: "Expr"
     count: "Expr"
     back: bool
-    type: Type
     span: Span
+
+    @property
+    def type(self) -> Type:
+        """The type of the pointer."""
+        return self.pointer.type
 
 
 @define(eq=False)
@@ -305,22 +347,20 @@ class Distance:
 
     left: "Expr"
     right: "Expr"
-    type: Type
     span: Span
+    type = INT64
 
 
 @define(eq=False)
-class Assign:
+class Assign(_OfPlace):
     """Store a value of the place's type; the value of the expression is what was stored."""
 
-    place: Place
     value: "Expr"
-    type: Type
     span: Span
 
 
 @define(eq=False)
-class Update:
+class Update(_OfPlace):
     """``place op= value``, ``++`` and ``--``: the place is evaluated once.
 
     The old value is converted to ``within``, combined with *value* (of type ``within`` but for
@@ -328,12 +368,10 @@ class Update:
     (``i++``), otherwise the new one.  On pointers ``op`` is "+" or "-" and *value* counts elements.
     """
 
-    place: Place
     op: str
     value: "Expr"
     within: Type
     old: bool
-    type: Type
     span: Span
 
 
@@ -442,8 +480,8 @@ class Asm:
     text: str
     outputs: tuple[AsmOperand, ...]
     inputs: tuple[AsmOperand, ...]
-    type: Type
     span: Span
+    type = VOID
 
 
 Expr = (

@@ -130,9 +130,7 @@ _STATEMENTS: Mapping[type, Callable[[Any, int], Iterator[str]]] = {
 _EXPRESSIONS: Mapping[type, Callable[[Any], str]] = {
     ir.LocalStorage: lambda n: n.local.name,
     ir.GlobalPlace: lambda n: n.variable.name,
-    ir.Element: lambda n: (
-        f"{expression_text(n.pointer)}[{expression_text(n.index)}]{n.space and '@' + n.space}"
-    ),
+    ir.Element: lambda n: f"{expression_text(n.pointer)}[{expression_text(n.index)}]",
     ir.Member: lambda n: f"{expression_text(n.base)}.{n.name}",
     ir.Temporary: lambda n: f"temporary({expression_text(n.value)})",
     ir.Const: lambda n: "null" if n.value is None else f"{n.value!r}:{n.type}",

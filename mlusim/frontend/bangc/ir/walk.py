@@ -128,7 +128,9 @@ def inner_names(kind: type) -> tuple[str, ...] | None:
     if not attrs.has(kind) or issubclass(kind, types_and_names):
         return None
     return tuple(
-        a.name for a in attrs.fields(kind) if a.name not in ("type", "span", "within", "local", "overload")
+        a.name
+        for a in attrs.fields(kind)
+        if a.name not in ("type", "span", "within", "local", "overload", "field")
     )
 
 

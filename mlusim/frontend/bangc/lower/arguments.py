@@ -8,14 +8,17 @@ from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, Surroundings
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
-# Calls that clang itself puts into a launch, f<<<...>>>(...).
-CONFIGURE = ("__cudaPushCallConfiguration", "cudaConfigureCall")
+_CONFIGURE = ("__cudaPushCallConfiguration", "cudaConfigureCall")
+
+
+def configures(node: Node) -> bool:
+    """Return whether *node* is a call that clang itself puts into a launch, ``f<<<...>>>(...)``."""
+    return node.kind == "CALL_EXPR" and node.decl is not None and node.decl.name in _CONFIGURE
 
 
 def given_to(node: Node) -> list[Node]:
     """Return the arguments that the source has, in order."""
-    inner = [c for c in node.children if c.type is not None]
-    inner = [c for c in inner if not (c.kind == "CALL_EXPR" and c.decl and c.decl.name in CONFIGURE)]
+    inner = [c for c in node.children if c.type is not None and not configures(c)]
     target = node.decl
     if target is not None and target.name.startswith("operator"):  # its name stands between the operands
         return [c for c in inner if not _names(c, target)]
@@ -43,7 +46,7 @@ def passed(
     made: list[ir.Expr] = []
     for n, parameter in enumerate(parameters[first:], first):
         source = given[n] if n < len(given) else None
-        if source is None or (source.left_out and scope.around.unit.reader.value(source) is None):
+        if source is None or (source.left_out and scope.reader.value(source) is None):
             source = _default(scope, parameter, target, n, node.span)
         made.append(argument(scope, source, parameter.type, by_value=by_value))
     made.extend(scope.value(extra) for extra in given[len(parameters) :])  # variadic ones
@@ -57,7 +60,7 @@ def _default(
     if found is None and target.definition is not None:
         found = target.definition.parameters[n].default
     if found is None:
-        found = scope.around.unit.reader.default_of(target, n)
+        found = scope.reader.default_of(target, n)
     if found is None:
         return scope.refuse(
             "default argument",
@@ -69,7 +72,7 @@ def _default(
 
 def argument(scope: FunctionScope, node: Node, kind: t.Type, *, by_value: bool = False) -> ir.Expr:
     """Lower the argument for a parameter of type *kind*."""
-    if isinstance(kind, t.Pointer) and kind.reference:
+    if t.refers(kind):
         if by_value and isinstance(kind.to, t.Arithmetic | t.VectorRegister | t.Pointer):
             return scope.valued(node, kind.to)
         if isinstance(kind.to, t.ClassType | t.FunctionType):
@@ -125,7 +128,7 @@ def virtual_call(
 
 def become(this: ir.Expr, kind: t.Record, span: ir.Span) -> ir.LibraryCall:
     """Let the object that *this* points to choose its methods as one of *kind*."""
-    names = ir.Text("\n".join(kind.names), t.Pointer(t.INT8), span)
+    names = ir.Text("\n".join(kind.names), span)
     return ir.LibraryCall("__mlusim_become", (this, names), t.VOID, span)
 
 

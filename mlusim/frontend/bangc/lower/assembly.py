@@ -39,7 +39,7 @@ def statement(scope: FunctionScope, node: Node) -> list[ir.Statement]:
         for n, ((name, constraint), child) in enumerate(zip((*outputs, *inputs), given, strict=True))
     ]
     cut = len(outputs)
-    return [ir.Evaluate(ir.Asm(code, tuple(made[:cut]), tuple(made[cut:]), t.VOID, node.span), node.span)]
+    return [ir.Evaluate(ir.Asm(code, tuple(made[:cut]), tuple(made[cut:]), node.span), node.span)]
 
 
 def _operand(scope: FunctionScope, child: Node, constraint: str) -> ir.Expr | ir.Place:

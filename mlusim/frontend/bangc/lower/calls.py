@@ -1,13 +1,11 @@
 """Calls: of the sources' functions, of the instruction set, of the libraries, and launches."""
 
-from collections.abc import Callable, Mapping
-
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.lower import arguments, objects, places
-from mlusim.frontend.bangc.lower.arguments import CONFIGURE, acts, argument, given_to, passed, takes_this
+from mlusim.frontend.bangc.lower.arguments import acts, argument, given_to, passed, takes_this
 from mlusim.frontend.bangc.lower.conversions import convert, literal
 from mlusim.frontend.bangc.lower.places import to_memory
-from mlusim.frontend.bangc.lower.scope import FunctionScope, element_of, number
+from mlusim.frontend.bangc.lower.scope import FunctionScope, first_at, number
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.prelude import MARK
 from mlusim.frontend.bangc.runtime.library import LIBRARY
@@ -21,17 +19,16 @@ _BUILT_IN = "__builtin_"  # the compiler declares these itself, at their first u
 def call(scope: FunctionScope, node: Node) -> ir.Expr:
     """Lower a call to an expression of the form."""
     target = node.decl
-    if target is None and len(node.children) == 1 and _elided(node, node.children[0]):
-        return scope.value(node.children[0])
+    if target is None and len(node.children) == 1:
+        given = node.children[0]
+        if isinstance(node.type, t.Record) and given.type == node.type:
+            return scope.value(given)  # a temporary is moved: before C++17 a call that compilers leave out
     held = target is not None and target.kind in _HOLDING and arguments.to_function(node.children[0].type)
     if target is None or held or arguments.returned(node):
         return _through_pointer(scope, node)
     if target.kind == "CONSTRUCTOR":
         return _construction(scope, node, target)
-    config = next(
-        (c for c in node.children if c.kind == "CALL_EXPR" and c.decl and c.decl.name in CONFIGURE), None
-    )
-    if config is not None:
+    if any(map(arguments.configures, node.children)):
         return scope.refuse(
             "launch",
             "kernels are launched by the host, not by the device; call a function of the device",
@@ -49,12 +46,7 @@ def call(scope: FunctionScope, node: Node) -> ir.Expr:
         return _method(scope, node, target)
     if target.from_prelude or (target.name.startswith(_BUILT_IN) and target.definition is None):
         return _supplied(scope, node, target)
-    return _ordinary(scope, node, target, passed(scope, node, target, given_to(node)))
-
-
-def _elided(node: Node, given: Node) -> bool:
-    """Return whether *node* moves the temporary *given*, which before C++17 is a call that compilers leave out."""
-    return isinstance(node.type, t.Record) and given.type == node.type
+    return scope.calling(target, passed(scope, node, target, given_to(node)), node.span)
 
 
 def _through_pointer(scope: FunctionScope, node: Node) -> ir.Expr:
@@ -86,17 +78,10 @@ def _converted(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr
         called = objects.call_operator(scope, inner)
         if called is not None and not takes_this(called):
             return ir.FunctionAddress(scope.around.need(called), called.title, node.type, node.span)
-    if scope.around.unit.reader.value(node) is None and isinstance(inner.type, t.Record):
+    if scope.reader.value(node) is None and isinstance(inner.type, t.Record):
         this = places.address_of(scope, places.place(scope, inner), node.span)
-        return _ordinary(scope, node, target, (this,))
+        return scope.calling(target, (this,), node.span)
     return literal(scope, node)
-
-
-def _ordinary(
-    scope: FunctionScope, node: Node, target: Declaration, arguments: tuple[ir.Expr, ...]
-) -> ir.Expr:
-    symbol = scope.around.need(target)
-    return ir.Call(symbol, target.title, arguments, target.result, node.span)
 
 
 # -- what mlusim supplies --------------------------------------------------------------------------
@@ -108,13 +93,13 @@ def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
     replaced = _replaced(scope, node, target)
     if replaced is not None:
         return replaced
-    known = scope.around.unit.reader.value(node) if not given_to(node) else None
+    known = scope.reader.value(node) if not given_to(node) else None
     if known is not None and isinstance(node.type, t.Arithmetic):
         return number(known, node.type, node)
     body = None if target.definition is None else target.definition.body
     # An empty body stands for one of the run-time, which takes a type that only the source has.
     if body is not None and body.children:
-        return _ordinary(scope, node, target, passed(scope, node, target, given_to(node)))
+        return scope.calling(target, passed(scope, node, target, given_to(node)), node.span)
     if target.name.startswith(_BUILT_IN) and target.name not in LIBRARY:
         return scope.refuse(
             "call",
@@ -124,7 +109,7 @@ def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
     if target.name not in LIBRARY:
         return _of_device(scope, node, target)
     arguments = passed(scope, node, target, given_to(node), by_value=True)
-    result = node.type if _refers(target.result) else target.result
+    result = node.type if t.refers(target.result) else target.result
     return ir.LibraryCall(target.name, arguments, result, node.span, target.type_arguments)
 
 
@@ -140,57 +125,34 @@ def _replaced(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr 
     return None
 
 
-def _refers(kind: t.Type) -> bool:
-    return isinstance(kind, t.Pointer) and kind.reference
-
-
 def _of_device(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
     """Lower a function of the C library that has a counterpart on the device; refuse others, which are the host's."""
-    if target.name in _ON_DEVICE:
-        return _ON_DEVICE[target.name](scope, node, target)
+    if target.name == "gettimeofday":
+        return _gettimeofday(scope, node, target)
     instead = f"; use __{target.name}, or a loop" if target.name == "memcpy" else ""
     return scope.refuse(
         "call", f"{target.name} is a function of the host, not of the device{instead}", node.span
     )
 
 
-def _printf(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
-    """``printf`` of a kernel is the device's print."""
-    overload = tuple(p.type for p in target.parameters)
-    return ir.IntrinsicCall(
-        "bang_printf", overload, passed(scope, node, target, given_to(node)), t.VOID, node.span
-    )
-
-
 def _gettimeofday(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
     """Lower it to 0, where a kernel's clock stands: what its steps take is predicted when the launch has ended."""
-    where = passed(scope, node, target, given_to(node))[0]
-    assert isinstance(where.type, t.Pointer)
-    kind, span = where.type.to, node.span
+    where, span = passed(scope, node, target, given_to(node))[0], node.span
     to_memory(where)
-    zero = ir.Assign(
-        ir.Element(where, number(0, t.INT64, span), kind, span), ir.Compose((), kind, span), kind, span
-    )
+    at = first_at(where, span)
+    zero = ir.Assign(at, ir.Compose((), at.type, span), span)
     return ir.Comma(zero, number(0, t.INT32, span), t.INT32, span)
 
 
-_ON_DEVICE: Mapping[str, Callable[[FunctionScope, Node, Declaration], ir.Expr]] = {
-    "printf": _printf,
-    "gettimeofday": _gettimeofday,
-}
-"""Functions of the C library that mean something else in kernels."""
-
-
 def _intrinsic(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
-    row = scope.around.unit.reader.rows.get(target.span.line)
+    row = scope.reader.rows.get(target.span.line)
     given = given_to(node)
-    arguments = passed(scope, node, target, given)
+    made = [*passed(scope, node, target, given)[: len(given)]]
     overload = tuple(p.type for p in target.parameters)
     if row is None:
         return scope.refuse(
             "intrinsic", f"{target.name} is not in the instruction set; `mlusim isa` lists what is", node.span
         )
-    made = list(arguments[: len(given)])
     for n, (operand, parameter) in enumerate(zip(made, overload, strict=False)):
         if isinstance(parameter, t.Pointer) and not isinstance(parameter.to, t.VectorRegister):
             made[n] = _operand(scope, operand, parameter)
@@ -201,8 +163,8 @@ def _operand(scope: FunctionScope, pointer: ir.Expr, kind: t.Pointer) -> ir.Expr
     """Return a pointer that an instruction is given: a variable that it leads to is memory, records are bytes."""
     local = to_memory(pointer)
     inner = pointer.value if isinstance(pointer, ir.Convert) else pointer
-    of = element_of(inner.type.to if isinstance(inner.type, t.Pointer) else inner.type)
-    if local is not None and isinstance(element_of(local.type), t.Pointer):
+    of = t.element_of(inner.type.to if isinstance(inner.type, t.Pointer) else inner.type)
+    if local is not None and isinstance(t.element_of(local.type), t.Pointer):
         scope.refuse(
             "operand",
             f"{local.source_name} is a pointer, and no instruction works on the bytes of one; assign it",
@@ -222,32 +184,26 @@ def _reference(node: Node) -> Node | None:
     return next((c for c in named if c.decl is not None and c.decl.kind == "CXX_METHOD"), None)
 
 
-def _receiver(scope: FunctionScope, node: Node) -> ir.Place:
-    reference = _reference(node)
-    if reference is not None:
-        return places.member_base(scope, reference)
-    return places.place(scope, given_to(node)[0])
-
-
 def _method(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
-    receiver = _receiver(scope, node)
-    operator = target.name.startswith("operator") and _reference(node) is None
-    given = given_to(node)[1:] if operator else given_to(node)
-    scope.refuse_class(receiver.type, node.span)
+    given, reference = given_to(node), _reference(node)
+    at = places.member_base(scope, reference) if reference is not None else places.place(scope, given[0])
+    if target.name.startswith("operator") and reference is None:
+        given = given[1:]
+    scope.refuse_class(at.type, node.span)
     if target.name == "operator=" and target.implicit:
-        kind = receiver.type if target.parent is None else target.parent.type
-        if isinstance(kind, t.Record) and isinstance(receiver.type, t.Record):
-            return objects.assigned(scope, receiver, given[0], kind, node.span, moved=target.takes_temporary)
-        return ir.Assign(receiver, scope.value(given[0]), receiver.type, node.span)
+        kind = at.type if target.parent is None else target.parent.type
+        if isinstance(kind, t.Record) and isinstance(at.type, t.Record):
+            return objects.assigned(scope, at, given[0], kind, node.span, moved=target.takes_temporary)
+        return ir.Assign(at, scope.value(given[0]), node.span)
     values = passed(scope, node, target, given)
     if not takes_this(target):
-        return _ordinary(scope, node, target, values)
-    if isinstance(receiver.type, t.Record) and target.parent is not None:
-        scope.refuse_beside(receiver.type, target.parent.type, node.span)
-    this = places.address_of(scope, receiver, node.span)
-    if target.virtual and scope.around.unit.reader.is_dynamic(node):
+        return scope.calling(target, values, node.span)
+    if isinstance(at.type, t.Record) and target.parent is not None:
+        scope.refuse_beside(at.type, target.parent.type, node.span)
+    this = places.address_of(scope, at, node.span)
+    if target.virtual and scope.reader.is_dynamic(node):
         return arguments.virtual_call(scope, target, (this, *values), node)
-    return _ordinary(scope, node, target, (this, *values))
+    return scope.calling(target, (this, *values), node.span)
 
 
 def _construction(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:

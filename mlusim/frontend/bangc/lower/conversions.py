@@ -5,7 +5,7 @@ import codecs
 import math
 
 from mlusim.frontend.bangc import ir, types as t
-from mlusim.frontend.bangc.lower.scope import FunctionScope, element_of, number
+from mlusim.frontend.bangc.lower.scope import FunctionScope, innermost, number
 from mlusim.frontend.bangc.parse.nodes import Node
 from mlusim.frontend.bangc.scalars import converted
 
@@ -30,17 +30,13 @@ def convert(scope: FunctionScope, value: ir.Expr, to: t.Type, span: ir.Span) -> 
 def _made(scope: FunctionScope, value: ir.Expr, to: t.Type, span: ir.Span) -> ir.Expr:
     """Return the conversion of what is no constant."""
     have = value.type
-    if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
-        return _number(value, have, to, span)
     if isinstance(have, t.Pointer) and isinstance(to, t.Pointer):
         return _pointer(scope, value, have, to, span)
     if isinstance(have, t.Array) and isinstance(to, t.Pointer) and isinstance(value, ir.Load):
         return convert(scope, scope.address(value.place, t.Pointer(have.of), span), to, span)
-    if isinstance(have, t.Pointer) and isinstance(to, t.Arithmetic):
-        if to.kind == "bool":
-            return ir.Compare("!=", value, ir.Const(None, have, span), t.BOOL, span)
-        return ir.Convert(value, to, span)
-    if isinstance(have, t.Arithmetic) and isinstance(to, t.Pointer):
+    if isinstance(have, t.Arithmetic | t.Pointer) and isinstance(to, t.Arithmetic | t.Pointer):
+        if to == t.BOOL:
+            return ir.Compare("!=", value, zero(have, span), span)
         return ir.Convert(value, to, span)
     if isinstance(have, t.FunctionType) or isinstance(to, t.FunctionType | t.ClassType):
         return value
@@ -54,16 +50,8 @@ def _made(scope: FunctionScope, value: ir.Expr, to: t.Type, span: ir.Span) -> ir
 def _alike(have: t.Type, to: t.Type) -> bool:
     """Return whether a value of one type is a value of the other without a conversion."""
     if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
-        return have.kind == to.kind and have.size == to.size
-    if isinstance(have, t.Pointer) and isinstance(to, t.Pointer):
-        return have.to == to.to
-    return False
-
-
-def _number(value: ir.Expr, have: t.Arithmetic, to: t.Arithmetic, span: ir.Span) -> ir.Expr:
-    if to.kind == "bool":
-        return ir.Compare("!=", value, ir.Const(0.0 if have.kind == "float" else 0, have, span), t.BOOL, span)
-    return ir.Convert(value, to, span)
+        return (have.kind, have.size) == (to.kind, to.size)
+    return isinstance(have, t.Pointer) and isinstance(to, t.Pointer) and have.to == to.to
 
 
 def _folded(value: ir.Const, to: t.Type) -> tuple[float | None] | None:
@@ -83,29 +71,28 @@ def _folded(value: ir.Const, to: t.Type) -> tuple[float | None] | None:
 def _pointer(scope: FunctionScope, value: ir.Expr, have: t.Pointer, to: t.Pointer, span: ir.Span) -> ir.Expr:
     if isinstance(have.to, t.Array) and have.to.of == to.to and isinstance(value, ir.AddressOf):
         return ir.AddressOf(value.place, to, span)
-    seen = element_of(have.to)
-    other = element_of(to.to)
+    seen, other = t.element_of(have.to), t.element_of(to.to)
     if isinstance(seen, t.Record):
         scope.refuse_beside(seen, other, span)
     puns = {type(seen), type(other)} == {t.Pointer, t.Arithmetic} and other.size > 1  # bytes may be copied
     if puns and _variable(value):
-        what = (
-            "a pointer is seen as a number"
-            if isinstance(seen, t.Pointer)
-            else "a number is seen as a pointer"
-        )
-        scope.refuse("cast", f"{what} through another pointer; convert the value itself", span)
-    related = isinstance(seen, t.Record) and isinstance(other, t.Record) and seen.related(other)
-    if isinstance(seen, t.Record) and other is not seen and not related:
+        what = "pointer is seen as a number" if isinstance(seen, t.Pointer) else "number is seen as a pointer"
+        scope.refuse("cast", f"a {what} through another pointer; convert the value itself", span)
+    if isinstance(seen, t.Record) and not (isinstance(other, t.Record) and seen.related(other)):
         scope.around.as_bytes.add(seen.name)
     return ir.Convert(value, to, span)
 
 
+def zero(kind: t.Arithmetic | t.Pointer, span: ir.Span) -> ir.Const:
+    """Return the number 0, or the null pointer."""
+    if isinstance(kind, t.Pointer):
+        return ir.Const(None, kind, span)
+    return ir.Const(0.0 if kind.kind == "float" else 0, kind, span)
+
+
 def _variable(value: ir.Expr) -> bool:
     """Return whether *value* is the address of a variable outside memory, or of a part of one."""
-    at = value.place if isinstance(value, ir.AddressOf) else None
-    while isinstance(at, ir.Member):
-        at = at.base
+    at = innermost(value.place) if isinstance(value, ir.AddressOf) else None
     return isinstance(at, ir.LocalStorage) and at.local.storage in (ir.Storage.VALUE, ir.Storage.CELL)
 
 
@@ -118,7 +105,7 @@ def letters(text: str, kind: t.Array, span: ir.Span) -> ir.Compose:
 
 def literal(scope: FunctionScope, node: Node) -> ir.Expr:
     """Return a value that the library computes: of literals, sizes, traits."""
-    known = scope.around.unit.reader.value(node)
+    known = scope.reader.value(node)
     if known is None:
         return scope.refuse(
             "constant", "the value of this constant is not known; write the number", node.span
@@ -132,7 +119,7 @@ def literal(scope: FunctionScope, node: Node) -> ir.Expr:
 
 def string(scope: FunctionScope, node: Node) -> ir.Text:
     """Lower a string literal to its text."""
-    written = scope.around.unit.reader.text(node)
+    written = scope.reader.text(node)
     try:
         text = ast.literal_eval(written)
         if not text.isascii() and "\\" in written:  # \xff is a byte of C, and a character of Python
@@ -140,4 +127,4 @@ def string(scope: FunctionScope, node: Node) -> ir.Text:
             text = raw.decode("utf-8", "surrogateescape") if "\\u" not in written.lower() else text
     except (SyntaxError, ValueError):
         text = written.strip('"')
-    return ir.Text(text, t.Pointer(t.INT8), node.span)
+    return ir.Text(text, node.span)

@@ -7,7 +7,7 @@ from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import acts
 from mlusim.frontend.bangc.lower import arguments, objects, places
 from mlusim.frontend.bangc.lower.conversions import convert, literal, string
-from mlusim.frontend.bangc.lower.scope import FunctionScope, number
+from mlusim.frontend.bangc.lower.scope import FunctionScope, number, sequence
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.scalars import COMPARE, SHIFTS, compare, compute, promoted, usual
 
@@ -35,7 +35,7 @@ def _implicit(scope: FunctionScope, node: Node) -> ir.Expr:
     """Lower a cursor without a kind of its own in the library: implicit casts, and steps that change nothing."""
     inner = [c for c in node.children if c.type is not None]
     if len(inner) != 1:
-        known = scope.around.unit.reader.value(node)
+        known = scope.reader.value(node)
         if known is not None and isinstance(node.type, t.Arithmetic):
             return number(known, node.type, node)
         return scope.refuse(
@@ -81,17 +81,11 @@ def _cast_of(scope: FunctionScope, inner: Node, node: Node) -> ir.Expr:
         or (isinstance(made, ir.Text) and node.type != t.BOOL)
     ):
         return made
+    if isinstance(node.type, t.Record) and isinstance(made.type, t.Record) and node.type in made.type.bases:
+        return objects.base_of(scope, made, node.type, node.span)
     if isinstance(node.type, t.ClassType | t.Record) or isinstance(made.type, t.Void):
-        return _as_base(scope, made, node.type, node)
-    return convert(scope, made, node.type, node.span)
-
-
-def _as_base(scope: FunctionScope, made: ir.Expr, kind: t.Type, node: Node) -> ir.Expr:
-    """Return a value, or the base *kind* of an object."""
-    if not isinstance(kind, t.Record) or not isinstance(made.type, t.Record) or kind not in made.type.bases:
         return made
-
-    return objects.base_of(scope, made, kind, node.span)
+    return convert(scope, made, node.type, node.span)
 
 
 def _null(_scope: FunctionScope, node: Node) -> ir.Expr:
@@ -109,11 +103,14 @@ def _name(scope: FunctionScope, node: Node) -> ir.Expr:
             return ir.Builtin(declaration.name, node.type, node.span)
         return ir.FunctionAddress(scope.around.need(declaration), declaration.title, node.type, node.span)
     if declaration.kind == "VAR_DECL" and declaration.from_prelude and scope.local(declaration) is None:
-        return _supplied(scope, node)
+        known = scope.reader.value(node) if declaration.constant else None
+        if known is not None:
+            return number(known, node.type, node)
+        return ir.Builtin(declaration.name, node.type, node.span)
     if declaration.kind not in places.VARIABLES:
         return _constant(scope, node, declaration)
     if declaration.kind == "UNEXPOSED_DECL" and id(declaration) not in scope.bindings:
-        constant = scope.around.unit.reader.value(node)  # a template of variables, such as std::is_same_v
+        constant = scope.reader.value(node)  # a template of variables, such as std::is_same_v
         if constant is not None:
             return number(constant, node.type, node)
     return _load(scope, node)
@@ -135,27 +132,13 @@ def _constant(scope: FunctionScope, node: Node, declaration: Declaration) -> ir.
     return literal(scope, node)
 
 
-def _supplied(scope: FunctionScope, node: Node) -> ir.Expr:
-    """Return a variable of the supplied headers: one that the device has, or a constant."""
-    declaration = node.decl
-    assert declaration is not None
-    known = scope.around.unit.reader.value(node) if declaration.constant else None
-    if known is not None:
-        return number(known, node.type, node)
-    return ir.Builtin(declaration.name, node.type, node.span)
-
-
 def _load(scope: FunctionScope, node: Node) -> ir.Expr:
     at = places.place(scope, node)
     if isinstance(at, ir.Temporary):
         return at.value
     if isinstance(at.type, t.Array):
         return scope.address(at, t.Pointer(at.type.of), node.span)
-    return ir.Load(at, at.type, node.span)
-
-
-def _this(scope: FunctionScope, node: Node) -> ir.Expr:
-    return places.this(scope, node)
+    return ir.Load(at, node.span)
 
 
 # -- operators -------------------------------------------------------------------------------------
@@ -166,9 +149,8 @@ def _unary(scope: FunctionScope, node: Node) -> ir.Expr:
     if op == "*":
         return scope.value(inner) if isinstance(node.type, t.FunctionType) else _load(scope, node)
     if op == "&":
-        if isinstance(inner.type, t.FunctionType):
-            return scope.value(inner)
-        return places.pointer(scope, inner)
+        known = isinstance(inner.type, t.FunctionType)
+        return scope.value(inner) if known else places.pointer(scope, inner)
     if op in ("x++", "x--", "++x", "--x"):
         return _step(scope, node)
     if op == "!":
@@ -196,10 +178,9 @@ def _negated(op: str, operand: ir.Const, node: Node) -> ir.Expr:
 def _step(scope: FunctionScope, node: Node) -> ir.Expr:
     at = places.place(scope, node.children[0])
     kind = at.type
-    one = number(1.0 if isinstance(kind, t.Arithmetic) and kind.kind == "float" else 1, kind, node)
-    if isinstance(kind, t.Pointer):
-        one = number(1, t.INT64, node)
-    return ir.Update(at, "+" if "+" in node.op else "-", one, kind, node.op.startswith("x"), kind, node.span)
+    real = isinstance(kind, t.Arithmetic) and kind.kind == "float"
+    one = number(1.0 if real else 1, t.INT64 if isinstance(kind, t.Pointer) else kind, node)
+    return ir.Update(at, "+" if "+" in node.op else "-", one, kind, node.op.startswith("x"), node.span)
 
 
 def _binary(scope: FunctionScope, node: Node) -> ir.Expr:
@@ -207,23 +188,23 @@ def _binary(scope: FunctionScope, node: Node) -> ir.Expr:
     left, right = node.children[0], node.children[-1]
     if op == "=":
         at = places.place(scope, left)
-        return ir.Assign(at, scope.valued(right, at.type), at.type, node.span)
+        return ir.Assign(at, scope.valued(right, at.type), node.span)
     if op == ",":
         return ir.Comma(scope.value(left), scope.value(right), node.type, node.span)
     if op in ("&&", "||"):
         first, mark = scope.valued(left, t.BOOL), len(scope.loose)
         second = scope.valued(right, t.BOOL)
         scope.refuse_loose(mark, right.span)  # it may never be made, and its end is behind the expression
-        return ir.Logical(op, first, second, t.BOOL, node.span)
+        return ir.Logical(op, first, second, node.span)
     first, second = scope.value(left), scope.value(right)
     if op in COMPARE:
         return _comparison(scope, node, first, second)
-    if isinstance(first.type, t.Pointer) and isinstance(second.type, t.Pointer):
-        return ir.Distance(first, second, t.INT64, node.span)
     if isinstance(first.type, t.Pointer):
-        return ir.Offset(first, second, op == "-", first.type, node.span)
+        if isinstance(second.type, t.Pointer):
+            return ir.Distance(first, second, node.span)
+        return ir.Offset(first, second, op == "-", node.span)
     if isinstance(second.type, t.Pointer):
-        return ir.Offset(second, first, False, second.type, node.span)
+        return ir.Offset(second, first, False, node.span)
     return arithmetic(scope, op, first, second, node)
 
 
@@ -252,7 +233,7 @@ def _comparison(scope: FunctionScope, node: Node, first: ir.Expr, second: ir.Exp
         second = convert(scope, second, first.type, node.span)
     elif isinstance(second.type, t.Pointer) and not isinstance(first.type, t.Pointer):
         first = convert(scope, first, second.type, node.span)
-    return ir.Compare(node.op, first, second, t.BOOL, node.span)
+    return ir.Compare(node.op, first, second, node.span)
 
 
 def _compound(scope: FunctionScope, node: Node) -> ir.Expr:
@@ -261,7 +242,7 @@ def _compound(scope: FunctionScope, node: Node) -> ir.Expr:
     operand = scope.value(node.children[-1])
     kind = at.type
     if isinstance(kind, t.Pointer):
-        return ir.Update(at, op, operand, kind, False, kind, node.span)
+        return ir.Update(at, op, operand, kind, False, node.span)
     if not isinstance(kind, t.Arithmetic) or not isinstance(operand.type, t.Arithmetic):
         return scope.refuse(node.op, f"{node.op} of {kind} and {operand.type} is not supported", node.span)
     if op in SHIFTS:
@@ -269,18 +250,11 @@ def _compound(scope: FunctionScope, node: Node) -> ir.Expr:
     else:
         within = usual(kind, operand.type)
         operand = convert(scope, operand, within, node.span)
-    first, operand = _before(scope, operand, at)
-    made = ir.Update(at, op, operand, within, False, kind, node.span)
-    return made if first is None else ir.Comma(first, made, kind, node.span)
-
-
-def _before(scope: FunctionScope, value: ir.Expr, place: ir.Place) -> tuple[ir.Expr | None, ir.Expr]:
-    """Return what keeps *value* in a variable before an update of *place*, and its load; None and *value* where that cannot change the place."""
-    plain = isinstance(place, ir.LocalStorage) and place.local.storage is ir.Storage.VALUE
-    if not acts(value, calls=not plain):
-        return None, value
-    held = ir.LocalStorage(scope.hold(value.type, value.span), value.type, value.span)
-    return ir.Assign(held, value, value.type, value.span), ir.Load(held, value.type, value.span)
+    before = list[ir.Expr]()
+    plain = isinstance(at, ir.LocalStorage) and at.local.storage is ir.Storage.VALUE
+    if acts(operand, calls=not plain):  # it may change the place, which is read first
+        operand = scope.kept(operand, before)
+    return sequence(before, ir.Update(at, op, operand, within, False, node.span), node.span)
 
 
 def _conditional(scope: FunctionScope, node: Node) -> ir.Expr:
@@ -299,16 +273,6 @@ def _conditional(scope: FunctionScope, node: Node) -> ir.Expr:
 
 def _called(scope: FunctionScope, node: Node) -> ir.Expr:
     return places.loaded(scope.call(node), node)
-
-
-def _list(scope: FunctionScope, node: Node) -> ir.Expr:
-
-    return objects.of_braces(scope, node)
-
-
-def _lambda(scope: FunctionScope, node: Node) -> ir.Expr:
-
-    return objects.of_lambda(scope, node)
 
 
 def _dynamic(scope: FunctionScope, node: Node) -> ir.Expr:
@@ -335,15 +299,15 @@ MAKERS: Mapping[str, Callable[[FunctionScope, Node], Any]] = {
     "DECL_REF_EXPR": _name,
     "MEMBER_REF_EXPR": _load,
     "ARRAY_SUBSCRIPT_EXPR": _load,
-    "CXX_THIS_EXPR": _this,
+    "CXX_THIS_EXPR": places.this,
     "UNARY_OPERATOR": _unary,
     "BINARY_OPERATOR": _binary,
     "COMPOUND_ASSIGNMENT_OPERATOR": _compound,
     "CONDITIONAL_OPERATOR": _conditional,
-    "INIT_LIST_EXPR": _list,
+    "INIT_LIST_EXPR": objects.of_braces,
     "COMPOUND_LITERAL_EXPR": _inside,
     "CALL_EXPR": _called,
-    "LAMBDA_EXPR": _lambda,
+    "LAMBDA_EXPR": objects.of_lambda,
     "CXX_DYNAMIC_CAST_EXPR": _dynamic,
     **dict.fromkeys(_OF_HOST, _of_host),
 }

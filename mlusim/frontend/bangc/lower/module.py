@@ -1,7 +1,8 @@
 """A whole file: which functions it has, in which specialisations, and each of them lowered."""
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import zip_longest
 from typing import Any
 
 from mlusim.frontend.bangc import ir, types as t
@@ -16,9 +17,9 @@ from mlusim.frontend.bangc.lower.scope import (
     FunctionScope,
     Surroundings,
     Untranslatable,
-    element_of,
+    first_at,
     fixed_words,
-    number,
+    local_value,
 )
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.parse.unit import ParsedFile, broken_in, referred
@@ -213,26 +214,21 @@ class Lowering:
         target = initial.decl if initial.kind == "CALL_EXPR" and not initial.children else None
         if target is None or target.kind != "CONSTRUCTOR":
             return False
-        kind = initial.type
-        while isinstance(kind, t.Array):
-            kind = kind.of
+        kind = t.element_of(initial.type)
         return not arguments.acts(target) and not (
             isinstance(kind, t.Record) and self.unit.reader.member_values(kind)
         )
 
     def _initial(self, made: ir.Global, initial: Node) -> None:
         scope = LoweredFunction(self.around, t.VOID)
-        if made.space == "sram" or (made.space and isinstance(element_of(made.type), t.Record)):
+        if made.space == "sram" or (made.space and isinstance(t.element_of(made.type), t.Record)):
             what = (
                 "a variable that cores share" if made.space == "sram" else "a structure in memory of a core"
             )
             scope.refuse(
                 "initial value", f"{what} cannot have an initial value; assign it in the kernel", initial.span
             )
-        if isinstance(made.type, t.Array | t.Record) and initial.kind == "INIT_LIST_EXPR":
-            value: ir.Expr = objects.compose(scope, initial, made.type)
-        else:
-            value = arguments.argument(scope, initial, made.type)  # a reference is bound
+        value = objects.initial(scope, initial, made.type)
         if scope.locals:
             value = self._function_of(made, scope, value)
         if isinstance(value, ir.Text) and isinstance(made.type, t.Array):
@@ -265,17 +261,12 @@ class Lowering:
 
 def _flat(value: ir.Expr | None, kind: t.Type) -> list[Any]:
     """Return the scalars of a value in order of memory; None for one that is no constant."""
-    if isinstance(kind, t.Record) and kind.union:
-        return [None]
     if isinstance(kind, t.Array | t.Record):
-        parts = [kind.of] * kind.count if isinstance(kind, t.Array) else [f.type for f in kind.fields]
-        if value is not None and not isinstance(value, ir.Compose):
+        if (isinstance(kind, t.Record) and kind.union) or not isinstance(value, ir.Compose | None):
             return [None]
+        parts = [kind.of] * kind.count if isinstance(kind, t.Array) else [f.type for f in kind.fields]
         given = () if value is None else value.values
-        flat: list[Any] = []
-        for n, part in enumerate(parts):
-            flat += _flat(given[n] if n < len(given) else None, part)
-        return flat
+        return [one for pair in zip_longest(given[: len(parts)], parts) for one in _flat(*pair)]
     if value is None:
         return [0]
     return [value.value if isinstance(value, ir.Const) else None]
@@ -305,7 +296,7 @@ def _unreturned(declaration: Declaration, body: tuple[ir.Statement, ...]) -> tup
         return ()
     file, _, _, line, column = declaration.span
     span = ir.Span(file, line, max(1, column - 1), line, column)  # the brace at the end
-    text = ir.Text(f"{declaration.title} ends without a return of its {kind}", t.Pointer(t.INT8), span)
+    text = ir.Text(f"{declaration.title} ends without a return of its {kind}", span)
     return (ir.Evaluate(ir.LibraryCall("__mlusim_unreturned", (text,), t.VOID, span), span),)
 
 
@@ -313,12 +304,9 @@ def _ended(
     scope: FunctionScope, body: tuple[ir.Statement, ...], declaration: Declaration
 ) -> tuple[ir.Statement, ...]:
     """Return the body of a destructor, and the ends of the members behind it."""
-    assert scope.this is not None
-    kind, span = scope.this.type, declaration.span
-    assert isinstance(kind, t.Pointer)
-    assert isinstance(kind.to, t.Record)
-    last = objects.ending_of_parts(scope, kind.to, _object(scope.this, kind, span), span)
-    body = (*becoming(scope, kind, declaration), *body)
+    this, kind, span = _object(scope, declaration.span)
+    last = objects.ending_of_parts(scope, kind, first_at(this, span), span)
+    body = (*_becoming(this, kind, span), *body)
     return (ir.Finally(body, last, span),) if last else body
 
 
@@ -331,30 +319,27 @@ def _this(scope: FunctionScope, declaration: Declaration) -> ir.Local:
     return local
 
 
-def _object(this: ir.Local, kind: t.Pointer, span: ir.Span) -> ir.Element:
-    """Return the object that ``this``, of type *kind*, points to."""
-    return ir.Element(
-        ir.Load(ir.LocalStorage(this, kind, span), kind, span), number(0, t.INT64, span), kind.to, span
-    )
+def _object(scope: FunctionScope, span: ir.Span) -> tuple[ir.Expr, t.Record, ir.Span]:
+    """Return ``this``, the class of what it points to, and *span*."""
+    assert scope.this is not None
+    assert isinstance(scope.this.type, t.Pointer)
+    assert isinstance(scope.this.type.to, t.Record)
+    return local_value(scope.this, span), scope.this.type.to, span
 
 
 def _members(scope: FunctionScope, declaration: Declaration) -> list[ir.Statement]:
     """Lower the base and the members of an object that a constructor makes, as it says or as they are declared."""
-    assert scope.this is not None
-    kind = scope.this.type
-    assert isinstance(kind, t.Pointer)
-    assert isinstance(kind.to, t.Record)
-    scope.refuse_hidden(kind.to, declaration.span)
-    parent = declaration.parent
+    this, kind, span = _object(scope, declaration.span)
+    scope.refuse_hidden(kind, span)
     own: dict[str, Node] = {}
     made: list[ir.Statement] = []
     nodes = iter(declaration.initialisers)
     for node in nodes:
         if node.kind == "CALL_EXPR":
-            # It delegates to another constructor of the class, which does all.
-            if node.decl is not None and node.decl.parent is parent:
-                return _base(scope, node)
             made += _base(scope, node)
+            # It delegates to another constructor of the class, which does all.
+            if node.decl is not None and node.decl.parent is declaration.parent:
+                return made
             continue
         if node.kind == "INIT_LIST_EXPR" and isinstance(node.type, t.Record):
             made += _plain_base(scope, node, node.type)
@@ -366,90 +351,62 @@ def _members(scope: FunctionScope, declaration: Declaration) -> list[ir.Statemen
                 "this member initialiser is not supported; assign the member in the body",
                 node.span,
             )
-        own[scope.around.unit.reader.text(node)] = value
-    base = kind.to.bases[0] if kind.to.bases else None
-    constructor = None if base is None or made else objects.constructor_of(scope, base)
+        own[scope.reader.text(node)] = value
+    constructor = None if not kind.bases or made else objects.constructor_of(scope, kind.bases[0])
     if constructor is not None:
-        span = declaration.span
-        here = ir.Load(ir.LocalStorage(scope.this, kind, span), kind, span)
-        made.append(ir.Evaluate(objects.construct(scope, constructor, here, span), span))
-    initialised = bool(made)
-    made += becoming(scope, kind, declaration)
-    done = {f.name for f in base.fields} if base is not None and initialised else set()
-    return [*made, *_assigned(scope, kind, own, done, declaration.span)]
+        made.append(ir.Evaluate(objects.construct(scope, constructor, this, span), span))
+    fields = kind.own_fields if made else kind.fields  # those of a base that was initialised are done
+    return [*made, *_becoming(this, kind, span), *_assigned(scope, fields, own, span)]
 
 
-def becoming(scope: FunctionScope, kind: t.Pointer, declaration: Declaration) -> list[ir.Statement]:
+def _becoming(this: ir.Expr, kind: t.Record, span: ir.Span) -> list[ir.Statement]:
     """Set the object's class where a constructor or a destructor begins, whatever class is around it."""
-    assert isinstance(kind.to, t.Record)
-    if not kind.to.virtual:
-        return []
-    assert scope.this is not None
-    span = declaration.span
-    here = ir.Load(ir.LocalStorage(scope.this, kind, span), kind, span)
-    return [ir.Evaluate(arguments.become(here, kind.to, span), span)]
+    return [ir.Evaluate(arguments.become(this, kind, span), span)] if kind.virtual else []
 
 
 def _assigned(
-    scope: FunctionScope, kind: t.Pointer, own: Mapping[str, Node], done: set[str], span: ir.Span
+    scope: FunctionScope, fields: Iterable[t.Field], own: Mapping[str, Node], span: ir.Span
 ) -> Iterator[ir.Statement]:
-    """Yield the assignments to the members of ``this`` that are not *done*: their values in *own*, or where they are declared."""
-    assert scope.this is not None
-    assert isinstance(kind.to, t.Record)
-    usual = scope.around.unit.reader.member_values(kind.to)
-    for field in kind.to.fields:
+    """Yield the assignments to members of ``this``: their values in *own*, or where they are declared."""
+    usual = scope.reader.member_values(_object(scope, span)[1])
+    for field in fields:
         given = own.get(field.name, usual.get(field.name))
-        if field.name in done or (given is None and not objects.has_values(scope, field.type)):
-            continue
-        if given is None:
-            first = objects.made(scope, field.type, span)
-        else:
+        if given is not None:
             span = given.span
             first = arguments.argument(scope, given, field.type)  # a reference is bound
-        at = ir.Member(_object(scope.this, kind, span), field.name, field.offset, field.type, span)
-        yield ir.Evaluate(ir.Assign(at, first, field.type, span), span)
+        elif objects.has_values(scope, field.type):
+            first = objects.made(scope, field.type, span)
+        else:
+            continue
+        at = ir.Member(first_at(_object(scope, span)[0], span), field, span)
+        yield ir.Evaluate(ir.Assign(at, first, span), span)
 
 
 def _base(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     """Lower the constructor of a base class, which has the same object: its members lie in it."""
-    target, this = node.decl, scope.this
-    assert this is not None
+    target, given = node.decl, [c for c in node.children if c.type is not None]
+    this, _, span = _object(scope, node.span)
     if target is None:
         return []
     if target.makes_copy and target.implicit:
-        return _copied_base(scope, node, moved=target.takes_temporary)
+        to = first_at(convert(scope, this, t.Pointer(node.type), span), span)
+        copying = objects.Copying(scope, span, target.takes_temporary)
+        return [ir.Evaluate(e, span) for e in copying.each(to, places.place(scope, given[0]), node.type)]
     if not arguments.acts(target):
         return []
-    given = arguments.passed(scope, node, target, [c for c in node.children if c.type is not None])
-    here = ir.Load(ir.LocalStorage(this, this.type, node.span), this.type, node.span)
-    made = ir.Call(scope.around.need(target), target.title, (here, *given), t.VOID, node.span)
-    return [ir.Evaluate(made, node.span)]
-
-
-def _copied_base(scope: FunctionScope, node: Node, *, moved: bool) -> list[ir.Statement]:
-    """Lower a base class that the compiler copies: its members, which lie in the object."""
-    this, span = scope.this, node.span
-    assert this is not None
-    here = convert(
-        scope, ir.Load(ir.LocalStorage(this, this.type, span), this.type, span), t.Pointer(node.type), span
-    )
-    to = ir.Element(here, number(0, t.INT64, span), node.type, span)
-    given = next(c for c in node.children if c.type is not None)
-    made = objects.filled_by_copy(scope, to, places.place(scope, given), node.type, span, moved=moved)
-    return [ir.Evaluate(one, span) for one in made]
+    values = arguments.passed(scope, node, target, given)
+    return [ir.Evaluate(scope.calling(target, (this, *values), span), span)]
 
 
 def _plain_base(scope: FunctionScope, node: Node, kind: t.Record) -> list[ir.Statement]:
     """Lower a base class without a constructor: the values of its members, which lie in the object."""
+    this, _, span = _object(scope, node.span)
     given = objects.compose(scope, node, kind)
     assert isinstance(given, ir.Compose)
-    assert scope.this is not None
-    of, made = scope.this.type, list[ir.Statement]()
-    assert isinstance(of, t.Pointer)
-    for field, value in zip(kind.fields, given.values, strict=False):
-        at = ir.Member(_object(scope.this, of, node.span), field.name, field.offset, field.type, node.span)
-        made.append(ir.Evaluate(ir.Assign(at, value, field.type, node.span), node.span))
-    return made
+    return [
+        ir.Evaluate(ir.Assign(ir.Member(first_at(this, span), field, span), value, span), span)
+        for field, value in zip(kind.fields, given.values, strict=False)
+    ]
 
 
 def lower(unit: ParsedFile) -> tuple[ir.TranslationUnit, set[str]]:

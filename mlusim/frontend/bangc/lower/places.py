@@ -5,7 +5,16 @@ from collections.abc import Iterable, Set as AbstractSet
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import acts
 from mlusim.frontend.bangc.lower.conversions import convert
-from mlusim.frontend.bangc.lower.scope import FunctionScope, fixed_words, number, temporary
+from mlusim.frontend.bangc.lower.scope import (
+    FunctionScope,
+    first_at,
+    fixed_words,
+    followed,
+    innermost,
+    local_value,
+    number,
+    sequence,
+)  # fmt: skip
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.parse.type_reader import ends
 
@@ -45,7 +54,7 @@ def is_place(node: Node) -> bool:
     if node.kind == "UNARY_OPERATOR":
         return node.op in ("*", "++x", "--x")
     if node.kind == "CALL_EXPR":
-        return node.decl is not None and _refers(node.decl.result)
+        return node.decl is not None and t.refers(node.decl.result)
     if node.kind == "CONDITIONAL_OPERATOR":
         return all(is_place(c) for c in node.children[1:])
     if node.kind == "BINARY_OPERATOR":
@@ -56,10 +65,6 @@ def is_place(node: Node) -> bool:
 def _supplied(node: Node, variable: Declaration) -> bool:
     """Return whether it is a number that the device or a header gives, such as ``taskId``: one without an address."""
     return variable.kind == "VAR_DECL" and variable.from_prelude and isinstance(node.type, t.Arithmetic)
-
-
-def _refers(kind: t.Type) -> bool:
-    return isinstance(kind, t.Pointer) and kind.reference
 
 
 def _to_reference(node: Node) -> bool:
@@ -97,14 +102,14 @@ def place(scope: FunctionScope, node: Node) -> ir.Place:
 def made_place(scope: FunctionScope, made: ir.Expr) -> ir.Place:
     """Return the place of a value; that of an object with a destructor is kept until its full expression ends."""
     if not isinstance(made.type, t.Record) or not ends(made.type):
-        return temporary(made)
+        return ir.Temporary(made, made.span)
     kind, span = made.type, made.span
     local = new_object(made)
     if local is None:
-        local = scope.temporary(kind, span)
-        made = ir.Assign(ir.LocalStorage(local, kind, span), made, kind, span)
+        held = scope.temporary(kind, span)
+        local, made = held.local, ir.Assign(held, made, span)
     scope.loose.append(local)
-    here = scope.address(ir.LocalStorage(local, kind, span), t.Pointer(kind), span)
+    here = scope.address(ir.LocalStorage(local, span), t.Pointer(kind), span)
     return referred(ir.Comma(made, here, here.type, span), span)
 
 
@@ -134,14 +139,14 @@ def address_of(scope: FunctionScope, at: ir.Place, span: ir.Span) -> ir.Expr:
         pointer = convert(scope, at.pointer, t.Pointer(at.type), span)
         if isinstance(at.index, ir.Const) and at.index.value == 0:
             return pointer
-        return ir.Offset(pointer, at.index, False, pointer.type, span)
+        return ir.Offset(pointer, at.index, False, span)
     return scope.address(at, t.Pointer(at.type), span)
 
 
 def _name(scope: FunctionScope, node: Node) -> ir.Place:
     declaration = node.decl
     if declaration is None or declaration.kind not in VARIABLES:
-        return temporary(scope.value(node))
+        return ir.Temporary(scope.value(node), node.span)
     return named(scope, declaration, node)
 
 
@@ -151,19 +156,15 @@ def named(scope: FunctionScope, declaration: Declaration, node: Node) -> ir.Plac
     if part is not None:
         return part
     local = scope.local(declaration)
-    if local is None and scope.captures is not None:
-        member = _captured(scope, declaration, node.span)
-        if member is not None:
-            return member
-    if local is None:
-        local = scope.static(declaration)
+    member = _captured(scope, declaration, node.span) if local is None else None
+    if member is not None:
+        return member
+    local = local or scope.static(declaration)
     if local is None:
         return _outer(scope, declaration, node)
+    at = ir.LocalStorage(local, node.span)
     to_function = isinstance(local.type, t.Pointer) and isinstance(local.type.to, t.FunctionType)
-    if isinstance(local.type, t.Pointer) and local.type.reference and not to_function:
-        held = ir.Load(ir.LocalStorage(local, local.type, node.span), local.type, node.span)
-        return ir.Element(held, number(0, t.INT64, node), local.type.to, node.span)
-    return ir.LocalStorage(local, local.type, node.span)
+    return at if to_function else followed(at, node.span)
 
 
 def _captured(scope: FunctionScope, declaration: Declaration | None, span: ir.Span) -> ir.Place | None:
@@ -177,41 +178,24 @@ def _captured(scope: FunctionScope, declaration: Declaration | None, span: ir.Sp
     assert isinstance(this.type, t.Pointer)
     record = this.type.to
     assert isinstance(record, t.Record)
-    member = record.field(name)
-    held = ir.Load(ir.LocalStorage(this, this.type, span), this.type, span)
-    at: ir.Place = ir.Member(
-        ir.Element(held, number(0, t.INT64, span), record, span), name, member.offset, member.type, span
-    )
-    if isinstance(member.type, t.Pointer) and member.type.reference:
-        return ir.Element(ir.Load(at, member.type, span), number(0, t.INT64, span), member.type.to, span)
-    return at
-
-
-def _this_around(scope: FunctionScope, span: ir.Span) -> ir.Expr | None:
-    """Return the ``this`` of the function around a lambda, in the lambda's body."""
-    at = _captured(scope, None, span)
-    if at is None:
-        return None
-    if isinstance(at.type, t.Pointer):
-        return ir.Load(at, at.type, span)
-    return address_of(scope, at, span)
+    member = ir.Member(first_at(local_value(this, span), span), record.field(name), span)
+    return followed(member, span)
 
 
 def _outer(scope: FunctionScope, declaration: Declaration, node: Node) -> ir.Place:
     """Return a variable at file scope or of a class."""
     if not declaration.annotations and declaration.constant and isinstance(declaration.type, t.Arithmetic):
-        known = declaration.value if declaration.value is not None else scope.around.unit.reader.value(node)
+        known = declaration.value if declaration.value is not None else scope.reader.value(node)
         if known is not None:
-            made = temporary(number(known, declaration.type, node))
-            made.fixed = fixed_words(declaration)
-            return made
+            value = number(known, declaration.type, node)
+            return ir.Temporary(value, node.span, fixed_words(declaration))
     if declaration.kind in ("PARM_DECL", "UNEXPOSED_DECL") or declaration.of_function:
         where = "is declared by a part of a statement that is not supported; declare it before the statement"
         if not declaration.inside(scope.symbol):
             where = "belongs to another function; pass it as an argument"
         scope.refuse("captured variable", f"{declaration.name} {where}", node.span)
     variable = scope.around.variable(declaration)
-    return ir.GlobalPlace(variable, variable.type, node.span)
+    return ir.GlobalPlace(variable, node.span)
 
 
 def _subscript(scope: FunctionScope, node: Node) -> ir.Place:
@@ -219,16 +203,14 @@ def _subscript(scope: FunctionScope, node: Node) -> ir.Place:
     if isinstance(base.type, t.Arithmetic):  # 2[p] is p[2]
         base, index = index, base
     at = scope.value(base)
-    return ir.Element(at, scope.value(index), node.type, node.span)
+    return ir.Element(at, scope.value(index), node.span)
 
 
 def _unary(scope: FunctionScope, node: Node) -> ir.Place:
     if node.op == "*":
-        at = scope.value(node.children[0])
-        return ir.Element(at, number(0, t.INT64, node), node.type, node.span)
-    if node.op in ("++x", "--x"):
-        return _after(scope, node, scope.value(node))
-    return temporary(scope.value(node))
+        return first_at(scope.value(node.children[0]), node.span)
+    made = scope.value(node)
+    return _after(scope, node, made) if node.op in ("++x", "--x") else ir.Temporary(made, node.span)
 
 
 def _after(scope: FunctionScope, node: Node, done: ir.Expr) -> ir.Place:
@@ -237,15 +219,10 @@ def _after(scope: FunctionScope, node: Node, done: ir.Expr) -> ir.Place:
     assert isinstance(made, ir.Assign | ir.Update)
     here = address_of(scope, made.place, node.span)
     if acts(here):
-        held = ir.LocalStorage(scope.hold(here.type, node.span), here.type, node.span)
-        found = ir.Comma(ir.Assign(held, here, here.type, node.span), _load(held), here.type, node.span)
-        made.place = referred(found, node.span)
-        here = _load(held)
+        before = list[ir.Expr]()
+        here = scope.kept(here, before)
+        made.place = referred(sequence(before, here, node.span), node.span)
     return referred(ir.Comma(done, here, here.type, node.span), node.span)
-
-
-def _load(at: ir.Place) -> ir.Load:
-    return ir.Load(at, at.type, at.span)
 
 
 def _member(scope: FunctionScope, node: Node) -> ir.Place:
@@ -261,11 +238,9 @@ def _member(scope: FunctionScope, node: Node) -> ir.Place:
     scope.refuse_hidden(kind, node.span)
     at = _member_of(scope, base, kind, declaration.name, node)
     if at is None:
-        return _inherited(scope, node, declaration)
-    if isinstance(at.type, t.Pointer) and at.type.reference:
-        held = ir.Load(at, at.type, node.span)
-        return ir.Element(held, number(0, t.INT64, node), at.type.to, node.span)
-    return at
+        text = f"{declaration.name} is a member of a base class that is not known, as one that is a parameter of a template; name the base class"
+        return scope.refuse("inheritance", text, node.span)
+    return followed(at, node.span)
 
 
 def _member_of(
@@ -273,7 +248,7 @@ def _member_of(
 ) -> ir.Member | None:
     """Return the member *name* of a *kind* at *base*, or of an anonymous union or structure in it, which *node* may be itself."""
     for field in kind.fields:
-        at = ir.Member(base, field.name, field.offset, field.type, node.span)
+        at = ir.Member(base, field, node.span)
         if field.name == name:
             if field.bits:
                 scope.refuse("bit field", f"{name} is a bit field; use shifts and masks instead", node.span)
@@ -285,19 +260,16 @@ def _member_of(
     return None
 
 
-def _inherited(scope: FunctionScope, node: Node, declaration: Declaration) -> ir.Place:
-    text = f"{declaration.name} is a member of a base class that is not known, as one that is a parameter of a template; name the base class"
-    return scope.refuse("inheritance", text, node.span)
-
-
 def this(scope: FunctionScope, node: Node) -> ir.Expr:
     """Return the object whose method this is; in a lambda that which it has captured."""
     if scope.captures is not None:
-        held = _this_around(scope, node.span)
-        if held is not None:
-            return held
+        at = _captured(scope, None, node.span)
+        if at is not None:
+            return (
+                ir.Load(at, node.span) if isinstance(at.type, t.Pointer) else address_of(scope, at, node.span)
+            )
     elif scope.this is not None:
-        return ir.Load(ir.LocalStorage(scope.this, scope.this.type, node.span), scope.this.type, node.span)
+        return local_value(scope.this, node.span)
     return scope.refuse("this", "there is no object here; use `this` in a method only", node.span)
 
 
@@ -305,12 +277,9 @@ def member_base(scope: FunctionScope, node: Node) -> ir.Place:
     """Return the object of ``object.member``, ``pointer->member``, or of a member named alone."""
     inner = [c for c in node.children if c.type is not None]
     if not inner:
-        owner = this(scope, node)
-        assert isinstance(owner.type, t.Pointer)
-        return ir.Element(owner, number(0, t.INT64, node), owner.type.to, node.span)
+        return first_at(this(scope, node), node.span)
     if isinstance(inner[0].type, t.Pointer):
-        at = scope.value(inner[0])
-        return ir.Element(at, number(0, t.INT64, node), inner[0].type.to, node.span)
+        return first_at(scope.value(inner[0]), node.span)
     return place(scope, inner[0])
 
 
@@ -319,18 +288,18 @@ def _assignment(scope: FunctionScope, node: Node) -> ir.Place:
         first, last = node.children
         here = pointer(scope, last)
         return referred(ir.Comma(scope.value(first), here, here.type, node.span), node.span)
+    made = scope.value(node)
     if node.kind == "BINARY_OPERATOR" and node.op != "=":
-        return temporary(scope.value(node))
-    return _after(scope, node, scope.value(node))
+        return ir.Temporary(made, node.span)
+    return _after(scope, node, made)
 
 
 def _conditional(scope: FunctionScope, node: Node) -> ir.Place:
     if not is_place(node):
-        return temporary(scope.value(node))
+        return ir.Temporary(scope.value(node), node.span)
     test, then, other = node.children
     first, second = pointer(scope, then), pointer(scope, other)
-    chosen = ir.Conditional(scope.value(test), first, second, first.type, node.span)
-    return ir.Element(chosen, number(0, t.INT64, node), node.type, node.span)
+    return first_at(ir.Conditional(scope.value(test), first, second, first.type, node.span), node.span)
 
 
 def _call(scope: FunctionScope, node: Node) -> ir.Place:
@@ -343,7 +312,7 @@ def _call(scope: FunctionScope, node: Node) -> ir.Place:
         if target.name in _CHOOSING and len(given) == 2 and numbers and all(is_place(g) for g in given):
             return _chosen(scope, node, _CHOOSING[target.name], given)
     made = scope.call(node)
-    if isinstance(made.type, t.Pointer) and made.type.reference:
+    if t.refers(made.type):
         return referred(made, node.span)
     return _after(scope, node, made) if isinstance(made, ir.Assign) else made_place(scope, made)
 
@@ -351,41 +320,26 @@ def _call(scope: FunctionScope, node: Node) -> ir.Place:
 def _chosen(scope: FunctionScope, node: Node, op: str, given: list[Node]) -> ir.Place:
     """Return the second of two places where it is less, or greater, than the first; each is found once."""
     before: list[ir.Expr] = []
-    first, second = (_steady(scope, pointer(scope, g), before) for g in given)
-    # Where both are equal, the first.
-    better = ir.Compare(op, _pointed_to(second), _pointed_to(first), t.BOOL, node.span)
-    made: ir.Expr = ir.Conditional(better, second, first, first.type, node.span)
-    for step in reversed(before):
-        made = ir.Comma(step, made, made.type, node.span)
-    return referred(made, node.span)
-
-
-def _steady(scope: FunctionScope, at: ir.Expr, before: list[ir.Expr]) -> ir.Expr:
-    """Return the pointer *at*, or where it acts a variable that is set to it *before*."""
-    if not acts(at):
-        return at
-    held = ir.LocalStorage(scope.hold(at.type, at.span), at.type, at.span)
-    before.append(ir.Assign(held, at, at.type, at.span))
-    return _load(held)
-
-
-def _pointed_to(at: ir.Expr) -> ir.Load:
-    return _load(referred(at, at.span))
+    pointers = (pointer(scope, g) for g in given)
+    first, second = (scope.kept(at, before) if acts(at) else at for at in pointers)
+    one, other = (ir.Load(referred(at, at.span), at.span) for at in (first, second))
+    better = ir.Compare(op, other, one, node.span)  # where both are equal, the first
+    made = ir.Conditional(better, second, first, first.type, node.span)
+    return referred(sequence(before, made, node.span), node.span)
 
 
 def referred(made: ir.Expr, span: ir.Span) -> ir.Element:
     """Return the place that a reference refers to; one that is a step from a pointer is the element there."""
-    assert isinstance(made.type, t.Pointer)
     if isinstance(made, ir.Offset) and not made.back:
-        return ir.Element(made.pointer, made.count, made.type.to, span)
-    return ir.Element(made, number(0, t.INT64, span), made.type.to, span)
+        return ir.Element(made.pointer, made.count, span)
+    return first_at(made, span)
 
 
 def _dereferenced(scope: FunctionScope, node: Node) -> ir.Place:
     """Lower ``reinterpret_cast<T &>(x)`` to the place of *x*."""
     at = pointer(scope, node.children[-1])
     return ir.Element(
-        convert(scope, at, t.Pointer(node.type), node.span), number(0, t.INT64, node), node.type, node.span
+        convert(scope, at, t.Pointer(node.type), node.span), number(0, t.INT64, node), node.span
     )
 
 
@@ -403,8 +357,8 @@ _MAKERS = {
 
 def loaded(made: ir.Expr, node: Node) -> ir.Expr:
     """*made*, or what it refers to where it is a reference that a call returned."""
-    if isinstance(made.type, t.Pointer) and made.type.reference and not isinstance(node.type, t.FunctionType):
-        return ir.Load(referred(made, node.span), made.type.to, node.span)
+    if t.refers(made.type) and not isinstance(node.type, t.FunctionType):
+        return ir.Load(referred(made, node.span), node.span)
     return made
 
 
@@ -416,35 +370,25 @@ def to_memory(pointer: ir.Expr) -> ir.Local | None:
     while isinstance(pointer, ir.Convert | ir.Offset):
         pointer = pointer.value if isinstance(pointer, ir.Convert) else pointer.pointer
     if isinstance(pointer, ir.AddressOf):
-        local = root(pointer.place)
-        if local is not None:
-            _move(local)
-        return local
+        at = innermost(pointer.place)
+        if isinstance(at, ir.LocalStorage):
+            _move(at.local)
+            return at.local
     return None
-
-
-def root(place: ir.Place) -> ir.Local | None:
-    """Return the local that *place* is or is a part of."""
-    while isinstance(place, ir.Member):
-        place = place.base
-    return place.local if isinstance(place, ir.LocalStorage) else None
 
 
 def settle(functions: Iterable[ir.Function], as_bytes: AbstractSet[str]) -> None:
     """Give records that are seen as bytes somewhere or have members at the same bytes, and arrays of them, bytes."""
     for function in functions:
         for local in function.locals:
-            kind = local.type
-            while isinstance(kind, t.Array):
-                kind = kind.of
+            kind = t.element_of(local.type)
             if isinstance(kind, t.Record) and (kind.name in as_bytes or _overlaps(kind)):
                 _move(local)
 
 
 def _overlaps(kind: t.Type) -> bool:
     """Return whether *kind* is a union or has one in it."""
-    while isinstance(kind, t.Array):
-        kind = kind.of
+    kind = t.element_of(kind)
     return isinstance(kind, t.Record) and (kind.union or any(_overlaps(f.type) for f in kind.fields))
 
 

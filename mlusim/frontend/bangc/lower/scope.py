@@ -3,7 +3,7 @@
 import keyword
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import define, field
@@ -11,7 +11,7 @@ from attrs import define, field
 from mlusim.errors import shown_file
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.errors import excerpt_of
-from mlusim.frontend.bangc.parse.nodes import Declaration, Node
+from mlusim.frontend.bangc.parse.nodes import CursorReader, Declaration, Node
 from mlusim.frontend.bangc.parse.type_reader import ends
 
 if TYPE_CHECKING:
@@ -90,15 +90,20 @@ class FunctionScope(ABC):
     def call(self, node: Node) -> ir.Expr:
         """Return a call; its type is a reference where the function returns one."""
 
+    @property
+    def reader(self) -> CursorReader:
+        """The reader of the file's cursors."""
+        return self.around.unit.reader
+
     def decided(self, test: Node) -> int | float | None:
         """Return the value of a test that is constant; None of another, and of one that must run for what it stores or calls."""
-        value = self.around.unit.reader.value(test)
+        value = self.reader.value(test)
         return None if value is None or self.acts(test) else value
 
     def acts(self, node: Node) -> bool:
         """Return whether *node* stores something or calls a function."""
         stores = node.op in ("=", "x++", "x--", "++x", "--x") or node.kind == "COMPOUND_ASSIGNMENT_OPERATOR"
-        if stores or (node.kind == "CALL_EXPR" and self.around.unit.reader.value(node) is None):
+        if stores or (node.kind == "CALL_EXPR" and self.reader.value(node) is None):
             return True
         return any(self.acts(child) for child in node.children)
 
@@ -108,6 +113,10 @@ class FunctionScope(ABC):
         raise Untranslatable(
             ir.TranslationProblem(construct, message, span, excerpt_of(text, span.line, span.column))
         )
+
+    def calling(self, target: Declaration, arguments: Iterable[ir.Expr], span: ir.Span) -> ir.Call:
+        """Return a call of a function of the sources."""
+        return ir.Call(self.around.need(target), target.title, (*arguments,), target.result, span)
 
     def add(self, declaration: Declaration, *, parameter: bool = False) -> ir.Local:
         """Return the local that *declaration* declares."""
@@ -127,7 +136,7 @@ class FunctionScope(ABC):
         self._place(local, declaration)
         self._by_declaration[id(declaration)] = local
         self.locals.append(local)
-        if not parameter and ends(element_of(kind)):
+        if not parameter and ends(t.element_of(kind)):
             if local.storage is ir.Storage.STATIC:
                 self.refuse(
                     "destructor",
@@ -148,7 +157,7 @@ class FunctionScope(ABC):
 
     def _place(self, local: ir.Local, declaration: Declaration) -> None:
         """Return the storage of a variable, as far as the declaration says."""
-        inner = element_of(local.type)
+        inner = t.element_of(local.type)
         words = [a for a in declaration.annotations if a in ("nram", "wram", "sram", "ldram")]
         if words:
             local.storage, local.space = ir.Storage.MEMORY, words[0]
@@ -162,7 +171,7 @@ class FunctionScope(ABC):
         if declaration.kind == "VAR_DECL" and declaration.static:
             local.storage, local.stack = ir.Storage.STATIC, False
             local.home = f"{self.symbol}.{local.name}"
-            if declaration.constant and not self.around.unit.reader.mutable(local.type):
+            if declaration.constant and not self.reader.mutable(local.type):
                 local.fixed = fixed_words(declaration)
             self.around.statics[declaration] = local
         elif declaration.kind == "VAR_DECL" and declaration.constant:
@@ -202,11 +211,24 @@ class FunctionScope(ABC):
         record = self.this.type.to
         return record.field(name).type if name is not None and isinstance(record, t.Record) else None
 
-    def hold(self, kind: t.Type, span: ir.Span) -> ir.Local:
+    def hold(self, kind: t.Type, span: ir.Span) -> ir.LocalStorage:
         """Return a variable that the source does not name, which is stored to before it is read."""
         local = ir.Local(self._unique(f"{HELPERS}t"), "", kind, str(kind), span)
         self.locals.append(local)
-        return local
+        return ir.LocalStorage(local, span)
+
+    def kept(self, value: ir.Expr, before: list[ir.Expr]) -> ir.Load:
+        """Return the load of a variable that is set to *value* at the end of *before*."""
+        held = self.hold(value.type, value.span)
+        before.append(ir.Assign(held, value, value.span))
+        return ir.Load(held, value.span)
+
+    def temporary(self, kind: t.Type, span: ir.Span) -> ir.LocalStorage:
+        """Return an object that the source does not name, which is declared where the function begins."""
+        held = self.hold(kind, span)
+        held.local.storage = ir.Storage.CELL
+        self.hidden.append(ir.Declare(held.local, None, span))
+        return held
 
     def refuse_hidden(self, kind: t.Record, span: ir.Span) -> None:
         """Refuse a class with a member that has the name of one of its base: the two would be one."""
@@ -226,13 +248,13 @@ class FunctionScope(ABC):
 
     def refuse_class(self, kind: t.Type, span: ir.Span) -> None:
         """Refuse objects of classes of the C++ library, which the device has not."""
-        inner = element_of(kind)
+        inner = t.element_of(kind)
         if isinstance(inner, t.ClassType) and inner.name.startswith("std::"):
             self.refuse("class", f"{inner.name} is of the host, not of the device; use an array", span)
 
     def refuse_destructor(self, kind: t.Type, span: ir.Span) -> None:
         """Refuse objects with a destructor: it would not be called."""
-        inner = element_of(kind)
+        inner = t.element_of(kind)
         if ends(inner):
             self.refuse(
                 "destructor",
@@ -248,13 +270,6 @@ class FunctionScope(ABC):
         self.hidden = [declared for declared in self.hidden if declared.local is not local]
         self.locals.remove(local)
 
-    def temporary(self, kind: t.Type, span: ir.Span) -> ir.Local:
-        """Return a variable that the source does not name."""
-        local = ir.Local(self._unique(f"{HELPERS}t"), "", kind, str(kind), span, ir.Storage.CELL)
-        self.locals.append(local)
-        self.hidden.append(ir.Declare(local, None, span))
-        return local
-
     def refuse_loose(self, mark: int, span: ir.Span) -> None:
         """Refuse temporary objects with a destructor, those behind the first *mark*, where they may not be there."""
         for local in self.loose[mark:]:
@@ -268,7 +283,7 @@ class FunctionScope(ABC):
         """Return the flag that tells at run time whether *local*, which has a destructor, is the result of the function."""
         said = self.elided.get(local)
         if said is None:
-            said = self.elided[local] = self.hold(t.BOOL, span)
+            said = self.elided[local] = self.hold(t.BOOL, span).local
             self.hidden.append(ir.Declare(said, ir.Const(False, t.BOOL, span), span))
         return said
 
@@ -282,19 +297,17 @@ class FunctionScope(ABC):
 
     def address(self, place: ir.Place, kind: t.Type, span: ir.Span) -> ir.Expr:
         """Return a pointer to *place*; the local that it is a part of is no plain value any more."""
-        base: ir.Place | ir.Expr = place
-        while hasattr(base, "base"):
-            base = base.base
+        base = innermost(place)
         if isinstance(base, ir.LocalStorage) and base.local.storage is ir.Storage.VALUE:
             base.local.storage = ir.Storage.CELL
         return ir.AddressOf(place, kind, span)
 
 
-def element_of(kind: t.Type) -> t.Type:
-    """Return the innermost element type of an array; other types are themselves."""
-    while isinstance(kind, t.Array):
-        kind = kind.of
-    return kind
+def innermost(place: ir.Place) -> ir.Place:
+    """Return the object that *place* is a member of, or of whose member; another place is itself."""
+    while isinstance(place, ir.Member):
+        place = place.base
+    return place
 
 
 def number(value: float, kind: t.Type, node: "Node | ir.Span") -> ir.Const:
@@ -302,9 +315,26 @@ def number(value: float, kind: t.Type, node: "Node | ir.Span") -> ir.Const:
     return ir.Const(value, kind, node if isinstance(node, ir.Span) else node.span)
 
 
-def temporary(value: ir.Expr) -> ir.Temporary:
-    """Return a place for a value."""
-    return ir.Temporary(value, value.type, value.span)
+def local_value(local: ir.Local, span: ir.Span) -> ir.Load:
+    """Return the value of a local."""
+    return ir.Load(ir.LocalStorage(local, span), span)
+
+
+def first_at(pointer: ir.Expr, span: ir.Span) -> ir.Element:
+    """Return the element that *pointer* points to."""
+    return ir.Element(pointer, number(0, t.INT64, span), span)
+
+
+def followed(at: ir.Place, span: ir.Span) -> ir.Place:
+    """Return a place, or what it refers to where it holds a reference."""
+    return first_at(ir.Load(at, span), span) if t.refers(at.type) else at
+
+
+def sequence(steps: Sequence[ir.Expr], last: ir.Expr, span: ir.Span, kind: t.Type | None = None) -> ir.Expr:
+    """Return the value of *last*, as a *kind* where it is given, in front of which the *steps* are evaluated."""
+    for step in reversed(steps):
+        last = ir.Comma(step, last, kind or last.type, span)
+    return last
 
 
 def fixed_words(declaration: Declaration) -> str:

@@ -2,14 +2,14 @@
 
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import parts_of
 from mlusim.frontend.bangc.lower import assembly, objects, places
 from mlusim.frontend.bangc.lower.arguments import argument
 from mlusim.frontend.bangc.lower.conversions import convert, letters, string
-from mlusim.frontend.bangc.lower.scope import FunctionScope, number
+from mlusim.frontend.bangc.lower.scope import FunctionScope, first_at, followed, local_value, number
 from mlusim.frontend.bangc.parse.nodes import BEGIN, STOP, Declaration, Node
 from mlusim.frontend.bangc.parse.type_reader import ends
 
@@ -58,9 +58,9 @@ def _ended(scope: FunctionScope, made: list[ir.Statement], mark: int, node: Node
     before, after = made, list[ir.Statement]()
     # A result is computed before the temporary objects end that it comes from.
     if result is not None and isinstance(result.type, t.Arithmetic):
-        held = ir.LocalStorage(scope.hold(result.type, node.span), result.type, node.span)
-        before = [ir.Evaluate(ir.Assign(held, result, result.type, node.span), node.span)]
-        after = [ir.Return(ir.Load(held, result.type, node.span), node.span)]
+        held = scope.hold(result.type, node.span)
+        before = [ir.Evaluate(ir.Assign(held, result, node.span), node.span)]
+        after = [ir.Return(ir.Load(held, node.span), node.span)]
     elif not alone or extended:
         scope.refuse_loose(mark, node.span)
     del scope.loose[mark:]
@@ -101,21 +101,13 @@ def _block(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     return [ir.Block(inner, node.span)] if inner else []
 
 
-def _nothing(_scope: FunctionScope, _node: Node) -> list[ir.Statement]:
-    return []
-
-
-def _attributed(scope: FunctionScope, node: Node) -> list[ir.Statement]:
-    return statement(scope, node.children[-1])
-
-
 def _declarations(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     made: list[ir.Statement] = []
     for child in node.children:
         if child.kind == "VAR_DECL" and child.decl is not None:
             made += declare(scope, child.decl, child.span)
         elif binds(child):
-            made += declare_bindings(scope, child)
+            made.append(declare_bindings(scope, child))
         elif child.kind not in _IGNORED:
             word = child.kind.removesuffix("_DECL").lower().replace("_", " ")
             scope.refuse(
@@ -134,9 +126,6 @@ def declare(scope: FunctionScope, declaration: Declaration, span: ir.Span) -> li
             f"{declaration.name} has a length that is no constant; declare it with the largest length",
             span,
         )
-    if isinstance(kind, t.Pointer) and kind.reference and initial is not None:
-        bound = argument(scope, initial, kind)
-        return [ir.Declare(scope.add(declaration), bound, span)]
     if initial is None:
         made = ir.Declare(scope.add(declaration), None, span)
         if made.local.storage is ir.Storage.STATIC and isinstance(kind, t.Array):
@@ -150,13 +139,13 @@ def declare(scope: FunctionScope, declaration: Declaration, span: ir.Span) -> li
         scope.hidden.append(made)  # keeps what the turn before left, as a register does (inferred)
         return []
     if isinstance(kind, t.Array | t.Record) and initial.kind == "INIT_LIST_EXPR":
-        value: ir.Expr | None = objects.compose(scope, initial, kind)
+        value: ir.Expr = objects.compose(scope, initial, kind)
     elif isinstance(kind, t.Array) and initial.kind == "STRING_LITERAL":
         value = letters(string(scope, initial).value, kind, span)
     elif isinstance(kind, t.Array | t.Record) and initial.kind == "CALL_EXPR":
         return _constructed(scope, declaration, initial, span)
     else:
-        value = scope.valued(initial, kind)
+        value = argument(scope, initial, kind)  # a reference is bound
     return [ir.Declare(scope.add(declaration), value, span)]
 
 
@@ -171,7 +160,7 @@ def _constructed(
         assert isinstance(value.first, ir.Call)
         scope.forget(value.first.arguments[0])  # the temporary object, which is not made
         local = scope.add(declaration)
-        here = scope.address(ir.LocalStorage(local, local.type, span), t.Pointer(local.type), span)
+        here = scope.address(ir.LocalStorage(local, span), t.Pointer(local.type), span)
         made = ir.Call(
             value.first.symbol, value.first.name, (here, *value.first.arguments[1:]), t.VOID, value.first.span
         )
@@ -230,31 +219,29 @@ def _each(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     first, last = _ends(scope, source, before)
     kind, span = first.type, node.span
     assert isinstance(kind, t.Pointer)
-    at, stop = (ir.LocalStorage(scope.hold(kind, span), kind, span) for _ in range(2))
-    here = ir.Load(at, kind, span)
+    at, stop = (scope.hold(kind, span) for _ in range(2))
+    here = ir.Load(at, span)
     declaration = variable.decl
     assert declaration is not None
-    if isinstance(declaration.type, t.Pointer) and declaration.type.reference:
+    if t.refers(declaration.type):
         value: ir.Expr = here
     else:
-        element_at = ir.Element(here, number(0, t.INT64, node), kind.to, span)
-        value = ir.Load(element_at, kind.to, span)
+        element = first_at(here, span)
         if isinstance(kind.to, t.Record) and isinstance(declaration.type, t.Record):
-            value = objects.copied(scope, element_at, declaration.type, span)
+            value = objects.copied(scope, element, declaration.type, span)
         else:
-            value = convert(scope, value, declaration.type, span)
+            value = convert(scope, ir.Load(element, span), declaration.type, span)
     if binds(variable):
         bound = bound_names(scope, variable, value)
     else:
         bound = ir.Declare(scope.add(declaration), value, variable.span)
     body = (bound, *turn(scope, inner))
     # Not <, as C++ has it: iterators need no order.
-    test = ir.Compare("!=", here, ir.Load(stop, kind, span), t.BOOL, span)
-    step = ir.Update(at, "+", number(1, t.INT64, node), kind, False, kind, span)
+    test = ir.Compare("!=", here, ir.Load(stop, span), span)
+    step = ir.Update(at, "+", number(1, t.INT64, node), kind, False, span)
     loop = ir.Loop(test, step, body, False, span)
-    return [
-        ir.Block((*before, ir.Declare(at.local, first, span), ir.Declare(stop.local, last, span), loop), span)
-    ]
+    ends_of_it = ir.Declare(at.local, first, span), ir.Declare(stop.local, last, span)
+    return [ir.Block((*before, *ends_of_it, loop), span)]
 
 
 def _ends(scope: FunctionScope, source: Node, before: list[ir.Statement]) -> tuple[ir.Expr, ir.Expr]:
@@ -262,7 +249,7 @@ def _ends(scope: FunctionScope, source: Node, before: list[ir.Statement]) -> tup
     kind, span = source.type, source.span
     if isinstance(kind, t.Array):
         first = scope.address(places.place(scope, source), t.Pointer(kind.of), span)
-        return first, ir.Offset(first, number(kind.count, t.INT64, source), False, first.type, span)
+        return first, ir.Offset(first, number(kind.count, t.INT64, source), False, span)
     if isinstance(kind, t.Record):
         this = places.address_of(scope, _held(scope, source, before), span)
         begin, end = (_own_end(scope, kind, word, this, source) for word in (BEGIN, STOP))
@@ -281,7 +268,7 @@ def _held(scope: FunctionScope, source: Node, before: list[ir.Statement]) -> ir.
     if not isinstance(held, ir.Temporary):
         return held
     scope.refuse_destructor(source.type, source.span)
-    kept = ir.LocalStorage(scope.hold(source.type, source.span), source.type, source.span)
+    kept = scope.hold(source.type, source.span)
     before.append(ir.Declare(kept.local, held.value, source.span))
     return kept
 
@@ -295,7 +282,7 @@ def _own_end(scope: FunctionScope, kind: t.Record, word: str, this: ir.Expr, sou
     if target is None:
         scope.around.hidden.add(f"{word}{kind.name}>")
         return None
-    return ir.Call(scope.around.need(target), target.title, (this,), target.result, source.span)
+    return scope.calling(target, (this,), source.span)
 
 
 def _while(scope: FunctionScope, node: Node) -> list[ir.Statement]:
@@ -336,14 +323,6 @@ def _leaves(made: Body, *, switched: bool = False) -> bool:
     return False
 
 
-def _break(_scope: FunctionScope, node: Node) -> list[ir.Statement]:
-    return [ir.Break(node.span)]
-
-
-def _continue(_scope: FunctionScope, node: Node) -> list[ir.Statement]:
-    return [ir.Continue(node.span)]
-
-
 def _return(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     if not node.children:
         return [ir.Return(None, node.span)]
@@ -352,11 +331,11 @@ def _return(scope: FunctionScope, node: Node) -> list[ir.Statement]:
         return [ir.Evaluate(effect(scope, given), node.span), ir.Return(None, node.span)]
     local = _named_result(scope, given)
     if local is not None:
-        whole = ir.Load(ir.LocalStorage(local, local.type, given.span), local.type, given.span)
+        whole = local_value(local, given.span)
         if not ends(local.type):
             return [ir.Return(whole, node.span)]
-        said = ir.LocalStorage(scope.elide(local, node.span), t.BOOL, node.span)
-        stored = ir.Assign(said, number(True, t.BOOL, node), t.BOOL, node.span)
+        said = ir.LocalStorage(scope.elide(local, node.span), node.span)
+        stored = ir.Assign(said, number(True, t.BOOL, node), node.span)
         return [ir.Evaluate(stored, node.span), ir.Return(whole, node.span)]
     return [ir.Return(argument(scope, given, scope.result), node.span)]
 
@@ -414,7 +393,7 @@ def _labels(scope: FunctionScope, node: Node) -> tuple[list[int], bool, Node]:
         if node.kind == "DEFAULT_STMT":
             default = True
         else:
-            found = scope.around.unit.reader.value(node.children[0])
+            found = scope.reader.value(node.children[0])
             if found is None or len(node.children) > 2:  # two numbers: a range of GNU C
                 scope.refuse(
                     "case",
@@ -438,21 +417,16 @@ def binds(node: Node) -> bool:
     return node.kind == "UNEXPOSED_DECL" and node.decl is not None and node.decl.name.startswith("[")
 
 
-def declare_bindings(scope: FunctionScope, node: Node) -> list[ir.Statement]:
+def declare_bindings(scope: FunctionScope, node: Node) -> ir.Declare:
     """Declare a variable without a name for the value, and bind the names to its parts."""
     declaration = node.decl
     assert declaration is not None
     initial = declaration.initialiser
     if initial is None:
         return scope.refuse("structured binding", "this binding has no value; give it one", node.span)
-    kind = declaration.type
-    if isinstance(kind, t.Pointer) and kind.reference:
-        value = argument(scope, initial, kind)
-    elif isinstance(kind, t.Array):
-        return scope.refuse("structured binding", "bind the elements of an array by reference", node.span)
-    else:
-        value = scope.valued(initial, kind)
-    return [bound_names(scope, node, value)]
+    if isinstance(declaration.type, t.Array):
+        scope.refuse("structured binding", "bind the elements of an array by reference", node.span)
+    return bound_names(scope, node, argument(scope, initial, declaration.type))
 
 
 def bound_names(scope: FunctionScope, node: Node, value: ir.Expr) -> ir.Declare:
@@ -460,28 +434,19 @@ def bound_names(scope: FunctionScope, node: Node, value: ir.Expr) -> ir.Declare:
     declaration = node.decl
     assert declaration is not None
     local = scope.unnamed(declaration)
-    held: ir.Place = ir.LocalStorage(local, local.type, node.span)
-    whole = local.type
-    if isinstance(whole, t.Pointer) and whole.reference:
-        whole = whole.to
-        held = ir.Element(ir.Load(held, local.type, node.span), number(0, t.INT64, node), whole, node.span)
+    held = followed(ir.LocalStorage(local, node.span), node.span)
     for n, part in enumerate(declaration.children):
-        scope.bindings[id(part)] = _part(scope, held, whole, n, part)
+        scope.bindings[id(part)] = _part(scope, held, n, part)
     return ir.Declare(local, value, node.span)
 
 
-def _part(scope: FunctionScope, held: ir.Place, whole: t.Type, n: int, part: Declaration) -> ir.Place:
+def _part(scope: FunctionScope, held: ir.Place, n: int, part: Declaration) -> ir.Place:
+    whole = held.type
     if isinstance(whole, t.Record):
-        field = whole.fields[n]
-        at = ir.Member(held, field.name, field.offset, field.type, part.span)
-        if isinstance(field.type, t.Pointer) and field.type.reference:
-            return ir.Element(
-                ir.Load(at, field.type, part.span), number(0, t.INT64, part.span), field.type.to, part.span
-            )
-        return at
+        return followed(ir.Member(held, whole.fields[n], part.span), part.span)
     if isinstance(whole, t.Array):
         first = scope.address(held, t.Pointer(whole.of), part.span)
-        return ir.Element(first, number(n, t.INT64, part.span), whole.of, part.span)
+        return ir.Element(first, number(n, t.INT64, part.span), part.span)
     return scope.refuse(
         "structured binding", f"the parts of {whole} cannot be named; bind a structure or an array", part.span
     )
@@ -510,8 +475,7 @@ def block(scope: FunctionScope, children: list[Node]) -> Body:
                 last = objects.ending_of_local(scope, local)
                 said = scope.elided.get(local)
                 if said is not None:  # the caller ends what is the result
-                    held = ir.LocalStorage(said, t.BOOL, local.span)
-                    last = (ir.If(ir.Load(held, t.BOOL, local.span), (), last, local.span),)
+                    last = (ir.If(local_value(said, local.span), (), last, local.span),)
                 rest = (ir.Finally(rest, last, local.span),)
             return (*made, *rest)
     return tuple(made)
@@ -523,7 +487,7 @@ def _labelled(scope: FunctionScope, children: list[Node]) -> ir.Labelled:
     for child in children:
         node = child
         while node.kind == "LABEL_STMT":
-            names.append(scope.around.unit.reader.text(node))
+            names.append(scope.reader.text(node))
             sections.append([])
             node = node.children[-1]
         sections[-1].append(node)
@@ -546,7 +510,7 @@ def _labelled(scope: FunctionScope, children: list[Node]) -> ir.Labelled:
 
 def goto(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     """``goto``, to a label of a block around it."""
-    label = scope.around.unit.reader.text(node.children[0])
+    label = scope.reader.text(node.children[0])
     if not any(label in names for names in scope.labels):
         scope.refuse(
             "goto",
@@ -558,16 +522,16 @@ def goto(scope: FunctionScope, node: Node) -> list[ir.Statement]:
 
 _MAKERS: Mapping[str, Callable[[FunctionScope, Node], list[ir.Statement]]] = {
     "COMPOUND_STMT": _block,
-    "NULL_STMT": _nothing,
-    "UNEXPOSED_STMT": _attributed,
+    "NULL_STMT": lambda _scope, _node: [],
+    "UNEXPOSED_STMT": lambda scope, node: statement(scope, node.children[-1]),  # with attributes,
     "DECL_STMT": _declarations,
     "IF_STMT": _if,
     "FOR_STMT": _for,
     "WHILE_STMT": _while,
     "CXX_FOR_RANGE_STMT": _each,
     "DO_STMT": _do,
-    "BREAK_STMT": _break,
-    "CONTINUE_STMT": _continue,
+    "BREAK_STMT": lambda _scope, node: [ir.Break(node.span)],
+    "CONTINUE_STMT": lambda _scope, node: [ir.Continue(node.span)],
     "RETURN_STMT": _return,
     "SWITCH_STMT": _switch,
     "GOTO_STMT": goto,
@@ -588,48 +552,38 @@ _PIECE = re.compile(
 def _parts_of_for(scope: FunctionScope, node: Node) -> _Parts:
     """Return the initialisation of a loop, its test and its step."""
     found = [part for part in node.children[:-1] if part.kind != "VAR_DECL"]  # a test that declares follows
-    if len(found) == 3:
-        return found[0], found[1], found[2]
-    if not found:
-        return None, None, None
-    made = _by_position(scope, node, found)
-    if made is None:  # a macro wrote the parts, or some of them
-        kinds = list(_by_kind(scope, found))
-        if len(kinds) != 1:
+    taken: Sequence[int] | None = (
+        _by_position(scope, node, found) if 0 < len(found) < 3 else [*range(len(found))]
+    )
+    if taken is None:  # a macro wrote the parts, or some of them
+        # A declaration begins, a bool tests, what has no effect is no first part and no step.
+        every = itertools.combinations(range(3), len(found))
+        fitting = [ns for ns in every if all(_may_be(scope, p, n) for p, n in zip(found, ns, strict=True))]
+        if len(fitting) != 1:
             scope.refuse(
                 "for",
                 "a macro writes this for, and leaves out parts of it that cannot be told apart; write the loop without the macro",
                 node.span,
             )
-        made = kinds[0]
-    return made
+        (taken,) = fitting
+    where = dict(zip(taken, found, strict=True))
+    return where.get(0), where.get(1), where.get(2)
 
 
-def _by_position(scope: FunctionScope, node: Node, found: list[Node]) -> _Parts | None:
-    """Return the parts by the semicolons of the header; None where they are not all written there."""
-    reader = scope.around.unit.reader
+def _by_position(scope: FunctionScope, node: Node, found: list[Node]) -> Sequence[int] | None:
+    """Return which parts were *found*, by the semicolons of the header; None where they are not all written there."""
+    reader = scope.reader
     spans = [reader.spelled(n) for n in (node, *found)] if node.in_macro else [n.span for n in (node, *found)]
     stops = list(_semicolons(scope.around.unit.text_of(spans[0].file), spans[0]))
-    if len(stops) != 3:
+    if len(stops) != 3 or any(s.file != spans[0].file or s[1:3] <= spans[0][1:3] for s in spans[1:]):
         return None
-    where: list[Node | None] = [None, None, None]
-    for part, span in zip(found, spans[1:], strict=True):
-        at = (span.line, span.column)
-        n = sum(at > stop for stop in stops)
-        if (
-            span.file != spans[0].file
-            or at <= (spans[0].line, spans[0].column)
-            or n > 2
-            or where[n] is not None
-        ):
-            return None
-        where[n] = part
-    return where[0], where[1], where[2]
+    taken = [sum(span[1:3] > stop for stop in stops) for span in spans[1:]]
+    return taken if len({*taken} - {3}) == len(found) else None
 
 
 def divided(scope: FunctionScope, node: Node, word: str) -> bool:
     """Return whether the head of a statement that begins with *word* has an initialiser, which the library leaves out."""
-    span = scope.around.unit.reader.spelled(node)
+    span = scope.reader.spelled(node)
     return len([*_semicolons(scope.around.unit.text_of(span.file), span, word)]) > 1
 
 
@@ -653,16 +607,6 @@ def _semicolons(text: str, span: ir.Span, word: str = "for") -> Iterator[_Spot]:
             yield text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
         if depth == 0:
             return
-
-
-def _by_kind(scope: FunctionScope, found: list[Node]) -> Iterator[_Parts]:
-    """Yield every way to take the parts: a declaration begins, a bool tests, what has no effect is no first part and no step."""
-    for taken in itertools.combinations(range(3), len(found)):
-        if all(_may_be(scope, part, n) for part, n in zip(found, taken, strict=True)):
-            where: list[Node | None] = [None, None, None]
-            for part, n in zip(found, taken, strict=True):
-                where[n] = part
-            yield where[0], where[1], where[2]
 
 
 def _may_be(scope: FunctionScope, part: Node, n: int) -> bool:

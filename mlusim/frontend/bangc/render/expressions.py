@@ -456,9 +456,9 @@ def _once(c: Context, at: ir.Place, before: list[ast.stmt]) -> ir.Place:
     """*at* with everything in it that has an effect or a cost evaluated, once."""
     if isinstance(at, ir.Element):
         pointer = _kept(c, at.pointer, before)
-        return ir.Element(pointer, _kept(c, at.index, before), at.type, at.span, at.space)
+        return ir.Element(pointer, _kept(c, at.index, before), at.span)
     if isinstance(at, ir.Member):
-        return ir.Member(_once(c, at.base, before), at.name, at.offset, at.type, at.span)
+        return ir.Member(_once(c, at.base, before), at.field, at.span)
     return at
 
 
@@ -468,11 +468,11 @@ def _kept(c: Context, node: ir.Expr, before: list[ast.stmt]) -> ir.Expr:
     name = c.temporary()
     before.append(b.at(b.assign(b.target(name), value(c, node)), node.span))
     local = ir.Local(name, "", node.type, str(node.type), node.span)
-    return ir.Load(ir.LocalStorage(local, node.type, node.span), node.type, node.span)
+    return ir.Load(ir.LocalStorage(local, node.span), node.span)
 
 
 def _read(c: Context, at: ir.Place) -> ast.expr:
-    return value(c, ir.Load(at, at.type, at.span))
+    return value(c, ir.Load(at, at.span))
 
 
 def _combined(c: Context, node: ir.Update, old: ast.expr) -> ast.expr:

@@ -423,7 +423,7 @@ def arrives(c: Context, local: ir.Local, symbol: str) -> list[ast.stmt]:
         return []
     if isinstance(local.type, t.Record) and local.storage is ir.Storage.CELL:
         return []
-    given = ir.Load(ir.LocalStorage(_plain(local), local.type, local.span), local.type, local.span)
+    given = ir.Load(ir.LocalStorage(_plain(local), local.span), local.span)
     return [b.at(b.assign(b.target(local.name), made(c, local, given, symbol)), local.span)]
 
 
