@@ -148,7 +148,18 @@ def _common(target: str) -> dict[str, Any]:
     }
 
 
-bang_atomic_reduce_add = reduction("__bang_atomic_reduce_add", np.add, "{to} = {old} + {src}", SUMMABLE)
+# The change, its formula, and the element types.
+_ADD = (np.add, "{to} = {old} + {src}", SUMMABLE)
+_MAX = (maximum, "{to} = max({old}, {src})", SUMMABLE)
+_MIN = (minimum, "{to} = min({old}, {src})", SUMMABLE)
+_AND = (np.bitwise_and, "{to} = {old} & {src}", INTS)
+_OR = (np.bitwise_or, "{to} = {old} | {src}", INTS)
+_XOR = (np.bitwise_xor, "{to} = {old} ^ {src}", INTS)
+_EXCH = (_exchange, "{to} = {src}", (*FLOATS, *INTS))
+_INC = (_increment, "{to} = {old} >= {src} ? 0 : {old} + 1", INTS)
+_DEC = (_decrement, "{to} = {old} == 0 || {old} > {src} ? {src} : {old} - 1", INTS)
+
+bang_atomic_reduce_add = reduction("__bang_atomic_reduce_add", *_ADD)
 bang_atomic_reduce_add_async = evolve(
     bang_atomic_reduce_add,
     spelling="__bang_atomic_reduce_add_async",
@@ -157,42 +168,24 @@ bang_atomic_reduce_add_async = evolve(
     since=372,
     source="public kernels accepted on MLU370",
 )
-bang_atomic_reduce_max = reduction("__bang_atomic_reduce_max", maximum, "{to} = max({old}, {src})", SUMMABLE)
-bang_atomic_reduce_min = reduction("__bang_atomic_reduce_min", minimum, "{to} = min({old}, {src})", SUMMABLE)
-bang_atomic_reduce_and = reduction("__bang_atomic_reduce_and", np.bitwise_and, "{to} = {old} & {src}", INTS)
-bang_atomic_reduce_or = reduction("__bang_atomic_reduce_or", np.bitwise_or, "{to} = {old} | {src}", INTS)
-bang_atomic_reduce_xor = reduction("__bang_atomic_reduce_xor", np.bitwise_xor, "{to} = {old} ^ {src}", INTS)
-bang_atomic_reduce_exch = reduction(
-    "__bang_atomic_reduce_exch", _exchange, "{to} = {src}", (*FLOATS, *INTS), certainty="I"
-)
-bang_atomic_reduce_inc = reduction(
-    "__bang_atomic_reduce_inc", _increment, "{to} = {old} >= {src} ? 0 : {old} + 1", INTS, certainty="U"
-)
-bang_atomic_reduce_dec = reduction(
-    "__bang_atomic_reduce_dec",
-    _decrement,
-    "{to} = {old} == 0 || {old} > {src} ? {src} : {old} - 1",
-    INTS,
-    certainty="U",
-)
+bang_atomic_reduce_max = reduction("__bang_atomic_reduce_max", *_MAX)
+bang_atomic_reduce_min = reduction("__bang_atomic_reduce_min", *_MIN)
+bang_atomic_reduce_and = reduction("__bang_atomic_reduce_and", *_AND)
+bang_atomic_reduce_or = reduction("__bang_atomic_reduce_or", *_OR)
+bang_atomic_reduce_xor = reduction("__bang_atomic_reduce_xor", *_XOR)
+bang_atomic_reduce_exch = reduction("__bang_atomic_reduce_exch", *_EXCH, certainty="I")
+bang_atomic_reduce_inc = reduction("__bang_atomic_reduce_inc", *_INC, certainty="U")
+bang_atomic_reduce_dec = reduction("__bang_atomic_reduce_dec", *_DEC, certainty="U")
 
-bang_atomic_add = fetching("__bang_atomic_add", np.add, "{to} = {old} + {src}", SUMMABLE)
-bang_atomic_max = fetching("__bang_atomic_max", maximum, "{to} = max({old}, {src})", SUMMABLE)
-bang_atomic_min = fetching("__bang_atomic_min", minimum, "{to} = min({old}, {src})", SUMMABLE)
-bang_atomic_and = fetching("__bang_atomic_and", np.bitwise_and, "{to} = {old} & {src}", INTS)
-bang_atomic_or = fetching("__bang_atomic_or", np.bitwise_or, "{to} = {old} | {src}", INTS)
-bang_atomic_xor = fetching("__bang_atomic_xor", np.bitwise_xor, "{to} = {old} ^ {src}", INTS)
-bang_atomic_exch = fetching("__bang_atomic_exch", _exchange, "{to} = {src}", (*FLOATS, *INTS))
-bang_atomic_inc = fetching(
-    "__bang_atomic_inc", _increment, "{to} = {old} >= {src} ? 0 : {old} + 1", INTS, certainty="U"
-)
-bang_atomic_dec = fetching(
-    "__bang_atomic_dec",
-    _decrement,
-    "{to} = {old} == 0 || {old} > {src} ? {src} : {old} - 1",
-    INTS,
-    certainty="U",
-)
+bang_atomic_add = fetching("__bang_atomic_add", *_ADD)
+bang_atomic_max = fetching("__bang_atomic_max", *_MAX)
+bang_atomic_min = fetching("__bang_atomic_min", *_MIN)
+bang_atomic_and = fetching("__bang_atomic_and", *_AND)
+bang_atomic_or = fetching("__bang_atomic_or", *_OR)
+bang_atomic_xor = fetching("__bang_atomic_xor", *_XOR)
+bang_atomic_exch = fetching("__bang_atomic_exch", *_EXCH)
+bang_atomic_inc = fetching("__bang_atomic_inc", *_INC, certainty="U")
+bang_atomic_dec = fetching("__bang_atomic_dec", *_DEC, certainty="U")
 
 
 @intrinsic(
