@@ -258,14 +258,12 @@ class NameCell:
         """Text of the whole grid in one line."""
         return Text(" " * self.indent + self.text, style=self.style)
 
-    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+    def __rich_measure__(self, _console: Console, options: ConsoleOptions) -> Measurement:
         """Return the widths between which it can be."""
-        del console
         return Measurement(*self.widths).with_maximum(options.max_width)
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
         """Render the lines, one after the other."""
-        del console
         yield Text("\n".join(self.lines(options.max_width)), no_wrap=True, style=self.style)
 
 

@@ -111,9 +111,7 @@ def _typed_fill(spelling: str, dtype: DType) -> Intrinsic:
     def body(dst: Tile, elem_count: int, value: Value) -> None:
         dst.fill(value)
 
-    body.__doc__ = (
-        f"Fill NRAM with numbers of one type: ``dst[i] = value``, both {dtype}; of courses for MLU270."
-    )
+    body.__doc__ = f"Fill NRAM with numbers of one type: ``dst[i] = value``, both {dtype}; from course material for MLU270."
     return intrinsic(
         spelling,
         writes={"dst": "elem_count"},

@@ -120,8 +120,7 @@ def described(name: str) -> Callable[..., Any] | None:
 def _standing_for(row: Intrinsic) -> Callable[..., Any]:
     """Return a function with the name, the signature and the documentation of *row*; only a kernel's `Mlu` can execute it."""
 
-    def intrinsic(*given: Any, **named: Any) -> Any:
-        del given, named
+    def intrinsic(*_: Any, **__: Any) -> Any:
         raise UsageError(f"{row.name} runs in a kernel; call it on the `mlu` that the kernel is handed")
 
     kinds = inspect.Parameter

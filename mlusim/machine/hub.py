@@ -280,7 +280,7 @@ def wants_counts(observers: Iterable[Observer]) -> bool:
 
 
 def handed(observers: Iterable[Observer], launch: "Result") -> "Result":
-    """*launch*, after *observers* were given it."""
+    """Give *launch* to each of *observers*, and return it."""
     for observer in observers:
         observer.launched(launch)
     return launch

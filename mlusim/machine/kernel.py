@@ -113,9 +113,8 @@ class Kernel:
             return range(0)
         return range(sum(p.default is p.empty for p in parameters), len(parameters) + 1)
 
-    def oversize(self, arch: Arch) -> str | None:
-        """Return why *arch* has too little memory for the kernel; None where that shows only while it runs, as in Python."""
-        del arch
+    def oversize(self, _arch: Arch) -> str | None:
+        """Return why an architecture has too little memory for the kernel; None where that shows only while it runs, as in Python."""
         return None
 
     def complaint(self, arguments: tuple[Any, ...]) -> str | None:

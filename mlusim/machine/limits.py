@@ -159,7 +159,7 @@ class Meter:
         self.quiet()
 
     def begin_again(self) -> None:
-        """The launch is made again: what it kept is gone; the time goes on."""
+        """Let the launch begin again: it keeps nothing yet, and its time goes on."""
         self.room = math.inf if self.limit.growth is None else self.limit.growth
 
     @contextmanager
@@ -197,7 +197,7 @@ class Meter:
             sys.settrace(None)
 
     def grows(self, core: Any, nbytes: int) -> None:
-        """*core* made the launch keep *nbytes* more."""
+        """Count *nbytes* more that *core* makes the launch keep."""
         self.room -= nbytes
         if self.room < 0:
             what = (

@@ -485,13 +485,13 @@ class Mlu:
         With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* bytes, and that ``iter2 + 1`` times at *stride1*.
         """
     def nramset_half(self, dst: Ptr, elem_count: Count, value: Scalar) -> None:
-        """Fill NRAM with numbers of one type: ``dst[i] = value``, both half; of courses for MLU270."""
+        """Fill NRAM with numbers of one type: ``dst[i] = value``, both half; from course material for MLU270."""
     def nramset_float(self, dst: Ptr, elem_count: Count, value: Scalar) -> None:
-        """Fill NRAM with numbers of one type: ``dst[i] = value``, both float; of courses for MLU270."""
+        """Fill NRAM with numbers of one type: ``dst[i] = value``, both float; from course material for MLU270."""
     def nramset_short(self, dst: Ptr, elem_count: Count, value: Scalar) -> None:
-        """Fill NRAM with numbers of one type: ``dst[i] = value``, both int16; of courses for MLU270."""
+        """Fill NRAM with numbers of one type: ``dst[i] = value``, both int16; from course material for MLU270."""
     def nramset_int(self, dst: Ptr, elem_count: Count, value: Scalar) -> None:
-        """Fill NRAM with numbers of one type: ``dst[i] = value``, both int32; of courses for MLU270."""
+        """Fill NRAM with numbers of one type: ``dst[i] = value``, both int32; from course material for MLU270."""
     def bang_write_zero(self, dst: Ptr, elem_count: Count) -> None:
         """Fill NRAM with zeros: ``dst[i] = 0``."""
     def nramset_async(self, dst: Ptr, elem_count: Count, value: Scalar, stride: Count, segnum: Count) -> None:

@@ -49,7 +49,7 @@ class Usage:
 
 
 class SilentTasks(NamedTuple):
-    """The doings of tasks of which Python has not heard, each of which did the same: their numbers and those of cores, counters, the rows of a log, what was loaded first and read.
+    """Tasks that C ran without telling Python, and that all did the same: their numbers, their cores, counters, log rows, and what each loaded first and read.
 
     ``counted`` are the counters of a task, as `time.quantities` lays them out; ``reads`` are bytes by the number of the allocation, of which 0 is none.
     ``met`` is how many arrays of functions each has declared.

@@ -112,7 +112,7 @@ class UndefinedScalar:
         return not self.content or same(value, self.effect, self.content)
 
     def used(self, what: str) -> None:
-        """*what* depends on it."""
+        """Report that *what* depends on it."""
         self.told(Site(*self.effect.core.site()), what)
 
     def handed(self, name: str) -> None:
@@ -120,7 +120,7 @@ class UndefinedScalar:
         self.checker.hand(self.effect.core, self, name)
 
     def told(self, site: Site, what: str) -> None:
-        """*what* at *site* depends on it."""
+        """Report that *what* at *site* depends on it."""
         self.checker.depends(self, site, what)
 
     @property
@@ -142,7 +142,7 @@ class UnsetVariable:
         self.site = Site(*core.site())  # of its declaration
 
     def used(self, what: str) -> None:
-        """*what* depends on it."""
+        """Report that *what* depends on it."""
         self.told(Site(*self.core.site()), what)
 
     def handed(self, name: str) -> None:
@@ -150,7 +150,7 @@ class UnsetVariable:
         self.checker.hand(self.core, self, name)
 
     def told(self, site: Site, what: str) -> None:
-        """*what* at *site* depends on it."""
+        """Report that *what* at *site* depends on it."""
         self.checker.report(
             ("initcheck-undefined-scalar", site, self.site, self.name),
             lambda: Finding(
@@ -202,7 +202,7 @@ class InitCheck(Checker):
         return super().screen_begin(launch, screen)
 
     def screen_end(self, screen: ObservedScreen) -> bool:
-        """A tensor that was stored to has a value in every byte, or C knows which stores left some out."""
+        """Return whether C knows, of each tensor that stores have left without some values, which stores these were."""
         partly = (a for a, flags in screen.lacking() if screen.stored(a) and flags.view(np.bool_).any())
         return all(screen.stores(allocation) is not None for allocation in partly)
 
@@ -312,7 +312,7 @@ class InitCheck(Checker):
         return steady and not news
 
     def _fill(self, effect: Effect) -> bool:
-        """Every byte written has a value."""
+        """Note that every byte written has a value; return whether that is news."""
         news = False
         for access in effect.step.writes:
             shadow = self._shadow(access.allocation)
@@ -327,9 +327,9 @@ class InitCheck(Checker):
         return self._put(effect, target, self._shadow(source.allocation).flags(source))
 
     def _carry(self, effect: Effect) -> tuple[bool, bool]:
-        """Some source byte lacks a value, or it depends on the data which bytes are written.
+        """Carry the flags where some source byte lacks a value, or where the data say which bytes are written.
 
-        Returns whether that changed a flag, and whether the same step would do the same with other contents.
+        Return whether that changed a flag, and whether the same step would do the same with other contents.
         """
         row = effect.step.row
         assert row is not None
@@ -474,12 +474,12 @@ class InitCheck(Checker):
         shadow.wrote(target, effect, whole=False)
 
     def hand(self, core: ObservedCore, scalar: "UndefinedScalar | UnsetVariable", name: str) -> None:
-        """The next instruction of *core* called *name* is given *scalar* as a value."""
+        """Note that the next instruction of *core* called *name* is given *scalar* as a value."""
         self._handed[core] = name, scalar
         core.hub.renew()
 
     def depends(self, scalar: "UndefinedScalar", site: Site, what: str) -> None:
-        """*what* at *site* depends on *scalar*."""
+        """Report that *what* at *site* depends on *scalar*."""
         effect, hops, rule = scalar.effect, scalar.hops, "initcheck-undefined-scalar"
         lacks = scalar.access, scalar.count
 

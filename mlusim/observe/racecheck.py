@@ -145,7 +145,7 @@ class RaceCheck(Checker):
         return None
 
     def _scalar(self, order: PipeOrder, effect: Effect) -> bool | None:
-        """A scalar access clashes with what is in flight only; the watch remembers the private ones."""
+        """Hold a scalar access against what is in flight; the core's watch remembers those of its own memory."""
         clashes = order.busy and self._hold(order, effect)
         access = (effect.step.writes or effect.step.reads)[0]
         if not access.allocation.space.shared:
@@ -154,7 +154,7 @@ class RaceCheck(Checker):
         return None
 
     def _compute(self, order: PipeOrder, effect: Effect) -> bool:
-        """A vector or tensor instruction clashes with what is in flight only; True: no need to hear it again."""
+        """Hold a vector or tensor instruction against what is in flight; return whether it need not be heard again."""
         step = effect.step
         strided = any(access.steps for access in (*step.reads, *step.writes))
         if step.row is None or strided or step.row.form == "copy":
@@ -228,7 +228,7 @@ class RaceCheck(Checker):
             self._release(sync.core, task, sync.mutex)
 
     def _half(self, sync: Sync) -> None:
-        """Half a barrier: an arriving core, whose pipes are empty, passes its order on; a waiting core takes it over."""
+        """Pass on the order of a core that arrives at half a barrier, whose pipes are empty; let one that waits take it over."""
         task, key = self._tasks[sync.core], ("half", sync.mutex)
         if sync.scope == "wait":
             self._clocks.acquire(task, key)
@@ -271,7 +271,7 @@ class RaceCheck(Checker):
                 self._sharing.add(effect, access, READ, task)
 
     def _word(self, effect: Effect, access: Access, task: int) -> None:
-        """An atomic on one word passes the order of its task on and, if it returns the word, takes over that of others."""
+        """Let an atomic on one word pass on the order of its task and, where it returns the word, take over that of others."""
         row = effect.step.row
         if access.size > WORD or row is None:
             return
