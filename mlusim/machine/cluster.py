@@ -169,14 +169,14 @@ def _tell_half(core: "Core", name: str, what: str, half: Half) -> None:
         core.hub.sync(Sync(name, core, (), what, (core,), (core.union.number, half.number)))
 
 
+@define(eq=False)
 class Cluster:
     """One cluster of a union task: its cores and its SRAM."""
 
-    def __init__(self, number: int, sram: Arena) -> None:
-        self.number = number
-        self.sram = sram
-        self.cores: list[Core] = []
-        self._shared: list[tuple[Allocation, DType, int]] = []
+    number: int
+    sram: Arena
+    cores: list["Core"] = field(factory=list)
+    _shared: list[tuple[Allocation, DType, int]] = field(factory=list)
 
     def shared(
         self, nth: int, dtype: DType, count: int, declared: MemoryDeclaration
@@ -213,17 +213,17 @@ class Cluster:
         return found
 
 
+@define(eq=False, slots=False)
 class Union:
     """The clusters of one union task (or the lone core of a Block task) and their barriers."""
 
-    def __init__(self, block: bool, number: int) -> None:
-        self.block = block
-        self.number = number
-        self.clusters: list[Cluster] = []
-        self.cores: list[Core] = []
-        self._meetings: dict[Any, Meeting] = {}
-        self._members: dict[Any, tuple[Core, ...]] = {}  # who meets, by the same keys
-        self._completed = 0
+    block: bool
+    number: int
+    clusters: list[Cluster] = field(factory=list)
+    cores: list["Core"] = field(factory=list)
+    _meetings: dict[Any, Meeting] = field(factory=dict)
+    _members: dict[Any, tuple["Core", ...]] = field(factory=dict)  # who meets, by the same keys
+    _completed: int = 0
 
     @functools.cached_property
     def splits(self) -> SplitBarriers:

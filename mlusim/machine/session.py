@@ -112,7 +112,7 @@ class Session:
         self.scheduler = Scheduler(self._run, self.choices)
         self.compiled = bool(request.kernel.compiled)
         self.memory_limits = board.arch.limits(compiled=self.compiled)
-        self.tally = Tally(board, compiled=self.compiled)
+        self.tally = Tally(board, self.memory_limits)
         self.printed: list[str] = []
         self.locks: dict[tuple[int, int], Core] = {}  # mutexes that are held, and the core that holds each
         self.numbers = itertools.count(1)  # of effects, in the order of their issue

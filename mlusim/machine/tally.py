@@ -6,7 +6,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from attrs import frozen
+from attrs import define, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.isa.table import ISA
@@ -28,6 +28,7 @@ NAMES = tuple(ISA)
 EVERY = range(len(ISA))
 NOTHING = COUNTS.zeros(len(ISA))
 NO_TRAFFIC = TRAFFIC.zeros()
+NO_BYTES: dict[Space, int] = {NRAM: 0, WRAM: 0, SRAM: 0}
 
 
 class Instructions(dict[str, int]):
@@ -64,24 +65,27 @@ class SilentTasks(NamedTuple):
     reads: list[int]
 
 
+@define(eq=False)
 class Tally:
-    """Collects what cores did as they end."""
+    """Collects what cores of *board*, whose kernel may declare as many bytes as *limits* says, did as they end."""
 
-    def __init__(self, board: Board, *, compiled: bool = False) -> None:
-        self.board = board
-        self._limits = board.arch.limits(compiled=compiled)
-        self.tasks: list[TaskWork] = []
-        # Cores that nothing watches write here.
-        self.counts, self.traffic_by = NOTHING.copy(), NO_TRAFFIC.copy()
-        self.lines, self.spare = NOTHING.copy(), NOTHING.copy()  # all cores of the launch write here
-        self._high: dict[Space, int] = {NRAM: 0, WRAM: 0, SRAM: 0}
-        # What the first task declared, by memory, behind the base of each.
-        self.declared: tuple[tuple[int, tuple[Allocation, ...]], ...] = ()
-        self.scalar_loads: dict[str, int] = {}
-        self.scalar_stores: dict[str, int] = {}
-        self._logs: dict[bytes, CoreLog] = {}  # tasks that do the same share a log
-        self._rows: dict[tuple[int, ...], CoreLog] = {}  # those of a single row, by the row
-        self._steps: dict[bytes, CoreSteps] = {}  # and their steps
+    board: Board
+    limits: Mapping[str, int]
+    tasks: list[TaskWork] = field(factory=list)
+    # Cores that nothing watches write here.
+    counts: list[int] = field(factory=NOTHING.copy)
+    traffic_by: list[int] = field(factory=NO_TRAFFIC.copy)
+    # All cores of the launch write here.
+    lines: list[int] = field(factory=NOTHING.copy)
+    spare: list[int] = field(factory=NOTHING.copy)
+    _high: dict[Space, int] = field(factory=NO_BYTES.copy)
+    # What the first task declared, by memory, behind the base of each.
+    declared: tuple[tuple[int, tuple[Allocation, ...]], ...] = ()
+    scalar_loads: dict[str, int] = field(factory=dict)
+    scalar_stores: dict[str, int] = field(factory=dict)
+    _logs: dict[bytes, CoreLog] = field(factory=dict)  # tasks that do the same share a log
+    _rows: dict[tuple[int, ...], CoreLog] = field(factory=dict)  # those of a single row, by the row
+    _steps: dict[bytes, CoreSteps] = field(factory=dict)  # and their steps
 
     def add(self, core: "Core") -> None:
         """Count what *core* did."""
@@ -256,7 +260,7 @@ class Tally:
     @property
     def memory(self) -> dict[str, Usage]:
         """Capacity and high-water mark of each on-chip memory."""
-        return {space.name: Usage(self._limits[space.name], high) for space, high in self._high.items()}
+        return {space.name: Usage(self.limits[space.name], high) for space, high in self._high.items()}
 
 
 @functools.lru_cache(maxsize=1024)
