@@ -27,47 +27,28 @@ REPORT_FORMATS = ("json", "csv", "md", "html")
 
 def report(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim report``."""
-    shared.add_selection(
-        parser,
-        "operators (default: all); or a script, a test, BANG C files or cases.toml, with words for it behind",
+    add = shared.Adder(parser)
+    add.selection(
+        "operators (default: all); or a script, a test, BANG C files or cases.toml, with words for it behind"
     )
-    shared.add_call_arguments(parser)
-    shared.add_draws(parser)
-    add = parser.add_argument
-    shared.add_answer(parser, (shared.TEXT, *REPORT_FORMATS))
-    add("--check", metavar="NAMES", action="append", default=[], help="checkers to observe with")
-    add(
-        "--policy",
-        metavar="P",
-        nargs="+",
-        action="extend",
-        default=[],
-        help=f"policies of the operators that declare them, or {shared.EVERY}, side by side (default: the usual one)",
+    add.call_arguments()
+    add.draws()
+    add.answer((shared.TEXT, *REPORT_FORMATS))
+    add.repeated("--check NAMES", "checkers to observe with")
+    add.several(
+        "--policy P",
+        f"policies of the operators that declare them, or {shared.EVERY}, side by side (default: the usual one)",
     )
-    shared.add_gate(parser)
-    _add_parts(parser)
-    shared.add_engine(parser)
-    shared.add_threads(parser)
-    shared.add_jobs(parser)
-    add("--json", action="store_true", help="the same as --format json")
-    add(
-        "--no-lines",
-        action="store_true",
-        help="no pipes and no time of each line in the HTML page; takes half the time",
-    )
-    shared.add_limit(parser, USUAL)
+    add.gate()
+    add.flag("--what-if", "one case of each operator on every board; the HTML page has it anyway")
+    add.flag("--explain", "behind the tables, a sentence for each call that says why")
+    add.engine()
+    add.threads()
+    add.jobs()
+    add.flag("--json", "the same as --format json")
+    add.flag("--no-lines", "no pipes and no time of each line in the HTML page; takes half the time")
+    add.limit(USUAL)
     parser.epilog = REPORT_EXAMPLES
-
-
-def _add_parts(parser: ArgumentParser) -> None:
-    """Declare what a report may have besides its tables."""
-    add = parser.add_argument
-    add(
-        "--what-if",
-        action="store_true",
-        help="one case of each operator on every board; the HTML page has it anyway",
-    )
-    add("--explain", action="store_true", help="behind the tables, a sentence for each call that says why")
 
 
 WHATIF_EXAMPLES = """examples:
@@ -80,30 +61,24 @@ WHATIF_EXAMPLES = """examples:
 
 def whatif(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim what-if``."""
-    add = parser.add_argument
-    shared.add_program(
-        parser,
+    add = shared.Adder(parser)
+    add.program(
         "PROGRAM",
         "an operator; `mlusim ops` lists them; or a script, a test, BANG C files, a native program or cases.toml",
         "words for the script or main(); behind -- all are",
     )
-    shared.add_call_arguments(parser)
-    shared.add_param(parser)
-    shared.add_draws(parser)
-    add("--case", metavar="NAME", help="one of its cases, or of the file's (default there: all)")
-    shared.add_inputs(parser)
-    add("--policy", metavar="P", help="a policy of the operator; `mlusim ops OP` lists them")
-    shared.add_boards(parser, "all of them")
-    add(
-        "--from",
-        metavar="B",
-        dest="base",
-        help=f"the board of the recorded run (default: {DEFAULT_BOARDS[0]})",
-    )
-    shared.add_engine(parser)
-    shared.add_threads(parser)
-    add("--json", action="store_true", help="one JSON document on standard output")
-    shared.add_limit(parser, USUAL)
+    add.call_arguments()
+    add.param()
+    add.draws()
+    add.value("--case NAME", "one of its cases, or of the file's (default there: all)")
+    add.inputs()
+    add.value("--policy P", "a policy of the operator; `mlusim ops OP` lists them")
+    add.boards("all of them")
+    add.value("--from B", f"the board of the recorded run (default: {DEFAULT_BOARDS[0]})", dest="base")
+    add.engine()
+    add.threads()
+    add.json()
+    add.limit(USUAL)
     parser.epilog = WHATIF_EXAMPLES
 
 
@@ -116,31 +91,26 @@ SWEEP_EXAMPLES = """examples:
 
 def sweep(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim sweep``."""
-    add = parser.add_argument
-    shared.add_selection(
-        parser,
-        "operators (default: all), or BANG C files, cases.toml or a program, with words for its main behind --",
+    add = shared.Adder(parser)
+    add.selection(
+        "operators (default: all), or BANG C files, cases.toml or a program, with words for its main behind --"
     )
-    shared.add_param(parser)
-    shared.add_call_arguments(parser)
-    shared.add_reference(parser)
-    shared.add_draws(parser)
-    add(
-        "--policy",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="P",
-        help=f"policies of the operators that declare them, or {shared.EVERY} (default: each operator's usual one)",
+    add.param()
+    add.call_arguments()
+    add.reference()
+    add.draws()
+    add.several(
+        "--policy P",
+        f"policies of the operators that declare them, or {shared.EVERY} (default: each operator's usual one)",
     )
-    add("--check", metavar="NAMES", action="append", default=[], help="checkers to observe with")
-    shared.add_kept_output(parser, "result")
-    shared.add_engine(parser)
-    shared.add_threads(parser)
-    shared.add_jobs(parser)
-    shared.add_dask(parser, files=False)
-    add("--json", action="store_true", help="one JSON document on standard output")
-    shared.add_limit(parser, USUAL)
+    add.repeated("--check NAMES", "checkers to observe with")
+    add.kept_output("result")
+    add.engine()
+    add.threads()
+    add.jobs()
+    add.dask(files=False)
+    add.json()
+    add.limit(USUAL)
     parser.epilog = SWEEP_EXAMPLES
 
 
@@ -155,52 +125,44 @@ exit codes: 0 a candidate fits and is right, 1 none does, 2 usage"""
 
 def tune(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim tune``."""
-    add = parser.add_argument
-    shared.add_program(
-        parser,
+    add = shared.Adder(parser)
+    add.program(
         "FILE",
         "BANG C files with the kernel or a main, a native program, or a TOML file of cases",
         "more files, or arguments of the program",
     )
-    shared.add_param(parser)
-    add("--case", metavar="NAME", help="of a file of cases, where it holds several")
-    shared.add_call_arguments(parser)
-    shared.add_reference(parser)
-    shared.add_draws(parser)
-    shared.add_boards(parser, DEFAULT_BOARDS[0])
-    add(
+    add.param()
+    add.value("--case NAME", "of a file of cases, where it holds several")
+    add.call_arguments()
+    add.reference()
+    add.draws()
+    add.boards(DEFAULT_BOARDS[0])
+    add.value(
         "--objective",
+        "what is ranked by: the least time, or the largest IO or compute efficiency (default: time)",
         choices=("time", "io", "compute"),
         default="time",
-        help="what is ranked by: the least time, or the largest IO or compute efficiency (default: time)",
     )
-    _add_search(parser)
-    add("--html", metavar="F.html", help="write a page with a chart")
-    shared.add_kept_output(parser, "candidate")
-    shared.add_engine(parser)
-    shared.add_threads(parser)
-    shared.add_jobs(parser)
-    shared.add_dask(parser, files=True)
-    add("--json", action="store_true", help="one JSON document on standard output")
-    shared.add_limit(parser, USUAL)
-    parser.epilog = TUNE_EXAMPLES
-
-
-def _add_search(parser: ArgumentParser) -> None:
-    """Declare how a large space is searched in place of tried whole."""
-    add = parser.add_argument
-    add(
+    add.value(
         "--search",
-        choices=("random", "halving", "tpe"),
-        help="try --trials candidates of a large space in place of all: drawn; drawn, of which the best third goes on to a larger call; "
+        "try --trials candidates of a large space in place of all: drawn; drawn, of which the best third goes on to a larger call; "
         "or proposed by Optuna from the results so far",
+        choices=("random", "halving", "tpe"),
     )
-    add("--trials", metavar="N", type=shared.workers, help="candidates of a search; --seed draws others")
-    add(
-        "--rungs",
-        metavar="NAME=V,V,...",
-        help="of halving: what makes a call larger, the smallest value first, as n=1024,4096",
+    add.value("--trials N", "candidates of a search; --seed draws others", type=shared.workers)
+    add.value(
+        "--rungs NAME=V,V,...",
+        "of halving: what makes a call larger, the smallest value first, as n=1024,4096",
     )
+    add.value("--html F.html", "write a page with a chart")
+    add.kept_output("candidate")
+    add.engine()
+    add.threads()
+    add.jobs()
+    add.dask(files=True)
+    add.json()
+    add.limit(USUAL)
+    parser.epilog = TUNE_EXAMPLES
 
 
 FUZZ_EXAMPLES = """examples:
@@ -211,6 +173,7 @@ FUZZ_EXAMPLES = """examples:
   mlusim fuzz my_kernels.py --kernel scale --arg 'n=int:1..9000' --arg 'x=in:float32:n' --arg 'y=out:float32:n'
   mlusim fuzz cases.toml --case small --arg 'n=int:1..64'
   mlusim fuzz scale.mlu --arg 'n=int:0..9000' --arg 'x=float:-8..8:float32:n' --arg 'weight=null|in:float32:n' --arg 'y=out:float32:n' --runs 500 --seed 7"""
+FUZZED = "a BANG C file, a Python file with a kernel, an operator, or cases.toml"
 USUAL_SECONDS = 60.0
 # A draw takes milliseconds: a launch that goes on for a minute hangs, and one that prints a gibibyte prints without end.
 FUZZ_LIMIT = limit_in("seconds=60", Limit(growth=1 << 30))
@@ -218,58 +181,42 @@ FUZZ_LIMIT = limit_in("seconds=60", Limit(growth=1 << 30))
 
 def fuzz(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim fuzz``."""
-    add = parser.add_argument
-    shared.add_program(
-        parser,
-        "PROGRAM",
-        "a BANG C file, a Python file with a kernel, an operator, or cases.toml",
-        "more BANG C files",
-    )
-    add("--case", metavar="NAME", help="one case of cases.toml")
-    _add_drawn_call(parser)
-    shared.add_source_arguments(parser)
-    shared.add_function(parser)
-    add("--reference", metavar="module:function", help="what the outputs of the kernel are compared with")
-    add("--only", metavar="NAMES", action="append", default=[], help="these checkers (default: all of them)")
-    shared.add_boards(parser, DEFAULT_BOARDS[0], "boards to draw from")
-    add(
-        "--seconds",
-        metavar="S",
-        type=seconds,
-        help=f"seconds of the clock for the search, kept calls aside (default without --runs: {USUAL_SECONDS:g})",
-    )
-    add("--runs", metavar="N", type=shared.workers, help="calls to draw, at most")
-    add("--seed", metavar="N", type=shared.whole, help="draw other calls (default: 0, or that of the case)")
-    add(
-        "--corpus",
-        metavar="DIR",
-        help="the folder that keeps failing calls, tried first, and how far the search came (default: FILE.fuzz beside the first file)",
-    )
-    add("--restart", action="store_true", help="begin with the first draw, wherever the last search ended")
-    shared.add_engine(parser, shared.WHERE_CHECKED)
-    shared.add_threads(parser)
-    shared.add_jobs(parser, "1")
-    shared.add_dask(parser, files=True)
-    add("--json", action="store_true", help="one JSON document on standard output")
-    shared.add_limit(parser, FUZZ_LIMIT)
-    shared.add_coverage(parser)
-    parser.epilog = FUZZ_EXAMPLES
-
-
-def _add_drawn_call(parser: ArgumentParser) -> None:
-    """Declare what calls are drawn of: a kernel with alternatives for its grid and its arguments."""
-    add = parser.add_argument
-    add("--kernel", metavar="K<float>", help="the kernel: K, ns::K, 'K(float *)', or K<float> of a template")
-    add("--dim", metavar="X,Y,Z", help="tasks of the kernel (default: 1,1,1); | separates alternatives")
-    add("--kind", metavar="KIND", help="block (default), union1, union2, ...")
-    add(
-        "--arg",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help=f"{argument_forms.HELP}, as `mlusim check` takes them; {argument_forms.REAL_FORMS}, of floats; "
+    add = shared.Adder(parser)
+    add.program("PROGRAM", FUZZED, "more BANG C files")
+    add.value("--case NAME", "one case of cases.toml")
+    add.value("--kernel K<float>", "the kernel: K, ns::K, 'K(float *)', or K<float> of a template")
+    add.value("--dim X,Y,Z", "tasks of the kernel (default: 1,1,1); | separates alternatives")
+    add.value("--kind KIND", "block (default), union1, union2, ...")
+    add.repeated(
+        "--arg NAME=VALUE",
+        f"{argument_forms.HELP}, as `mlusim check` takes them; {argument_forms.REAL_FORMS}, of floats; "
         "| separates alternatives, the simplest first; of an operator in place of what it declares",
     )
+    add.source_arguments()
+    add.function()
+    add.value("--reference module:function", "what the outputs of the kernel are compared with")
+    add.repeated("--only NAMES", "these checkers (default: all of them)")
+    add.boards(DEFAULT_BOARDS[0], "boards to draw from")
+    add.value(
+        "--seconds S",
+        f"seconds of the clock for the search, kept calls aside (default without --runs: {USUAL_SECONDS:g})",
+        type=seconds,
+    )
+    add.value("--runs N", "calls to draw, at most", type=shared.workers)
+    add.value("--seed N", "draw other calls (default: 0, or that of the case)", type=shared.whole)
+    add.value(
+        "--corpus DIR",
+        "the folder that keeps failing calls, tried first, and how far the search came (default: FILE.fuzz beside the first file)",
+    )
+    add.flag("--restart", "begin with the first draw, wherever the last search ended")
+    add.engine(shared.WHERE_CHECKED)
+    add.threads()
+    add.jobs("1")
+    add.dask(files=True)
+    add.json()
+    add.limit(FUZZ_LIMIT)
+    add.coverage()
+    parser.epilog = FUZZ_EXAMPLES
 
 
 JUDGE_EXAMPLES = """examples:
@@ -302,57 +249,32 @@ def seconds(text: str) -> float:
 
 def judge(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim judge``."""
-    add = parser.add_argument
-    add("candidates", nargs="*", metavar="CANDIDATE", help="BANG C files, or folders of them")
-    add(
-        "--reference",
-        metavar="FILE.py",
-        help="inputs and what is expected: functions of NumPy, or a Model of torch.nn with get_inputs()",
+    add = shared.Adder(parser)
+    parser.add_argument("candidates", nargs="*", metavar="CANDIDATE", help="BANG C files, or folders of them")
+    add.value(
+        "--reference FILE.py",
+        "inputs and what is expected: functions of NumPy, or a Model of torch.nn with get_inputs()",
     )
-    add(
-        "--cases",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME",
-        help="cases of the reference (default: all)",
-    )
-    _add_call(parser)
-    shared.add_source_arguments(parser)
-    add(
-        "--draws",
-        metavar="N",
-        type=shared.workers,
-        default=2,
-        help="draws of inputs for each case (default: 2)",
-    )
-    add(
-        "--seed",
-        metavar="N",
+    add.several("--cases NAME", "cases of the reference (default: all)")
+    add.value("--board B", f"a board; {DEFAULT_BOARDS[0]} when none is named")
+    add.value("--kernel K<float>", "the kernel of each candidate (default: its only one)")
+    add.value("--function F", "the host function of each candidate (default: bang_func, where it has one)")
+    add.value("--dim X,Y,Z", "tasks of a kernel (default: what the reference says, or 1,1,1)")
+    add.value("--kind KIND", "block, union1, ... (default: what the reference says, or block)")
+    add.source_arguments()
+    add.value("--draws N", "draws of inputs for each case (default: 2)", type=shared.workers, default=2)
+    add.value(
+        "--seed N",
+        "draw the same inputs again (default: others each time, told in the verdicts)",
         type=shared.whole,
-        help="draw the same inputs again (default: others each time, told in the verdicts)",
     )
-    add("--seconds", metavar="S", type=seconds, default=60.0, help="time for one candidate (default: 60)")
-    add("--memory", metavar="M", type=size, default=2 << 30, help="memory of one candidate (default: 2GiB)")
-    shared.add_kept_output(parser, "verdict")
-    shared.add_jobs(parser, "one per CPU")
-    shared.add_dask(parser, files=True)
-    add("--json", action="store_true", help="one JSON document on standard output")
+    add.value("--seconds S", "time for one candidate (default: 60)", type=seconds, default=60.0)
+    add.value("--memory M", "memory of one candidate (default: 2GiB)", type=size, default=2 << 30)
+    add.kept_output("verdict")
+    add.jobs("one per CPU")
+    add.dask(files=True)
+    add.json()
     parser.epilog = JUDGE_EXAMPLES
-
-
-def _add_call(parser: ArgumentParser) -> None:
-    """Declare how a candidate is called."""
-    add = parser.add_argument
-    add("--board", metavar="B", help=f"a board; {DEFAULT_BOARDS[0]} when none is named")
-    add("--kernel", metavar="K<float>", help="the kernel of each candidate (default: its only one)")
-    add(
-        "--function",
-        metavar="F",
-        help="the host function of each candidate (default: bang_func, where it has one)",
-    )
-    add("--dim", metavar="X,Y,Z", help="tasks of a kernel (default: what the reference says, or 1,1,1)")
-    add("--kind", metavar="KIND", help="block, union1, ... (default: what the reference says, or block)")
 
 
 DEMO_PAGE = "mlusim-report.html"
@@ -360,16 +282,10 @@ DEMO_PAGE = "mlusim-report.html"
 
 def demo(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim demo``."""
-    add = parser.add_argument
-    shared.add_boards(parser)
-    add(
-        "-o",
-        "--output",
-        default=DEMO_PAGE,
-        metavar="F.html",
-        help=f"where the page goes (default: {DEMO_PAGE})",
-    )
-    shared.add_threads(parser)
-    shared.add_jobs(parser)
-    add("--json", action="store_true", help="one JSON document on standard output, besides the page")
+    add = shared.Adder(parser)
+    add.boards()
+    add.value("-o --output F.html", f"where the page goes (default: {DEMO_PAGE})", default=DEMO_PAGE)
+    add.threads()
+    add.jobs()
+    add.flag("--json", "one JSON document on standard output, besides the page")
     parser.epilog = "example: mlusim demo -o report.html"

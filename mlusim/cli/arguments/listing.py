@@ -8,35 +8,32 @@ from mlusim.cli.arguments import shared
 
 def boards(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim boards``."""
+    add = shared.Adder(parser)
     parser.add_argument("name", nargs="?", metavar="NAME", help="one board, with the source of each number")
-    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    add.json()
     parser.epilog = "example: mlusim boards MLU370-X4"
 
 
 def isa(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim isa``."""
+    add = shared.Adder(parser)
     parser.add_argument(
         "name",
         nargs="?",
         metavar="NAME",
         help="one intrinsic, built-in variable or copy direction in full; a part of a name lists all that have it",
     )
-    parser.add_argument(
-        "--coverage",
-        action="store_true",
-        help="the vendor's names, what each is here and which test executes it",
-    )
-    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    add.flag("--coverage", "the vendor's names, what each is here and which test executes it")
+    add.json()
     parser.epilog = "example: mlusim isa bang_add"
 
 
 def ops(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim ops``."""
+    add = shared.Adder(parser)
     parser.add_argument("name", nargs="?", metavar="OP", help="one operator: parameters, cases, limits")
-    parser.add_argument(
-        "--listing", action="store_true", help="the listing of OP's document beside its kernel in BANG C"
-    )
-    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    add.flag("--listing", "the listing of OP's document beside its kernel in BANG C")
+    add.json()
     parser.epilog = "examples:\n  mlusim ops tin_shift_forward\n  mlusim ops border_align_backward --listing"
 
 
@@ -51,16 +48,16 @@ def compile(  # noqa: A001 - the verb
     parser: ArgumentParser,
 ) -> None:
     """Declare the arguments of ``mlusim compile``."""
-    add = parser.add_argument
-    add("files", metavar="FILE", nargs="*", help="BANG C files, which are linked with each other")
-    shared.add_source_arguments(parser)
-    add("--board", metavar="B", help="the board whose architecture is compiled for")
-    add(
-        "--clean-cache",
-        action="store_true",
-        help="remove translations and compiled kernels of earlier runs from the user's cache",
+    add = shared.Adder(parser)
+    parser.add_argument(
+        "files", metavar="FILE", nargs="*", help="BANG C files, which are linked with each other"
     )
-    add("--json", action="store_true", help="one JSON document on standard output")
+    add.source_arguments()
+    add.value("--board B", "the board whose architecture is compiled for")
+    add.flag(
+        "--clean-cache", "remove translations and compiled kernels of earlier runs from the user's cache"
+    )
+    add.json()
     parser.epilog = COMPILE_EXAMPLES
 
 
@@ -72,10 +69,12 @@ exit codes: 0 the folder is there, 2 it cannot be made"""
 
 def toolkit(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim toolkit``."""
-    add = parser.add_argument
-    add("directory", metavar="DIR", help="the folder; one that is there is brought up to date")
-    add("--board", metavar="B", help="the board that programs find")
-    add("--json", action="store_true", help="one JSON document on standard output")
+    add = shared.Adder(parser)
+    parser.add_argument(
+        "directory", metavar="DIR", help="the folder; one that is there is brought up to date"
+    )
+    add.value("--board B", "the board that programs find")
+    add.json()
     parser.epilog = TOOLKIT_EXAMPLES
 
 
@@ -100,6 +99,7 @@ exit codes: 0 fits, 1 does not fit (or a stated limit is too generous), 2 usage"
 
 def plan(parser: ArgumentParser) -> None:
     """Declare the options of ``mlusim plan``."""
+    add = shared.Adder(parser)
     parser.epilog = PLAN_EXAMPLES
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument(
@@ -108,30 +108,18 @@ def plan(parser: ArgumentParser) -> None:
         nargs="+",
         help="an operator, a Python file that holds a Plan, or BANG C files or cases.toml, whose plan one launch shows",
     )
-    parser.add_argument("--case", metavar="NAME", help="one case of cases.toml")
-    shared.add_call_arguments(parser)
-    shared.add_function(parser)
-    shared.add_draws(parser)
-    parser.add_argument(
-        "--board", nargs="+", action="extend", default=[], metavar="B", help="one board or several"
-    )
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="S=15,T=104", help="values of the plan's variables"
-    )
-    parser.add_argument(
-        "--dtype",
-        nargs="+",
-        action="extend",
-        metavar="D",
-        help="one element type or several, for plans that can hold more than one",
-    )
+    add.value("--case NAME", "one case of cases.toml")
+    add.call_arguments()
+    add.function()
+    add.draws()
+    add.several("--board B", "one board or several")
+    add.repeated("--set S=15,T=104", "values of the plan's variables")
+    add.several("--dtype D", "one element type or several, for plans that can hold more than one")
     _add_questions(parser)
-    shared.add_engine(
-        parser, "taken as everywhere; a plan is solved, and no engine runs; of BANG C, Python's does"
-    )
+    add.engine("taken as everywhere; a plan is solved, and no engine runs; of BANG C, Python's does")
     parser.set_defaults(launches=False)
-    parser.add_argument("--json", action="store_true", help="the same as --format json")
-    shared.add_answer(parser, PLAN_FORMATS, "; csv is for a frontier")
+    add.flag("--json", "the same as --format json")
+    add.answer(PLAN_FORMATS, "; csv is for a frontier")
 
 
 def _add_questions(parser: ArgumentParser) -> None:

@@ -21,32 +21,29 @@ RUN_EXAMPLES = """examples:
 
 def run(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim run``."""
-    add = parser.add_argument
-    shared.add_program(
-        parser,
+    add = shared.Adder(parser)
+    add.program(
         "PROGRAM",
         "an operator; `mlusim ops` lists them; or a script, a test, BANG C files, a native program, or cases.toml",
         "more files, and words for the script or main(); behind -- all are",
     )
-    shared.add_call_arguments(parser)
-    shared.add_reference(parser)
-    shared.add_call(parser, "one case; without it and --inputs, all cases")
-    add(
-        "--policy",
-        metavar="NAME",
-        help="a policy of the operator, as its order of growing tiles; `mlusim ops OP` lists them",
+    add.call_arguments()
+    add.reference()
+    add.call("one case; without it and --inputs, all cases")
+    add.value(
+        "--policy NAME", "a policy of the operator, as its order of growing tiles; `mlusim ops OP` lists them"
     )
-    add("--save", metavar="F.npz", help="write the outputs, of several cases as CASE/OUTPUT")
-    shared.add_checkers(parser)
-    add("--trace", metavar="F.json", help="write a trace of the launches for Perfetto or chrome://tracing")
-    add("--lines", action="store_true", help="the time of each line of the kernels")
-    shared.add_schedule(parser)
-    shared.add_engine(parser)
-    shared.add_threads(parser)
-    shared.add_jobs(parser)
-    add("--json", action="store_true", help="one JSON document on standard output")
-    shared.add_limit(parser, USUAL)
-    shared.add_coverage(parser)
+    add.value("--save F.npz", "write the outputs, of several cases as CASE/OUTPUT")
+    add.checkers()
+    add.value("--trace F.json", "write a trace of the launches for Perfetto or chrome://tracing")
+    add.flag("--lines", "the time of each line of the kernels")
+    add.schedule()
+    add.engine()
+    add.threads()
+    add.jobs()
+    add.json()
+    add.limit(USUAL)
+    add.coverage()
     parser.epilog = RUN_EXAMPLES
 
 
@@ -70,76 +67,39 @@ CHECK_FORMATS = ("text", "json", "sarif", "junit")
 
 def check(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim check``."""
-    add = parser.add_argument
-    shared.add_program(
-        parser,
+    add = shared.Adder(parser)
+    add.program(
         "PROGRAM",
         "an operator, a script that launches kernels, BANG C files, a native program, cases.toml, or a test as tests/test_x.py::test_y",
         "words for the script, main() or pytest; behind -- all are",
     )
-    shared.add_call_arguments(parser)
-    shared.add_function(parser)
-    shared.add_reference(parser)
-    _add_checked(parser)
-    _add_schedules(parser)
+    add.call_arguments()
+    add.function()
+    add.reference()
+    add.flag("--all", "every operator, all cases but the long, on every board of --board")
+    add.flag("--long", "the cases, too, that take over a minute where every instruction is watched")
+    add.repeated("--only NAMES", "these checkers (default: all of them)")
+    add.value("--case NAME", "one case of the operator or of cases.toml; without it all but the long ones")
+    add.inputs()
+    add.value("--board B", f"a board; {DEFAULT_BOARDS[0]} when none is named, with --all both defaults")
+    add.value("--seed N", f"explore another legal schedule, and {argument_forms.SEED}", type=shared.whole)
+    add.value("--effects", "when asynchronous effects of the operator land (default: late)", choices=EFFECTS)
+    add.value("--schedules N", "compare what N other schedules give, no two alike", type=shared.whole)
+    add.value("--record F.json", "write the smallest schedule that differs to a replay file")
+    add.value("--replay F.json", "run exactly what a replay file says, and compare")
+    add.flag("--trust", "with --replay, the script that the file names may run")
     # Notes are opt-in: a run is judged by its errors, and a remark, such as an idle sync, is none.
-    add("--notes", action="store_true", help="report remarks too, which fail no run")
-    add("--suppress", metavar="F.toml", help="findings that are accepted: id, place and reason of each")
-    shared.add_answer(parser, CHECK_FORMATS)
-    shared.add_jobs(parser)
+    add.flag("--notes", "report remarks too, which fail no run")
+    add.value("--suppress F.toml", "findings that are accepted: id, place and reason of each")
+    add.answer(CHECK_FORMATS)
+    add.jobs()
     # Kept beside --format, because the other verbs have --json.
-    add("--json", action="store_true", help="the same as --format json")
-    shared.add_engine(parser, shared.WHERE_CHECKED)
-    shared.add_threads(parser)
-    shared.add_limit(parser, USUAL)
-    shared.add_coverage(parser)
+    add.flag("--json", "the same as --format json")
+    add.engine(shared.WHERE_CHECKED)
+    add.threads()
+    add.limit(USUAL)
+    add.coverage()
     parser.epilog = CHECK_EXAMPLES
-
-
-def _add_checked(parser: ArgumentParser) -> None:
-    """Declare which operators, cases, checkers and boards are meant."""
-    add = parser.add_argument
-    add(
-        "--all", action="store_true", help="every operator, all cases but the long, on every board of --board"
-    )
-    add(
-        "--long",
-        action="store_true",
-        help="the cases, too, that take over a minute where every instruction is watched",
-    )
-    add("--only", metavar="NAMES", action="append", default=[], help="these checkers (default: all of them)")
-    add(
-        "--case",
-        metavar="NAME",
-        help="one case of the operator or of cases.toml; without it all but the long ones",
-    )
-    shared.add_inputs(parser)
-    add(
-        "--board",
-        metavar="B",
-        help=f"a board; {DEFAULT_BOARDS[0]} when none is named, with --all both defaults",
-    )
-
-
-def _add_schedules(parser: ArgumentParser) -> None:
-    """Declare in which schedules the program runs, and the files that keep one."""
-    add = parser.add_argument
-    add(
-        "--seed",
-        metavar="N",
-        type=shared.whole,
-        help=f"explore another legal schedule, and {argument_forms.SEED}",
-    )
-    add("--effects", choices=EFFECTS, help="when asynchronous effects of the operator land (default: late)")
-    add(
-        "--schedules",
-        metavar="N",
-        type=shared.whole,
-        help="compare what N other schedules give, no two alike",
-    )
-    add("--record", metavar="F.json", help="write the smallest schedule that differs to a replay file")
-    add("--replay", metavar="F.json", help="run exactly what a replay file says, and compare")
-    add("--trust", action="store_true", help="with --replay, the script that the file names may run")
 
 
 PROFILE_EXAMPLES = """examples:
@@ -155,38 +115,35 @@ PROFILE_EXAMPLES = """examples:
 
 def profile(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim profile``."""
-    add = parser.add_argument
-    shared.add_program(
-        parser,
+    add = shared.Adder(parser)
+    add.program(
         "PROGRAM",
         "a script, an operator, BANG C files, a native program, cases.toml, or a test as tests/test_x.py::test_y",
         "words for the script or pytest; behind -- all are",
     )
-    add("--lines", action="store_true", help="all lines of the kernels, and every launch by itself")
-    add("--trace", metavar="F.json", help="write a trace for Perfetto or chrome://tracing")
-    add("--html", metavar="F.html", help="write a page with the source; needs the extra mlusim[report]")
-    add("--launch", metavar="N", type=shared.whole, help="the Nth launch alone, from 1")
-    shared.add_checkers(parser)
-    shared.add_call(parser)
-    shared.add_schedule(parser)
-    shared.add_call_arguments(parser)
-    shared.add_engine(
-        parser,
-        "native: C where it can be, which knows no lines (default: auto, which takes Python for the lines)",
+    add.flag("--lines", "all lines of the kernels, and every launch by itself")
+    add.value("--trace F.json", "write a trace for Perfetto or chrome://tracing")
+    add.value("--html F.html", "write a page with the source; needs the extra mlusim[report]")
+    add.value("--launch N", "the Nth launch alone, from 1", type=shared.whole)
+    add.checkers()
+    add.call()
+    add.schedule()
+    add.call_arguments()
+    add.engine(
+        "native: C where it can be, which knows no lines (default: auto, which takes Python for the lines)"
     )
-    shared.add_threads(parser)
+    add.threads()
     parser.set_defaults(where_it_can=True)
-    add(
-        "--what-if",
-        metavar="BOARD",
+    add.value(
+        "--what-if BOARD",
+        "the time on these boards as well: re-timed, or run there where the architecture is another",
         nargs="+",
         default=[],
-        help="the time on these boards as well: re-timed, or run there where the architecture is another",
     )
-    shared.add_gate(parser)
-    add("--json", action="store_true", help="one JSON document on standard output")
-    shared.add_limit(parser, USUAL)
-    shared.add_coverage(parser)
+    add.gate()
+    add.json()
+    add.limit(USUAL)
+    add.coverage()
     parser.epilog = PROFILE_EXAMPLES
 
 
@@ -199,25 +156,23 @@ COVER_EXAMPLES = """examples:
 
 def cover(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim cover``."""
-    add = parser.add_argument
-    shared.add_program(
-        parser,
+    add = shared.Adder(parser)
+    add.program(
         "PROGRAM",
         "a script, an operator, BANG C files, a native program or what starts some, a test, or a record of --keep",
         "words for the script, main(), the program or pytest; behind -- all are",
     )
-    add("--keep", metavar="F.json", help="add what ran to this record, and show all that is in it")
-    add("--lcov", metavar="F.info", help="write a tracefile of lcov")
-    add("--html", metavar="F.html", help="write a page with the sources")
-    add("--json", action="store_true", help="one JSON document on standard output")
-    shared.add_call(parser)
-    shared.add_schedule(parser)
-    shared.add_engine(
-        parser,
-        "what executes the kernels and counts their lines: auto takes C for kernels of BANG C (default: auto)",
+    add.value("--keep F.json", "add what ran to this record, and show all that is in it")
+    add.value("--lcov F.info", "write a tracefile of lcov")
+    add.value("--html F.html", "write a page with the sources")
+    add.json()
+    add.call()
+    add.schedule()
+    add.engine(
+        "what executes the kernels and counts their lines: auto takes C for kernels of BANG C (default: auto)"
     )
-    shared.add_call_arguments(parser)
-    shared.add_limit(parser, USUAL)
+    add.call_arguments()
+    add.limit(USUAL)
     parser.epilog = COVER_EXAMPLES
 
 
@@ -234,35 +189,28 @@ on is shown, and Ctrl-C stops it where it is."""
 
 def debug(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim debug``."""
-    add = parser.add_argument
-    shared.add_program(
-        parser,
+    add = shared.Adder(parser)
+    add.program(
         "OP|SCRIPT.py|FILE.mlu|cases.toml",
         "an operator, a script that launches kernels, or BANG C",
         "arguments of the script",
     )
-    shared.add_call_arguments(parser)
-    shared.add_call(parser)
-    shared.add_checkers(parser)
-    shared.add_schedule(parser)
-    shared.add_engine(
-        parser,
+    add.call_arguments()
+    add.call()
+    add.checkers()
+    add.schedule()
+    add.engine(
         "what runs the kernels up to the place of interest, where Python takes over: auto takes C for kernels of BANG C, "
-        "native the kernel.mlu of an operator too (default: auto)",
+        "native the kernel.mlu of an operator too (default: auto)"
     )
-    add(
-        "--history",
-        metavar="MIB",
-        type=shared.whole,
-        help="MiB of tensors kept of earlier launches (default: 1024)",
-    )
-    add("--replay", metavar="F", help="stand at the place of a recording that the command `record` has made")
-    add("--trust", action="store_true", help=f"with --replay, {DEBUG_TRUST}")
-    add("--show", action="store_true", help="with --replay, print the code in the file, and run nothing")
-    add("--command", metavar="TEXT", action="append", default=[], help="execute a command; may be repeated")
-    add("--script", metavar="F", help="execute the commands of a file, one a line, after --command")
-    add("--tui", action="store_true", help="the full-screen view; needs the extra mlusim[tui]")
-    add("--json", action="store_true", help="the commands and their answers as one JSON document")
+    add.value("--history MIB", "MiB of tensors kept of earlier launches (default: 1024)", type=shared.whole)
+    add.value("--replay F", "stand at the place of a recording that the command `record` has made")
+    add.flag("--trust", f"with --replay, {DEBUG_TRUST}")
+    add.flag("--show", "with --replay, print the code in the file, and run nothing")
+    add.repeated("--command TEXT", "execute a command; may be repeated")
+    add.value("--script F", "execute the commands of a file, one a line, after --command")
+    add.flag("--tui", "the full-screen view; needs the extra mlusim[tui]")
+    add.flag("--json", "the commands and their answers as one JSON document")
     parser.epilog = DEBUG_EXAMPLES
 
 
@@ -276,8 +224,7 @@ For BANG C kernel, dim, kind, arg, include and define say what is called, as on 
 
 def dap(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim dap``."""
-    parser.add_argument(
-        "--port", metavar="N", type=int, help="wait for an editor at this port of this machine"
-    )
-    parser.add_argument("--json", action="store_true", help=argparse.SUPPRESS)
+    add = shared.Adder(parser)
+    add.value("--port N", "wait for an editor at this port of this machine", type=int)
+    add.flag("--json", argparse.SUPPRESS)
     parser.epilog = DAP_EXAMPLES

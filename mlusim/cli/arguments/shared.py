@@ -4,6 +4,9 @@ import functools
 import math
 from argparse import Action, ArgumentParser, ArgumentTypeError
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.engine.preference import ENGINES
@@ -66,243 +69,189 @@ def threshold(text: str) -> float:
     return value
 
 
-def add_program(parser: ArgumentParser, metavar: str, what: str, words: str) -> None:
-    """Declare the program, shown as *metavar*, and the *words* behind it."""
-    parser.add_argument("program", metavar=metavar, nargs="?", help=what)
-    parser.add_argument("arguments", metavar="ARG", nargs="*", help=words)
+@frozen
+class Adder:
+    """Adds options to *parser*: each with its metavar as help shows them, as "--case NAME", and what it does."""
 
+    parser: ArgumentParser
 
-def add_inputs(parser: ArgumentParser) -> None:
-    """Declare the arrays of an operator and the parameters that go with them."""
-    add = parser.add_argument
-    add("--inputs", metavar="F.npz", help="your arrays, under the names of the operator's inputs")
-    add("--set", metavar="k=v,...", action="append", default=[], help="parameters that go with --inputs")
+    def value(self, option: str, meaning: str, **more: Any) -> None:
+        """Add *option*, which takes one value; *more* goes to argparse."""
+        words = option.split()
+        shown = None if words[-1].startswith("-") else words.pop()
+        self.parser.add_argument(*words, metavar=shown, help=meaning, **more)
 
+    def flag(self, option: str, meaning: str) -> None:
+        """Add *option*, which takes no value."""
+        self.parser.add_argument(option, action="store_true", help=meaning)
 
-def add_call(parser: ArgumentParser, case: str = "one of the operator's cases (default: its first)") -> None:
-    """Declare which call of an operator: a *case*, or arrays, and the board."""
-    parser.add_argument("--case", metavar="NAME", help=case)
-    add_inputs(parser)
-    parser.add_argument("--board", metavar="B", help=f"a board; {DEFAULT_BOARDS[0]} when none is named")
+    def several(self, option: str, meaning: str) -> None:
+        """Add *option*, which takes several values at once and may be repeated."""
+        self.value(option, meaning, nargs="+", action="extend", default=[])
 
+    def repeated(self, option: str, meaning: str, **more: Any) -> None:
+        """Add *option*, which takes one value and may be repeated; *more* goes to argparse."""
+        self.value(option, meaning, action="append", default=[], **more)
 
-def add_checkers(parser: ArgumentParser) -> None:
-    """Declare the checkers that watch."""
-    parser.add_argument(
-        "--check",
-        metavar="NAMES",
-        action="append",
-        default=[],
-        help="checkers that watch, as memcheck,racecheck",
-    )
+    def json(self) -> None:
+        """Declare ``--json``."""
+        self.flag("--json", "one JSON document on standard output")
 
+    def program(self, metavar: str, what: str, words: str) -> None:
+        """Declare the program, shown as *metavar*, and the *words* behind it."""
+        self.parser.add_argument("program", metavar=metavar, nargs="?", help=what)
+        self.parser.add_argument("arguments", metavar="ARG", nargs="*", help=words)
 
-def add_schedule(parser: ArgumentParser) -> None:
-    """Declare which legal schedule runs."""
-    parser.add_argument(
-        "--seed", metavar="N", type=whole, help=f"explore another legal schedule, and {argument_forms.SEED}"
-    )
-    parser.add_argument(
-        "--effects", choices=EFFECTS, default=EFFECTS[0], help="when asynchronous effects land"
-    )
+    def inputs(self) -> None:
+        """Declare the arrays of an operator and the parameters that go with them."""
+        self.value("--inputs F.npz", "your arrays, under the names of the operator's inputs")
+        self.repeated("--set k=v,...", "parameters that go with --inputs")
 
+    def call(self, case: str = "one of the operator's cases (default: its first)") -> None:
+        """Declare which call of an operator: a *case*, or arrays, and the board."""
+        self.value("--case NAME", case)
+        self.inputs()
+        self.value("--board B", f"a board; {DEFAULT_BOARDS[0]} when none is named")
 
-def add_engine(parser: ArgumentParser, text: str = WHERE_IT_CAN) -> None:
-    """Declare ``--engine`` with its choices."""
-    parser.add_argument(ENGINE, choices=ENGINES, help=text)
+    def checkers(self) -> None:
+        """Declare the checkers that watch."""
+        self.repeated("--check NAMES", "checkers that watch, as memcheck,racecheck")
 
+    def schedule(self) -> None:
+        """Declare which legal schedule runs."""
+        self.value("--seed N", f"explore another legal schedule, and {argument_forms.SEED}", type=whole)
+        self.value("--effects", "when asynchronous effects land", choices=EFFECTS, default=EFFECTS[0])
 
-def add_threads(parser: ArgumentParser) -> None:
-    """Declare ``--threads``, the native engine's share of the host."""
-    parser.add_argument(THREADS, metavar="N", type=workers, help=MEANING[THREADS])
+    def engine(self, text: str = WHERE_IT_CAN) -> None:
+        """Declare ``--engine`` with its choices."""
+        self.value(ENGINE, text, choices=ENGINES)
 
+    def threads(self) -> None:
+        """Declare ``--threads``, the native engine's share of the host."""
+        self.value(f"{THREADS} N", MEANING[THREADS], type=workers)
 
-def add_answer(parser: ArgumentParser, formats: Sequence[str], more: str = "") -> None:
-    """Declare ``--format``, which takes *formats*, and ``-o`` of a verb whose answer goes to a file."""
-    parser.add_argument(
-        "--format",
-        choices=formats,
-        type=lambda word: TEXT if word == FORMER else word,
-        help=f"what to write (default: as the name after -o ends, or {TEXT}{more})",
-    )
-    parser.add_argument("-o", "--output", metavar="F", help="the file to write to (default: standard output)")
+    def answer(self, formats: Sequence[str], more: str = "") -> None:
+        """Declare ``--format``, which takes *formats*, and ``-o`` of a verb whose answer goes to a file."""
+        self.value(
+            "--format",
+            f"what to write (default: as the name after -o ends, or {TEXT}{more})",
+            choices=formats,
+            type=lambda word: TEXT if word == FORMER else word,
+        )
+        self.value("-o --output F", "the file to write to (default: standard output)")
 
+    def limit(self, base: Limit) -> None:
+        """Declare ``--limit``; what it does not name is as in *base*."""
+        self.value(
+            "--limit WHAT=N,...",
+            "end a launch that goes on beyond so many instructions, seconds of wall time or bytes of growth "
+            f"(its text and log), as seconds=60,instructions=1e6,growth=256MiB, or none (default: {base})",
+            type=functools.partial(limit_in, base=base),
+            default=base,
+        )
 
-def add_limit(parser: ArgumentParser, base: Limit) -> None:
-    """Declare ``--limit``; what it does not name is as in *base*."""
-    parser.add_argument(
-        "--limit",
-        metavar="WHAT=N,...",
-        type=functools.partial(limit_in, base=base),
-        default=base,
-        help="end a launch that goes on beyond so many instructions, seconds of wall time or bytes of growth "
-        f"(its text and log), as seconds=60,instructions=1e6,growth=256MiB, or none (default: {base})",
-    )
+    def source_arguments(self) -> None:
+        """Declare ``-I`` and ``-D``."""
+        self.repeated("-I DIR", "a directory for headers of BANG C", dest="include")
+        self.repeated("-D NAME[=VALUE]", "a macro of BANG C", dest="define")
 
+    def call_arguments(self) -> None:
+        """Declare ``-I``, ``-D``, and what says how a kernel is called."""
+        self.source_arguments()
+        self.value(
+            "--kernel K<float>",
+            "the kernel of a BANG C file: K, ns::K, 'K(float *)', or K<float> of a template",
+        )
+        self.value("--dim X,Y,Z", "tasks of the kernel (default: 1,1,1)")
+        self.value("--kind KIND", "block (default), union1, union2, ...")
+        self.repeated("--arg NAME=VALUE", argument_forms.HELP)
 
-def add_source_arguments(parser: ArgumentParser) -> None:
-    """Declare ``-I`` and ``-D``."""
-    add = parser.add_argument
-    add(
-        "-I",
-        dest="include",
-        metavar="DIR",
-        action="append",
-        default=[],
-        help="a directory for headers of BANG C",
-    )
-    add("-D", dest="define", metavar="NAME[=VALUE]", action="append", default=[], help="a macro of BANG C")
+    def function(self) -> None:
+        """Declare ``--function``, a host function that launches by itself."""
+        self.value(
+            "--function F",
+            "a host function of BANG C files, which launches by itself; its handle, descriptors, queue, --dim and --kind are given to it",
+        )
 
+    def draws(self) -> None:
+        """Declare ``--seed`` of a verb that runs the usual schedule."""
+        self.value("--seed N", f"{argument_forms.SEED} of a BANG C file", type=whole, dest="draws")
 
-def add_call_arguments(parser: ArgumentParser) -> None:
-    """Declare ``-I``, ``-D``, and what says how a kernel is called."""
-    add_source_arguments(parser)
-    add = parser.add_argument
-    add(
-        "--kernel",
-        metavar="K<float>",
-        help="the kernel of a BANG C file: K, ns::K, 'K(float *)', or K<float> of a template",
-    )
-    add("--dim", metavar="X,Y,Z", help="tasks of the kernel (default: 1,1,1)")
-    add("--kind", metavar="KIND", help="block (default), union1, union2, ...")
-    add("--arg", metavar="NAME=VALUE", action="append", default=[], help=argument_forms.HELP)
+    def reference(self) -> None:
+        """Declare ``--reference`` and ``--expect`` of verbs that compare."""
+        self.value("--reference module:function", "what the outputs of a kernel of BANG C are compared with")
+        self.repeated(
+            "--expect NAME=VALUE",
+            "what an output is compared with, as y=ref.npy, y=ref.npz:y or another array as --arg takes it",
+        )
 
+    def param(self) -> None:
+        """Declare ``--param``, values that are tried in turn."""
+        self.repeated(
+            "--param NAME=V,V,...",
+            "values to try: of an argument, a macro (-DNAME always is one), dim or kind; LOW..HIGH:STEP is a range, and ; stands "
+            "between values with commas, as 'dim=4,1,1;4,8,1'; of a program with a main: a macro, {NAME} in a word behind --, or env:NAME",
+        )
 
-def add_function(parser: ArgumentParser) -> None:
-    """Declare ``--function``, a host function that launches by itself."""
-    parser.add_argument(
-        "--function",
-        metavar="F",
-        help="a host function of BANG C files, which launches by itself; its handle, descriptors, queue, --dim and --kind are given to it",
-    )
+    def coverage(self) -> None:
+        """Declare ``--coverage``, the file that lines are noted in."""
+        self.value(
+            "--coverage F.json",
+            "add the lines and branches of kernels that ran to this record, which `mlusim cover` shows; in one process",
+            dest="record_of_lines",
+        )
 
+    def boards(self, default: str = ", ".join(DEFAULT_BOARDS), what: str = "boards") -> None:
+        """Declare ``--board``, which takes several; *default* says which where none is named."""
+        self.several("--board B", f"{what} (default: {default})")
 
-def add_draws(parser: ArgumentParser) -> None:
-    """Declare ``--seed`` of a verb that runs the usual schedule."""
-    parser.add_argument(
-        "--seed", metavar="N", type=whole, dest="draws", help=f"{argument_forms.SEED} of a BANG C file"
-    )
+    def jobs(self, default: str = "one per CPU, at most 4") -> None:
+        """Declare ``--jobs``; *default* says how many where none are named."""
+        self.value(f"{JOBS} N", MEANING[JOBS].format(default), type=workers)
 
+    def dask(self, *, files: bool) -> None:
+        """Declare ``--dask``; *files*: the machines read files of the user."""
+        more = "; they share the folder of the files" if files else ""
+        self.value(
+            "--dask ADDRESS", f"run on the machines of a Dask scheduler instead, as tcp://host:8786{more}"
+        )
 
-def add_reference(parser: ArgumentParser) -> None:
-    """Declare ``--reference`` and ``--expect`` of verbs that compare."""
-    add = parser.add_argument
-    add(
-        "--reference",
-        metavar="module:function",
-        help="what the outputs of a kernel of BANG C are compared with",
-    )
-    add(
-        "--expect",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="what an output is compared with, as y=ref.npy, y=ref.npz:y or another array as --arg takes it",
-    )
+    def selection(self, what: str = "operators (default: all)") -> None:
+        """Declare the arguments that select operators, boards and cases; *what* says what may be named."""
+        self.parser.add_argument("operators", nargs="*", metavar="OP", help=what)
+        self.boards()
+        self.several("--case NAME", f"cases (default: the group {GROUP})")
+        self.value(
+            "--group G", f"all cases of a group: network, boundary, random, zero, golden, limit, or {EVERY}"
+        )
 
+    def gate(self) -> None:
+        """Declare the arguments that gate a run by a stored one."""
+        self.value(
+            "--baseline F.json",
+            "compare with a stored run; exit code 1 where a figure got worse past the threshold",
+        )
+        self.value(
+            "--threshold T",
+            f"how much worse is a regression, as 5%% or 0.05 (default: {USUAL_THRESHOLD.replace('%', '%%')})",
+            type=threshold,
+        )
+        self.value(
+            "--write-baseline F.json",
+            "store the figures of this run; calls that the file has besides stay in it",
+        )
+        self.flag(
+            "--allow-missing",
+            "pass although calls or launches of the baseline exist no more, or nothing was compared",
+        )
 
-def add_param(parser: ArgumentParser) -> None:
-    """Declare ``--param``, values that are tried in turn."""
-    parser.add_argument(
-        "--param",
-        metavar="NAME=V,V,...",
-        action="append",
-        default=[],
-        help="values to try: of an argument, a macro (-DNAME always is one), dim or kind; LOW..HIGH:STEP is a range, and ; stands "
-        "between values with commas, as 'dim=4,1,1;4,8,1'; of a program with a main: a macro, {NAME} in a word behind --, or env:NAME",
-    )
-
-
-def add_coverage(parser: ArgumentParser) -> None:
-    """Declare ``--coverage``, the file that lines are noted in."""
-    parser.add_argument(
-        "--coverage",
-        dest="record_of_lines",
-        metavar="F.json",
-        help="add the lines and branches of kernels that ran to this record, which `mlusim cover` shows; in one process",
-    )
-
-
-def add_boards(
-    parser: ArgumentParser, default: str = ", ".join(DEFAULT_BOARDS), what: str = "boards"
-) -> None:
-    """Declare ``--board``, which takes several; *default* says which where none is named."""
-    parser.add_argument(
-        "--board", nargs="+", action="extend", default=[], metavar="B", help=f"{what} (default: {default})"
-    )
-
-
-def add_jobs(parser: ArgumentParser, default: str = "one per CPU, at most 4") -> None:
-    """Declare ``--jobs``; *default* says how many where none are named."""
-    parser.add_argument(JOBS, metavar="N", type=workers, help=MEANING[JOBS].format(default))
-
-
-def add_dask(parser: ArgumentParser, *, files: bool) -> None:
-    """Declare ``--dask``; *files*: the machines read files of the user."""
-    more = "; they share the folder of the files" if files else ""
-    parser.add_argument(
-        "--dask",
-        metavar="ADDRESS",
-        help=f"run on the machines of a Dask scheduler instead, as tcp://host:8786{more}",
-    )
-
-
-def add_selection(parser: ArgumentParser, what: str = "operators (default: all)") -> None:
-    """Declare the arguments that select operators, boards and cases; *what* says what may be named."""
-    add = parser.add_argument
-    add("operators", nargs="*", metavar="OP", help=what)
-    add_boards(parser)
-    add(
-        "--case",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME",
-        help=f"cases (default: the group {GROUP})",
-    )
-    add(
-        "--group",
-        metavar="G",
-        help=f"all cases of a group: network, boundary, random, zero, golden, limit, or {EVERY}",
-    )
-
-
-def add_gate(parser: ArgumentParser) -> None:
-    """Declare the arguments that gate a run by a stored one."""
-    add = parser.add_argument
-    add(
-        "--baseline",
-        metavar="F.json",
-        help="compare with a stored run; exit code 1 where a figure got worse past the threshold",
-    )
-    add(
-        "--threshold",
-        metavar="T",
-        type=threshold,
-        help=f"how much worse is a regression, as 5%% or 0.05 (default: {USUAL_THRESHOLD.replace('%', '%%')})",
-    )
-    add(
-        "--write-baseline",
-        metavar="F.json",
-        help="store the figures of this run; calls that the file has besides stay in it",
-    )
-    add(
-        "--allow-missing",
-        action="store_true",
-        help="pass although calls or launches of the baseline exist no more, or nothing was compared",
-    )
-
-
-def add_kept_output(parser: ArgumentParser, what: str) -> None:
-    """Declare ``-o`` and ``--restart`` of long work that keeps each *what*."""
-    add = parser.add_argument
-    add(
-        "-o",
-        "--output",
-        metavar="F.jsonl",
-        help=f"keep each {what} in this file as it comes; where the file has some already, go on from there",
-    )
-    add("--restart", action="store_true", help="start the file over")
+    def kept_output(self, what: str) -> None:
+        """Declare ``-o`` and ``--restart`` of long work that keeps each *what*."""
+        self.value(
+            "-o --output F.jsonl",
+            f"keep each {what} in this file as it comes; where the file has some already, go on from there",
+        )
+        self.flag("--restart", "start the file over")
 
 
 # -- which words are mlusim's, and which are those of the program that it runs --------------------------
