@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.text import Text
 
-from mlusim.cli import entry, plain_text, show
+from mlusim.cli import entry, options, plain_text, show
 from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.programs.cases import KernelCase, cases_in, chosen_case
 from mlusim.programs.kernel_call import named_values
@@ -80,9 +80,8 @@ def each(args: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> 
     # A case named by --case answers as a call without a file does, so that scripts read one document for both.
     if args.case and len(cases) == 1:
         return run(applied(args, cases[0]))
-    unfit = next((o for o in OF_ONE if getattr(args, o, None)), None)
-    if unfit is not None and len(cases) > 1:
-        raise UsageError(f"--{unfit.replace('_', '-')} goes with one case; name it with --case")
+    if len(cases) > 1:
+        options.refuse(args, OF_ONE, "goes with one case; name it with --case")
     documents, codes = [], []
     for number, case in enumerate(cases):
         if not args.json:

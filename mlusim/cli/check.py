@@ -30,7 +30,16 @@ from mlusim.check.schedules import (
 from mlusim.cli import entry, plain_text, programs, show
 from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.cases import applied, chosen
-from mlusim.cli.options import allowed, boards_in, format_of, names_in, parameters, read_inputs, write_text
+from mlusim.cli.options import (
+    allowed,
+    boards_in,
+    format_of,
+    names_in,
+    parameters,
+    read_inputs,
+    refuse,
+    write_text,
+)
 from mlusim.errors import UsageError, said
 from mlusim.files.reading import read_text, shown
 from mlusim.files.writing import check_writable
@@ -136,9 +145,7 @@ def _script(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
         return check_call(
             programs.other_call(args), args.program, names, programs.expectation_of(args), notes=args.notes
         )
-    unfit = next((o for o in OF_OPERATORS if getattr(args, o) not in (None, [])), None)
-    if unfit is not None:
-        raise UsageError(f"--{unfit} goes with an operator; the script decides for itself")
+    refuse(args, OF_OPERATORS, "goes with an operator; the script decides for itself")
     others, enough = _others(args)
     with _keeping(names) as keeper:
         done = checking.check_script(
@@ -163,9 +170,7 @@ def _keeping(names: tuple[str, ...]) -> Iterator[LaunchKeeper]:
 
 def _program(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
     """Check BANG C files or a test."""
-    unfit = next((o for o in ("schedules", "record") if getattr(args, o)), None)
-    if unfit is not None:
-        raise UsageError(f"--{unfit} goes with an operator or a script")
+    refuse(args, ("schedules", "record"), "goes with an operator or a script")
     args.check = ()
     if args.function is not None:
         with _keeping(names) as keeper:
@@ -195,9 +200,7 @@ def _case(args: argparse.Namespace, case: KernelCase, names: tuple[str, ...]) ->
 
 
 def _refuse_expectation(args: argparse.Namespace) -> None:
-    unfit = next((o for o in ("reference", "expect") if getattr(args, o)), None)
-    if unfit is not None:
-        raise UsageError(f"--{unfit} {OF_ONE_KERNEL}")
+    refuse(args, ("reference", "expect"), OF_ONE_KERNEL)
 
 
 def _operator(args: argparse.Namespace, names: tuple[str, ...]) -> list[Checked]:
@@ -217,9 +220,7 @@ def _operator(args: argparse.Namespace, names: tuple[str, ...]) -> list[Checked]
 
 
 def _own_arrays(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
-    unfit = next((o for o in ("case", "schedules", "jobs") if getattr(args, o) not in (None, [])), None)
-    if unfit is not None:
-        raise UsageError(f"--{unfit} and --inputs exclude each other; give one of them")
+    refuse(args, ("case", "schedules", "jobs"), "and --inputs exclude each other; give one of them")
     operator = find_operator(args.program)
     params = parameters(operator, args.set)
     board = find_board(args.board or DEFAULT_BOARDS[0]).name
@@ -312,12 +313,11 @@ def _refuse_untrusted(subject: OperatorSubject | ScriptSubject, args: argparse.N
 def _refuse_odd_extent(args: argparse.Namespace) -> None:
     if args.long and args.case is not None:
         raise UsageError("--case names one case, long or not; leave --long out")
-    unfit = next(
-        (o for o in ("case", "inputs", "set", "record", "replay") if getattr(args, o) not in (None, [])), None
-    )
-    if args.all and (args.program is not None or unfit is not None):
-        odd = args.program if unfit is None else f"--{unfit}"
-        raise UsageError(f"--all checks every operator on its cases; leave {odd} out")
+    if args.all:
+        only = "goes with one operator, and --all checks every one on its cases; leave it out"
+        refuse(args, ("case", "inputs", "set", "record", "replay"), only)
+        if args.program is not None:
+            raise UsageError(f"--all checks every operator on its cases; leave {args.program} out")
 
 
 def _refuse_odd_schedules(args: argparse.Namespace) -> None:

@@ -138,10 +138,8 @@ def _reference_of_case(args: argparse.Namespace) -> subjects.CaseReference | Non
 
 
 def _python(args: argparse.Namespace) -> subjects.FuzzedPython:
-    unfit = next((o for o in ("include", "define", "function") if getattr(args, o)), None)
-    if unfit is not None:
-        shown = programs.CALL_OPTIONS.get(unfit, f"--{unfit}")
-        raise UsageError(f"{shown} goes with BANG C files; a Python file takes --kernel and --arg")
+    only = "goes with BANG C files; a Python file takes --kernel and --arg"
+    options.refuse(args, ("include", "define", "function"), only)
     if args.arguments:
         raise UsageError(f"one Python file is searched at a time; leave {args.arguments[0]!r} out")
     return subjects.FuzzedPython(args.program, args.kernel, kind_of(args.kind).name, args.reference)
@@ -150,11 +148,8 @@ def _python(args: argparse.Namespace) -> subjects.FuzzedPython:
 def _operator(args: argparse.Namespace) -> Operator:
     """Return the operator that was named.  Raises `UsageError` for options of kernels."""
     operator = find_operator(args.program)
-    unfit = next((o for o in OF_KERNELS if getattr(args, o)), None)
-    if unfit is not None:
-        raise UsageError(
-            f"{programs.CALL_OPTIONS.get(unfit, f'--{unfit}')} goes with a BANG C file; {operator.name} launches by itself, and has its own reference"
-        )
+    only = f"goes with a BANG C file; {operator.name} launches by itself, and has its own reference"
+    options.refuse(args, OF_KERNELS, only)
     if args.arguments:
         raise UsageError(f"one operator is searched at a time; leave {args.arguments[0]!r} out")
     return operator

@@ -145,10 +145,3 @@ def usual_boards(args: argparse.Namespace, boards: Sequence[str]) -> Sequence[st
 def kernel_wanted(args: argparse.Namespace) -> str | None:
     """Return the kernel whose launches are wanted; of a BANG C file ``--kernel`` says what is launched."""
     return None if programs.is_source(args.program) else args.kernel
-
-
-def refuse_options(args: argparse.Namespace, options: Sequence[str], words: str) -> None:
-    """Raise `UsageError` for the first of *options* that is given, in *words* behind its name."""
-    unfit = next((o for o in options if getattr(args, o, None)), None)
-    if unfit is not None:
-        raise UsageError(f"--{unfit.replace('_', '-')} {words}")

@@ -45,7 +45,7 @@ LISTING, RUNNING, COMPARING = "listing", "running", "comparing"
 
 @frozen
 class Verb:
-    """A verb: its name, what it does in a few words, and whether it runs programs, which take what it has no option for.
+    """A verb: its name, and what it does in a few words.
 
     Its arguments are declared by a function of its name in the file ``arguments`` of `mlusim.cli.arguments`; the verb itself is
     imported when it runs.
@@ -54,19 +54,14 @@ class Verb:
     name: str
     arguments: str
     summary: str
-    runs_programs: bool = False
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the arguments, with ``-v`` where host functions run."""
         declared = importlib.import_module(f"mlusim.cli.arguments.{self.arguments}")
         getattr(declared, self._file)(parser)
         if self.name in TALKATIVE:
-            parser.add_argument(
-                "-v",
-                "--verbose",
-                action="store_true",
-                help="what host functions are given and launch; one process",
-            )
+            told = "what host functions are given and launch; one process"
+            parser.add_argument("-v", "--verbose", action="store_true", help=told)
 
     def load(self, args: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
         """Load the function that takes *args* and returns an exit code; a verb of several subjects loads what it ``needs`` besides."""
@@ -85,18 +80,8 @@ VERBS = (
     Verb("boards", LISTING, "the boards: memory, clusters, clock, bandwidth, force, and sources"),
     Verb("isa", LISTING, "the intrinsics: signature, extents, rules, pipe, cost"),
     Verb("ops", LISTING, "the operators: parameters, cases, limits"),
-    Verb(
-        "run",
-        RUNNING,
-        "run an operator on its cases or on your arrays; accuracy and efficiency",
-        runs_programs=True,
-    ),
-    Verb(
-        "check",
-        RUNNING,
-        "run an operator or a script under checkers: what should not have been done",
-        runs_programs=True,
-    ),
+    Verb("run", RUNNING, "run an operator on its cases or on your arrays; accuracy and efficiency"),
+    Verb("check", RUNNING, "run an operator or a script under checkers: what should not have been done"),
     Verb(
         "fuzz",
         COMPARING,
@@ -105,50 +90,31 @@ VERBS = (
     Verb("compile", LISTING, "what is in BANG C files, and what of it does not translate"),
     Verb("toolkit", LISTING, "a folder with cncc, headers and libraries: your own build on the simulator"),
     Verb(
-        "profile",
-        RUNNING,
-        "every launch of a script, operator, BANG C file or test: time, bound, why, lines",
-        runs_programs=True,
+        "profile", RUNNING, "every launch of a script, operator, BANG C file or test: time, bound, why, lines"
     ),
-    Verb(
-        "cover", RUNNING, "which lines of kernels ran, by task, over one run or several", runs_programs=True
-    ),
+    Verb("cover", RUNNING, "which lines of kernels ran, by task, over one run or several"),
     Verb("plan", LISTING, "validate an NRAM partition plan, or find the largest shape that fits"),
-    Verb("report", COMPARING, "efficiency of operators x cases x boards", runs_programs=True),
-    Verb(
-        "what-if",
-        COMPARING,
-        "one call on every board, re-timed where its work is the same",
-        runs_programs=True,
-    ),
-    Verb(
-        "sweep",
-        COMPARING,
-        "a large report that is kept as it comes, on many processes or machines",
-        runs_programs=True,
-    ),
+    Verb("report", COMPARING, "efficiency of operators x cases x boards"),
+    Verb("what-if", COMPARING, "one call on every board, re-timed where its work is the same"),
+    Verb("sweep", COMPARING, "a large report that is kept as it comes, on many processes or machines"),
     Verb(
         "tune",
         COMPARING,
         "a kernel with other macros, arguments, dims and kinds: what fits, is right, and is fastest",
-        runs_programs=True,
     ),
     Verb(
         "judge",
         COMPARING,
         "many candidates against one reference: right, findings, time, each in a confined process",
     ),
-    Verb(
-        "debug",
-        RUNNING,
-        "the kernel debugger: breakpoints, steps, memory, and going back in time",
-        runs_programs=True,
-    ),
+    Verb("debug", RUNNING, "the kernel debugger: breakpoints, steps, memory, and going back in time"),
     Verb("dap", RUNNING, "the debugger for editors: a server of the Debug Adapter Protocol"),
     Verb("demo", COMPARING, "every operator at network scale on two boards, checked, with a report"),
 )
 
 
+RUN_PROGRAMS = ("run", "check", "profile", "cover", "report", "what-if", "sweep", "tune", "debug")
+"""Verbs of programs, which take the words that the verb has no option for."""
 TALKATIVE = ("run", "report", "check")
 
 
@@ -239,7 +205,7 @@ def _divided(arguments: Sequence[str], verb: Verb | None) -> tuple[list[str], li
     if verb is None:
         return list(arguments), [], []
     arguments = shared.macros_joined(arguments)
-    if not verb.runs_programs:
+    if verb.name not in RUN_PROGRAMS:
         return arguments, [], []
     at = arguments.index(verb.name) + 1
     parser = Parser()

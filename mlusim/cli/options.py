@@ -58,6 +58,22 @@ def _typed(operator: "Operator", parameter: "Scalar", text: str) -> Any:
         raise UsageError(f"{wanted} is {kind}") from None
 
 
+SPELT = {"include": "-I", "define": "-D", "draws": "--seed"}
+"""Options whose names in the parsed arguments are not those that are typed."""
+
+
+def refuse(args: argparse.Namespace, names: Iterable[str], words: str) -> None:
+    """Raise `UsageError` for the first option of *names* that was given: it is told, and *words* behind it.
+
+    Options that a verb does not have count as not given.
+    """
+    for name in names:
+        value = getattr(args, name, None)
+        # Not by its truth: --seed 0 was typed.
+        if value is not None and value is not False and value != []:
+            raise UsageError(f"{SPELT.get(name) or '--' + name.replace('_', '-')} {words}")
+
+
 def names_in(words: Iterable[str]) -> list[str]:
     """Return the names in *words*, each of which may be a list with commas."""
     return [name.strip() for word in words for name in word.split(",") if name.strip()]

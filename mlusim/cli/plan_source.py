@@ -55,11 +55,8 @@ def answers(args: argparse.Namespace, form: str) -> list[plan_answer.PlanAnswer]
 
     In a *form* with pictures the largest value has one too, which the search alone does not need.
     """
-    unfit = next((o for o in OF_PLANS if getattr(args, o) not in (None, [])), None)
-    if unfit is not None:
-        raise UsageError(
-            f"--{unfit} goes with an operator's plan; of a BANG C file the plan is what one launch shows"
-        )
+    only = "goes with an operator's plan; of a BANG C file the plan is what one launch shows"
+    options.refuse(args, OF_PLANS, only)
     args.program, *args.arguments = args.operator
     boards = options.boards_in(args.board, DEFAULT_BOARDS[:1])
     if args.max:

@@ -6,14 +6,14 @@ Each kind of program is loaded where it is named (`mlusim.lazy`): a kernel needs
 import argparse
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli.arguments.shared import refusal
-from mlusim.cli.options import names_in, parameters, read_inputs
+from mlusim.cli.options import names_in, parameters, read_inputs, refuse
 from mlusim.errors import UsageError
 from mlusim.files.reading import refuse_no_file
 from mlusim.lazy import lazy
@@ -42,19 +42,8 @@ else:
     )
 
 SUFFIXES = (".mlu", ".cpp", ".cc", ".cxx", ".c")
-CALL_OPTIONS: Mapping[str, str] = {
-    "include": "-I",
-    "define": "-D",
-    "kernel": "--kernel",
-    "function": "--function",
-    "dim": "--dim",
-    "kind": "--kind",
-    "arg": "--arg",
-    "draws": "--seed",
-    "reference": "--reference",
-    "expect": "--expect",
-    "param": "--param",
-}
+OF_FILES = ("dim", "kind", "arg", "include", "define", "draws", "param")
+CALL_OPTIONS = (*OF_FILES, "kernel", "function", "reference", "expect")
 OF_OPERATORS = ("case", "inputs", "set", "policy", "jobs")
 OF_KERNELS = ("kernel", "dim", "kind", "arg", "draws")
 OF_CALLS = (*OF_OPERATORS, "board", "seed")
@@ -75,9 +64,7 @@ def is_cases(word: str | None) -> bool:
 
 def refuse_call_arguments(args: argparse.Namespace) -> None:
     """Raise `UsageError` where an option of BANG C files is given without one."""
-    unfit = next((shown for name, shown in CALL_OPTIONS.items() if getattr(args, name, None)), None)
-    if unfit is not None:
-        raise UsageError(f"{unfit} goes with a BANG C file, as in `mlusim run scale.mlu --kernel Scale`")
+    refuse(args, CALL_OPTIONS, "goes with a BANG C file, as in `mlusim run scale.mlu --kernel Scale`")
 
 
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -223,9 +210,7 @@ def source_program(
     """Return the program of the command line: one call of a kernel or, where nothing says how a kernel is called, ``main``."""
     files, rest = split([args.program, *args.arguments])
     rest += behind(args)
-    unfit = next((o for o in OF_OPERATORS if getattr(args, o, None)), None)
-    if unfit is not None:
-        raise UsageError(f"--{unfit} goes with an operator; a BANG C file takes --kernel and --arg")
+    refuse(args, OF_OPERATORS, "goes with an operator; a BANG C file takes --kernel and --arg")
     sources = calls.Sources(tuple(files), board_of(args.board), tuple(args.include), defines(args.define))
     effects, seed = getattr(args, "effects", None) or "late", getattr(args, "seed", None)
     engine = getattr(args, "engine", None) or "auto"
@@ -280,23 +265,14 @@ def program_to_try(
 
 
 def _refuse_options(args: argparse.Namespace, who: str) -> None:
-    unfit = next((o for o in OF_CALLS if getattr(args, o, None)), None)
-    if unfit is not None:
-        raise UsageError(f"--{unfit} goes with an operator; {who} decides for itself")
-    odd = next(
-        (o for o in ("dim", "kind", "arg", "include", "define", "draws", "param") if getattr(args, o, None)),
-        None,
-    )
-    if odd is not None:
-        raise UsageError(f"{CALL_OPTIONS[odd]} goes with a BANG C file; {who} decides for itself")
+    refuse(args, OF_CALLS, f"goes with an operator; {who} decides for itself")
+    refuse(args, OF_FILES, f"goes with a BANG C file; {who} decides for itself")
 
 
 def _native(
     args: argparse.Namespace, checks: tuple[str, ...], words: tuple[str, ...]
 ) -> "natives.CommandProgram":
-    unfit = next((o for o in OF_OPERATORS if getattr(args, o, None)), None)
-    if unfit is not None:
-        raise UsageError(f"--{unfit} goes with an operator; the program decides for itself")
+    refuse(args, OF_OPERATORS, "goes with an operator; the program decides for itself")
     refuse_call_arguments(args)
     board = getattr(args, "board", None)
     boards = [board] if isinstance(board, str) else list(board or ())
@@ -345,11 +321,8 @@ def other_call(args: argparse.Namespace) -> "other_calls.TextCall":
     more = [*rest, *behind(args)]
     if more:
         raise UsageError(f"{more[0]!r} is no argument of a call; give arguments as --arg NAME=VALUE")
-    unfit = next(
-        (o for o in ("case", "inputs", "set", "schedules", "record") if getattr(args, o, None)), None
-    )
-    if unfit is not None:
-        raise UsageError(f"--{unfit} goes with an operator or a script; leave it out")
+    ours = ("case", "inputs", "set", "schedules", "record")
+    refuse(args, ours, "goes with an operator or a script; leave it out")
     around = (
         board_of(args.board),
         calls.dim_of(args.dim),

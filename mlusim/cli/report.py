@@ -15,7 +15,7 @@ from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS
 from mlusim.cli import campaign, cases, entry, options, plain_text, programs, show
 from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.gate import exists, report_gate, show_comparison, tell_comparison
-from mlusim.cli.launched import Launched, kernel_wanted, launched_on, refuse_options, usual_boards
+from mlusim.cli.launched import Launched, kernel_wanted, launched_on, usual_boards
 from mlusim.counted import plural
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError
@@ -164,9 +164,8 @@ COLUMNS = (
 
 def _report_program(args: argparse.Namespace, form: str) -> int:
     """Report the launches of the program on each board; returns 1 for findings, 2 and 3 as `mlusim profile`."""
-    refuse_options(
-        args, OF_REPORTS, "goes with operators; `mlusim profile` measures a program against a baseline"
-    )
+    only = "goes with operators; `mlusim profile` measures a program against a baseline"
+    options.refuse(args, OF_REPORTS, only)
     boards = options.boards_in(args.board, ()) if args.board else usual_boards(args, DEFAULT_BOARDS)
     checks, kernel = tuple(options.names_in(args.check)), kernel_wanted(args)
     aside = form != TEXT and not args.output

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlusim.cli import entry, plain_text, programs
+from mlusim.cli import entry, options, plain_text, programs
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable, write_arrays
@@ -152,11 +152,8 @@ def _told(
 
 def _run_program(args: argparse.Namespace, program: "Program", launched: Callable[..., "Launched"]) -> int:
     """Execute it by *launched*; returns its exit status, or where that is 0 what `mlusim profile` does for findings, errors and faults."""
-    unfit = next((o for o in OF_ONE_CALL if getattr(args, o, None)), None)
-    if unfit is not None:
-        raise UsageError(
-            f"--{unfit} goes with one kernel; name it with --kernel, or write files in the program"
-        )
+    only = "goes with one kernel; name it with --kernel, or write files in the program"
+    options.refuse(args, OF_ONE_CALL, only)
     watched = bool(args.trace or args.lines)
     with checking.printing_aside() if args.json else contextlib.nullcontext():
         done = launched(program, lines=watched and args.engine != NATIVE, processes=False)

@@ -126,9 +126,8 @@ def sweep(args: argparse.Namespace) -> int:
     args.program, *args.arguments = args.operators
     if programs.is_cases(args.program):
         args = cases.applied(argparse.Namespace(**vars(args), seed=args.draws), cases.one_case(args))
-    unfit = next((o for o in OF_OPERATORS if getattr(args, o)), None)
-    if unfit is not None:
-        raise UsageError(f"--{unfit} goes with operators; a BANG C file takes --kernel, --arg and --param")
+    only = "goes with operators; a BANG C file takes --kernel, --arg and --param"
+    options.refuse(args, OF_OPERATORS, only)
     _, found = tried(args, options.boards_in(args.board, DEFAULT_BOARDS))
     if args.json:
         show.emit(
@@ -224,9 +223,8 @@ def _tried_programs(
 ) -> tuple[ProgramTask, list[dict[str, Any]]]:
     """Return the task of trying *program*, and the documents of its candidates."""
     search = getattr(args, "search", None)
-    unfit = "reference" if args.reference else "expect" if args.expect else None
-    if unfit is not None:
-        raise UsageError(f"--{unfit} goes with a kernel; a program ends with exit code 0 where it is right")
+    only = "goes with a kernel; a program ends with exit code 0 where it is right"
+    options.refuse(args, ("reference", "expect"), only)
     if search not in (None, tuning.RANDOM):
         raise UsageError(f"--search {search} goes with a kernel; a program takes a grid, or random")
     # Either alone would be passed over without a word.

@@ -8,8 +8,8 @@ from rich.text import Text
 
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
 from mlusim.cli import cases, entry, programs, show
-from mlusim.cli.launched import chosen, kernel_wanted, launched_on, refuse_options, usual_boards
-from mlusim.cli.options import boards_in, names_in, parameters, read_inputs
+from mlusim.cli.launched import chosen, kernel_wanted, launched_on, usual_boards
+from mlusim.cli.options import boards_in, names_in, parameters, read_inputs, refuse
 from mlusim.errors import Fault, UsageError, said
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.spec import Operator
@@ -64,7 +64,7 @@ OF_STUDIES = ("case", "inputs", "set", "policy")
 
 def _what_if_program(args: argparse.Namespace) -> int:
     """Run the program on every board, from that of ``--from``; returns 1 where it works on none."""
-    refuse_options(args, OF_STUDIES, "goes with an operator; leave it out")
+    refuse(args, OF_STUDIES, "goes with an operator; leave it out")
     base = find_board(args.base).name if args.base else usual_boards(args, DEFAULT_BOARDS[:1])[0]
     if args.param:
         return _what_if_each(args, base)
