@@ -1,9 +1,8 @@
 """Programs under checkers: a case of an operator, or a script that launches kernels."""
 
 import contextlib
-import sys
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -240,10 +239,3 @@ def sentence_of(error: BaseException, path: str) -> str:
 
 def _lines(error: BaseException) -> traceback.StackSummary:
     return traceback.extract_tb(error.__traceback__)
-
-
-@contextlib.contextmanager
-def printing_aside() -> Iterator[Any]:
-    """Send what a script prints to standard error, so that standard output holds the report alone."""
-    with contextlib.redirect_stdout(sys.stderr) as stream:
-        yield stream

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import evolve
@@ -46,13 +46,17 @@ from mlusim.files.writing import check_writable
 from mlusim.machine.hub import attending
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.names import checkers, observers_of
-from mlusim.observe.suppress import Suppression, suppressions_in
+from mlusim.observe.suppress import suppressions_in
 from mlusim.operators.campaign import matching_cases, spread, usual_workers
 from mlusim.operators.registry import find_case, find_operator, operators
+from mlusim.operators.spec import Operator
 from mlusim.programs.cases import KernelCase
 from mlusim.programs.kernel_call import KernelCall
 from mlusim.programs.launch_again import LaunchKeeper
 from mlusim.report.json_values import json_text
+
+if TYPE_CHECKING:
+    from mlusim.programs.other_calls import TextCall
 
 Array = np.ndarray[Any, Any]
 FORMATS: Mapping[str, Callable[[CheckReport], str]] = {
@@ -87,16 +91,13 @@ def run(args: argparse.Namespace) -> int:
     observers_of(names)
     _refuse_odd_schedules(args)
     _refuse_odd_extent(args)
-    if (
-        not programs.is_source(args.program)
-        and not programs.is_cases(args.program)
-        and not programs.is_python_call(args)
-    ):
+    of_kernel = programs.is_source(args.program) or programs.is_cases(args.program)
+    if not of_kernel and not programs.is_python_call(args):
         _refuse_expectation(args)
     if args.function is not None and not programs.is_source(args.program):
         raise UsageError(f"--function {OF_ONE_FUNCTION}")
     check_writable(args.output, args.record)
-    accepted = _suppressions(args.suppress)
+    accepted = () if args.suppress is None else suppressions_in(read_text(args.suppress), args.suppress)
     script = args.program is not None and args.program.endswith(".py")
     runs = _runs(args, names, form, script=script)
     report = checking.report_of(names, runs, accepted, notes=args.notes)
@@ -115,36 +116,26 @@ def run(args: argparse.Namespace) -> int:
 def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script: bool) -> list[Checked]:
     """Run what is asked for: what a replay file says, a script, or an operator's cases."""
     # A program that reads the report from standard output must find nothing else there.
-    alone = form != "text" and args.output is None
-    if args.replay is not None:
-        replay = replay_in(read_text(args.replay), args.replay)
-        _refuse_untrusted(replay.subject, args)
-        with checking.printing_aside() if alone else contextlib.nullcontext():
-            return [_replayed(replay, args, names)]
-    if script:
-        with checking.printing_aside() if alone else contextlib.nullcontext():
+    with plain_text.printing_aside(form != "text" and args.output is None):
+        if args.replay is not None:
+            return [_replayed(replay_in(read_text(args.replay), args.replay), args, names)]
+        if script:
             return [_script(args, names)]
-    if programs.is_cases(args.program):
-        with checking.printing_aside() if alone else contextlib.nullcontext():
+        if programs.is_cases(args.program):
             return [_case(args, case, names) for case in chosen(args)]
-    if programs.is_program(args.program):
-        with checking.printing_aside() if alone else contextlib.nullcontext():
+        if programs.is_program(args.program):
             return [_program(args, names)]
-    programs.refuse_call_arguments(args)
-    return _operator(args, names)
+        programs.refuse_call_arguments(args)
+        return _operator(args, names)
 
 
-def _suppressions(name: str | None) -> tuple[Suppression, ...]:
-    if name is None:
-        return ()
-    return suppressions_in(read_text(name), name)
+def _called(args: argparse.Namespace, call: "KernelCall | TextCall", names: tuple[str, ...]) -> Checked:
+    return check_call(call, args.program, names, programs.expectation_of(args), notes=args.notes)
 
 
 def _script(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
     if programs.is_python_call(args):
-        return check_call(
-            programs.other_call(args), args.program, names, programs.expectation_of(args), notes=args.notes
-        )
+        return _called(args, programs.other_call(args), names)
     refuse(args, OF_OPERATORS, "goes with an operator; the script decides for itself")
     others, enough = _others(args)
     with _keeping(names) as keeper:
@@ -174,17 +165,11 @@ def _program(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
     args.check = ()
     if args.function is not None:
         with _keeping(names) as keeper:
-            done = check_call(
-                programs.other_call(args),
-                args.program,
-                names,
-                programs.expectation_of(args),
-                notes=args.notes,
-            )
+            done = _called(args, programs.other_call(args), names)
         return carved_again(done, keeper.launches.values())
     program = programs.program_and_kernel(args)[0]
     if isinstance(program, KernelCall):
-        return check_call(program, args.program, names, programs.expectation_of(args), notes=args.notes)
+        return _called(args, program, names)
     _refuse_expectation(args)
     with _keeping(names) as keeper:
         done = check_program(program, args.program, names, notes=args.notes)
@@ -224,18 +209,21 @@ def _own_arrays(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
     operator = find_operator(args.program)
     params = parameters(operator, args.set)
     board = find_board(args.board or DEFAULT_BOARDS[0]).name
-    effects = args.effects or EFFECTS[0]
-    job = checking.CheckJob(operator.name, "", board, names, args.notes, args.seed, effects)
+    job = _job(args, names, operator, "", board)
     return checking.check_arrays(job, read_inputs(args.inputs, operator), params)
+
+
+def _job(
+    args: argparse.Namespace, names: tuple[str, ...], operator: Operator, case: str, board: str
+) -> checking.CheckJob:
+    how = (names, args.notes, args.seed, args.effects or EFFECTS[0], None, *_others(args))
+    return checking.CheckJob(operator.name, case, board, *how)
 
 
 def _every(args: argparse.Namespace, names: tuple[str, ...]) -> list[checking.CheckJob]:
     """Return the calls of ``--all``: operators, then boards, then cases; the long ones on request."""
-    effects = args.effects or EFFECTS[0]
     return [
-        checking.CheckJob(
-            operator.name, case.name, board, names, args.notes, args.seed, effects, None, *_others(args)
-        )
+        _job(args, names, operator, case.name, board)
         for operator in operators().values()
         for board in boards_in([args.board] if args.board is not None else [], DEFAULT_BOARDS)
         for case in operator.cases
@@ -256,14 +244,7 @@ def _jobs(args: argparse.Namespace, names: tuple[str, ...]) -> list[checking.Che
             f"case {case.name} of {operator.name} is for {', '.join(case.boards)}, not for {board}"
         )
     every = (one for one in matching_cases(operator, board) if args.long or not one.long)
-    cases = list(every) if case is None else [case]
-    effects = args.effects or EFFECTS[0]
-    return [
-        checking.CheckJob(
-            operator.name, one.name, board, names, args.notes, args.seed, effects, None, *_others(args)
-        )
-        for one in cases
-    ]
+    return [_job(args, names, operator, one.name, board) for one in (every if case is None else [case])]
 
 
 def _others(args: argparse.Namespace) -> tuple[tuple[Schedule, ...], int]:
@@ -275,33 +256,21 @@ def _replayed(replay: Replay, args: argparse.Namespace, names: tuple[str, ...]) 
     """Run the program of a replay file under the checkers in that schedule, and compare it with the usual one."""
     subject, schedule = replay.subject, replay.schedule
     if isinstance(subject, OperatorSubject):
-        return checking.check_case(_replayed_case(subject, schedule, args, names))
+        operator, board = find_operator(subject.operator), find_board(subject.board)
+        case, how = find_case(operator, subject.case), (schedule.seed, schedule.effects, schedule.decisions)
+        job = checking.CheckJob(
+            operator.name, case.name, board.name, names, args.notes, *how, schedules=(schedule,)
+        )
+        return checking.check_case(job)
+    _refuse_untrusted(subject, args)
     return checking.check_script(
         subject.script, subject.arguments, names, notes=args.notes, schedules=(schedule,), directed=schedule
     )
 
 
-def _replayed_case(
-    subject: OperatorSubject, schedule: Schedule, args: argparse.Namespace, names: tuple[str, ...]
-) -> checking.CheckJob:
-    operator = find_operator(subject.operator)
-    case, board = find_case(operator, subject.case), find_board(subject.board)
-    return checking.CheckJob(
-        operator.name,
-        case.name,
-        board.name,
-        names,
-        args.notes,
-        schedule.seed,
-        schedule.effects,
-        schedule.decisions,
-        (schedule,),
-    )
-
-
-def _refuse_untrusted(subject: OperatorSubject | ScriptSubject, args: argparse.Namespace) -> None:
+def _refuse_untrusted(subject: ScriptSubject, args: argparse.Namespace) -> None:
     """Ask a person whether a replay file, which may name any script of this machine, may run."""
-    if args.trust or isinstance(subject, OperatorSubject):
+    if args.trust:
         return
     words = " ".join(map(shown, (subject.script, *subject.arguments)))
     if not allowed(args.replay, {subject.script: read_text(subject.script)}, f" as `{words}`"):

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mlusim.check.checking import printing_aside
 from mlusim.cli import entry, plain_text, programs, show
 from mlusim.cli.launched import Launched, launched
 from mlusim.errors import UsageError
@@ -46,7 +45,7 @@ def _ran(args: argparse.Namespace) -> tuple[coverage.CoverageRecord, Launched]:
     args.check = ()
     program = programs.program_of(args)
     counting = LineCoverage()
-    with printing_aside() if args.json else contextlib.nullcontext(), attending([counting]):
+    with plain_text.printing_aside(args.json), attending([counting]):
         done = launched(program, lines=False)
     if not counting.launches and done.ended is None:
         raise UsageError("nothing was launched that could be watched, so no line of a kernel ran")

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         return _full_screen(args, history, recording)
     if args.json and not (args.command or args.script):
         raise UsageError("--json goes with --command or --script")
-    with contextlib.redirect_stdout(sys.stderr) if args.json else contextlib.nullcontext():
+    with plain_text.printing_aside(args.json):
         console, notes = _console(args, history, recording)
         try:
             with interruptible(lambda: console.session.interrupt()):  # noqa: PLW0108 - `replay` changes the session

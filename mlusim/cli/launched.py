@@ -8,7 +8,7 @@ from typing import Any
 from attrs import frozen
 from rich.text import Text
 
-from mlusim.check.checking import printing_aside, problem_of, sentence_of
+from mlusim.check.checking import problem_of, sentence_of
 from mlusim.check.other_processes import Forked, threads_watched
 from mlusim.cli import entry, plain_text, programs, show
 from mlusim.counted import counted
@@ -133,7 +133,7 @@ def launched_on(
     """Return the program that the command line describes for *board*, and what it launches there; None is a script's own."""
     program = programs.program_on(args, checks, board)
     where = None if programs.is_source(args.program) else board
-    with printing_aside() if aside else contextlib.nullcontext():
+    with plain_text.printing_aside(aside):
         return program, launched(program, lines=lines, processes=lines, board=where)
 
 

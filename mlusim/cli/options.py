@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.catalog import find_board
+from mlusim.cli import plain_text
 from mlusim.errors import UsageError
 from mlusim.files.reading import shown
 from mlusim.lazy import lazy
@@ -15,9 +16,13 @@ if TYPE_CHECKING:
     import numpy as np
 
     from mlusim.files import arrays, writing
+    from mlusim.machine.launch import Launch
     from mlusim.operators.spec import Operator, Scalar
+    from mlusim.report import launches
+
+    Outputs = Mapping[str, np.ndarray[Any, Any]]
 else:  # numpy, which most words need not
-    arrays, writing = lazy("mlusim.files.arrays", "mlusim.files.writing")
+    arrays, writing, launches = lazy("mlusim.files.arrays", "mlusim.files.writing", "mlusim.report.launches")
 
 _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -127,6 +132,18 @@ def write_text(name: str, text: str) -> None:
         if refused.kept is None:
             sys.stdout.write(text)
         raise
+
+
+def write_outcome(args: argparse.Namespace, outputs: "Outputs | None", made: "Sequence[Launch]") -> None:
+    """Write the *outputs*, where there are some, to the file of ``--save``, and the launches *made* to that of ``--trace``."""
+    try:
+        if args.save and outputs is not None:
+            writing.write_arrays(args.save, outputs, keep=True)
+            plain_text.wrote("outputs", args.save)
+    finally:  # neither file costs the other
+        if args.trace:
+            launches.write_launches(args.trace, made)
+            plain_text.wrote("timeline", args.trace)
 
 
 def allowed(name: str, texts: Mapping[str, str], how: str = "") -> bool:

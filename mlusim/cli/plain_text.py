@@ -1,5 +1,6 @@
 """Plain text on the two streams; names of files, members and operators in it move no cursor and ring no bell."""
 
+import contextlib
 import importlib
 import os
 import sys
@@ -46,6 +47,11 @@ def print_lines(lines: Iterable[tuple[str, str]]) -> None:
     for line, _ in lines:
         for row in lines_shown(line.translate(_CONTROLS)).split("\n"):
             print(row.expandtabs(8).rstrip(" "))
+
+
+def printing_aside(aside: bool) -> contextlib.AbstractContextManager[object]:
+    """Where *aside*, send what a program prints in the block to standard error: standard output holds a report alone."""
+    return contextlib.redirect_stdout(sys.stderr) if aside else contextlib.nullcontext()
 
 
 def wrote(what: str, name: str) -> None:

@@ -1,13 +1,11 @@
 """``mlusim profile``: every launch of a script, an operator, a kernel of BANG C sources or a test."""
 
 import argparse
-import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
-from mlusim.check.checking import printing_aside
 from mlusim.cli import cases, entry, options, plain_text, programs, show
 from mlusim.cli.gate import Exists, Gate, gate_in, show_comparison
 from mlusim.cli.launched import Launched, chosen, launched
@@ -36,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     boards = options.boards_in(args.what_if, DEFAULT_BOARDS) if args.what_if else []
     gate = gate_in(args, LAUNCHES)
     program, kernel = programs.program_and_kernel(args)
-    with printing_aside() if args.json else contextlib.nullcontext():
+    with plain_text.printing_aside(args.json):
         native = args.engine == NATIVE
         run_ = launched(program, lines=not native, processes=not native)
         made, shown = run_.launches, run_.chosen(args.launch, kernel)

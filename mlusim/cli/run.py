@@ -1,7 +1,6 @@
 """``mlusim run``: one kernel of BANG C, or a program that launches by itself; an operator is run by `mlusim.cli.run_operator`."""
 
 import argparse
-import contextlib
 import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +11,7 @@ import numpy as np
 from mlusim.cli import entry, options, plain_text, programs
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError
-from mlusim.files.writing import check_writable, write_arrays
+from mlusim.files.writing import check_writable
 from mlusim.lazy import lazy
 from mlusim.machine.hub import EveryStep
 from mlusim.report.figures import reached
@@ -20,18 +19,16 @@ from mlusim.report.figures import reached
 if TYPE_CHECKING:
     from rich import text as texts
 
-    from mlusim.check import checking
     from mlusim.cli import cases, show
     from mlusim.cli.launched import Launched
     from mlusim.programs import expectation, kernel_call as kernel_calls, native_program as natives
     from mlusim.programs.program import Program
     from mlusim.report import launches, tables
 else:  # lines of plain text need no rich, and one kernel no program
-    texts, cases, show, checking, natives, launches, tables = lazy(
+    texts, cases, show, natives, launches, tables = lazy(
         "rich.text",
         "mlusim.cli.cases",
         "mlusim.cli.show",
-        "mlusim.check.checking",
         "mlusim.programs.native_program",
         "mlusim.report.launches",
         "mlusim.report.tables",
@@ -88,14 +85,7 @@ def _run_call(args: argparse.Namespace, call: "kernel_calls.KernelCall") -> int:
             show.output().print(
                 "", tables.launch_lines(done.launch), texts.Text(tables.LINES_NOTE, style="dim"), sep="\n"
             )
-    try:
-        if args.save:
-            write_arrays(args.save, dict(done.outputs), keep=True)
-            plain_text.wrote("outputs", args.save)
-    finally:  # neither file costs the other
-        if args.trace:
-            launches.write_launches(args.trace, [done.launch])
-            plain_text.wrote("timeline", args.trace)
+    options.write_outcome(args, done.outputs, [done.launch])
     return entry.CLEAN if passed and not done.findings else entry.FINDINGS
 
 
@@ -120,11 +110,8 @@ def _call_document(
 
 def _show_call(done: "kernel_calls.Called", judged: Mapping[str, "expectation.Compared"]) -> None:
     plain_text.print_lines(_told(done, judged))
-    if done.findings:
-        console = show.output()
-        for finding in done.findings:
-            shown = finding if hasattr(finding, "__rich_console__") else texts.Text(str(finding))
-            console.print("", shown, sep="\n")
+    if done.findings:  # which alone take rich
+        show.findings(done.findings)
 
 
 def _told(
@@ -155,7 +142,7 @@ def _run_program(args: argparse.Namespace, program: "Program", launched: Callabl
     only = "goes with one kernel; name it with --kernel, or write files in the program"
     options.refuse(args, OF_ONE_CALL, only)
     watched = bool(args.trace or args.lines)
-    with checking.printing_aside() if args.json else contextlib.nullcontext():
+    with plain_text.printing_aside(args.json):
         done = launched(program, lines=watched and args.engine != NATIVE, processes=False)
     if args.json:
         show.emit(_program_document(args, program, done))
@@ -188,10 +175,7 @@ def _show_program(args: argparse.Namespace, done: "Launched", *, printed: bool) 
     if args.lines and done.launches:
         console.print(launches.launches_view(list(enumerate(done.launches, 1)), lines=True, every=True))
         return
-    for finding in done.findings:
-        console.print(
-            "", finding if hasattr(finding, "__rich_console__") else texts.Text(str(finding)), sep="\n"
-        )
+    show.findings(done.findings)
 
 
 def _program_document(args: argparse.Namespace, program: "Program", done: "Launched") -> dict[str, Any]:

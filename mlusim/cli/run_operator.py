@@ -7,10 +7,9 @@ from typing import Any
 from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
-from mlusim.cli import campaign, entry, plain_text, programs, show
-from mlusim.cli.options import names_in, parameters, read_inputs
+from mlusim.cli import campaign, entry, programs, show
+from mlusim.cli.options import names_in, parameters, read_inputs, write_outcome
 from mlusim.errors import Fault, StatusError, UsageError
-from mlusim.files.writing import write_arrays
 from mlusim.machine.hub import EveryStep
 from mlusim.machine.launch import Launch
 from mlusim.machine.options import LaunchOptions
@@ -19,7 +18,6 @@ from mlusim.operators.campaign import Job, executed, matching_cases, record_of, 
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import SUCCESS, Run, attempt, judged, run_case
 from mlusim.operators.spec import Case, Operator, policy_of
-from mlusim.report.launches import write_launches
 from mlusim.report.record import CallRecord
 from mlusim.report.tables import detail, lines_table
 
@@ -102,18 +100,8 @@ def _finish(args: argparse.Namespace, done: Run) -> int:
     record = record_of(done)
     _report(args, record)
     if not args.json:
-        for finding in done.findings:
-            show.output().print(
-                "", finding if hasattr(finding, "__rich_console__") else Text(str(finding)), sep="\n"
-            )
-    try:
-        if args.save and done.status == SUCCESS:
-            write_arrays(args.save, done.outputs, keep=True)
-            plain_text.wrote("outputs", args.save)
-    finally:  # neither file costs the other
-        if args.trace:
-            write_launches(args.trace, done.launches)
-            plain_text.wrote("timeline", args.trace)
+        show.findings(done.findings)
+    write_outcome(args, done.outputs if done.status == SUCCESS else None, done.launches)
     return entry.CLEAN if record.clean else entry.FINDINGS
 
 
@@ -170,12 +158,5 @@ def _kept(args: argparse.Namespace, jobs: Sequence[Job]) -> list[CallRecord]:
                 launches += done.launches if args.trace else ()
                 outputs |= {f"{job.case}/{name}": a for name, a in done.outputs.items()} if args.save else {}
             step(str(job.case))
-    try:
-        if args.save:
-            write_arrays(args.save, outputs, keep=True)
-            plain_text.wrote("outputs", args.save)
-    finally:  # neither file costs the other
-        if args.trace:
-            write_launches(args.trace, launches)
-            plain_text.wrote("timeline", args.trace)
+    write_outcome(args, outputs, launches)
     return records

@@ -1,13 +1,14 @@
 """Output of the verbs: tables and JSON on standard output, progress on standard error."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
 from rich.segment import Segment
+from rich.text import Text
 
 from mlusim.files.reading import lines_shown, shown
 from mlusim.lazy import lazy
@@ -80,6 +81,12 @@ def output() -> Output:
 def emit(document: Mapping[str, Any]) -> None:
     """Write *document* as the one JSON document on standard output."""
     sys.stdout.write(json_text(document))
+
+
+def findings(found: Iterable[Any]) -> None:
+    """Print the findings, a blank line before each; those of other packages' checkers may be of any type."""
+    for one in found:
+        output().print("", one if hasattr(one, "__rich_console__") else Text(str(one)), sep="\n")
 
 
 def kib(nbytes: int) -> str:
