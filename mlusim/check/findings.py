@@ -9,6 +9,7 @@ from attrs import evolve, frozen
 from mlusim.observe.checker import Allowed
 from mlusim.observe.finding import NOTE, Finding, RelatedPlace
 from mlusim.observe.suppress import Comment
+from mlusim.report.json_values import members
 
 if TYPE_CHECKING:
     from mlusim.observe.collect import Collector
@@ -130,12 +131,7 @@ class CheckReport:
         return {
             "clean": self.clean,
             "checkers": list(self.checkers),
-            "launches": self.launches,
-            "unchecked": self.unchecked,
-            "schedules": self.schedules,
-            "errors": self.errors,
-            "notes": self.notes,
-            "faults": self.faults,
+            **members(self, "launches", "unchecked", "schedules", "errors", "notes", "faults"),
             "findings": [finding.to_json() for finding in self.findings],
             "suppressed": [
                 a.finding.to_json() | {"reason": a.reason} for a in (*self.allowed, *self.accepted)
@@ -146,10 +142,7 @@ class CheckReport:
 
 def _run(run: Checked) -> dict[str, Any]:
     return {
-        "program": run.program,
-        "case": run.case,
-        "board": run.board,
-        "launches": run.launches,
+        **members(run, "program", "case", "board", "launches"),
         "unchecked": dict(run.unchecked),
         "schedules": run.schedules,
         "findings": sum(finding.level != NOTE for finding in run.findings),

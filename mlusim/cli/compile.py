@@ -16,6 +16,7 @@ from mlusim.files.reading import lines_shown
 from mlusim.frontend.bangc import cache
 from mlusim.frontend.bangc.errors import ERROR, SourceError
 from mlusim.frontend.bangc.survey import FileFacts, survey
+from mlusim.report.json_values import members
 
 
 def run(args: argparse.Namespace) -> int:
@@ -54,9 +55,7 @@ def _clean(args: argparse.Namespace) -> None:
 
 
 def _broken(name: str, error: SourceError) -> dict[str, Any]:
-    errors = [
-        {"file": d.file, "line": d.line, "column": d.column, "message": d.message} for d in error.diagnostics
-    ]
+    errors = [members(d, "file", "line", "column", "message") for d in error.diagnostics]
     return {
         "file": name,
         "parsed": False,
@@ -75,11 +74,9 @@ def _document(facts: FileFacts, arch: Arch) -> dict[str, Any]:
         "templates": list(facts.templates),
         "kernels": [
             {
-                "name": kernel.name,
-                "line": kernel.line,
+                **members(kernel, "name", "line"),
                 "parameters": [{"name": name, "type": kind} for name, kind in kernel.parameters],
-                "translated": kernel.translated,
-                "interpreted": kernel.interpreted,
+                **members(kernel, "translated", "interpreted"),
                 "memory": kernel.declared.nbytes,
                 "too_large": list(kernel.too_large(arch)),
                 "intrinsics": list(kernel.intrinsics),
@@ -87,14 +84,7 @@ def _document(facts: FileFacts, arch: Arch) -> dict[str, Any]:
             for kernel in facts.kernels
         ],
         "untranslated": [
-            {
-                "function": u.function,
-                "construct": u.construct,
-                "file": u.file,
-                "line": u.line,
-                "column": u.column,
-                "message": u.message,
-            }
+            members(u, "function", "construct", "file", "line", "column", "message")
             for u in facts.untranslated
         ],
     }

@@ -26,6 +26,7 @@ from mlusim.operators.spec import Operator
 from mlusim.programs.cases import KernelCase
 from mlusim.programs.kernel_call import dim_of, kind_of, named_values
 from mlusim.report.coverage import coverage_lines
+from mlusim.report.json_values import members
 
 GOES_ON = "the same command goes on where the search came to"
 OF_KERNELS = ("kernel", "function", "dim", "kind", "include", "define", "reference")
@@ -174,24 +175,14 @@ def _document(task: FuzzTask, found: FuzzResult) -> dict[str, object]:
         "seed": task.seed,
         "first": found.first,
         "draws": found.done - found.first,
-        "kept": found.kept,
-        "cut_off": found.cut_off,
-        "refused": found.refused,
+        **members(found, "kept", "cut_off", "refused"),
         "took": {"seconds": round(found.took.seconds, 3), "cpu_seconds": round(found.took.cpu, 3)},
         "lines": found.lines.to_json()["summary"],
         "failing": None
         if failing is None
         else {
-            "id": failing.fault.id,
-            "message": failing.fault.message,
-            "file": failing.fault.file,
-            "line": failing.fault.line,
-            "kernel": failing.call.kernel,
-            "dim": list(failing.call.dim),
-            "board": failing.call.board,
-            "effects": failing.call.effects,
-            "arguments": dict(failing.call.arguments),
-            "command": failing.call.command,
+            **members(failing.fault, "id", "message", "file", "line"),
+            **members(failing.call, "kernel", "dim", "board", "effects", "arguments", "command"),
             "folder": str(failing.place),
             "draw": failing.number,
             "runs_to_shrink": failing.runs,

@@ -21,6 +21,7 @@ from mlusim.lazy import lazy
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.space import DIRECTIONS, Direction
 from mlusim.near import near
+from mlusim.report.json_values import members
 from mlusim.text_grid import facts, table
 
 if TYPE_CHECKING:
@@ -88,19 +89,10 @@ def _operand(row: Intrinsic, o: Operand) -> dict[str, Any]:
 def row_document(row: Intrinsic) -> dict[str, Any]:
     """Return everything that the table says about *row*."""
     return {
-        "name": row.name,
-        "spelling": row.spelling,
-        "signature": row.signature,
-        "summary": row.summary,
-        "doc": row.doc,
+        **members(row, "name", "spelling", "signature", "summary", "doc"),
         "operands": [_operand(row, o) for o in row.operands.values()],
         "rules": [
-            {
-                "fails": to_python(r.fails),
-                "message": r.sentence,
-                "legal": r.legal,
-                "generations": r.generations,
-            }
+            {"fails": to_python(r.fails), "message": r.sentence, **members(r, "legal", "generations")}
             for r in row.rules
         ],
         "pipe": row.pipe.value,
@@ -109,7 +101,7 @@ def row_document(row: Intrinsic) -> dict[str, Any]:
         if row.cost is None
         else {"extent": to_python(row.cost.extent), "operand": row.cost.operand},
         "approximation": None if row.approximation is None else _approximation(row.approximation),
-        "architectures": _architectures(row),
+        "architectures": [arch.name for arch in ARCHES.values() if row.available(arch.bang_arch)],
         "directions": [
             {"name": token.name, "number": token.value, "pipe": pipe, "forms": forms}
             for token, (pipe, forms) in (directions_of(row.name) if row.form == "copy" else {}).items()
@@ -123,10 +115,6 @@ def row_document(row: Intrinsic) -> dict[str, Any]:
 def _approximation(approximation: Approximation) -> dict[str, Any]:
     ranges = {name: list(ends) for name, ends in approximation.ranges.items()}
     return {"average_relative_error": approximation.error, "ranges": ranges}
-
-
-def _architectures(row: Intrinsic) -> list[str]:
-    return [arch.name for arch in ARCHES.values() if row.available(arch.bang_arch)]
 
 
 def _list() -> None:

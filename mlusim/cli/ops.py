@@ -15,6 +15,7 @@ from mlusim.host.library import Status
 from mlusim.operators.listing import AS_C, SOURCE, DocumentListing, Part, Row, read_listing
 from mlusim.operators.registry import find_operator, operators
 from mlusim.operators.spec import Case, Operator, Scalar, Tensor, Thresholds
+from mlusim.report.json_values import members
 from mlusim.text_grid import facts, table
 
 
@@ -66,16 +67,9 @@ def operator_document(operator: Operator) -> dict[str, Any]:
         "architectures": list(operator.architectures),
         "rule": asdict(operator.rule),
         "plans": [plan.name for plan in operator.plans],
-        "policies": [{"name": policy.name, "meaning": policy.meaning} for policy in operator.policies],
+        "policies": [members(policy, "name", "meaning") for policy in operator.policies],
         "cases": [
-            {
-                "name": c.name,
-                "group": c.group,
-                "status": c.status.name,
-                "boards": c.boards,
-                "effort": c.effort,
-                "note": c.note,
-            }
+            members(c, "name", "group") | {"status": c.status.name} | members(c, "boards", "effort", "note")
             for c in operator.cases
         ],
     }
@@ -206,9 +200,7 @@ def _row_document(row: Row, listing: DocumentListing) -> dict[str, Any]:
         "listing": list(row.lines),
         "prose": row.prose,
         "kernel": [{"line": n, "text": listing.text[n - 1]} for n in row.kernel],
-        "again": row.again,
-        "marks": list(row.marks),
-        "why": row.why,
+        **members(row, "again", "marks", "why"),
     }
 
 

@@ -50,7 +50,7 @@ def print_lines(lines: Iterable[tuple[str, str]]) -> None:
 
 
 def printing_aside(aside: bool) -> contextlib.AbstractContextManager[object]:
-    """Where *aside*, send what a program prints in the block to standard error: standard output holds a report alone."""
+    """Send what a program prints in the block to standard error where *aside*: standard output holds a report alone."""
     return contextlib.redirect_stdout(sys.stderr) if aside else contextlib.nullcontext()
 
 

@@ -21,11 +21,12 @@ from mlusim.programs.carving import ArrayPart, Carving, DeclaredArray, layouts_o
 from mlusim.programs.kernel_call import KernelCall
 from mlusim.programs.largest import BRANCHES, Binding, LargestValue, Shapes, carvings_of, largest_value
 from mlusim.programs.other_calls import HostFunctionCall
+from mlusim.programs.shape_answers import SampledFrontier, TestedClaim, frontier_of, tested_claim
+from mlusim.report.json_values import members
+from mlusim.text_grid import table
 
 if TYPE_CHECKING:
     from mlusim.programs.largest import SearchedCall
-from mlusim.programs.shape_answers import SampledFrontier, TestedClaim, frontier_of, tested_claim
-from mlusim.text_grid import table
 
 T = TypeVar("T")
 OF_PLANS = ("set", "dtype")
@@ -161,12 +162,9 @@ def _document(found: Carving) -> dict[str, Any]:
         "stages": [_stage(layout) for layout in layouts_of(found)],
         "arrays": [
             {
-                "name": a.name,
-                "space": a.space,
-                "bytes": a.bytes,
+                **members(a, "name", "space", "bytes"),
                 "touched": found.touched(a),
-                "file": a.file,
-                "line": a.line,
+                **members(a, "file", "line"),
                 "parts": [_part(found, part) for part in found.parts_of(a)],
             }
             for a in found.arrays
@@ -193,7 +191,7 @@ def _part(found: Carving, part: ArrayPart) -> dict[str, Any]:
         "offset": part.offset,
         "offsets": sorted(set(part.offsets.values())) or [0],
         "touched": None if part.low is None else [part.low, part.high],
-        "declared": [{"function": n.function, "file": n.file, "line": n.line} for n in part.names],
+        "declared": [members(n, "function", "file", "line") for n in part.names],
         "moving": list(part.moving),
         "shares": [other.text for other in found.parts if other is not part and part.meets(other)],
     }

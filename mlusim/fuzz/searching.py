@@ -277,15 +277,14 @@ def search(
     if known is not None:
         return FuzzResult(known, 0, 0, kept, took=Took(watch.seconds, watch.cpu))
     state = corpus.state()
-    going_on = state is not None and not restart and (state.word, state.seed) == (task.word, task.seed)
-    drawn = _Drawn(task, state.done if going_on and state is not None else 0)
+    same = state is not None and (state.word, state.seed) == (task.word, task.seed)
+    drawn = _Drawn(task, state.done if state is not None and same and not restart else 0)
     jobs = [(task, search_of, drawn.first + n) for n in range(runs or MOST_RUNS)]
     end = None if seconds is None else watch.seconds + seconds
     cpu = watch.cpu
     try:
-        with closing(
-            carried(_tried, jobs, executor=executor, workers=None if workers == 1 else workers)
-        ) as running:
+        several = None if workers == 1 else workers
+        with closing(carried(_tried, jobs, executor=executor, workers=several)) as running:
             for index, future in running:
                 drawn.add(drawn.first + index, future.result())
                 progress(f"draw {drawn.first + index}")
@@ -483,12 +482,9 @@ def shrunk(
         before = search.best
         for candidate in _surroundings(search.best, draws.draw):
             search.take(candidate(search.best))
-        for argument in draws.draw.arguments:
-            _alternatives(search, argument.name)
-        for argument in draws.draw.arguments:
-            _number(search, argument.name)
-        for argument in draws.draw.arguments:
-            _values(search, argument.name)
+        for make_simpler in (_alternatives, _number, _values):
+            for argument in draws.draw.arguments:
+                make_simpler(search, argument.name)
         changed = search.best != before
     return search.best, runs - search.left
 
@@ -528,15 +524,9 @@ def _number(search: _Smallest, name: str) -> None:
         low, high = search.draws.range(search.best, name)
         target = min(max(low, 0), high)  # towards 0 from both sides
         value = int(search.best.numbers[name])
-        if not any(_with_number(search, name, v) for v in _towards(value, target)):
+        sign = 1 if value >= target else -1
+        if not any(_with_number(search, name, sign * v) for v in smaller(sign * value, sign * target)):
             return
-
-
-def _towards(value: int, target: int) -> Iterator[int]:
-    if value >= target:
-        yield from smaller(value, target)
-    else:
-        yield from (-v for v in smaller(-value, -target))
 
 
 def _with_number(search: _Smallest, name: str, value: float) -> bool:

@@ -1,5 +1,6 @@
 """The subjects of a search: each says what it takes and what means something to it, and runs one call of itself."""
 
+import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
@@ -14,8 +15,7 @@ from mlusim.check.checking import CheckJob, check_arrays
 from mlusim.check.findings import Checked
 from mlusim.check.kernel_calls import check_call
 from mlusim.errors import StatusError, UsageError, said
-from mlusim.formula.expr import Var, walk
-from mlusim.frontend.bangc import types as t
+from mlusim.formula.expr import Expr, Var, walk
 from mlusim.fuzz.corpus import BUNDLE, KeptCall
 from mlusim.fuzz.draws import Landmarks, landmarks, memory_limits, whole_constants
 from mlusim.machine.kernel import KINDS, Kind
@@ -143,58 +143,16 @@ class FuzzedKernel(_OfSources):
         words += _argument_words(call, place)
         return words if self.reference is None else [*words, "--reference", self.reference]
 
-    def opened(self) -> "OpenKernel":
-        """Return it for this process."""
-        return OpenKernel(self)
+    def opened(self) -> "OpenCall":
+        """Return what calls the kernel in this process."""
 
+        def made(board: str) -> KernelCall:
+            sources = Sources(self.files, find_board(board), self.include, dict(self.define))
+            return KernelCall(sources, self.kernel, (1, 1, 1), _kind(self.kind), {})
 
-class OpenKernel(OpenSubject):
-    """A kernel of BANG C whose sources are loaded once a board."""
-
-    def __init__(self, subject: FuzzedKernel) -> None:
-        self._subject = subject
-        self._expected = subject.case.expectation() if subject.case else expected_of(subject.reference)
-        self._calls: dict[str, KernelCall] = {}
-
-    def _base(self, board: str) -> KernelCall:
-        """Return a call of the kernel on *board*, with its sources loaded."""
-        if board not in self._calls:
-            subject = self._subject
-            sources = Sources(subject.files, find_board(board), subject.include, dict(subject.define))
-            self._calls[board] = KernelCall(sources, subject.kernel, (1, 1, 1), _kind(subject.kind), {})
-            self._calls[board].loaded()
-        return self._calls[board]
-
-    def name(self, board: str) -> str:
-        """Return the name that the sources give it."""
-        return self._base(board).loaded().name
-
-    def parameters(self, board: str) -> tuple[str, ...]:
-        """Return the names of its parameters."""
-        return tuple(p.source_name for p in self._base(board).loaded().form.parameters)
-
-    def usual(self, board: str) -> Mapping[str, DType]:
-        """Return the element types that its pointers point to."""
-        return {
-            p.source_name: dtype
-            for p in self._base(board).loaded().form.parameters
-            if isinstance(p.type, t.Pointer)
-            and isinstance(p.type.to, t.Arithmetic)
-            and (dtype := t.DTYPE_OF.get(p.type.to)) is not None
-        }
-
-    def marks(self, board: str) -> Landmarks:
-        """Return those of its sources."""
-        return landmarks(self._base(board).module, find_board(board))
-
-    def run(
-        self, call: KeptCall, arrays: Mapping[str, Array], checkers: tuple[str, ...], *, plans: bool
-    ) -> TriedCall:
-        """Run it as `mlusim check` does."""
-        program = self._base(call.board).given_arrays(
-            call.arguments, arrays, dim=call.dim, seed=call.schedule, effects=call.effects
+        return OpenCall(
+            self.label, made, self.case.expectation() if self.case else expected_of(self.reference)
         )
-        return TriedCall(check_call(program, self._subject.label, checkers, self._expected, plans=plans))
 
 
 def _kind(name: str) -> Kind:
@@ -301,7 +259,7 @@ class OpenOperator(OpenSubject):
             (plan, variable.name)
             for plan in self._operator.plans
             for variable in plan.variables.values()
-            if variable.name == name or (variable.tile and _mentions(variable.enough, name))
+            if variable.name == name or (variable.tile and name in _named(variable.enough))
         ]
         if not asked:
             return None
@@ -362,8 +320,8 @@ class OpenOperator(OpenSubject):
             return TriedCall(Checked(operator.name, board=call.board, problem=told))
 
 
-def _mentions(expr: Any, name: str) -> bool:
-    return expr is not None and any(isinstance(part, Var) and part.name == name for part in walk(expr))
+def _named(expr: Expr | None) -> set[str]:
+    return set() if expr is None else {part.name for part in walk(expr) if isinstance(part, Var)}
 
 
 def _parameter(parameter: Scalar, text: str, scope: ArgumentScope) -> Any:
@@ -413,13 +371,14 @@ class FuzzedPython:
         words = [self.path, "--kernel", call.kernel, *_launch_words(call), *_argument_words(call, place)]
         return words if self.reference is None else [*words, "--reference", self.reference]
 
-    def opened(self) -> "OpenText":
-        """Return it for this process."""
-        loaded = PythonCall(
+    def opened(self) -> "OpenCall":
+        """Return what calls the kernel in this process."""
+        call = PythonCall(
             find_board(DEFAULT_BOARDS[0]), (1, 1, 1), _kind(self.kind), {}, path=self.path, kernel=self.kernel
         )
-        name = loaded.loaded().name
-        return OpenText(self, name, lambda board: evolve(loaded, board=find_board(board)))
+        call.loaded()  # once for all boards
+        expected = expected_of(self.reference)
+        return OpenCall(self.path, lambda board: evolve(call, board=find_board(board)), expected)
 
 
 @frozen
@@ -441,7 +400,7 @@ class FuzzedFunction(_OfSources):
         words += [*_launch_words(call), *_argument_words(call, place)]
         return words if self.reference is None else [*words, "--reference", self.reference]
 
-    def opened(self) -> "OpenText":
+    def opened(self) -> "OpenCall":
         """Return what calls the function in this process."""
 
         def made(board: str) -> HostFunctionCall:
@@ -452,28 +411,21 @@ class FuzzedFunction(_OfSources):
                 found, (1, 1, 1), kind, {}, macros=macros, sources=sources, function=self.function
             )
 
-        return OpenText(self, self.function, made)
+        return OpenCall(self.label, made, expected_of(self.reference))
 
 
-class OpenText(OpenSubject):
-    """A kernel in Python or a host function, made once a board."""
+class OpenCall(OpenSubject):
+    """A kernel or a host function that is called by texts, made once a board."""
 
     def __init__(
-        self, subject: FuzzedPython | FuzzedFunction, name: str, made: Callable[[str], TextCall]
+        self, label: str, made: Callable[[str], KernelCall | TextCall], expected: Expectation | None
     ) -> None:
-        self._subject, self._name, self._made = subject, name, made
-        self._expected = expected_of(subject.reference)
-        self._calls: dict[str, TextCall] = {}
-
-    def _base(self, board: str) -> TextCall:
-        if board not in self._calls:
-            self._calls[board] = self._made(board)
-        return self._calls[board]
+        self._label, self._expected = label, expected
+        self._base = functools.cache(made)
 
     def name(self, board: str) -> str:
-        """Return its name."""
-        del board
-        return self._name
+        """Return the name that the sources give it."""
+        return self._base(board).called
 
     def parameters(self, board: str) -> tuple[str, ...]:
         """Return the names of its parameters."""
@@ -490,22 +442,21 @@ class OpenText(OpenSubject):
     def marks(self, board: str) -> Landmarks:
         """Return those of the sources."""
         base = self._base(board)
-        if isinstance(base, HostFunctionCall):
+        if isinstance(base, KernelCall | HostFunctionCall):
             return landmarks(base.module, find_board(board))
-        return Landmarks(whole_constants(self._subject.files[0]), memory_limits(find_board(board)))
+        return Landmarks(whole_constants(self._label), memory_limits(find_board(board)))
 
     def run(
         self, call: KeptCall, arrays: Mapping[str, Array], checkers: tuple[str, ...], *, plans: bool
     ) -> TriedCall:
         """Run it as `mlusim check` does; a status of a host function other than success is a refusal."""
-        del plans
         program = self._base(call.board).given_arrays(
             call.arguments, arrays, dim=call.dim, seed=call.schedule, effects=call.effects
         )
         try:
-            return TriedCall(check_call(program, self._subject.label, checkers, self._expected))
+            return TriedCall(check_call(program, self._label, checkers, self._expected, plans=plans))
         except StatusError as refusal:
-            return TriedCall(Checked(self._subject.label, board=call.board), said(refusal))
+            return TriedCall(Checked(self._label, board=call.board), said(refusal))
 
 
 FuzzSubject = FuzzedKernel | FuzzedOperator | FuzzedPython | FuzzedFunction

@@ -19,7 +19,7 @@ from mlusim.arch.dtypes import as_dtype
 from mlusim.errors import Fault, LimitReached, MlusimError, UsageError, shown_file
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.errors import SourceError, diagnostic_of
-from mlusim.frontend.bangc.module import Module, load_module
+from mlusim.frontend.bangc.module import BangKernel, Module, load_module
 from mlusim.frontend.bangc.prelude import INCLUDE
 from mlusim.judge import binding
 from mlusim.judge.confine import room_for_device, without_processes
@@ -37,6 +37,7 @@ from mlusim.programs.kernel_call import kind_of
 from mlusim.report.advice import advice
 from mlusim.report.explain import because
 from mlusim.report.figures import achieved
+from mlusim.report.json_values import members
 from mlusim.report.profiled import Profiled
 
 
@@ -86,6 +87,7 @@ BUILT, CALLED = (
 TORCH = "mlusim.judge.torch_candidate"
 _TORCH = re.compile(r"^\s*#\s*include\s*[<\"](?:torch|ATen|framework/core)/", re.MULTILINE)
 HOST = "bang_func"  # the host function that contests ask for
+PLACED = ("file", "line", "column", "message")  # what is told of an error of the compiler
 MOST_FINDINGS = 50
 MOST_SHOWN = 2000  # characters of what the compiler shows
 FLAG = 256  # bytes; what the host copies of less is a flag or a count
@@ -170,7 +172,7 @@ def run(
         with limiting(Limit(seconds=request["seconds"], growth=GROWTH)):
             _translated_and_called(request, draws, judged)
     except SourceError as error:
-        judged.facts["errors"] = [_diagnostic(d) for d in error.diagnostics[:MOST_FINDINGS]]
+        judged.facts["errors"] = [members(d, *PLACED) for d in error.diagnostics[:MOST_FINDINGS]]
         judged.facts["error"] = str(error.args[0])
     except LimitReached as reached:
         judged.facts["error"], judged.facts["fault"] = _late(reached), "limit"
@@ -196,10 +198,6 @@ def _late(reached: LimitReached) -> str:
     return f"{reached.message}; look for a loop that does not end, or raise --seconds{where}"
 
 
-def _diagnostic(told: Any) -> dict[str, Any]:
-    return {"file": told.file, "line": told.line, "column": told.column, "message": told.message}
-
-
 def _translated_and_called(
     request: Mapping[str, Any], draws: Sequence[tuple[Mapping[str, Any], Mapping[str, Array]]], judged: Judged
 ) -> None:
@@ -207,7 +205,7 @@ def _translated_and_called(
     module = load_module(request["path"], request["include"], dict(request["define"]), board)
     subject = _subject(module, request)
     judged.facts |= {"translated": True, "subject": subject.name, "host": subject.host}
-    judged.facts["errors"] = [_diagnostic(d) for d in module.broken]
+    judged.facts["errors"] = [members(d, *PLACED) for d in module.broken]
     judged.facts["includes"] = _includes(module, request["path"])
     memory = _Memory(Device(board))
     for facts, inputs in draws:
@@ -342,7 +340,7 @@ def _launches(launches: Sequence[Launch], facts: Mapping[str, Any], judged: Judg
             "time_us": one.time_us,
             "time_band": list(one.time_band),
             "achieved": [part.to_json() for part in achieved([one])],
-            "lines": [{"file": line.file, "line": line.line, "time_us": line.time_us} for line in one.lines],
+            "lines": [members(line, "file", "line", "time_us") for line in one.lines],
         }
         for known, one in zip(told, launches, strict=True)
     ]
@@ -370,7 +368,9 @@ class CalledSubject(Protocol):
     name: str
     parameters: Sequence[ir.Local]
 
-    def call(self, device: Device, facts: Any, arguments: list[Any]) -> dict[str, LeftOutput]: ...
+    def call(
+        self, device: Device, facts: Mapping[str, Any], arguments: list[Any]
+    ) -> dict[str, LeftOutput]: ...
 
 
 class _KernelSubject:
@@ -378,10 +378,10 @@ class _KernelSubject:
 
     host = returns = False
 
-    def __init__(self, kernel: Any) -> None:
+    def __init__(self, kernel: BangKernel) -> None:
         self._kernel = kernel
         self.name = kernel.name
-        self.parameters = kernel.form.parameters
+        self.parameters: Sequence[ir.Local] = kernel.form.parameters
 
     def call(self, device: Device, facts: Mapping[str, Any], arguments: list[Any]) -> dict[str, LeftOutput]:
         """Launch the kernel with the draw's arguments."""

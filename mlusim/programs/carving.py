@@ -30,6 +30,7 @@ from mlusim.observe.checker import Allowed, Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.plan.layout import STACK, Layout, PlacedRegion, StageLayout
 from mlusim.programs.pointer_frames import Chain, Frames, PointerVariable
+from mlusim.report.json_values import members
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.module import BangKernel
@@ -397,15 +398,7 @@ class MemoryTotal:
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it."""
-        return {
-            "declared": self.declared,
-            "stack": self.stack,
-            "reserve": self.reserve,
-            "used": self.used,
-            "limit": self.limit,
-            "slack": self.slack,
-            "fits": self.fits,
-        }
+        return members(self, "declared", "stack", "reserve", "used", "limit", "slack", "fits")
 
 
 def totals_of(found: Carving) -> Mapping[str, MemoryTotal]:

@@ -10,6 +10,7 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 
 from mlusim.arch.board import Board
+from mlusim.arch.dtypes import DType
 from mlusim.counted import with_article
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError, shown_file
@@ -26,6 +27,7 @@ from mlusim.machine.launch import Launch
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.programs.argument_forms import DRAW
 from mlusim.programs.argument_values import ArgumentScope
+from mlusim.report.json_values import members
 
 if TYPE_CHECKING:
     from mlusim.programs.expectation import Expectation
@@ -176,6 +178,18 @@ class KernelCall:
         """Return the parameters of the kernel."""
         return self.loaded().form.parameters
 
+    def parameters(self) -> tuple[str, ...]:
+        """Return the names of its parameters."""
+        return tuple(p.source_name for p in self.formals())
+
+    def needed(self) -> tuple[str, ...]:
+        """Return those that have no value by themselves: all."""
+        return self.parameters()
+
+    def usual(self) -> Mapping[str, DType]:
+        """Return the element types of its pointers, by parameter; those of ``void *`` are left out."""
+        return usual_elements(self.formals())
+
     def arrays(self) -> dict[str, Array]:
         """Return the arrays that go in, under ``input.NAME``."""
         return self._arrays
@@ -188,7 +202,7 @@ class KernelCall:
         """Return all arguments in one scope, since formulas of one may name another.  Raises `UsageError` for a name that is misspelt."""
         seed = self.seed if self.draws is None else self.draws
         found = ArgumentScope(self.arguments, self.sources.define, self.sources.board, seed or 0)
-        names = [p.source_name for p in self.formals()]
+        names = self.parameters()
         found.refuse_misspelt(self.called, names, names, self.formulas)
         return found
 
@@ -198,15 +212,11 @@ class KernelCall:
         facts = {
             "kind": "kernel",
             "sources": self.sources.facts(module),
-            "kernel": self.kernel,
             "dim": list(self.dim),
             "type": self.kind.name,
             "arguments": dict(self.arguments),
             "checks": list(self.checks),
-            "seed": self.seed,
-            "draws": self.draws,
-            "effects": self.effects,
-            "engine": self.engine,
+            **members(self, "kernel", "seed", "draws", "effects", "engine"),
         }
         arrays = dict(self._arrays)
         if self.expectation is not None:
@@ -216,22 +226,19 @@ class KernelCall:
     def _expected_facts(self, expectation: "Expectation", arrays: dict[str, Array]) -> dict[str, Any]:
         """Return the facts of what the outputs are compared with, whose arrays go into *arrays*, but for those that are there already."""
         scope = self.scope()
-        names = [p.source_name for p in self.formals()]
-        back = [n for n in names if n in self.arguments and scope.value(n, n).comes_back]
+        back = [n for n in self.parameters() if n in self.arguments and scope.value(n, n).comes_back]
         keys = {}
         for name, array in expectation.expected(self, back).items():
             same = (key for key, one in arrays.items() if _same(one, array))
             keys[name] = next(same, f"expect.{name}")
             arrays.setdefault(keys[name], array)
-        close = expectation.close
-        errors = {"diff1": close.diff1, "diff2": close.diff2, "diff3": close.diff3}
+        errors = members(expectation.close, "diff1", "diff2", "diff3")
         return {"name": expectation.name, "outputs": keys, **errors}
 
     def run(self, observe: Iterable[Any]) -> Called:
         """Launch the kernel once on a new device."""
         kernel = self.loaded()
         device = Device(self.sources.board)
-        wanted = [p.source_name for p in kernel.form.parameters]
         scope = self.scope()
         given = [self._argument(device, scope, kernel, p) for p in kernel.form.parameters]
         launch = device.launch(
@@ -246,7 +253,7 @@ class KernelCall:
         )
         back = {
             name: device.elements(tensor)  # of a device that nothing uses again
-            for name, tensor in zip(wanted, given, strict=True)
+            for name, tensor in zip(self.parameters(), given, strict=True)
             if isinstance(tensor, DeviceTensor) and scope.value(name, name).comes_back
         }
         done = Called(back, launch)
@@ -346,11 +353,9 @@ class KernelCall:
         value = scope.value(name, what)
         if isinstance(kind, t.Pointer):
             if not value.is_null:
-                to = kind.to
-                usual = t.DTYPE_OF.get(to) if isinstance(to, t.Arithmetic) else None
-                only = parameter.points_to_const
+                usual, only = elements_of(parameter), parameter.points_to_const
                 tensor = scope.tensor(device, name, what, usual, self.given, self._arrays, read_only=only)
-                _fit(tensor, to, value.text, what)
+                _fit(tensor, kind.to, value.text, what)
                 return tensor
             self._plain[name] = None
         elif isinstance(kind, t.Record):
@@ -362,6 +367,19 @@ class KernelCall:
                 f"{what} is {with_article(str(kind))}, which the command line cannot give; launch it from Python"
             )
         return self._plain[name]
+
+
+def elements_of(parameter: ir.Local) -> DType | None:
+    """Return the element type that a pointer of the device points to; None for any other parameter."""
+    kind = parameter.type
+    if not isinstance(kind, t.Pointer) or not isinstance(kind.to, t.Arithmetic):
+        return None
+    return t.DTYPE_OF.get(kind.to)
+
+
+def usual_elements(parameters: Iterable[ir.Local]) -> dict[str, DType]:
+    """Return the element types of those *parameters* that are pointers and say so, by name."""
+    return {p.source_name: dtype for p in parameters if (dtype := elements_of(p)) is not None}
 
 
 def _fit(tensor: DeviceTensor, to: t.Type, text: str, what: str) -> None:

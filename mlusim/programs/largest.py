@@ -30,6 +30,7 @@ from mlusim.programs.carving import ArrayPart, Carving, carve, totals_of
 from mlusim.programs.launch_again import LaunchAgain, LaunchKeeper
 from mlusim.programs.native_parts import overlaps_in_c
 from mlusim.programs.other_calls import Came, HostFunctionCall, by_itself
+from mlusim.report.json_values import members
 
 if TYPE_CHECKING:
     from mlusim.programs.kernel_call import KernelCall
@@ -81,13 +82,7 @@ class Failure:
 
     def to_json(self) -> dict[str, Any]:
         """Return the answer as a document of JSON."""
-        return {
-            "value": self.value,
-            "kind": self.kind,
-            "sentence": self.sentence,
-            "file": self.file,
-            "line": self.line,
-        }
+        return members(self, "value", "kind", "sentence", "file", "line")
 
 
 @frozen
@@ -157,13 +152,12 @@ class LargestValue:
 
     def to_json(self) -> dict[str, Any]:
         """Return the document of ``plan FILE.mlu --max``."""
-        binds = self.binding
+        binds, passed = self.binding, None if self.passed is None else self.passed.to_json()
         return {
             "function" if self.function else "kernel": self.kernel,
-            "board": self.board,
-            "variable": self.variable,
+            **members(self, "board", "variable"),
             "sampled": True,
-            **(self._of_function() if self.function else {}),
+            **({"accepted_and_fails": passed, "step": self.step} if self.function else {}),
             "largest": self.largest,
             "next": None if self.fails is None else self.fails.value,
             "used_at_largest": None if binds is None else binds.used,
@@ -176,13 +170,6 @@ class LargestValue:
             "branches": list(self.branches),
             "overlaps_unknown": self.unwatched,
             "tried": list(self.tried),
-        }
-
-    def _of_function(self) -> dict[str, Any]:
-        """Return the facts of a host function."""
-        return {
-            "accepted_and_fails": None if self.passed is None else self.passed.to_json(),
-            "step": self.step,
         }
 
 

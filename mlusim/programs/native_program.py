@@ -101,6 +101,10 @@ class HostProgram:
         """Return whether a source defines ``main``."""
         return any(_MAIN.search(texts.read(path)) for path in self.sources.paths) and self.module.has_main
 
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"seed": self.seed, "effects": self.effects, "engine": self.engine}
+
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
         """Return no arrays: a program has them in its own memory."""
         return {}
@@ -112,9 +116,7 @@ class HostProgram:
             "sources": self.sources.facts(self.module),
             "arguments": list(self.arguments),
             "checks": list(self.checks),
-            "seed": self.seed,
-            "effects": self.effects,
-            "engine": self.engine,
+            **self._options,
         }
         return facts, {}
 
@@ -123,7 +125,6 @@ class HostProgram:
 
         Raises what `CommandProgram.run` does, and `HostBuildError` for sources that do not compile.
         """
-        options = {"seed": self.seed, "effects": self.effects, "engine": self.engine}
         if self._built is None:
             sources = self.sources
             compiled = importlib.import_module("mlusim.toolkit.built")  # only what runs needs a compiler
@@ -140,6 +141,6 @@ class HostProgram:
             self.arguments,
             self.checks,
             (self.sources.board.name,),
-            options,
+            self._options,
             str(self._built),
         ).run(observe)

@@ -22,6 +22,7 @@ from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
 from mlusim.programs.argument_values import ArgumentScope
 from mlusim.programs.expectation import file_module
+from mlusim.programs.kernel_call import elements_of, usual_elements
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.module import Module
@@ -71,6 +72,11 @@ class TextCall:
     def name(self) -> str:
         """The name of what is called."""
         raise NotImplementedError
+
+    @property
+    def called(self) -> str:
+        """The name of what is called, as its sources have it."""
+        return self.name
 
     def parameters(self) -> tuple[str, ...]:
         """Return the names of what it takes."""
@@ -262,11 +268,6 @@ class HostFunctionCall(TextCall):
         form: ir.Function = found.forms[0]
         return form
 
-    @property
-    def called(self) -> str:
-        """The function's name."""
-        return self.function
-
     def formals(self) -> Sequence[ir.Local]:
         """Return the parameters of the function."""
         return self.form().parameters
@@ -297,7 +298,7 @@ class HostFunctionCall(TextCall):
 
     def usual(self) -> Mapping[str, DType]:
         """Return those of pointers that are no ``void *``."""
-        return {p.source_name: dtype for p in self.form().parameters if (dtype := _elements(p)) is not None}
+        return usual_elements(self.formals())
 
     def run(self, observe: Iterable[Any]) -> Came:
         """Call it.  Raises `StatusError` where it returns a status other than success."""
@@ -345,7 +346,7 @@ class HostFunctionCall(TextCall):
 
     def _pointed(self, device: Device, scope: ArgumentScope, p: ir.Local) -> DeviceTensor | Array | None:
         """Return what a pointer points to: a tensor, or an array of the host.  Raises `UsageError` for a tensor where a size goes."""
-        name, what, usual = p.source_name, self._what(p), _elements(p)
+        name, what, usual = p.source_name, self._what(p), elements_of(p)
         value, only = scope.value(name, what), p.points_to_const
         if value.on_host:
             return scope.host_array(name, what, usual, self.given, self._arrays, read_only=only)
@@ -419,11 +420,3 @@ def by_itself(parameter: ir.Local) -> str | None:
     """Return the type of `BY_ITSELF` that a parameter of a host function has; None for others."""
     words = parameter.spelling.replace("*", " * ").replace("&", " ").split()
     return None if "*" in words else next((kind for kind in BY_ITSELF if kind in words), None)
-
-
-def _elements(parameter: ir.Local) -> DType | None:
-    """Return the element type that a pointer of the device points to."""
-    kind = parameter.type
-    if not isinstance(kind, t.Pointer) or not isinstance(kind.to, t.Arithmetic):
-        return None
-    return t.DTYPE_OF.get(kind.to)

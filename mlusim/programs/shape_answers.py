@@ -14,6 +14,7 @@ from mlusim.errors import UsageError
 from mlusim.formula.expr import INT32_MAX, Constraint, Var
 from mlusim.plan.claims import Claim, ScaleLimit, Verdict, parse_claim
 from mlusim.plan.solver import Frontier
+from mlusim.report.json_values import members
 
 if TYPE_CHECKING:
     from mlusim.programs.largest import Failure, Shapes
@@ -51,8 +52,7 @@ class SampledFrontier:
     def to_json(self) -> dict[str, Any]:
         """Return the columns of the frontier, and the failures beyond it."""
         return {
-            "kernel": self.kernel,
-            "board": self.board,
+            **members(self, "kernel", "board"),
             "sampled": True,
             **self.frontier.to_json(),
             "fails": [None if failure is None else failure.to_json() for failure in self.fails],
@@ -208,13 +208,7 @@ class ClaimSample:
     def to_json(self) -> dict[str, Any]:
         """Return the answer as a document of JSON."""
         fails = None if self.fails is None else self.fails.to_json()
-        return {
-            **self.at,
-            "variable": self.variable,
-            "admits": self.admits,
-            "runs": self.runs,
-            "fails": fails,
-        }
+        return {**self.at, **members(self, "variable", "admits", "runs"), "fails": fails}
 
 
 @frozen
@@ -260,9 +254,7 @@ class TestedClaim:
         """Return the document of ``plan FILE.mlu --claim``."""
         first = next((one for one in self.samples if one.generous), None)
         return {
-            "kernel": self.kernel,
-            "board": self.board,
-            "claim": self.claim,
+            **members(self, "kernel", "board", "claim"),
             "sampled": True,
             "holds": self.holds,
             "verdict": self.verdict.value,

@@ -38,6 +38,11 @@ def plain(value: object) -> Any:
     return str(value)
 
 
+def members(value: object, *names: str) -> dict[str, Any]:
+    """Return the attributes *names* of *value* by name, as a document has them."""
+    return {name: getattr(value, name) for name in names}
+
+
 def json_text(document: Mapping[str, Any]) -> str:
     """Return *document* as indented JSON that ends with a newline."""
     text = json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False)

@@ -94,7 +94,7 @@ class Adder:
         self.value(option, meaning, action="append", default=[], **more)
 
     def json(self) -> None:
-        """Declare ``--json``."""
+        """Declare ``--json`` of a verb without ``--format``."""
         self.flag("--json", "one JSON document on standard output")
 
     def program(self, metavar: str, what: str, words: str) -> None:
