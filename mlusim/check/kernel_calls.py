@@ -1,11 +1,11 @@
 """Programs under checkers, of which calls of kernels have their results compared with a reference, and their plans inferred."""
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import define, evolve
+from attrs import evolve
 
 from mlusim.check.findings import Checked, checked
 from mlusim.errors import Fault, MlusimError, UsageError, said
@@ -16,6 +16,7 @@ from mlusim.programs.expectation import Expectation
 from mlusim.programs.kernel_call import Called, KernelCall
 from mlusim.programs.launch_again import LaunchAgain
 from mlusim.programs.native_parts import overlaps_in_c
+from mlusim.programs.program import FunctionProgram
 
 if TYPE_CHECKING:
     from mlusim.machine.launch import Launch
@@ -50,28 +51,6 @@ def check_program(
     return checked(collector, path, problem)
 
 
-@define
-class _Kept:
-    """A call of a kernel that keeps what came back."""
-
-    call: "KernelCall | TextCall"
-    done: "Called | Came | None" = None
-
-    @property
-    def name(self) -> str:
-        """The name of the call, in sentences and replay files."""
-        return self.call.name
-
-    def arrays(self) -> Mapping[str, Array]:
-        """Return the arrays of the call, by the parameters that take them."""
-        return self.call.arrays()
-
-    def run(self, observe: Iterable[Any]) -> "Called | Came":
-        """Run the call once, with *observe* attending its launches."""
-        self.done = self.call.run(observe)
-        return self.done
-
-
 def check_call(
     call: "KernelCall | TextCall",
     path: str,
@@ -85,17 +64,18 @@ def check_call(
 
     A result that is not as *expected* is the problem of the run.
     """
-    kept = _Kept(call)
-    done = check_program(kept, path, names, notes=notes)
-    if expected is not None and kept.done is not None:
-        found = expected.compared(call, kept.done)
+    came: list[Called | Came] = []  # nothing, where the launch has ended in a fault
+    program = FunctionProgram(lambda observe: came.append(call.run(observe)))
+    done = check_program(program, path, names, notes=notes)
+    if expected is not None and came:
+        found = expected.compared(call, came[0])
         wrong = "; ".join(f"{name}: {one.told}" for name, one in found.items() if not one.accuracy.passed)
         if wrong:
             told = f"against {expected.name}, {wrong}"
             done = evolve(done, problem="; ".join(filter(None, (done.problem, told))))
     if not plans or PLANS not in names or done.faults or not isinstance(call, KernelCall):
         return done
-    long = _length(kept.done.launch) if isinstance(kept.done, Called) else 0
+    long = _length(came[0].launch) if came and isinstance(came[0], Called) else 0
     return carved(done, [(call, long)])
 
 
@@ -122,14 +102,12 @@ def carved(done: Checked, calls: Iterable[tuple[KernelCall | LaunchAgain, int]])
             fresh = [f for f in found.findings if _place(f) not in told]
             accepted = [a for a in found.allowed if a not in done.allowed]
             done = evolve(
-                _planned(done), findings=(*done.findings, *fresh), allowed=(*done.allowed, *accepted)
+                done,
+                findings=(*done.findings, *fresh),
+                allowed=(*done.allowed, *accepted),
+                unchecked=tuple(one for one in done.unchecked if one[0] != PLANS),
             )
     return done
-
-
-def _planned(done: Checked) -> Checked:
-    """Return *done*, of which the plan is inferred now."""
-    return evolve(done, unchecked=tuple(one for one in done.unchecked if one[0] != PLANS))
 
 
 def _place(finding: Finding) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
@@ -175,13 +176,24 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[tuning.Tried
     Raises `UsageError` where none of them can be called.
     """
     long_work.refuse_odd(args)
-    program = (
-        programs.program_to_try(args, boards[0])
-        if args.param and not programs.is_cases(args.program)
-        else None
-    )
-    if program is not None:
-        return _tried_programs(args, program, boards)
+    program = programs.program_to_try(args, boards[0]) if args.param else None
+    task, found = _tried_calls(args, boards) if program is None else _tried_programs(args, program, boards)
+    if all(one["verdict"] == REFUSED for one in found):
+        raise UsageError(found[0]["why"])
+    return task, found
+
+
+def _drawn(args: argparse.Namespace, parameters: Sequence[TuneParameter]) -> list[Settings]:
+    """Return the candidates that are known before any of them runs: the grid, or what a search draws of it."""
+    if getattr(args, "search", None) is None:
+        return grid(parameters)
+    return tuning.drawn(parameters, args.trials, args.draws or 0)
+
+
+def _tried_calls(
+    args: argparse.Namespace, boards: Sequence[str]
+) -> tuple[tuning.TriedTask, list[dict[str, Any]]]:
+    """Return the task of trying calls of a kernel, and the documents of its candidates."""
     call, criterion = programs.kernel_call(args, boards[0]), _criterion(args)
     search = getattr(args, "search", None)
     parameters, rungs = _space(args, call, search)
@@ -190,7 +202,7 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[tuning.Tried
         raise UsageError(
             f"--search {search} goes on from results, and takes one board; name one, or use random, or a grid"
         )
-    wanted = grid(parameters) if search is None else tuning.drawn(parameters, args.trials, args.draws or 0)
+    wanted = _drawn(args, parameters)
     task = tuning.task_of(call, wanted, args.limit, criterion)
     with long_work.machines(args) as executor, _search_file(args, task, search) as kept:
         if search == tuning.HALVING and rungs is not None:
@@ -203,18 +215,11 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[tuning.Tried
             found = tuning.halved(wanted, rungs, args.objective, rung)
         elif search == tuning.TPE:
             task = tuning.compared_to(task, wanted)
-            found = tuning.proposed(
-                parameters,
-                args.trials,
-                args.draws or 0,
-                args.objective,
-                lambda batch: _searched(args, kept, task, batch, executor),
-            )
+            run = functools.partial(_searched, args, kept, task, executor=executor)
+            found = tuning.proposed(parameters, args.trials, args.draws or 0, args.objective, run)
         else:
             task = tuning.compared_to(task, wanted)
             found = _collected(args, task, wanted, boards, executor, args.output)
-    if all(one["verdict"] == REFUSED for one in found):
-        raise UsageError(found[0]["why"])
     return task, found
 
 
@@ -231,13 +236,10 @@ def _tried_programs(
     if (search is None) != (getattr(args, "trials", None) is None):
         raise UsageError("--search and --trials go together, as in --search random --trials 50")
     parameters = program_parameters(args.param, program)
-    wanted = grid(parameters) if search is None else tuning.drawn(parameters, args.trials, args.draws or 0)
+    wanted = _drawn(args, parameters)
     task = program_task(program, wanted, args.limit, boards[0], tuning.Criterion())
     with long_work.machines(args) as executor:
-        found = _collected(args, task, wanted, boards, executor, args.output)
-    if all(one["verdict"] == REFUSED for one in found):
-        raise UsageError(found[0]["why"])
-    return task, found
+        return task, _collected(args, task, wanted, boards, executor, args.output)
 
 
 @contextlib.contextmanager

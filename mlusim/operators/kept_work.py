@@ -306,38 +306,29 @@ def in_order(
     of a document what is yielded, and told to *progress* as it comes.
     """
     known = {} if kept is None else dict(kept.known)
-    results = _results(wanted, known, waiting, ended, kept, outcome, result, progress or (lambda _: None))
-    return InOrder(len(wanted), len(known), results, kept)
+    tell = progress or (lambda _: None)
 
+    def results() -> Generator[R, None, None]:
+        ready = {job: result(job, document) for job, document in known.items()}
+        for found in ready.values():
+            tell(found)
+        with closing(ended), closing(kept) if kept is not None else nullcontext():
+            for due in wanted:
+                while due not in ready:
+                    index, future = next(ended)
+                    job = waiting[index]
+                    document, again = outcome(job, future)
+                    ready[job] = result(job, document)
+                    try:
+                        if kept is not None:
+                            kept.add(job, document, again=again)
+                    finally:  # a disk may be full
+                        tell(ready[job])
+                yield ready.pop(due)
+            if kept is not None:
+                kept.finish(wanted)
 
-def _results(
-    wanted: Sequence[J],
-    known: Mapping[J, Mapping[str, Any]],
-    waiting: Sequence[J],
-    ended: Generator[tuple[int, "Future[Any]"], None, None],
-    kept: Keep[J] | None,
-    outcome: Callable[[J, "Future[Any]"], tuple[Mapping[str, Any], bool]],
-    result: Callable[[J, Mapping[str, Any]], R],
-    tell: Callable[[R], object],
-) -> Generator[R, None, None]:
-    ready = {job: result(job, document) for job, document in known.items()}
-    for found in ready.values():
-        tell(found)
-    with closing(ended), closing(kept) if kept is not None else nullcontext():
-        for due in wanted:
-            while due not in ready:
-                index, future = next(ended)
-                job = waiting[index]
-                document, again = outcome(job, future)
-                ready[job] = result(job, document)
-                try:
-                    if kept is not None:
-                        kept.add(job, document, again=again)
-                finally:  # a disk may be full
-                    tell(ready[job])
-            yield ready.pop(due)
-        if kept is not None:
-            kept.finish(wanted)
+    return InOrder(len(wanted), len(known), results(), kept)
 
 
 # -- which sources results come from ---------------------------------------------------------------

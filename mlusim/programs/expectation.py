@@ -193,7 +193,11 @@ def _compared(name: str, output: Array, expected: Array, close: Thresholds, who:
             f"{list(output.shape)} comes back; legal: numbers, {output.size} of them"
         )
     # One may be flat: only the number of elements has to agree.
-    expected = expected.reshape(output.shape)
+    return beside(output, expected.reshape(output.shape), close)
+
+
+def beside(output: Array, expected: Array, close: Thresholds) -> Compared:
+    """Compare *output* with *expected*, an array of the same shape."""
     accuracy = judge(output, expected, close)
     worst = accuracy.worst_index
     if worst is None:

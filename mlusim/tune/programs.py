@@ -7,14 +7,14 @@ import contextlib
 import hashlib
 import io
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
 from mlusim.arch.catalog import find_board
-from mlusim.errors import Fault, LimitReached, UsageError, said
+from mlusim.errors import Fault, UsageError
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import Limit, limiting
 from mlusim.operators.kept_work import sources_of
@@ -24,7 +24,7 @@ from mlusim.report.explain import because
 from mlusim.report.figures import shares
 from mlusim.report.json_values import plain
 from mlusim.report.profiled import Profiled
-from mlusim.tune.ranking import FAULT, LIMIT, REFUSED, WRONG, mechanisms
+from mlusim.tune.ranking import REFUSED, WRONG, mechanisms, out
 from mlusim.tune.space import MACRO, Settings, filled, variables_set, with_macros
 
 if TYPE_CHECKING:
@@ -60,15 +60,12 @@ class ProgramTask:
     def tried(self, job: "TuneJob") -> dict[str, Any]:
         """Return the document of one candidate, here and now: whether the program ends well, its time and what sets it."""
         found, kept, printed = job.empty(), Profiled(lines=False), io.StringIO()
+        streams = contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed)
         try:
-            with limiting(self.limit), variables_set(job.settings), _printing_to(printed):
+            with limiting(self.limit), variables_set(job.settings), streams[0], streams[1]:
                 self.program(job.settings, job.board).run([kept])
-        except LimitReached as fault:
-            found |= {"verdict": LIMIT, "fits": False, "why": said(fault)}
-        except Fault as fault:
-            found |= {"verdict": FAULT, "fits": False, "why": said(fault)}
-        except UsageError as error:
-            found |= {"verdict": REFUSED, "fits": False, "why": said(error)}
+        except (Fault, UsageError) as error:
+            found |= out(error)
         except SystemExit as leaving:
             why = f"it ends with exit code {leaving.code}{_why(printed.getvalue())}"
             found |= {"verdict": WRONG, "right": False, "why": why}
@@ -119,12 +116,6 @@ def _why(printed: str) -> str:
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     said_first = next((line.removeprefix("error: ") for line in lines if line.startswith("error: ")), None)
     return f": {said_first or lines[-1]}" if lines else ""
-
-
-@contextlib.contextmanager
-def _printing_to(printed: io.StringIO) -> Iterator[None]:
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        yield
 
 
 def _timed(launches: Sequence[Launch]) -> dict[str, Any]:

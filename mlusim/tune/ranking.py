@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlusim.counted import counted
+from mlusim.errors import Fault, LimitReached, said
 from mlusim.machine.launch import Launch
 from mlusim.time.timing import PIPES
 
@@ -26,6 +27,12 @@ BESIDE = "Differences from the best are means of the cores that work; pipes work
 def able(one: Mapping[str, Any]) -> bool:
     """Return whether a candidate fits, nothing says that it is wrong, and no search has left it behind."""
     return bool(one["fits"]) and one["right"] is not False and one["verdict"] != PRUNED
+
+
+def out(error: Exception) -> dict[str, Any]:
+    """Return what the document of a candidate says that has ended in *error*."""
+    word = LIMIT if isinstance(error, LimitReached) else FAULT if isinstance(error, Fault) else REFUSED
+    return {"verdict": word, "fits": False, "why": said(error)}
 
 
 def ranked(found: Sequence[Mapping[str, Any]], objective: str) -> list[dict[str, Any]]:

@@ -19,17 +19,16 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from mlusim.arch.catalog import find_board
-from mlusim.errors import Fault, LimitReached, UsageError, said
+from mlusim.errors import Fault, UsageError, said
 from mlusim.files.reading import shown
 from mlusim.frontend.bangc.errors import SourceError
 from mlusim.installing import missing_packages
 from mlusim.machine.limits import USUAL, Limit, limiting
-from mlusim.operators.accuracy import judge
 from mlusim.operators.executors import WorkerDied, carried
 from mlusim.operators.kept_work import InOrder, Keep, KeptWork, in_order, sources_of
 from mlusim.operators.spec import Thresholds
 from mlusim.programs.carving import carve
-from mlusim.programs.expectation import CLOSE, Compared, Expectation, function_of
+from mlusim.programs.expectation import CLOSE, Compared, Expectation, beside, function_of
 from mlusim.programs.kernel_call import Called, KernelCall, Sources, kind_of
 from mlusim.report.efficiency import efficiency
 from mlusim.report.explain import because
@@ -109,8 +108,26 @@ class TuneTask:
         return with_settings(own, settings)
 
     def tried(self, job: "TuneJob") -> dict[str, Any]:
-        """Return the document of one candidate, here and now."""
-        return tried(job)
+        """Return the document of one candidate, here and now: what it is, whether it fits and is right, its time and what sets it."""
+        found = job.empty()
+        try:
+            with limiting(self.limit):
+                call = self.call(job.settings, job.board)
+                done = call.run(())
+                found["right"], why = _right(self, job, call, done)
+        except SourceError as error:
+            why = f"it does not compile: {error.args[0]}"
+            found |= {"verdict": ranking.UNTRANSLATED, "fits": False, "why": why}
+        except (Fault, UsageError) as error:
+            found |= ranking.out(error)
+        else:
+            found |= _timed(call, done)
+            if found["right"] is False:
+                found |= {"verdict": ranking.WRONG, "why": why}
+            else:
+                found |= _carved(call) or {"why": why}
+        document: dict[str, Any] = plain(found)
+        return document
 
 
 class TriedTask(Protocol):
@@ -215,39 +232,8 @@ def _word_of(digests: Mapping[str, str], texts: Iterable[str], criterion: Criter
 # -- one candidate -----------------------------------------------------------------------------------
 
 
-def tried(job: TuneJob) -> dict[str, Any]:
-    """Return the document of one candidate, here and now: what it is, whether it fits and is right, its time and what sets it."""
-    found = job.empty()
-    try:
-        with limiting(job.task.limit):
-            call = job.task.call(job.settings, job.board)
-            done = call.run(())
-            found["right"], why = _right(job, call, done)
-    except SourceError as error:
-        found |= {
-            "verdict": ranking.UNTRANSLATED,
-            "fits": False,
-            "why": f"it does not compile: {error.args[0]}",
-        }
-    except LimitReached as fault:
-        found |= {"verdict": ranking.LIMIT, "fits": False, "why": said(fault)}
-    except Fault as fault:
-        found |= {"verdict": ranking.FAULT, "fits": False, "why": said(fault)}
-    except UsageError as error:
-        found |= {"verdict": ranking.REFUSED, "fits": False, "why": said(error)}
-    else:
-        found |= _timed(call, done)
-        if found["right"] is False:
-            found |= {"verdict": ranking.WRONG, "why": why}
-        else:
-            found |= _carved(call) or {"why": why}
-    document: dict[str, Any] = plain(found)
-    return document
-
-
-def _right(job: TuneJob, call: KernelCall, done: Called) -> tuple[bool | None, str]:
+def _right(task: TuneTask, job: TuneJob, call: KernelCall, done: Called) -> tuple[bool | None, str]:
     """Return whether what came back is right (None: nothing says), and why not."""
-    task = job.task
     expected = task.criterion.expectation()
     if expected is not None:
         return _verdict(expected.compared(call, done), "")
@@ -257,28 +243,16 @@ def _right(job: TuneJob, call: KernelCall, done: Called) -> tuple[bool | None, s
     right = _right_of(evolve(task, first=None), task.first)
     for name, array in done.outputs.items():
         if name not in right or right[name].shape != array.shape:
-            return (
-                None,
-                f"{name} has other sizes than that of {told(task.first)}, so nothing says whether it is right",
-            )
-    beside = {name: _beside(array, right[name]) for name, array in done.outputs.items()}
-    return _verdict(beside, f"unlike {told(task.first)}: ")
+            other = f"{name} has other sizes than that of {told(task.first)}"
+            return None, f"{other}, so nothing says whether it is right"
+    found = {name: beside(array, right[name], CLOSE) for name, array in done.outputs.items()}
+    return _verdict(found, f"unlike {told(task.first)}: ")
 
 
 @functools.lru_cache(maxsize=2)
 def _right_of(task: TuneTask, settings: Settings) -> Mapping[str, np.ndarray[Any, Any]]:
     """Return the results of the candidate that others are compared with."""
     return dict(task.call(settings, task.board).run(()).outputs)
-
-
-def _beside(output: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> Compared:
-    accuracy = judge(output, expected, CLOSE)
-    worst = accuracy.worst_index
-    return (
-        Compared(accuracy)
-        if worst is None
-        else Compared(accuracy, output[worst].item(), expected[worst].item())
-    )
 
 
 def _verdict(found: Mapping[str, Compared], unlike: str) -> tuple[bool, str]:
