@@ -63,16 +63,16 @@ def answers(args: argparse.Namespace, form: str) -> list[plan_answer.PlanAnswer]
     if args.max:
         name = args.max.removeprefix("-D")
         found = _on_each(args, boards, lambda call: largest_value(call, name, carved=form in DRAWN))
-        return [_largest(one, last=one is found[-1], form=form) for one in found]
+        return _told(found, lambda one, last: _largest(one, last=last, form=form))
     if args.frontier:
         x, y = (name.removeprefix("-D") for name in plan_answer.frontier_names(args.frontier))
         fronts = _on_each(args, boards, lambda call: frontier_of(Shapes(call), x, y))
-        return [_frontier(one, last=one is fronts[-1]) for one in fronts]
+        return _told(fronts, lambda one, last: _frontier(one, last=last))
     if args.claim is not None:
         if not args.claim:
             raise UsageError("a BANG C file states no limit; state one: --claim 'rows*cols*4 <= NRAM'")
         tested = _on_each(args, boards, lambda call: tested_claim(Shapes(call), args.claim))
-        return [_claim(one, last=one is tested[-1]) for one in tested]
+        return _told(tested, lambda one, last: _claim(one, last=last))
     carved = _on_each(args, boards, carvings_of)
     launched = max(len(one) for one in carved if isinstance(one, list))
     if not launched:
@@ -88,6 +88,23 @@ def answers(args: argparse.Namespace, form: str) -> list[plan_answer.PlanAnswer]
         for number in range(launched)
     ]
     return [answer for found in kernels for answer in _carved(found)]
+
+
+def _told(
+    found: Sequence[T | dict[str, Any]], tell: Callable[[T, bool], plan_answer.PlanAnswer]
+) -> list[plan_answer.PlanAnswer]:
+    """Return what *tell* says of each board, given whether it is the last one; a board that refuses says that alone."""
+    return [
+        plan_answer.PlanAnswer(_refused(one), one, good=False, column=_column(one))
+        if isinstance(one, dict)
+        else tell(one, one is found[-1])
+        for one in found
+    ]
+
+
+def _note(text: str, *, last: bool) -> list[RenderableType]:
+    # Once, behind the last board: it is the same for all of them.
+    return ["", Text(text, style="dim")] if last else []
 
 
 def _carved(found: Sequence[Carving | dict[str, Any]]) -> list[plan_answer.PlanAnswer]:
@@ -223,13 +240,11 @@ def _line(text: str, style: str = "") -> Text:
     return Text(text, style=style, no_wrap=True, overflow="ignore")
 
 
-def _largest(one: LargestValue | dict[str, Any], *, last: bool, form: str) -> plan_answer.PlanAnswer:
+def _largest(one: LargestValue, *, last: bool, form: str) -> plan_answer.PlanAnswer:
     """Return the largest value on one board, and what fails above it; the *last* says how it was found.
 
     In a *form* with pictures it has the division at the largest value.
     """
-    if isinstance(one, dict):
-        return plan_answer.PlanAnswer(_refused(one), one, good=False, column=_column(one))
     begin, name, fails = f"{one.kernel} on {one.board}: ", one.variable, one.fails
     lines = [*_passed_lines(one), _line(begin + _end(one), "bold")]
     binds = None if one.binding is None or fails is None or fails.kind == "limit" else one.binding
@@ -239,11 +254,8 @@ def _largest(one: LargestValue | dict[str, Any], *, last: bool, form: str) -> pl
     if fails is not None and fails.value not in told_already:
         lines.append(_line(f"  {name} = {fails.value:,} {fails.told}"))
     if one.odd is not None:
-        lines.append(
-            _line(
-                f"  {name} was searched in steps of {one.step:,}: {name} = {one.odd.value:,} {one.odd.told}"
-            )
-        )
+        searched = f"{name} was searched in steps of {one.step:,}"
+        lines.append(_line(f"  {searched}: {name} = {one.odd.value:,} {one.odd.told}"))
     if fails is not None and fails.space == "GDRAM":
         told = f"An array given with --arg is too small for {name}, so the chip sets no limit here; give larger ones."
         lines.append(_line(f"  {told}"))
@@ -259,10 +271,9 @@ def _largest(one: LargestValue | dict[str, Any], *, last: bool, form: str) -> pl
     picture = _picture(one, words, found, form)
     column = BoardColumn(f"{one.kernel} on {one.board}", _divided(one), [_end(one), *words[1:]])
     lines.append(_line(f"  tried: {', '.join(f'{v:,}' for v in sorted(one.tried))}", "dim"))
-    # Once, behind the last board: it is the same for all of them.
-    note: list[RenderableType] = ["", Text(found, style="dim")] if last else []
     good = one.largest is not None and one.passed is None
-    return plan_answer.PlanAnswer(Group(*lines, *note), one.to_json(), good, picture, column=column)
+    view = Group(*lines, *_note(found, last=last))
+    return plan_answer.PlanAnswer(view, one.to_json(), good, picture, column=column)
 
 
 def _picture(one: LargestValue, lines: Sequence[str], found: str, form: str) -> str:
@@ -325,13 +336,10 @@ def _branching(one: LargestValue) -> str:
     return f"{one.kernel} branches ({places}), so that values that were not run may behave in another way."
 
 
-def _frontier(one: SampledFrontier | dict[str, Any], *, last: bool) -> plan_answer.PlanAnswer:
+def _frontier(one: SampledFrontier, *, last: bool) -> plan_answer.PlanAnswer:
     """Return the frontier on one board; the *last* says how it was found."""
-    if isinstance(one, dict):
-        return plan_answer.PlanAnswer(_refused(one), one, good=False)
     found = one.frontier
     title = Text(one.title, style="bold")
-    note: list[RenderableType] = ["", Text(TRACED, style="dim")] if last else []
     good = bool(len(found) and (found.ys >= 0).any())
     why = [] if one.refusal is None else [_line(f"  {found.y} = {one.refusal.value:,} {one.refusal.told}")]
     if one.cut:
@@ -339,15 +347,13 @@ def _frontier(one: SampledFrontier | dict[str, Any], *, last: bool) -> plan_answ
     # Without time nothing is known, which is no limit of the kernel.
     late = bool(one.cut) or (one.refusal is not None and one.refusal.kind == "limit")
     shown = [frontier_view(found, every=True)] if len(found) or not late else []
-    view = Group(title, *shown, *why, *note)
+    view = Group(title, *shown, *why, *_note(TRACED, last=last))
     drawn = frontier_svg(found, one.title) if len(found) else ""
     return plan_answer.PlanAnswer(view, one.to_json(), good, drawn, found.to_csv())
 
 
-def _claim(one: TestedClaim | dict[str, Any], *, last: bool) -> plan_answer.PlanAnswer:
+def _claim(one: TestedClaim, *, last: bool) -> plan_answer.PlanAnswer:
     """Return the verdict on one board, and the first shapes where claim and runs differ; the *last* says how it was tested."""
-    if isinstance(one, dict):
-        return plan_answer.PlanAnswer(_refused(one), one, good=False)
     style = "green" if one.verdict is Verdict.SAME else "yellow" if one.holds else "red"
     verdict = one.verdict.value.replace("the plan", "what runs")
     lines = [Text.assemble((one.claim, "bold"), f", {one.kernel} on {one.board}: ", (verdict, style))]
@@ -362,8 +368,8 @@ def _claim(one: TestedClaim | dict[str, Any], *, last: bool) -> plan_answer.Plan
         lines.append(_line(f"  {UNWATCHED}", "bold red"))
     if one.cut:
         lines.append(_line(f"  {one.cut}", "bold red"))
-    note: list[RenderableType] = ["", Text(TESTED, style="dim")] if last else []
-    return plan_answer.PlanAnswer(Group(*lines, *note), one.to_json(), one.holds)
+    view = Group(*lines, *_note(TESTED, last=last))
+    return plan_answer.PlanAnswer(view, one.to_json(), one.holds)
 
 
 def _refused(one: Mapping[str, Any]) -> Text:

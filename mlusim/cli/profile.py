@@ -73,13 +73,8 @@ def _write(args: argparse.Namespace, alone: Sequence[Launch], more: Mapping[str,
     if args.html and alone:
         write_page(args.html, alone, program=args.program, command=args.typed, **more)
         plain_text.wrote("page", args.html)
-    if not alone:
-        _tell_unwritten([name for name in (args.html, args.trace) if name])
-
-
-def _tell_unwritten(names: Sequence[str]) -> None:
-    """Say which files there are none of, for no launch has anything to draw."""
-    if names:
+    names = [name for name in (args.html, args.trace) if name]
+    if names and not alone:
         verb = "are" if len(names) > 1 else "is"
         plain_text.remark(f"note: no launch came to its end, so {' and '.join(names)} {verb} not written")
 

@@ -16,7 +16,7 @@ from mlusim.cli import campaign, cases, entry, options, plain_text, programs, sh
 from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.gate import exists, report_gate, show_comparison, tell_comparison
 from mlusim.cli.launched import Launched, kernel_wanted, launched_on, usual_boards
-from mlusim.counted import plural
+from mlusim.counted import counted
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError
 from mlusim.files.reading import lines_shown
@@ -128,7 +128,7 @@ def _write(args: argparse.Namespace, form: str, records: Sequence[CallRecord], e
     text = FORMATS[form](records, extras, mlusim.__version__)
     if args.output:
         options.write_text(args.output, text)
-        plain_text.remark(f"{args.output}: {len(records)} {plural(len(records), 'call')}")
+        plain_text.remark(f"{args.output}: {counted(len(records), 'call')}")
     else:
         sys.stdout.write(text if form == "json" else lines_shown(text))
     if found is not None and (args.output or form not in GATED):
@@ -182,7 +182,9 @@ def _report_program(args: argparse.Namespace, form: str) -> int:
                 break  # it ends so on any board
     assert program is not None
     made = [launch for run in runs for launch in run.launches]
-    study = _studied(program, runs[0]) if args.what_if and runs[0].launches else None
+    study = None
+    if args.what_if and runs[0].launches:
+        study = elsewhere(program, runs[0].launches, list(BOARDS), lambda launches: launches)
     if form == TEXT:
         _show_launches([run for run in runs if run.launches], study)
     elif made:
@@ -190,10 +192,6 @@ def _report_program(args: argparse.Namespace, form: str) -> int:
         page = page_text(made, args.program, study, command=args.typed, ended=ended) if form == "html" else ""
         _write_launches(args, form, made, page)
     return max([run.finish() for run in runs])
-
-
-def _studied(program: Program, run: Launched) -> WhatIfStudy:
-    return elsewhere(program, run.launches, list(BOARDS), lambda launches: launches)
 
 
 def _show_launches(runs: Sequence[Launched], study: WhatIfStudy | None) -> None:
@@ -207,19 +205,15 @@ def _show_launches(runs: Sequence[Launched], study: WhatIfStudy | None) -> None:
 def _write_launches(args: argparse.Namespace, form: str, made: Sequence[Launch], page: str) -> None:
     text = {
         "html": lambda: page,
-        "json": lambda: _launches_json(args, made),
+        "json": lambda: json_text({"program": args.program, "launches": [launch_facts(one) for one in made]}),
         "csv": lambda: _launches_csv(made),
         "md": lambda: _launches_markdown(made),
     }[form]()
     if args.output:
         options.write_text(args.output, text)
-        plain_text.remark(f"{args.output}: {len(made)} launch{'' if len(made) == 1 else 'es'}")
+        plain_text.remark(f"{args.output}: {counted(len(made), 'launch', 'launches')}")
     else:
         sys.stdout.write(text)
-
-
-def _launches_json(args: argparse.Namespace, made: Sequence[Launch]) -> str:
-    return json_text({"program": args.program, "launches": [launch_facts(launch) for launch in made]})
 
 
 def _rows(made: Sequence[Launch]) -> Iterator[list[Any]]:

@@ -151,11 +151,8 @@ def rank(name: str, expected: int, status: Status = BAD_PARAM) -> Check:
 
     def says(a: object) -> str | None:
         found = getattr(a, name).rank
-        return (
-            None
-            if found == expected
-            else f"{name} has {found} {plural(found, 'dimension')}; it must have {expected}"
-        )
+        told = f"{name} has {found} {plural(found, 'dimension')}; it must have {expected}"
+        return None if found == expected else told
 
     return Check(says, status)
 
@@ -181,12 +178,7 @@ def same_dim(name: str, axis: int, other: str, other_axis: int, status: Status =
 
 def same_shape(name: str, other: str, status: Status = BAD_PARAM, *, either: bool = False) -> Check:
     """Make the check that two tensors have the same shape; with *either* the sentence leaves open which of them is wrong."""
-
-    def says(a: object) -> str | None:
-        found, wanted = list(getattr(a, name).shape), list(getattr(a, other).shape)
-        return None if found == wanted else _differ(name, found, other, wanted, "shape" if either else "")
-
-    return Check(says, status)
+    return _same("shape", lambda desc: list(desc.shape), name, other, status, either=either)
 
 
 def dtype(name: str, *allowed: str, status: Status = BAD_PARAM) -> Check:
@@ -201,19 +193,21 @@ def dtype(name: str, *allowed: str, status: Status = BAD_PARAM) -> Check:
 
 def same_dtype(name: str, other: str, status: Status = BAD_PARAM, *, either: bool = False) -> Check:
     """Make the check that two tensors have the same dtype; with *either* the sentence leaves open which of them is wrong."""
+    return _same("dtype", lambda desc: str(desc.dtype), name, other, status, either=either)
 
+
+def _same(
+    what: str, of: Callable[[Any], object], name: str, other: str, status: Status, *, either: bool
+) -> Check:
     def says(a: object) -> str | None:
-        found, wanted = str(getattr(a, name).dtype), str(getattr(a, other).dtype)
-        return None if found == wanted else _differ(name, found, other, wanted, "dtype" if either else "")
+        found, wanted = of(getattr(a, name)), of(getattr(a, other))
+        if found == wanted:
+            return None
+        if either:
+            return f"{name} is {found} and {other} is {wanted}; they must have the same {what}"
+        return f"{name} is {found}; it must be {wanted}, as {other}"
 
     return Check(says, status)
-
-
-def _differ(name: str, found: object, other: str, wanted: object, either: str) -> str:
-    """Word the difference of two tensors that should agree; *either* is in it where any of them may be the wrong one."""
-    if either:
-        return f"{name} is {found} and {other} is {wanted}; they must have the same {either}"
-    return f"{name} is {found}; it must be {wanted}, as {other}"
 
 
 def layout(name: str, expected: str, status: Status = BAD_PARAM) -> Check:
@@ -233,9 +227,8 @@ def contiguous(*names: str) -> tuple[Check, ...]:
         def says(a: object) -> str | None:
             # A null descriptor is the matter of `not_null`, whose sentence says more.
             desc: TensorDescriptor | None = getattr(a, name)
-            return (
-                None if desc is None or desc.contiguous else f"{name} is strided; make the tensor contiguous"
-            )
+            fits = desc is None or desc.contiguous
+            return None if fits else f"{name} is strided; make the tensor contiguous"
 
         return Check(says, NOT_SUPPORTED)
 

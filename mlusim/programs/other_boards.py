@@ -9,6 +9,7 @@ from attrs import evolve
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
+from mlusim.counted import counted
 from mlusim.errors import MlusimError, UsageError, said
 from mlusim.machine.device import devices_on
 from mlusim.machine.launch import Launch
@@ -52,8 +53,7 @@ def elsewhere(
     for board in others:
         rows.append(_elsewhere(program, kept, board, choose, base))
         step(board.name)
-    told = f"{len(kept)} launch{'' if len(kept) == 1 else 'es'}"
-    return WhatIfStudy(program.name, told, first.board, tuple(rows))
+    return WhatIfStudy(program.name, counted(len(kept), "launch", "launches"), first.board, tuple(rows))
 
 
 def _asked(answer: WhatIf, choose: Choose, base: float) -> WhatIfRow:
