@@ -31,6 +31,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         found = survey(bangc.load(args.files, args.include, programs.defines(args.define), board))
     except SourceError as error:
+        # A script gets a document in any case; what is wrong is told on standard error as well.
         if args.json:
             show.emit({"board": board.name, "files": [_broken(name, error) for name in args.files]})
         raise
@@ -47,6 +48,7 @@ def run(args: argparse.Namespace) -> int:
 def _clean(args: argparse.Namespace) -> None:
     """Empty the cache, and say what was in it."""
     translations, kernels = cache.clean(), clean_cache()
+    # With files the one document on standard output is about these.
     if args.json and not args.files:
         show.emit({"folder": str(cache_folder()), "kernels": kernels, "translations": translations})
     else:

@@ -42,6 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _ran(args: argparse.Namespace) -> tuple[coverage.CoverageRecord, Launched]:
+    # What reads the program asks for --check, which this verb does not take.
     args.check = ()
     program = programs.program_of(args)
     counting = LineCoverage()

@@ -41,6 +41,7 @@ def program_of(arguments: Mapping[str, Any]) -> Program:
     if folder:
         if not Path(str(folder)).is_dir():
             raise UsageError(f"cwd {folder} is no folder")
+        # As for a program that is started there: its files and its modules are found.
         os.chdir(str(folder))
         sys.path.insert(0, str(folder))
     if not arguments.get("program"):

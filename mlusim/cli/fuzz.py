@@ -108,6 +108,7 @@ def _task(args: argparse.Namespace) -> FuzzTask:
     dims = tuple(dict.fromkeys(dim_of(one.strip()) for one in (args.dim or "1").split("|")))
     boards = tuple(options.boards_in(args.board, DEFAULT_BOARDS[:1]))
     if isinstance(subject, subjects.FuzzedKernel | subjects.FuzzedPython):  # the others launch by themselves
+        # Refused now: a grid that a board does not have would fail in each draw.
         for board, dim in itertools.product(boards, dims):
             grid_of(find_board(board), dim, kind_of(args.kind))
     return FuzzTask(subject, CallDraw(specified(given), dims, boards), names, args.seed or 0, args.limit)

@@ -59,10 +59,12 @@ def _files(words: Sequence[str]) -> Iterator[str]:
 def _wanted(args: argparse.Namespace, paths: Sequence[str]) -> list[Candidate]:
     seed = args.seed
     if seed is None and args.output is not None and not args.restart:
+        # The file goes on with the inputs that its verdicts were drawn for.
         seed = kept_seed(args.output)
     if seed is not None and seed < 0:
         raise UsageError(f"--seed {seed} is below 0; give 0 or more")
     if args.kind is not None:
+        # For its refusal alone, before a process is started.
         kind_of(args.kind)
     (board,) = options.boards_in([args.board] if args.board is not None else [], DEFAULT_BOARDS[:1])
     task = task_of(

@@ -88,6 +88,7 @@ def launched(program: Program, *, lines: bool, processes: bool = True, board: st
             ended = program.run(())
     except KeyboardInterrupt:
         raise
+    # A program may raise anything, SystemExit too: that is its end, which `finish` tells.
     except BaseException as error:
         if not found.launches and isinstance(error, UsageError):
             raise

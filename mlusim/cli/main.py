@@ -176,6 +176,7 @@ def _run(arguments: Sequence[str]) -> int:
     if verb is None:
         parser.print_help()
         return entry.CLEAN
+    # For pages, which say what made them.
     args.typed = shlex.join(["mlusim", *arguments])
     if getattr(args, "verbose", False):
         _log_hosts(args)
@@ -292,6 +293,7 @@ def _refuse(error: MlusimError) -> int:
 
 def _unexpected(error: Exception) -> str:
     """Return the sentence of an unforeseen error: what, where, and that it is not the user's fault."""
+    # The innermost frame: a report of the bug needs where it was raised.
     at = traceback.extract_tb(error.__traceback__)[-1]
     notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
     where = f"{Path(at.filename).name}:{at.lineno}{notes}"
@@ -353,6 +355,7 @@ def prepare() -> None:
     Nothing can be read from a closed input, what goes to a closed error stream is lost, and a write to a
     closed output is an `OSError`, as it is in C: `main` says so.
     """
+    # The output is opened for reading, so that a write to it is the error that a closed one gives.
     for number, mode in ((0, os.O_RDONLY), (1, os.O_RDONLY), (2, os.O_WRONLY)):
         try:
             os.fstat(number)

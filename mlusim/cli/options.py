@@ -118,6 +118,7 @@ def read_inputs(name: str, operator: "Operator") -> "dict[str, np.ndarray[Any, A
     def check(members: Iterable[str]) -> None:
         odd = next((key for key in members if key not in known), None)
         if odd is not None:
+            # A name in a file may be of any length.
             legal = f"its inputs are {', '.join(known)}"
             raise UsageError(f"{operator.name} has no input {shown(odd)[:80]!r}; {legal}")
 

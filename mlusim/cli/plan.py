@@ -177,6 +177,7 @@ def _largest(question: PlanQuestion, variable: str) -> list[plan_answer.PlanAnsw
     for plan in _concerned(question, [variable]):
         fixed = _fixed(question, plan, [variable])
         found = [plan.largest(variable, board=b, dtype=d, **fixed) for b, d in question.places_of(plan)]
+        # One view shows all boards; the other answers have facts alone.
         views = [render.largest_view(found), *([None] * (len(found) - 1))]
         answers += [
             plan_answer.PlanAnswer(v, f.to_json(), f.largest is not None)
@@ -266,6 +267,7 @@ def plans_in(path: Path) -> tuple[Plan, ...]:
     """
     refuse_no_file(str(path), "give the name of an operator or of a Python file")
     try:
+        # Not as __main__: what a file does as a script alone is not asked for.
         names = runpy.run_path(str(path), run_name="__mlusim_plan__")
     except MlusimError as error:
         raise UsageError(f"{path}: {error}") from error
@@ -276,6 +278,7 @@ def plans_in(path: Path) -> tuple[Plan, ...]:
     except Exception as error:
         raise UsageError(f"{path} fails with {type(error).__name__}: {error}") from error
     plans = {id(value): value for value in names.values() if isinstance(value, Plan)}
+    # The drawings of documents are plans too, and belong to the plan that names them.
     drawn = {id(drawing) for plan in plans.values() for drawing in plan.drawings}
     found = [plan for key, plan in plans.items() if key not in drawn]
     if not found:

@@ -88,6 +88,7 @@ def _text(answers: Sequence[PlanAnswer], form: str, who: str, title: str) -> str
         return json_text(document)
     if form == "html":
         joint = _beside(answers, title)
+        # One picture of all boards stands in place of theirs.
         parts = [_section(evolve(a, svg="") if joint else a) for a in answers]
         return _PAGE.format(title=html.escape(title), body="\n".join([joint, *parts]))
     drawn = [text for a in answers if (text := a.svg if form == "svg" else a.csv)]

@@ -60,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
     more = {"study": study, "found": found, "ended": run_.told}
     _write(args, alone, more)
     gate.store(measured, exists)
+    # Findings of launches that were not asked for do not count.
     return Launched(alone, run_.ended).finish() or (
         entry.CLEAN if found is None or found.passed else entry.FINDINGS
     )

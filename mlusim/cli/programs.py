@@ -212,6 +212,7 @@ def source_program(
     rest += behind(args)
     refuse(args, OF_OPERATORS, "goes with an operator; a BANG C file takes --kernel and --arg")
     sources = calls.Sources(tuple(files), board_of(args.board), tuple(args.include), defines(args.define))
+    # Not every verb that takes a source has all of these options.
     effects, seed = getattr(args, "effects", None) or "late", getattr(args, "seed", None)
     engine = getattr(args, "engine", None) or "auto"
     program = natives.HostProgram(sources, tuple(rest), checks, seed, effects, engine)

@@ -101,6 +101,7 @@ def progress(what: str, total: int) -> Iterator[Callable[[str], None]]:
     Yields a function to call after each step, with the name of what was done.
     """
     console = Console(stderr=True)
+    # A bar of one step would show nothing until it is over.
     if not console.is_terminal or total < 2:
         yield lambda _: None
         return

@@ -271,6 +271,7 @@ def _searched(
     """Return the documents of *wanted*: those that the search's file has, and those that are tried now."""
     known = {settings: kept.find(settings) for settings in wanted} if kept is not None else {}
     rest = [settings for settings in wanted if known.get(settings) is None]
+    # Documents come in any order, and name their settings.
     by_name = {tuple((s.name, s.value) for s in settings): settings for settings in rest}
 
     def keep(one: Mapping[str, Any]) -> None:

@@ -191,6 +191,7 @@ def _tail(random: Random, marks: Landmarks, tasks: int, low: int, high: int) -> 
 
 
 def _prime(random: Random, _marks: Landmarks, _tasks: int, low: int, high: int) -> int:
+    # No tile divides a prime, so that each loop has a rest.
     return _of([p for p in PRIMES if low <= p <= high], random, low)
 
 
@@ -199,6 +200,7 @@ def _narrow(random: Random, _marks: Landmarks, _tasks: int, low: int, high: int)
 
 
 def _limit(random: Random, marks: Landmarks, _tasks: int, low: int, high: int) -> int:
+    # What a memory just holds, or one element too many.
     return _of([n for n in marks.limits if low <= n <= high], random, low) + random.choice((0, 1))
 
 

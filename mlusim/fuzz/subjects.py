@@ -171,6 +171,7 @@ def _source_options(subject: "FuzzedKernel | FuzzedFunction") -> list[str]:
 
 def _launch_words(call: KeptCall) -> list[str]:
     """Return the grid, and the task type where it is not the usual one."""
+    # As one would type it: 4, and not 4,1,1.
     words = ["--dim", ",".join(map(str, call.dim)).removesuffix(",1").removesuffix(",1")]
     return words if call.kind == KINDS[0].name else [*words, "--kind", call.kind.lower()]
 

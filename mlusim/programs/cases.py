@@ -257,6 +257,7 @@ def _thresholds(value: object) -> Thresholds:
 
 
 def _error(value: object) -> float:
+    # Not `value < 0`, which is false of NaN, too.
     if not isinstance(value, int | float) or isinstance(value, bool) or not value >= 0:
         raise TypeError
     return float(value)

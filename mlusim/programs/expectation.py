@@ -183,6 +183,7 @@ def _of_function(
         return expected
     if len(outputs) != 1:
         raise UsageError("the reference gives one array and several come back; let it return a dict by name")
+    # A reference of one output need not name it.
     return {outputs[0]: expected}
 
 

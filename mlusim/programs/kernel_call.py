@@ -99,6 +99,7 @@ class MacroTexts:
 
 def _defined(name: str, text: str) -> re.Match[str] | None:
     """Return the first definition of macro *name*, whose group is the whole number that it is."""
+    # It may stand in parentheses, with a suffix as u or L, and with a comment behind it.
     number = r"(?:[ \t]+\(?((?:0[xX][0-9a-fA-F]+|0|[1-9]\d*))[uUlL]*\)?[ \t]*(?://.*|/\*.*)?$)?"
     return re.search(rf"^[ \t]*#[ \t]*define[ \t]+{name}\b{number}", text, re.MULTILINE)
 
@@ -238,6 +239,7 @@ class KernelCall:
     def run(self, observe: Iterable[Any]) -> Called:
         """Launch the kernel once on a new device."""
         kernel = self.loaded()
+        # A new one: what an earlier run left in memory is not seen.
         device = Device(self.sources.board)
         scope = self.scope()
         given = [self._argument(device, scope, kernel, p) for p in kernel.form.parameters]
@@ -280,6 +282,7 @@ class KernelCall:
             return self._found(self._module)
         self._module = self.sources.load()
         found = self._found(self._module)
+        # Once: calls with other values share the module.
         self._module.warn_of_broken()
         return found
 
@@ -325,6 +328,7 @@ class KernelCall:
         names = list(module.kernels)
         if len(names) == 1:
             return module[names[0]]
+        # Where no kernel translates, the reason is of more use than a missing name.
         absent = [f for _, f in module.functions_of("kernel") if f.problem is not None]
         if absent and not names:
             raise SourceError(tuple(diagnostic_of(f) for f in absent))

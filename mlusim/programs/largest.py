@@ -371,6 +371,7 @@ class Shapes:
         """
         if _is_function(self.call) and name not in (*DIMS, *self._steps) and not self.is_macro(name):
             self._find_step(name, fixed, start)
+        # In steps, for a host function may refuse all that is no multiple.
         top, step = self.top(name), self.step(name)
 
         def failing(

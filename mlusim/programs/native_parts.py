@@ -240,6 +240,7 @@ class _Parts:
         for one, rows in self._reached:
             for entry, chains in rows:
                 allocation = one.allocations[int(entry["alloc"])]
+                # Tasks meet in SRAM alone; any other array is one for each task.
                 memory = allocation if allocation.space.shared else (id(one), allocation)
                 choices = self._choices(allocation, chains)
                 for low, high in entry["span"][: entry["many"]].tolist():

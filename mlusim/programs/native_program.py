@@ -65,6 +65,7 @@ class CommandProgram:
         if code:
             raise SystemExit(code)
         if command.fault is not None:
+            # A program that goes on after a fault of a kernel ends well by its exit status.
             raise command.fault
 
 

@@ -325,6 +325,7 @@ class HostFunctionCall(TextCall):
         finally:
             handle.launches.clear()
             self.module.launches.clear()
+            # The device is kept from run to run, so that what each allocates would add up.
             for made in tensors.values():
                 if isinstance(made, DeviceTensor):
                     device.free(made)
@@ -405,6 +406,7 @@ class HostFunctionCall(TextCall):
         """Return the descriptor of the tensor whose name that of *parameter* has, as ``x_desc`` of ``x``, or of the next one."""
         names = [p.source_name for p in self.form().parameters]
         name = parameter.source_name
+        # The vendor's functions name a descriptor after its tensor, or have it in front of the tensor.
         own = [one for one in tensors if name.lower() in (f"{one}_desc".lower(), f"{one}desc".lower())]
         behind = [one for one in names[names.index(name) + 1 :] if one in tensors]
         meant = next(iter(own + behind), None)

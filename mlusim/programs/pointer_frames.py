@@ -97,6 +97,7 @@ class Frames:
 
     def __init__(self, kernel: "BangKernel") -> None:
         self.uses: dict[str, FunctionUses] = {}  # by the symbol of the function
+        # By identity: code objects hash and compare by all of their contents.
         self._codes: dict[int, FunctionUses] = {}
         self._roots: dict[tuple[str, int, str | None, int], list[Root]] = {}  # of arguments at lines
         self._origins: dict[tuple[ir.Local | None, tuple[str, ...]], _Origin] = {}

@@ -92,6 +92,7 @@ class ScriptProgram:
             ):
                 exec(code, vars(module))  # noqa: S102 - the user's own script
         except SystemExit as leaving:
+            # As for Python itself, a script that leaves with 0 has ended well.
             if leaving.code:
                 raise
 

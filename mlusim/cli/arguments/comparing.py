@@ -262,6 +262,7 @@ def judge(parser: ArgumentParser) -> None:
     add.value("--dim X,Y,Z", "tasks of a kernel (default: what the reference says, or 1,1,1)")
     add.value("--kind KIND", "block, union1, ... (default: what the reference says, or block)")
     add.source_arguments()
+    # Two draws show a candidate that keeps the result of the first.
     add.value("--draws N", "draws of inputs for each case (default: 2)", type=shared.workers, default=2)
     add.value(
         "--seed N",

@@ -133,6 +133,7 @@ def profile(parser: ArgumentParser) -> None:
         "native: C where it can be, which knows no lines (default: auto, which takes Python for the lines)"
     )
     add.threads()
+    # native means C where it can be: `main.settled` passes it on as auto.
     parser.set_defaults(where_it_can=True)
     add.value(
         "--what-if BOARD",
@@ -226,5 +227,6 @@ def dap(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim dap``."""
     add = shared.Adder(parser)
     add.value("--port N", "wait for an editor at this port of this machine", type=int)
+    # Taken, though not shown: `mlusim dap` then says why it has none.
     add.flag("--json", argparse.SUPPRESS)
     parser.epilog = DAP_EXAMPLES

@@ -136,6 +136,7 @@ class Adder:
             "--format",
             f"what to write (default: as the name after -o ends, or {TEXT}{more})",
             choices=formats,
+            # Scripts that were written for the former name go on.
             type=lambda word: TEXT if word == FORMER else word,
         )
         self.value("-o --output F", "the file to write to (default: standard output)")
@@ -233,6 +234,7 @@ class Adder:
         )
         self.value(
             "--threshold T",
+            # argparse formats help with %, so that a % of ours is doubled.
             f"how much worse is a regression, as 5%% or 0.05 (default: {USUAL_THRESHOLD.replace('%', '%%')})",
             type=threshold,
         )
