@@ -73,7 +73,6 @@ def _explored(done: Checked, subject: Subject, schedules: Iterable[Schedule], en
 
 
 def _directed(job: CheckJob) -> contextlib.AbstractContextManager[object]:
-    """Return the decisions of the job, where it has some."""
     if job.decisions is None:
         return contextlib.nullcontext()
     return directing(Director(decisions=job.decisions))

@@ -16,7 +16,7 @@ import mlusim
 from mlusim.check.findings import Checked, CheckReport, fold
 from mlusim.counted import counted, plural
 from mlusim.observe.checker import Allowed
-from mlusim.observe.finding import NOTE, Finding, RelatedPlace, columns
+from mlusim.observe.finding import NOTE, Finding, columns
 from mlusim.observe.names import checkers
 from mlusim.observe.rules import RULES
 
@@ -253,7 +253,13 @@ def _result(finding: Finding, rules: list[str], root: Path) -> dict[str, Any]:
             {"physicalLocation": _location(finding.file, finding.line, finding.intrinsic, root)}
         ]
     if finding.places:
-        result["relatedLocations"] = [_related(place, root) for place in finding.places]
+        result["relatedLocations"] = [
+            {
+                "physicalLocation": _location(place.file, place.line, None, root),
+                "message": {"text": place.told},
+            }
+            for place in finding.places
+        ]
     return result
 
 
@@ -293,10 +299,3 @@ def _artifact(file: str, root: Path) -> Mapping[str, str]:
     if address.startswith(base):
         return {"uri": address.removeprefix(base), "uriBaseId": ROOT}
     return {"uri": address}
-
-
-def _related(place: RelatedPlace, root: Path) -> dict[str, Any]:
-    return {
-        "physicalLocation": _location(place.file, place.line, None, root),
-        "message": {"text": place.told},
-    }

@@ -111,7 +111,8 @@ def _show(board: Board) -> None:
         console.print(_numbers(spec))
         console.print()
     # Only sources that these numbers name are explained below the tables.
-    names = sorted({source for spec in (board, arch) for source in _named_sources(spec)})
+    named = {source for spec in (board, arch) for source in spec.sources.values()}
+    names = sorted(name for name in SOURCES if any(source.startswith(name) for source in named))
     console.print(facts([(name, SOURCES[name]) for name in names]))
 
 
@@ -128,7 +129,3 @@ def _numbers(spec: Board | Arch) -> Any:
         text = ", ".join(f"{k} {v}" for k, v in value.items()) if hasattr(value, "items") else str(value)
         shown.add_row(name, f"{text} {UNITS.get(name, '')}".strip(), spec.sources[name])
     return shown
-
-
-def _named_sources(spec: Board | Arch) -> set[str]:
-    return {name for name in SOURCES for source in spec.sources.values() if source.startswith(name)}

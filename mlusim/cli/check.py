@@ -177,7 +177,6 @@ def _program(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
 
 
 def _case(args: argparse.Namespace, case: KernelCase, names: tuple[str, ...]) -> Checked:
-    """Check one case of a file of cases."""
     try:
         return evolve(_program(applied(args, case), names), case=case.name)
     except UsageError as error:

@@ -96,10 +96,6 @@ def _programs(prefix: str, _: argparse.Namespace) -> Iterable[str]:
         yield str(path)
 
 
-def _operators(*_: object) -> Iterable[str]:
-    return registry.operators()
-
-
 def _cases(_: str, args: argparse.Namespace) -> Iterable[str]:
     program = _program(args)
     if programs.is_cases(program):
@@ -142,10 +138,6 @@ def _program(args: argparse.Namespace) -> str | None:
     return None
 
 
-def _kinds(*_: object) -> Iterable[str]:
-    return [kind.name.lower() for kind in kernels.KINDS]
-
-
 def _checkers(prefix: str, *_: object) -> Iterable[str]:
     before, comma = prefix.rpartition(",")[:2]
     return [f"{before}{comma}{name}" for name in names.checkers()]
@@ -153,7 +145,7 @@ def _checkers(prefix: str, *_: object) -> Iterable[str]:
 
 def _intrinsics(_: str, args: argparse.Namespace) -> Iterable[str]:
     if args.verb == "ops":
-        return _operators()
+        return registry.operators()
     if args.verb == "boards":
         return BOARDS
     return table.ISA
@@ -168,7 +160,7 @@ VALUES: dict[str, Values] = {
     "case": _cases,
     "kernel": _kernels,
     "arg": _arguments,
-    "kind": _kinds,
+    "kind": lambda *_: [kind.name.lower() for kind in kernels.KINDS],
     "check": _checkers,
     "only": _checkers,
     "name": _intrinsics,

@@ -371,7 +371,6 @@ def prepare() -> None:
 
 
 def _opened(number: int, mode: str) -> TextIO:
-    """Return a text stream on an open file descriptor."""
     return cast(TextIO, os.fdopen(number, mode, encoding="utf-8", errors="replace", closefd=False))
 
 

@@ -109,15 +109,11 @@ def is_native(word: str | None) -> bool:
     if word is None or is_source(word) or word.endswith(".py") or ".py::" in word:
         return False
     # A name of both, an operator and a program on the PATH, is the operator; a path is the program.
-    return _is_command(word) and (os.sep in word or not _is_operator(word))
+    return _is_command(word) and (os.sep in word or word not in registry.operators())
 
 
 def _is_command(word: str) -> bool:
     return not word.startswith("-") and shutil.which(word) is not None
-
-
-def _is_operator(word: str) -> bool:
-    return word in registry.operators()
 
 
 def program_of(args: argparse.Namespace) -> "scripts.Program":

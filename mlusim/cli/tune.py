@@ -193,7 +193,6 @@ def _drawn(args: argparse.Namespace, parameters: Sequence[TuneParameter]) -> lis
 def _tried_calls(
     args: argparse.Namespace, boards: Sequence[str]
 ) -> tuple[tuning.TriedTask, list[dict[str, Any]]]:
-    """Return the task of trying calls of a kernel, and the documents of its candidates."""
     call, criterion = programs.kernel_call(args, boards[0]), _criterion(args)
     search = getattr(args, "search", None)
     parameters, rungs = _space(args, call, search)
@@ -226,7 +225,6 @@ def _tried_calls(
 def _tried_programs(
     args: argparse.Namespace, program: HostProgram | CommandProgram, boards: Sequence[str]
 ) -> tuple[ProgramTask, list[dict[str, Any]]]:
-    """Return the task of trying *program*, and the documents of its candidates."""
     search = getattr(args, "search", None)
     only = "goes with a kernel; a program ends with exit code 0 where it is right"
     options.refuse(args, ("reference", "expect"), only)

@@ -9,7 +9,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy
 
-from mlusim.counted import plural
+from mlusim.counted import counted
 from mlusim.errors import UsageError
 from mlusim.files.reading import brief, refuse_no_file, shown
 
@@ -114,22 +114,17 @@ def _array(file: IO[bytes], told: str, size: int, largest: int) -> Array:
         raise UsageError(f"{told} holds Python objects; store an array of numbers")
     nbytes = math.prod(shape) * dtype.itemsize
     if nbytes > largest:
-        raise UsageError(
-            f"{told} has {nbytes:,} {plural(nbytes, 'byte')} by its shape; at most {largest:,} are read"
-        )
+        raise UsageError(f"{told} has {counted(nbytes, 'byte')} by its shape; at most {largest:,} are read")
+    truncated = f"{told} is truncated: its shape {list(shape)} needs {counted(nbytes, 'byte')}"
     if size < nbytes:
-        raise UsageError(
-            f"{told} is truncated: its shape {list(shape)} needs {nbytes:,} {plural(nbytes, 'byte')}"
-        )
+        raise UsageError(truncated)
     # Not np.load: it allocates by the shape before it looks whether there are so many bytes.
     raw = bytearray(nbytes)
     view, got = memoryview(raw), 0
     while got < nbytes and (count := file.readinto(view[got:])):  # type: ignore[attr-defined]
         got += count
     if got < nbytes:
-        raise UsageError(
-            f"{told} is truncated: its shape {list(shape)} needs {nbytes:,} {plural(nbytes, 'byte')}"
-        )
+        raise UsageError(truncated)
     flat: Array = np.frombuffer(raw, dtype) if nbytes else np.empty(0, dtype)
     return flat.reshape(shape, order="F" if fortran else "C")
 

@@ -160,7 +160,6 @@ def _kind(name: str) -> Kind:
 
 
 def _source_options(subject: "FuzzedKernel | FuzzedFunction") -> list[str]:
-    """Return the options with which its files of BANG C are compiled."""
     words: list[str] = []
     for folder in subject.include:
         words += ["-I", folder]

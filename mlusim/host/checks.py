@@ -97,7 +97,6 @@ def _compile(api: str, arguments: Mapping[str, Any]) -> None:
 
 
 def _shown(value: object) -> str:
-    """Return the value in a line."""
     return " ".join(repr(value).split())[:80]
 
 

@@ -92,14 +92,12 @@ class Bench:
         return EndedProcess(document, int(answer["status"]), str(answer["beyond"]), str(answer["printed"]))
 
     def _send(self, document: wire.Document) -> None:
-        data = document.packed()
         with contextlib.suppress(BrokenPipeError, ConnectionError):  # `_answer` says so
-            self._end.sendall(wire.SIZE.pack(len(data)) + data)
+            wire.send(self._end, document)
 
     def _answer(self) -> Mapping[str, Any]:
         try:
-            (size,) = wire.SIZE.unpack(wire.read_exactly(self._end.recv, wire.SIZE.size))
-            return wire.unpacked(wire.read_exactly(self._end.recv, size)).facts
+            return wire.received(self._end).facts
         except (EOFError, ConnectionError):
             code = self._server.wait()
             raise UsageError(

@@ -269,7 +269,6 @@ def _call(
     inputs: Mapping[str, Array],
     judged: Judged,
 ) -> dict[str, Any]:
-    """Call *subject* once; the facts of the call."""
     device = memory.device
     placed, outputs = memory.place(facts, inputs)
     given = binding.bound(
@@ -368,9 +367,7 @@ class CalledSubject(Protocol):
     name: str
     parameters: Sequence[ir.Local]
 
-    def call(
-        self, device: Device, facts: Mapping[str, Any], arguments: list[Any]
-    ) -> dict[str, LeftOutput]: ...
+    def call(self, device: Device, facts: Any, arguments: list[Any]) -> dict[str, LeftOutput]: ...
 
 
 class _KernelSubject:

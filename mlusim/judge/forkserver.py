@@ -63,15 +63,12 @@ class Server:
             return
 
     def _frame(self) -> "Document":
-        wire = importlib.import_module(WIRE)
-        (size,) = wire.SIZE.unpack(wire.read_exactly(self._judge.recv, wire.SIZE.size))
-        document: Document = wire.unpacked(wire.read_exactly(self._judge.recv, size))
+        document: Document = importlib.import_module(WIRE).received(self._judge)
         return document
 
     def _answer(self, facts: Mapping[str, Any]) -> None:
         wire = importlib.import_module(WIRE)
-        data = wire.Document(facts).packed()
-        self._judge.sendall(wire.SIZE.pack(len(data)) + data)
+        wire.send(self._judge, wire.Document(facts))
 
     # -- warm ------------------------------------------------------------------------------------
 
@@ -130,7 +127,7 @@ class Server:
             beyond = self._watched(child, time.monotonic() + self._setup["seconds"] + GRACE, folder)
             if beyond:
                 os.kill(child, signal.SIGKILL)
-            status = _reaped(child)
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             _end_orphans()
             with contextlib.suppress(OSError):
                 printed = (Path(folder) / "printed").read_bytes()[:PRINTED].decode("utf-8", "replace")
@@ -168,7 +165,6 @@ class Server:
             return number in ready
 
     def _child(self, request: Mapping[str, Any], result: int, folder: str) -> NoReturn:
-        """Be the candidate's process."""
         code, room = 1, importlib.import_module(CANDIDATE)
         try:
             os.setsid()
@@ -213,10 +209,6 @@ def _looked(child: int, until: float) -> bool:
             return True
         time.sleep(0.005)
     return False
-
-
-def _reaped(child: int) -> int:
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def _end_orphans() -> None:

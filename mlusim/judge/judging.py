@@ -19,7 +19,7 @@ from mlusim.judge.bench import Bench, EndedProcess
 from mlusim.judge.reference import Draw, digest, loaded, with_launch
 from mlusim.judge.verdict import DIED, verdict
 from mlusim.operators.executors import WorkerDied, carried
-from mlusim.operators.kept_work import InOrder, Keep, KeptWork, in_order, sources_of
+from mlusim.operators.kept_work import InOrder, Keep, KeptWork, WorkerAnswer, in_order, sources_of
 from mlusim.report.json_values import plain
 
 SECONDS, MEMORY, DRAWS = 60.0, 2 << 30, 2
@@ -58,14 +58,6 @@ class Candidate:
 
     def __str__(self) -> str:
         return self.path
-
-
-@frozen
-class Answer:
-    """The answer of a worker: its machine, its sources, and the verdict (None: it has other files)."""
-
-    machine: str
-    verdict: Mapping[str, Any] | None
 
 
 def task_of(reference: str, board: str, seed: int | None, **options: Any) -> JudgeTask:
@@ -149,13 +141,13 @@ def _without_process(candidate: Candidate, word: str, sentence: str) -> dict[str
     return plained
 
 
-def _work(candidate: Candidate) -> Answer:
+def _work(candidate: Candidate) -> WorkerAnswer:
     task = candidate.task
     same = (
         task.sources == f"{sources_of(())}-{digest(task.reference)}"
         and digest(candidate.path) == candidate.digest
     )
-    return Answer(platform.node(), judged(candidate) if same else None)
+    return WorkerAnswer(platform.node(), judged(candidate) if same else None)
 
 
 Judging = InOrder[dict[str, Any]]
@@ -187,7 +179,7 @@ def judge(
     return in_order(wanted, waiting, ended, kept, _outcome, lambda _, document: dict(document), progress)
 
 
-def _outcome(candidate: Candidate, future: "Future[Answer]") -> tuple[dict[str, Any], bool]:
+def _outcome(candidate: Candidate, future: "Future[WorkerAnswer]") -> tuple[dict[str, Any], bool]:
     """Return the verdict of *candidate*, and whether it is of an accident that another attempt may not have."""
     try:
         answer = future.result()
@@ -195,12 +187,12 @@ def _outcome(candidate: Candidate, future: "Future[Answer]") -> tuple[dict[str, 
         if isinstance(error, UsageError) and not isinstance(error, WorkerDied):
             raise
         return _without_process(candidate, DIED, f"{type(error).__name__}: {said(error)}"), True
-    if answer.verdict is None:
+    if answer.document is None:
         raise UsageError(
             f"a worker on {answer.machine} has other sources of mlusim, another reference or another {candidate.path}; "
             "install the same everywhere, and keep the files in a folder that all machines share"
         )
-    return dict(answer.verdict), False
+    return dict(answer.document), False
 
 
 # -- the file --------------------------------------------------------------------------------------

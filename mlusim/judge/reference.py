@@ -120,8 +120,8 @@ def compared(output: Array, expected: Array, tolerance: Tolerance) -> Difference
         int(np.count_nonzero(wrong)),
         o.size,
         tuple(int(i) for i in np.unravel_index(at, expected.shape)),
-        _number(o[at]),
-        _number(r[at]),
+        o[at].item(),
+        r[at].item(),
         float(distance[at]),
         0.0 if special[at] else float(allowed[at]),
         _median(relative, zero=True),
@@ -133,11 +133,6 @@ def _median(values: Array, *, zero: bool = False) -> float:
     """Return the median of the finite ones of *values* that are greater than 0, or with *zero* of all that are finite."""
     told = values[np.isfinite(values) & ((values > 0) | zero)]
     return float(np.median(told)) if told.size else 0.0
-
-
-def _number(value: Any) -> float:
-    found: float = value.item()
-    return found
 
 
 def tolerances(given: object, outputs: Mapping[str, Array]) -> dict[str, Tolerance]:
@@ -235,7 +230,7 @@ class JudgeReference:
             arrays, numbers = self._given(rng, case)
             before = drawn[-1].inputs if drawn else {}
             arrays = _apart(arrays, before, rng)
-            numbers = {**_numbers_of(case), **numbers}
+            numbers = {**{str(n): v for n, v in case.items() if isinstance(v, int | float)}, **numbers}
             drawn.append(self._drawn(name, number, case, arrays, numbers))
         return drawn
 
@@ -461,12 +456,7 @@ def _dim(path: str, given: object) -> tuple[int, int, int]:
     return x, y, z
 
 
-def _numbers_of(case: Mapping[str, Any]) -> dict[str, float]:
-    return {str(n): v for n, v in case.items() if isinstance(v, int | float)}
-
-
 def _array(value: Any) -> Array | None:
-    """*value* as an array; None for what is none."""
     if hasattr(value, "detach"):
         value = value.detach().cpu()
         if str(value.dtype) == "torch.bfloat16":

@@ -188,12 +188,9 @@ class TorchSubject:
 def _given(session: TorchSession, value: object) -> dict[str, Any]:
     """Return an argument as the other process takes it."""
     if isinstance(value, DeviceTensor):
-        return {"tensor": [session.lend(value.ptr), _torch_name(value), list(value.shape)]}
+        name = str(value.dtype.dtype.name)  # NumPy's names are PyTorch's
+        return {"tensor": [session.lend(value.ptr), name, list(value.shape)]}
     return {"number": value}
-
-
-def _torch_name(tensor: DeviceTensor) -> str:
-    return str(tensor.dtype.dtype.name)  # NumPy's names are PyTorch's
 
 
 def _sources(function: ir.Function, request: Mapping[str, Any]) -> ExtensionSources:

@@ -5,6 +5,7 @@ A document is a line of JSON, whose "arrays" say name, element type and shape of
 
 import json
 import math
+import socket
 import struct
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -58,6 +59,18 @@ def unpacked(data: bytes) -> Document:
     if at != len(rest):
         raise BrokenDocument("what was sent is no whole document")
     return Document(facts, arrays)
+
+
+def send(end: socket.socket, document: Document) -> None:
+    """Send *document* to *end*, its bytes counted before it."""
+    data = document.packed()
+    end.sendall(SIZE.pack(len(data)) + data)
+
+
+def received(end: socket.socket) -> Document:
+    """Return the next document that *end* sends.  Raises `EOFError` where that has gone, and `BrokenDocument`."""
+    (size,) = SIZE.unpack(read_exactly(end.recv, SIZE.size))
+    return unpacked(read_exactly(end.recv, size))
 
 
 def read_exactly(receive: Callable[[int], bytes], nbytes: int) -> bytes:

@@ -241,7 +241,7 @@ def _distinct(words: list[Array]) -> Array:
 
 def _distance(o: Array, r: Array, wide: Array, *, out: Array) -> None:
     """Put |o - r| in float64 to *out*; integers of one type are subtracted exactly, 64 bits included; *wide* is r in float64."""
-    if o.dtype == r.dtype and _is_integer(o):
+    if o.dtype == r.dtype and o.dtype.kind in "biu":
         high, low = np.maximum(o, r).astype(np.uint64), np.minimum(o, r).astype(np.uint64)
         np.copyto(out, high - low)
         return
@@ -254,10 +254,6 @@ def _diff3_floor(dtype: np.dtype[Any]) -> float:
     if dtype.kind in "biu":
         return 0.0
     return 1e-4 if dtype.itemsize <= 2 else 1e-6
-
-
-def _is_integer(a: Array) -> bool:
-    return a.dtype.kind in "biu"
 
 
 def _index(flat: int, shape: tuple[int, ...]) -> tuple[int, ...] | None:

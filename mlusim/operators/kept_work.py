@@ -256,6 +256,15 @@ def _same(file: io.FileIO, path: Path) -> bool:
         return False
 
 
+@frozen
+class WorkerAnswer:
+    """The answer of a worker: its machine, its sources, and a document as JSON has it (None: its files are others)."""
+
+    machine: str
+    document: Mapping[str, Any] | None
+    sources: str = ""
+
+
 # -- results in the order of their jobs, though they come in any order ---------------------------------
 
 R = TypeVar("R")

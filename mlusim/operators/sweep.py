@@ -7,7 +7,7 @@ from functools import partial
 from os import PathLike, fspath
 from typing import Any
 
-from attrs import asdict, evolve, frozen
+from attrs import asdict, evolve
 
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError, said
@@ -16,21 +16,11 @@ from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, longest_first, perform, unused_memory, usual_workers
 from mlusim.operators.executors import carried
-from mlusim.operators.kept_work import InOrder, Keep, KeptWork, brief_of, in_order, sources_of
+from mlusim.operators.kept_work import InOrder, Keep, KeptWork, WorkerAnswer, brief_of, in_order, sources_of
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.spec import policy_of
 from mlusim.report.json_values import plain
 from mlusim.report.record import FAULTED, CallRecord, restored
-
-
-@frozen
-class WorkerAnswer:
-    """The answer of a worker: its machine, its sources, and the record as JSON has it (None: sources differ)."""
-
-    machine: str
-    sources: str
-    document: Mapping[str, Any] | None
-
 
 Sweep = InOrder[CallRecord]
 """The records of a sweep, as JSON has them: no spans of tasks, no NRAM plans."""
@@ -114,7 +104,7 @@ def _work(operators: tuple[str, ...], sources: str, job: Job) -> WorkerAnswer:
     own = sources_of(operators)
     same = own == sources
     # The sources are compared where the work is done: results of two versions must not mix.
-    return WorkerAnswer(platform.node(), own, plain(perform(job).to_json()) if same else None)
+    return WorkerAnswer(platform.node(), plain(perform(job).to_json()) if same else None, own)
 
 
 def _checked(job: Job) -> Job:

@@ -134,13 +134,16 @@ class ArgumentScope:
     """The arguments of one call, by name, as they stand for numbers and make arrays.
 
     *macros* are those of ``-D``, of which formulas may use the whole numbers; *board* gives NRAM and its like.  What is
-    drawn depends on *seed* and on the argument's name alone.
+    drawn depends on *seed* and on the argument's name alone.  *given* are arrays that stand for those that texts read or
+    draw; what goes in is noted in *arrays*, under ``input.NAME``.
     """
 
     texts: Mapping[str, str]
     macros: Mapping[str, str | None]
     board: Board
     seed: int = 0
+    given: Mapping[str, Array] = field(factory=dict)
+    arrays: dict[str, Array] = field(factory=dict)
     _values: dict[str, ArgumentValue] = field(factory=dict)
     _numbers: dict[str, int] = field(factory=dict)
     _open: list[str] = field(factory=list)
@@ -291,20 +294,12 @@ class ArgumentScope:
             return np.asarray(made).astype(dtype.dtype, copy=False)
 
     def tensor(
-        self,
-        device: "Device",
-        name: str,
-        what: str,
-        usual: DType | None,
-        given: Mapping[str, Array],
-        arrays: dict[str, Array],
-        *,
-        read_only: bool = False,
+        self, device: "Device", name: str, what: str, usual: DType | None, *, read_only: bool = False
     ) -> "DeviceTensor":
-        """Make the tensor of argument *name* on *device*, named so, from its array in *given* where that has one.
+        """Make the tensor of argument *name* on *device*, named so.
 
-        What goes in is noted in *arrays* under ``input.NAME``.  Raises `UsageError` for a value that is no array, for one that
-        only comes back where the parameter is *read_only*, and as `array` does.
+        Raises `UsageError` for a value that is no array, for one that only comes back where the parameter is *read_only*, and as
+        `array` does.
         """
         value = self.value(name, what)
         _refuse_on_device(value, what)
@@ -313,27 +308,17 @@ class ArgumentScope:
         if not value.form.goes_in:
             made = device.empty(self.sizes(value, what), self.dtype_of(value, what))
         else:
-            array = self._taken(name, value, what, usual, given)
+            array = self._taken(name, value, what, usual)
             try:
                 as_dtype(array.dtype)
             except UsageError as error:
                 raise _unread(what, value.text, f"its elements: {error}") from None
-            arrays[f"input.{name}"] = array
             # Lent, so that a store through a cast is a fault and no silent change of an input.
             made = device.put(array) if value.comes_back else device.share(array)
         made.allocation.declared = evolve(made.allocation.declared, name=name)
         return made
 
-    def host_array(
-        self,
-        name: str,
-        what: str,
-        usual: DType | None,
-        given: Mapping[str, Array],
-        arrays: dict[str, Array],
-        *,
-        read_only: bool = False,
-    ) -> Array:
+    def host_array(self, name: str, what: str, usual: DType | None, *, read_only: bool = False) -> Array:
         """Make the array of argument *name* in memory of the host, as `tensor` makes one of the device."""
         value = self.value(name, what)
         if read_only:
@@ -342,16 +327,15 @@ class ArgumentScope:
             made = np.empty(self.sizes(value, what), self.dtype_of(value, what).dtype)
             made.view(np.uint8).fill(POISON)
             return made
-        array = self._taken(name, value, what, usual, given)
-        arrays[f"input.{name}"] = array
-        return array.copy()
+        return self._taken(name, value, what, usual).copy()
 
-    def _taken(
-        self, name: str, value: ArgumentValue, what: str, usual: DType | None, given: Mapping[str, Array]
-    ) -> Array:
-        """Return the array that goes in for *name*: the one in *given*, or what *value* says."""
-        array = given.get(name)
-        return self.array(name, value, what, usual) if array is None else array
+    def _taken(self, name: str, value: ArgumentValue, what: str, usual: DType | None) -> Array:
+        """Return the array that goes in for *name*, and note it: the one that is given, or what *value* says."""
+        array = self.given.get(name)
+        found = self.arrays[f"input.{name}"] = (
+            self.array(name, value, what, usual) if array is None else array
+        )
+        return found
 
     @staticmethod
     def dtype_of(value: ArgumentValue, what: str) -> DType:
@@ -521,7 +505,6 @@ def _named_by(
 
 
 def _text(alternatives: Iterable[ArgumentValue | str], word: str) -> str:
-    """Return the text of the alternative that has *word* in it."""
     texts = [value if isinstance(value, str) else value.text for value in alternatives]
     return next(text for text in texts if word in text)
 

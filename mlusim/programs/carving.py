@@ -253,9 +253,9 @@ class Extents(Checker):
         for stores, accesses in ((False, effect.reads), (True, effect.writes)):
             for access in accesses:
                 if on_chip(access.allocation):
-                    number = self._through(access, ways)
-                    self._numbers[number].touch(*access.span)
-                    self._order(effect, access, number, stores=stores)
+                    part = self._through(access, ways)
+                    part.touch(*access.span)
+                    self._order(effect, access, part, stores=stores)
 
     def task_end(self, core: ObservedCore) -> None:
         """Drop the arrays that belong to the core."""
@@ -263,19 +263,18 @@ class Extents(Checker):
             for allocation in arena.allocations:
                 self._written.pop(allocation, None)
 
-    def _order(self, effect: Effect, access: Access, number: int, *, stores: bool) -> None:
+    def _order(self, effect: Effect, access: Access, part: ArrayPart, *, stores: bool) -> None:
+        # From 1: 0 is a byte that nothing has written.
+        writer = self.number(part) + 1
         known = self._written.get(access.allocation)
         if known is None:
             known = self._written[access.allocation] = WrittenBytes(access.allocation.nbytes)
         if stores:
-            # From 1: 0 is a byte that nothing has written.
-            known.store(access, number + 1, self._sites.setdefault(effect.site, len(self._sites)))
+            known.store(access, writer, self._sites.setdefault(effect.site, len(self._sites)))
             return
-        for by, place, count in known.lost(access, number + 1):
+        for by, place, count in known.lost(access, writer):
             site = list(self._sites)[place]
-            self.tell(
-                self._numbers[by - 1], self._numbers[number], site, effect.site, effect.core.place.task, count
-            )
+            self.tell(self.numbered(by - 1), part, site, effect.site, effect.core.place.task, count)
 
     def number(self, part: ArrayPart) -> int:
         """Return the number of *part*, by which it is told apart from others."""
@@ -302,8 +301,8 @@ class Extents(Checker):
 
         self.report((by, of, site), make)
 
-    def _through(self, access: Access, ways: Sequence[tuple[int, Ptr | None, Sequence[Chain]]]) -> int:
-        """Return the number of the part that *access* goes through."""
+    def _through(self, access: Access, ways: Sequence[tuple[int, Ptr | None, Sequence[Chain]]]) -> ArrayPart:
+        """Return the part that *access* goes through."""
         chains: list[Chain] = []
         for _, pointer, found in ways:
             if pointer is None:
@@ -316,9 +315,7 @@ class Extents(Checker):
         task_low = access.span[0]
         # An access belongs to the last part that begins in front of it.
         before = [part for part in known if part.offset <= task_low] or known
-        if not before:
-            return self._whole(access.allocation)
-        return self._numbers.index(max(before, key=lambda part: part.offset))
+        return max(before, key=lambda part: part.offset) if before else self.whole(access.allocation)
 
     def nearest(self, chain: Chain, allocation: Allocation) -> ArrayPart | None:
         """Return the nearest variable of *chain* that has a part of the array in *allocation*."""
@@ -336,7 +333,8 @@ class Extents(Checker):
 
     def whole(self, allocation: Allocation) -> ArrayPart:
         """Return the part that the array in *allocation* is by its own name."""
-        return self._numbers[self._whole(allocation)]
+        array = self._held.array_of(allocation)
+        return self._part(array, array.name, 0)
 
     def _part_of(self, name: PointerVariable) -> ArrayPart:
         places = {task: next(iter(p)) for task, p in self._held.places[name].items()}
@@ -346,10 +344,6 @@ class Extents(Checker):
             part.names.append(name)
             part.offsets.update({task: place[1] for task, place in places.items()})
         return part
-
-    def _whole(self, allocation: Allocation) -> int:
-        array = self._held.array_of(allocation)
-        return self._numbers.index(self._part(array, array.name, 0))
 
     def _part(self, array: DeclaredArray, text: str, offset: int) -> ArrayPart:
         found = self._parts.get((array, text, offset))

@@ -202,7 +202,8 @@ class KernelCall:
     def scope(self) -> ArgumentScope:
         """Return all arguments in one scope, since formulas of one may name another.  Raises `UsageError` for a name that is misspelt."""
         seed = self.seed if self.draws is None else self.draws
-        found = ArgumentScope(self.arguments, self.sources.define, self.sources.board, seed or 0)
+        around = (self.sources.define, self.sources.board, seed or 0, self.given, self._arrays)
+        found = ArgumentScope(self.arguments, *around)
         names = self.parameters()
         found.refuse_misspelt(self.called, names, names, self.formulas)
         return found
@@ -358,7 +359,7 @@ class KernelCall:
         if isinstance(kind, t.Pointer):
             if not value.is_null:
                 usual, only = elements_of(parameter), parameter.points_to_const
-                tensor = scope.tensor(device, name, what, usual, self.given, self._arrays, read_only=only)
+                tensor = scope.tensor(device, name, what, usual, read_only=only)
                 _fit(tensor, kind.to, value.text, what)
                 return tensor
             self._plain[name] = None

@@ -100,7 +100,8 @@ class TextCall:
 
     def scope(self) -> ArgumentScope:
         """Return the arguments, read together.  Raises `UsageError` for a name that is misspelt."""
-        found = ArgumentScope(self.arguments, self.macros, self.board, self.seed or 0)
+        around = (self.macros, self.board, self.seed or 0, self.given, self._arrays)
+        found = ArgumentScope(self.arguments, *around)
         found.refuse_misspelt(self.name, self.parameters(), self.needed(), self.formulas)
         return found
 
@@ -132,7 +133,7 @@ class TextCall:
         if scope.value(name, what).is_null:
             self._plain[name] = None
             return None
-        return scope.tensor(device, name, what, usual, self.given, self._arrays, read_only=read_only)
+        return scope.tensor(device, name, what, usual, read_only=read_only)
 
     def came_back(self, device: Device, scope: ArgumentScope, tensors: Mapping[str, Any]) -> Came:
         """Return the outputs among *tensors*."""
@@ -350,7 +351,7 @@ class HostFunctionCall(TextCall):
         name, what, usual = p.source_name, self._what(p), elements_of(p)
         value, only = scope.value(name, what), p.points_to_const
         if value.on_host:
-            return scope.host_array(name, what, usual, self.given, self._arrays, read_only=only)
+            return scope.host_array(name, what, usual, read_only=only)
         if value.is_array and p.spelling.replace("const", "").replace(" ", "") == "size_t*":
             raise UsageError(
                 f"{what} is a pointer to memory of the host, and is given {value.text!r}; write host: before it, as "

@@ -92,7 +92,6 @@ def _refuse_bare_marks(item: pytest.Item, name: str) -> None:
 
 
 def _accepted(item: pytest.Item, name: str) -> frozenset[str]:
-    """Return the rules that the test's marks accept."""
     return frozenset(str(rule) for mark in item.iter_markers(name) for rule in mark.args)
 
 

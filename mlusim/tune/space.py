@@ -133,7 +133,6 @@ def _compiling(call: KernelCall, words: Sequence[ParameterWord]) -> KernelCall:
 
 
 def _parameter(word: ParameterWord, own: Sequence[str], call: KernelCall) -> TuneParameter:
-    """Return the parameter that *word* is for a kernel with parameters called *own*."""
     name, values = word.name, word.values
     if word.macro:
         refuse_unused(name, own, call)
@@ -169,7 +168,6 @@ def refuse_unused(name: str, own: Sequence[str], call: KernelCall | HostProgram)
 
 
 def _texts(call: KernelCall | HostProgram) -> MacroTexts:
-    """Return the user's files that the source of *call* consists of."""
     return call.sources.macro_texts(call.module)
 
 

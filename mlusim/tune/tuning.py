@@ -25,7 +25,7 @@ from mlusim.frontend.bangc.errors import SourceError
 from mlusim.installing import missing_packages
 from mlusim.machine.limits import USUAL, Limit, limiting
 from mlusim.operators.executors import WorkerDied, carried
-from mlusim.operators.kept_work import InOrder, Keep, KeptWork, in_order, sources_of
+from mlusim.operators.kept_work import InOrder, Keep, KeptWork, WorkerAnswer, in_order, sources_of
 from mlusim.operators.spec import Thresholds
 from mlusim.programs.carving import carve
 from mlusim.programs.expectation import CLOSE, Compared, Expectation, beside, function_of
@@ -162,14 +162,6 @@ class TuneJob:
             "time_us": None, "time_band": None, "bound": None, "because": [], "io_efficiency": None, "compute_efficiency": None,
             "memory": {}, "mechanisms": {}, "carved": False, "engine": None, "why": "",
         }  # fmt: skip
-
-
-@frozen
-class TuneAnswer:
-    """The answer of a worker: its machine, and the document (None: it has other files)."""
-
-    machine: str
-    document: Mapping[str, Any] | None
 
 
 def task_of(
@@ -375,13 +367,13 @@ class SearchFile:
         return TuneJob(settings, self._task.board, self._task)
 
 
-def _work(job: TuneJob) -> TuneAnswer:
+def _work(job: TuneJob) -> WorkerAnswer:
     task = job.task
     same = task.sources.partition("-")[0] == sources_of(())
-    return TuneAnswer(platform.node(), job.task.tried(job) if same else None)
+    return WorkerAnswer(platform.node(), job.task.tried(job) if same else None)
 
 
-def _outcome(job: TuneJob, future: "Future[TuneAnswer]") -> tuple[dict[str, Any], bool]:
+def _outcome(job: TuneJob, future: "Future[WorkerAnswer]") -> tuple[dict[str, Any], bool]:
     """Return the document of *job*, and whether it is of an accident that another attempt may not have."""
     try:
         answer = future.result()
@@ -439,7 +431,6 @@ def drawn(parameters: Sequence[TuneParameter], number: int, seed: int) -> list[S
 
 
 def _at(parameters: Sequence[TuneParameter], place: int) -> Settings:
-    """Return the combination at *place* of the grid."""
     found = []
     for parameter in reversed(parameters):
         place, own = divmod(place, len(parameter.values))
