@@ -13,20 +13,10 @@ from attrs import evolve
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
-from mlusim.check import checking
+from mlusim.check import checking, schedules
 from mlusim.check.findings import Checked, CheckReport
 from mlusim.check.formats import findings_text, junit, renderables, sarif, summary
 from mlusim.check.kernel_calls import PLANS, carved_again, check_call, check_program
-from mlusim.check.schedules import (
-    RULE,
-    OperatorSubject,
-    Replay,
-    Schedule,
-    ScriptSubject,
-    replay_document,
-    replay_in,
-    schedules,
-)
 from mlusim.cli import entry, plain_text, programs, show
 from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.cases import applied, chosen
@@ -118,7 +108,7 @@ def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script
     # A program that reads the report from standard output must find nothing else there.
     with plain_text.printing_aside(form != "text" and args.output is None):
         if args.replay is not None:
-            return [_replayed(replay_in(read_text(args.replay), args.replay), args, names)]
+            return [_replayed(schedules.replay_in(read_text(args.replay), args.replay), args, names)]
         if script:
             return [_script(args, names)]
         if programs.is_cases(args.program):
@@ -246,15 +236,15 @@ def _jobs(args: argparse.Namespace, names: tuple[str, ...]) -> list[checking.Che
     return [_job(args, names, operator, one.name, board) for one in (every if case is None else [case])]
 
 
-def _others(args: argparse.Namespace) -> tuple[tuple[Schedule, ...], int]:
+def _others(args: argparse.Namespace) -> tuple[tuple[schedules.Schedule, ...], int]:
     """Return the schedules to compare with, and how many are enough."""
-    return (schedules(args.schedules), args.schedules) if args.schedules else ((), 0)
+    return (schedules.schedules(args.schedules), args.schedules) if args.schedules else ((), 0)
 
 
-def _replayed(replay: Replay, args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
+def _replayed(replay: schedules.Replay, args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
     """Run the program of a replay file under the checkers in that schedule, and compare it with the usual one."""
     subject, schedule = replay.subject, replay.schedule
-    if isinstance(subject, OperatorSubject):
+    if isinstance(subject, schedules.OperatorSubject):
         operator, board = find_operator(subject.operator), find_board(subject.board)
         case, how = find_case(operator, subject.case), (schedule.seed, schedule.effects, schedule.decisions)
         job = checking.CheckJob(
@@ -267,7 +257,7 @@ def _replayed(replay: Replay, args: argparse.Namespace, names: tuple[str, ...]) 
     )
 
 
-def _refuse_untrusted(subject: ScriptSubject, args: argparse.Namespace) -> None:
+def _refuse_untrusted(subject: schedules.ScriptSubject, args: argparse.Namespace) -> None:
     """Ask a person whether a replay file, which may name any script of this machine, may run."""
     if args.trust:
         return
@@ -322,9 +312,9 @@ def _write(args: argparse.Namespace, form: str, report: CheckReport) -> None:
 
 def _record(name: str, runs: Sequence[Checked]) -> None:
     """Write the replay file of the difference; without one there is none to write."""
-    found = next((f for run in runs for f in run.findings if f.id == RULE), None)
+    found = next((f for run in runs for f in run.findings if f.id == schedules.RULE), None)
     if found is None:
         plain_text.remark(f"{name}: not written, for no schedule differs")
     else:
-        write_text(name, json_text(replay_document(found, mlusim.__version__)))
+        write_text(name, json_text(schedules.replay_document(found, mlusim.__version__)))
         plain_text.remark(f"{name}: run it with `mlusim check --replay {name}`")

@@ -16,22 +16,9 @@ from mlusim.files.reading import read_text
 from mlusim.files.writing import changing, check_writable
 from mlusim.operators.campaign import Job
 from mlusim.operators.registry import operators
-from mlusim.report.compare import (
-    CALLS,
-    ONE,
-    Baseline,
-    BaselineComparison,
-    Key,
-    Measured,
-    baseline_in,
-    baseline_text,
-    compare,
-    headline,
-    lines,
-    merged,
-)
+from mlusim.report import compare
 
-Exists = Callable[[Key], bool]
+Exists = Callable[[compare.Key], bool]
 LARGEST = 64 << 20  # bytes: a line has some 300, so that this is a baseline of 200,000 calls
 STYLES = {"regression": "bold red", "improvement": "green", "trade": "yellow"}
 
@@ -44,35 +31,37 @@ class Gate:
     """
 
     name: str | None
-    baseline: Baseline | None
+    baseline: compare.Baseline | None
     threshold: float
     target: str | None
-    of: str = CALLS
+    of: str = compare.CALLS
     allow_missing: bool = False
 
-    def compared(self, measured: Sequence[Measured], exists: Exists) -> BaselineComparison | None:
+    def compared(
+        self, measured: Sequence[compare.Measured], exists: Exists
+    ) -> compare.BaselineComparison | None:
         """Return the comparison; None where none is asked for."""
         if self.name is None or self.baseline is None:
             return None
-        return compare(
+        return compare.compare(
             self.baseline, measured, self.name, self.threshold, exists, allow_missing=self.allow_missing
         )
 
-    def store(self, measured: Sequence[Measured], exists: Exists) -> None:
+    def store(self, measured: Sequence[compare.Measured], exists: Exists) -> None:
         """Write the baseline that is asked for, and say on standard error what is in it."""
         if self.target is None:
             return
         fit = [one.entry for one in measured if one.fit and one.entry is not None]
         with changing(self.target):  # another report may have written its calls since this one began
             before = _read(self.target, self.of) if Path(self.target).is_file() else None
-            made = merged(before, fit, mlusim.__version__, exists, self.of)
-            options.write_text(self.target, baseline_text(made))
+            made = compare.merged(before, fit, mlusim.__version__, exists, self.of)
+            options.write_text(self.target, compare.baseline_text(made))
         unfit = sum(not one.fit for one in measured)
         left = f"; {unfit} that did not pass left out" if unfit else ""
-        plain_text.remark(f"{self.target}: {counted(len(made.entries), ONE[self.of], self.of)}{left}")
+        plain_text.remark(f"{self.target}: {counted(len(made.entries), compare.ONE[self.of], self.of)}{left}")
 
 
-def gate_in(args: argparse.Namespace, of: str = CALLS) -> Gate:
+def gate_in(args: argparse.Namespace, of: str = compare.CALLS) -> Gate:
     """Return the gate that *args* ask for, its files read and checked before anything runs."""
     if args.baseline is not None and args.write_baseline is not None:
         raise UsageError("--baseline and --write-baseline exclude each other; compare first, then write")
@@ -101,7 +90,7 @@ def report_gate(args: argparse.Namespace, jobs: Sequence[Job]) -> Gate:
     return gate
 
 
-def exists(key: Key) -> bool:
+def exists(key: compare.Key) -> bool:
     """Return whether there is such a call: operator, case, and a board that the case runs on."""
     name, wanted, board = key
     operator = operators().get(name)
@@ -109,24 +98,26 @@ def exists(key: Key) -> bool:
     return any(case.name == wanted and (not case.boards or board in case.boards) for case in cases)
 
 
-def show_comparison(found: BaselineComparison) -> None:
+def show_comparison(found: compare.BaselineComparison) -> None:
     """Print the comparison below the tables."""
     console = show.output()
     console.print()
-    for kind, text in lines(found):
+    for kind, text in compare.lines(found):
         console.print(Text.assemble((f"{kind}: ", STYLES.get(kind, "dim")), text), soft_wrap=True)
     console.print(
-        Text(headline(found, mlusim.__version__), style="green" if found.passed else "bold red"),
+        Text(compare.headline(found, mlusim.__version__), style="green" if found.passed else "bold red"),
         soft_wrap=True,
     )
 
 
-def tell_comparison(found: BaselineComparison) -> None:
+def tell_comparison(found: compare.BaselineComparison) -> None:
     """Say it on standard error, where standard output is a file's."""
-    for kind, text in lines(found):
+    for kind, text in compare.lines(found):
         plain_text.remark(f"{kind}: {text}")
-    plain_text.remark(headline(found, mlusim.__version__))
+    plain_text.remark(compare.headline(found, mlusim.__version__))
 
 
-def _read(name: str, of: str) -> Baseline:
-    return baseline_in(read_text(name, largest=LARGEST, hint="write it with --write-baseline"), name, of)
+def _read(name: str, of: str) -> compare.Baseline:
+    return compare.baseline_in(
+        read_text(name, largest=LARGEST, hint="write it with --write-baseline"), name, of
+    )

@@ -50,16 +50,8 @@ def run(args: argparse.Namespace) -> int:
 # -- pages that are kept -------------------------------------------------------------------------------
 
 FOLDER = "isa"
-_ROOMS = (
-    "isa",
-    "arch",
-    "memory",
-    "formula",
-    "engine",
-    "cli",
-    "machine",
-    ".",
-)  # what rows and their directions follow from
+# What rows and their directions follow from.
+_ROOMS = ("isa", "arch", "memory", "formula", "engine", "cli", "machine", ".")
 
 
 def find(name: str) -> Mapping[str, Any] | None:

@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +16,11 @@ if TYPE_CHECKING:
     import numpy as np
 
     from mlusim.files import arrays, writing
-    from mlusim.machine.launch import Launch
     from mlusim.operators.spec import Operator, Scalar
-    from mlusim.report import launches
 
     Outputs = Mapping[str, np.ndarray[Any, Any]]
 else:  # numpy, which most words need not
-    arrays, writing, launches = lazy("mlusim.files.arrays", "mlusim.files.writing", "mlusim.report.launches")
+    arrays, writing = lazy("mlusim.files.arrays", "mlusim.files.writing")
 
 _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -135,15 +133,17 @@ def write_text(name: str, text: str) -> None:
         raise
 
 
-def write_outcome(args: argparse.Namespace, outputs: "Outputs | None", made: "Sequence[Launch]") -> None:
-    """Write the *outputs*, where there are some, to the file of ``--save``, and the launches *made* to that of ``--trace``."""
+def write_outcome(
+    args: argparse.Namespace, outputs: "Outputs | None", write_launches: Callable[[str], object]
+) -> None:
+    """Write the *outputs*, where there are some, to the file of ``--save``; *write_launches* writes that of ``--trace``."""
     try:
         if args.save and outputs is not None:
             writing.write_arrays(args.save, outputs, keep=True)
             plain_text.wrote("outputs", args.save)
     finally:  # neither file costs the other
         if args.trace:
-            launches.write_launches(args.trace, made)
+            write_launches(args.trace)
             plain_text.wrote("timeline", args.trace)
 
 

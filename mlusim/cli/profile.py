@@ -13,14 +13,7 @@ from mlusim.engine.preference import NATIVE
 from mlusim.files.writing import check_writable
 from mlusim.machine.launch import Launch
 from mlusim.programs.other_boards import elsewhere
-from mlusim.report.compare import (
-    LAUNCHES,
-    BaselineComparison,
-    Key,
-    Measured,
-    comparison_json,
-    measured_launches,
-)
+from mlusim.report import compare
 from mlusim.report.launches import launch_facts, launches_view, write_launches
 from mlusim.report.page.launches import write_page
 from mlusim.report.whatif import what_if_table
@@ -32,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     if programs.is_cases(args.program):
         return cases.each(args, run)
     boards = options.boards_in(args.what_if, DEFAULT_BOARDS) if args.what_if else []
-    gate = gate_in(args, LAUNCHES)
+    gate = gate_in(args, compare.LAUNCHES)
     program, kernel = programs.program_and_kernel(args)
     with plain_text.printing_aside(args.json):
         native = args.engine == NATIVE
@@ -48,7 +41,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         document = {"program": args.program, "launches": [launch_facts(launch) for launch in alone]}
         asked = {} if study is None else {"what_if": study.to_json()}
-        show.emit(document | asked | ({} if found is None else {"comparison": comparison_json(found)}))
+        show.emit(
+            document | asked | ({} if found is None else {"comparison": compare.comparison_json(found)})
+        )
     elif shown:
         show.output().print(
             launches_view(shown, lines=args.lines, every=args.lines or args.launch is not None)
@@ -82,17 +77,17 @@ def _write(args: argparse.Namespace, alone: Sequence[Launch], more: Mapping[str,
 
 def _compared(
     gate: Gate, name: str, made: Sequence[Launch], alone: Sequence[Launch]
-) -> tuple[BaselineComparison | None, list[Measured], Exists]:
+) -> tuple[compare.BaselineComparison | None, list[compare.Measured], Exists]:
     """Return the comparison with a baseline, what was measured of *alone*, and which launches there are any more."""
     program = os.path.normpath(name)
-    every = measured_launches(program, made)
+    every = compare.measured_launches(program, made)
     keys = {one.key for one in every}
     kept = {id(launch) for launch in alone}
     timed = [launch for launch in made if launch.tasks]
     measured = [one for one, launch in zip(every, timed, strict=True) if id(launch) in kept]
 
     # What `--launch` leaves out is not gone, nor is what a baseline keeps of other programs.
-    def exists(key: Key) -> bool:
+    def exists(key: compare.Key) -> bool:
         return key[0] != program or key in keys
 
     return gate.compared(measured, exists), measured, exists

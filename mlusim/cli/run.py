@@ -85,7 +85,7 @@ def _run_call(args: argparse.Namespace, call: "kernel_calls.KernelCall") -> int:
             show.output().print(
                 "", tables.launch_lines(done.launch), texts.Text(tables.LINES_NOTE, style="dim"), sep="\n"
             )
-    options.write_outcome(args, done.outputs, [done.launch])
+    options.write_outcome(args, done.outputs, lambda name: launches.write_launches(name, [done.launch]))
     return entry.CLEAN if passed and not done.findings else entry.FINDINGS
 
 

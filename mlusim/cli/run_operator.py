@@ -18,6 +18,7 @@ from mlusim.operators.campaign import Job, executed, matching_cases, record_of, 
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import SUCCESS, Run, attempt, judged, run_case
 from mlusim.operators.spec import Case, Operator, policy_of
+from mlusim.report.launches import write_launches
 from mlusim.report.record import CallRecord
 from mlusim.report.tables import detail, lines_table
 
@@ -102,7 +103,8 @@ def _finish(args: argparse.Namespace, done: Run) -> int:
     _report(args, record)
     if not args.json:
         show.findings(done.findings)
-    write_outcome(args, done.outputs if done.status == SUCCESS else None, done.launches)
+    outputs = done.outputs if done.status == SUCCESS else None
+    write_outcome(args, outputs, lambda name: write_launches(name, done.launches))
     return entry.CLEAN if record.clean else entry.FINDINGS
 
 
@@ -159,5 +161,5 @@ def _kept(args: argparse.Namespace, jobs: Sequence[Job]) -> list[CallRecord]:
                 launches += done.launches if args.trace else ()
                 outputs |= {f"{job.case}/{name}": a for name, a in done.outputs.items()} if args.save else {}
             step(str(job.case))
-    write_outcome(args, outputs, launches)
+    write_outcome(args, outputs, lambda name: write_launches(name, launches))
     return records

@@ -20,20 +20,9 @@ from mlusim.programs.expectation import CLOSE
 from mlusim.programs.kernel_call import KernelCall, named_values
 from mlusim.programs.native_program import CommandProgram, HostProgram
 from mlusim.text_grid import table
-from mlusim.tune import tuning
+from mlusim.tune import ranking, tuning
 from mlusim.tune.page import page_text
 from mlusim.tune.programs import ProgramTask, program_task
-from mlusim.tune.ranking import (
-    OBJECTIVES,
-    REFUSED,
-    TIME,
-    able,
-    alike,
-    differences,
-    notes,
-    ranked,
-    settings_told,
-)
 from mlusim.tune.space import Settings, TuneParameter, grid, parameters_of, program_parameters
 
 OF_OPERATORS = ("case", "group", "policy", "check")
@@ -68,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
 def _document(
     args: argparse.Namespace, board: str, task: tuning.TriedTask, found: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    rows = ranked(found, args.objective)
+    rows = ranking.ranked(found, args.objective)
     best = rows[0] if rows[0]["rank"] is not None else None
     return {
         "mlusim": mlusim.__version__,
@@ -94,7 +83,7 @@ def _show(document: Mapping[str, Any], *, first: bool) -> None:
         console.print("")
     if able:
         # What is ranked by is shown: by time it is there already.
-        share = [] if document["objective"] == TIME else [document["objective"]]
+        share = [] if document["objective"] == ranking.TIME else [document["objective"]]
         made = table(
             "rank", "candidate", *share, "time us", "band us", "cores", "bound by", "chiefly, against the best",
             right=("rank", *share, "time us", "cores"), fold=("candidate", "chiefly, against the best"),
@@ -102,11 +91,11 @@ def _show(document: Mapping[str, Any], *, first: bool) -> None:
         )  # fmt: skip
         best = able[0]
         for one in able:
-            chief = differences(one["mechanisms"], best["mechanisms"], best["time_us"])
+            chief = ranking.differences(one["mechanisms"], best["mechanisms"], best["time_us"])
             made.add_row(
                 str(one["rank"]),
-                settings_told(one),
-                *(percent(one[OBJECTIVES[name]]) for name in share),
+                ranking.settings_told(one),
+                *(percent(one[ranking.OBJECTIVES[name]]) for name in share),
                 f"{one['time_us']:,.2f}",
                 "{:,.2f} to {:,.2f}".format(*one["time_band"]),
                 f"{one['mechanisms']['cores']:.0f}",
@@ -116,10 +105,12 @@ def _show(document: Mapping[str, Any], *, first: bool) -> None:
         console.print(made)
     if out:
         made = table("out", "verdict", "reason", fold=("out", "reason"))
-        for names, verdict, reason in alike(out):
+        for names, verdict, reason in ranking.alike(out):
             made.add_row(names, verdict, reason)
         console.print(*([""] if able else []), made, sep="\n")
-    console.print("", *(Text(line, style="dim") for line in notes(document)), sep="\n", soft_wrap=True)
+    console.print(
+        "", *(Text(line, style="dim") for line in ranking.notes(document)), sep="\n", soft_wrap=True
+    )
 
 
 def sweep(args: argparse.Namespace) -> int:
@@ -141,7 +132,7 @@ def sweep(args: argparse.Namespace) -> int:
         )
     else:
         _show_in_order(args, found)
-    return entry.CLEAN if all(map(able, found)) else entry.FINDINGS
+    return entry.CLEAN if all(map(ranking.able, found)) else entry.FINDINGS
 
 
 def _show_in_order(args: argparse.Namespace, found: Sequence[Mapping[str, Any]]) -> None:
@@ -149,9 +140,9 @@ def _show_in_order(args: argparse.Namespace, found: Sequence[Mapping[str, Any]])
         "candidate", "board", "time us", "band us", "IO", "compute", "bound by",
         right=("time us", "IO", "compute"), fold=("candidate",), title=args.kernel or args.program,
     )  # fmt: skip
-    for one in filter(able, found):
+    for one in filter(ranking.able, found):
         made.add_row(
-            settings_told(one),
+            ranking.settings_told(one),
             one["board"],
             f"{one['time_us']:,.2f}",
             "{:,.2f} to {:,.2f}".format(*one["time_band"]),
@@ -161,11 +152,11 @@ def _show_in_order(args: argparse.Namespace, found: Sequence[Mapping[str, Any]])
         )
     console = show.output()
     console.print(made)
-    out = [one for one in found if not able(one)]
+    out = [one for one in found if not ranking.able(one)]
     if out:
         made = table("out", "board", "verdict", "reason", fold=("out", "reason"))
         for board in dict.fromkeys(one["board"] for one in out):
-            for names, verdict, reason in alike([one for one in out if one["board"] == board]):
+            for names, verdict, reason in ranking.alike([one for one in out if one["board"] == board]):
                 made.add_row(names, board, verdict, reason)
         console.print("", made, sep="\n")
 
@@ -178,7 +169,7 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[tuning.Tried
     long_work.refuse_odd(args)
     program = programs.program_to_try(args, boards[0]) if args.param else None
     task, found = _tried_calls(args, boards) if program is None else _tried_programs(args, program, boards)
-    if all(one["verdict"] == REFUSED for one in found):
+    if all(one["verdict"] == ranking.REFUSED for one in found):
         raise UsageError(found[0]["why"])
     return task, found
 
@@ -313,7 +304,7 @@ def _collected(
 
         def tell(one: Mapping[str, Any]) -> None:
             came(one)
-            step(f"{settings_told(one)} on {one['board']}")
+            step(f"{ranking.settings_told(one)} on {one['board']}")
 
         trying = tuning.tune(
             task,

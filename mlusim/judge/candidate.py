@@ -80,10 +80,8 @@ class MissingPart(UsageError):
     """A file translates and cannot be called here, for example because PyTorch is not installed."""
 
 
-BUILT, CALLED = (
-    "mlusim.toolkit.built",
-    "mlusim.toolkit.server.called",
-)  # by name: kernels alone need no compiler
+# By name: kernels alone need no compiler.
+BUILT, CALLED = "mlusim.toolkit.built", "mlusim.toolkit.server.called"
 TORCH = "mlusim.judge.torch_candidate"
 _TORCH = re.compile(r"^\s*#\s*include\s*[<\"](?:torch|ATen|framework/core)/", re.MULTILINE)
 HOST = "bang_func"  # the host function that contests ask for

@@ -22,10 +22,8 @@ from mlusim.judge import confine
 if TYPE_CHECKING:
     from mlusim.judge.wire import Array, Document
 
-CANDIDATE, WIRE = (
-    "mlusim.judge.candidate",
-    "mlusim.judge.wire",
-)  # by name: after the network is gone, which takes a process of one thread
+# By name: after the network is gone, which takes a process of one thread.
+CANDIDATE, WIRE = "mlusim.judge.candidate", "mlusim.judge.wire"
 WARM = """\
 __mlu_entry__ void warm(float *out, const float *x, int n) {
   __nram__ float buffer[256];

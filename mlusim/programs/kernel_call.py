@@ -181,7 +181,7 @@ class KernelCall:
 
     def parameters(self) -> tuple[str, ...]:
         """Return the names of its parameters."""
-        return tuple(p.source_name for p in self.formals())
+        return tuple(self.loaded().parameters)
 
     def needed(self) -> tuple[str, ...]:
         """Return those that have no value by themselves: all."""
@@ -189,7 +189,7 @@ class KernelCall:
 
     def usual(self) -> Mapping[str, DType]:
         """Return the element types of its pointers, by parameter; those of ``void *`` are left out."""
-        return usual_elements(self.formals())
+        return self.loaded().element_types
 
     def arrays(self) -> dict[str, Array]:
         """Return the arrays that go in, under ``input.NAME``."""
@@ -358,7 +358,7 @@ class KernelCall:
         value = scope.value(name, what)
         if isinstance(kind, t.Pointer):
             if not value.is_null:
-                usual, only = elements_of(parameter), parameter.points_to_const
+                usual, only = t.pointed_dtype(kind), parameter.points_to_const
                 tensor = scope.tensor(device, name, what, usual, read_only=only)
                 _fit(tensor, kind.to, value.text, what)
                 return tensor
@@ -372,19 +372,6 @@ class KernelCall:
                 f"{what} is {with_article(str(kind))}, which the command line cannot give; launch it from Python"
             )
         return self._plain[name]
-
-
-def elements_of(parameter: ir.Local) -> DType | None:
-    """Return the element type that a pointer of the device points to; None for any other parameter."""
-    kind = parameter.type
-    if not isinstance(kind, t.Pointer) or not isinstance(kind.to, t.Arithmetic):
-        return None
-    return t.DTYPE_OF.get(kind.to)
-
-
-def usual_elements(parameters: Iterable[ir.Local]) -> dict[str, DType]:
-    """Return the element types of those *parameters* that are pointers and say so, by name."""
-    return {p.source_name: dtype for p in parameters if (dtype := elements_of(p)) is not None}
 
 
 def _fit(tensor: DeviceTensor, to: t.Type, text: str, what: str) -> None:

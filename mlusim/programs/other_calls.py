@@ -22,7 +22,6 @@ from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
 from mlusim.programs.argument_values import ArgumentScope
 from mlusim.programs.expectation import file_module
-from mlusim.programs.kernel_call import elements_of, usual_elements
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.module import Module
@@ -62,9 +61,8 @@ class TextCall:
     effects: str = "late"
     given: Mapping[str, Array] = field(factory=dict)
     macros: Mapping[str, str | None] = field(factory=dict)
-    formulas: tuple[
-        str, ...
-    ] = ()  # the texts that arguments had before others of their values took their place
+    # The texts that arguments had before others of their values took their place.
+    formulas: tuple[str, ...] = ()
     _arrays: dict[str, Array] = field(factory=dict, init=False)
     _plain: dict[str, Any] = field(factory=dict, init=False)
 
@@ -137,13 +135,13 @@ class TextCall:
 
     def came_back(self, device: Device, scope: ArgumentScope, tensors: Mapping[str, Any]) -> Came:
         """Return the outputs among *tensors*."""
+        back = {n: made for n, made in tensors.items() if isinstance(made, DeviceTensor | np.ndarray)}
         return Came(
             {
-                name: made
-                if isinstance(made, np.ndarray)
-                else device.elements(made)  # which nothing uses again
-                for name, made in tensors.items()
-                if isinstance(made, DeviceTensor | np.ndarray) and scope.value(name, name).comes_back
+                # Of a device that nothing uses again.
+                n: made if isinstance(made, np.ndarray) else device.elements(made)
+                for n, made in back.items()
+                if scope.value(n, n).comes_back
             }
         )
 
@@ -299,7 +297,8 @@ class HostFunctionCall(TextCall):
 
     def usual(self) -> Mapping[str, DType]:
         """Return those of pointers that are no ``void *``."""
-        return usual_elements(self.formals())
+        found = ((p.source_name, t.pointed_dtype(p.type)) for p in self.formals())
+        return {name: dtype for name, dtype in found if dtype is not None}
 
     def run(self, observe: Iterable[Any]) -> Came:
         """Call it.  Raises `StatusError` where it returns a status other than success."""
@@ -348,7 +347,7 @@ class HostFunctionCall(TextCall):
 
     def _pointed(self, device: Device, scope: ArgumentScope, p: ir.Local) -> DeviceTensor | Array | None:
         """Return what a pointer points to: a tensor, or an array of the host.  Raises `UsageError` for a tensor where a size goes."""
-        name, what, usual = p.source_name, self._what(p), elements_of(p)
+        name, what, usual = p.source_name, self._what(p), t.pointed_dtype(p.type)
         value, only = scope.value(name, what), p.points_to_const
         if value.on_host:
             return scope.host_array(name, what, usual, read_only=only)

@@ -64,9 +64,8 @@ def keep_compiled(pluginmanager: pytest.PytestPluginManager, *packages: str) -> 
     """
     hook = pluginmanager.rewrite_hook
     marked, known = getattr(hook, "_must_rewrite", None), getattr(hook, "_marked_for_rewrite_cache", None)
-    if isinstance(marked, set) and isinstance(
-        known, dict
-    ):  # pytest promises neither; without them loading is slow, not wrong
+    # pytest promises neither; without them loading is slow, not wrong.
+    if isinstance(marked, set) and isinstance(known, dict):
         marked.difference_update(packages)
         known.clear()
 

@@ -44,9 +44,7 @@ COMPILE_EXAMPLES = """examples:
 exit codes: 0 everything translates, 1 something does not or declares more than the board has, 2 a file does not parse"""
 
 
-def compile(  # noqa: A001 - the verb
-    parser: ArgumentParser,
-) -> None:
+def compile(parser: ArgumentParser) -> None:  # noqa: A001 - the verb
     """Declare the arguments of ``mlusim compile``."""
     add = shared.Adder(parser)
     parser.add_argument(

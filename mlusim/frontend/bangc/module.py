@@ -177,11 +177,8 @@ class BangKernel(Kernel):
     @cached_property
     def element_types(self) -> Mapping[str, DType]:
         """The types that its pointers to numbers lead to, by the names of the parameters."""
-        given = [(p.source_name or p.name, p.type) for p in self.form.parameters]
-        pointers = [
-            (n, k.to) for n, k in given if isinstance(k, t.Pointer) and isinstance(k.to, t.Arithmetic)
-        ]
-        return {name: t.DTYPE_OF[to] for name, to in pointers if to in t.DTYPE_OF}
+        found = ((p.source_name or p.name, t.pointed_dtype(p.type)) for p in self.form.parameters)
+        return {name: dtype for name, dtype in found if dtype is not None}
 
     @cached_property
     def on_stack(self) -> tuple[StackVariable, ...]:

@@ -240,6 +240,11 @@ DTYPE_OF: Mapping[Arithmetic, DType] = {
 }
 
 
+def pointed_dtype(kind: "Type") -> DType | None:
+    """Return the element type of what a pointer to numbers points to; None for any other type."""
+    return DTYPE_OF.get(kind.to) if isinstance(kind, Pointer) and isinstance(kind.to, Arithmetic) else None
+
+
 @functools.lru_cache(maxsize=256)
 def memory_dtype(kind: Arithmetic) -> DType:
     """Return the element type of memory that holds numbers of *kind*."""
