@@ -266,7 +266,7 @@ def show(text: str, *, terminal: bool) -> None:
 
 def begin(console: "Console") -> Iterator[str]:
     """Execute the lines of the user's init file, if there is one; the answers."""
-    # Unlike what a recording holds, this file is the user's own: nobody is asked.
+    # Unlike what a recording holds, this file is the user's own, and runs without a question.
     path = HOME.expanduser() / INIT
     if path.is_file():
         for reply in console.execute_file(str(path)):
