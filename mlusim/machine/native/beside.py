@@ -64,11 +64,11 @@ DEAR = 8  # of so many instructions one is a sum: to write that down and add it 
 DEAR_BYTES = 4 << 20  # that the IO-DMA carries; the time of a smaller launch is not worth a rule
 
 _left: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
-"""Of kernels whose tasks have to run in order, or gain nothing beside each other, the architectures."""
+"""By kernel, the architectures on which its tasks have to run in order, or gain nothing beside each other."""
 _not_together: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
-"""Of kernels whose tasks call for Python, or may not run at once, the architectures."""
+"""By kernel, the architectures on which its tasks call for Python, or may not run at once."""
 _mixing: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
-"""Of kernels that read or write what they add to, the architectures."""
+"""By kernel, the architectures on which it reads or writes what it adds to."""
 
 
 class _Kept:

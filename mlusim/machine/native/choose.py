@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 COVERAGE = "coverage"  # the package whose trace function is no debugger's
 _failing: "weakref.WeakKeyDictionary[Any, set[tuple[str, ...]]]" = weakref.WeakKeyDictionary()
-"""Of kernels that a compiler failed on: the architectures with the compilers."""
+"""By kernel, the architectures and compilers with which compiling it failed."""
 
 
 def choose(

@@ -297,13 +297,13 @@ class Windows:
         self._open: NativeCore | None = None
 
     def begins(self, core: "NativeCore") -> None:
-        """Take note that the window of *core* is one.  Raises `Suspicion` while another core's has not ended."""
+        """Note that something in the window of *core* may be in no order.  Raises `Suspicion` while another core's has not ended."""
         if self._open is not None:
             raise Suspicion
         self._open = core
 
     def ends(self, core: "NativeCore") -> None:
-        """Keep the window of *core*, which ends, if it is one.  Raises `Suspicion` where not all of it is known."""
+        """Keep the window of *core*, which ends, if it was noted.  Raises `Suspicion` where not all of it is known."""
         if self._open is not core:
             return
         self._open = None
@@ -622,7 +622,7 @@ class Screen(Observer):
         self._accesses[0, 0] = len(rows)
 
     def clashes(self, core: "NativeCore", allocation: Allocation) -> None:
-        """Take note that an instruction of Python on *core* may be in no order with what is not over, on bytes of *allocation*."""
+        """Note that an instruction that Python executes on *core* may be in no order with what is not over, on bytes of *allocation*."""
         if self.windows is None:
             self.clashed = True
             raise Suspicion

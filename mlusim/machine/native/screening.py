@@ -56,9 +56,9 @@ VECTORS = 1 << 13  # bytes of vectors, which take those who watch as long as one
 TRIED = 1 << 10  # bytes, from which on a launch of a new kernel is tried in Python: how long is it?
 _long: "weakref.WeakSet[Any]" = weakref.WeakSet()  # kernels of which a launch was long
 _short: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
-"""Of kernels that were tried and are short, the bytes that they were given: no launch with fewer is tried again."""
+"""By kernel that was tried and is short, the bytes that it was given: no launch with fewer is tried again."""
 _left: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
-"""Of kernels that no screen can run, the architectures."""
+"""By kernel, the architectures on which no screen can run it."""
 
 
 @define
@@ -266,7 +266,7 @@ def _is_long(session: "Session") -> bool:
 # launch is made again in order.
 
 _left_beside: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
-"""Of kernels whose tasks have to run in order, the architectures."""
+"""By kernel, the architectures on which its tasks have to run in order."""
 
 
 class ThreadScreen(Screen):

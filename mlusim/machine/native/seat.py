@@ -336,7 +336,7 @@ _kept: list[Seat] = []
 
 
 def taken() -> Seat:
-    """Return a seat for a core that begins; no allocation is described in it but that of the null pointer."""
+    """Return a seat for a core that begins; it describes no allocation but that of the null pointer."""
     try:
         return _kept.pop()
     except IndexError:
@@ -344,7 +344,7 @@ def taken() -> Seat:
 
 
 def give(seat: Seat) -> None:
-    """Take the seat of a core that has ended back."""
+    """Keep the seat of a core that has ended for a later one."""
     seat.called = None
     if len(_kept) < KEPT and seat.most_flights == FIRST_FLIGHTS:
         _kept.append(seat)

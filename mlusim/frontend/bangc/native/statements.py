@@ -39,14 +39,14 @@ def function(c: Rendering, form: ir.Function, *, calls: bool, recursive: bool) -
     if form.problem is not None:
         raise NoForm(form.problem.construct)
     lines = [_line(form.span), f"{prototype(form)} {{"]
-    c.values, c.leaving = [], []
+    c.symbol, c.values, c.leaving = form.symbol, [], []
     c.unset = screening.unset(form) if c.screened else frozenset()
     c.given = uses_of(form).given if c.screened else {}
     inner = [
         *c.passed(form.span),
         *records.looked_up(c, form),
         *ahead(c, form),
-        *statements(c, form.body, form),
+        *statements(c, form.body),
     ]
     cells = [p for p in (*form.locals, *c.values) if in_frame(p)]
     if cells or recursive:
@@ -58,7 +58,7 @@ def function(c: Rendering, form: ir.Function, *, calls: bool, recursive: bool) -
         lines.append(f"  TURN(m, {c.site(form.span)});")
     # Before the statements, wherever the source declares them: a goto may jump over a declaration.
     for local in (*form.locals, *c.values):
-        lines += _local(c, local, form)
+        lines += _local(c, local)
     lines += inner
     if not isinstance(form.result, t.Void):
         # Not reached where the source returns on every way; compilers warn without it.
@@ -94,7 +94,7 @@ def _zero(kind: t.Type) -> str:
     return literal(0.0 if isinstance(kind, t.Arithmetic) and kind.kind == "float" else 0, kind)
 
 
-def _local(c: Rendering, local: ir.Local, form: ir.Function) -> Iterator[str]:
+def _local(c: Rendering, local: ir.Local) -> Iterator[str]:
     kind, made = local.type, name(local)
     if in_register(local):
         if not local.parameter:
@@ -104,7 +104,7 @@ def _local(c: Rendering, local: ir.Local, form: ir.Function) -> Iterator[str]:
     elif in_cell(local):
         yield from _cell_of(c, local)
     else:
-        place = _place(c, local, form)
+        place = _place(c, local)
         yield f"  Ptr {made} = PLACES_(m)[{place}];"
         if local.parameter:
             yield from _met(c, local, place, local.span)
@@ -114,9 +114,9 @@ def _local(c: Rendering, local: ir.Local, form: ir.Function) -> Iterator[str]:
                 yield c.put(kind, made, "0", _given(local), local.span) + ";"
 
 
-def _place(c: Rendering, local: ir.Local, form: ir.Function) -> int:
+def _place(c: Rendering, local: ir.Local) -> int:
     """Return the number of a local whose bytes are in simulated memory."""
-    return c.static(local) if local.storage is ir.Storage.STATIC else c.place((form.symbol, local))
+    return c.static(local) if local.storage is ir.Storage.STATIC else c.place((c.symbol, local))
 
 
 def cell(kind: t.Type) -> str:
@@ -145,16 +145,16 @@ def _cell_of(c: Rendering, local: ir.Local) -> Iterator[str]:
         yield f"  memcpy(d_{local.name}, &{_given(local)}, sizeof {_given(local)});"
 
 
-def statements(c: Rendering, body: tuple[ir.Statement, ...], form: ir.Function) -> list[str]:
+def statements(c: Rendering, body: tuple[ir.Statement, ...]) -> list[str]:
     """Return the statements in order."""
     lines: list[str] = []
     for node in body:
         counted = c.passed(node.span) if is_counted(node) else ()
-        lines += [_line(node.span), *counted, *_STATEMENTS[type(node)](c, node, form)]
+        lines += [_line(node.span), *counted, *_STATEMENTS[type(node)](c, node)]
     return lines
 
 
-def _declare(c: Rendering, node: ir.Declare, form: ir.Function) -> list[str]:
+def _declare(c: Rendering, node: ir.Declare) -> list[str]:
     local, kind = node.local, node.local.type
     if in_register(local):
         given = _zero(kind) if node.value is None else c.value(node.value)
@@ -162,7 +162,7 @@ def _declare(c: Rendering, node: ir.Declare, form: ir.Function) -> list[str]:
         return [f"{name(local)} = {given};", *lacks]
     if in_cell(local):
         return _cell(c, node) if in_frame(local) else _once(c, node)
-    place = _place(c, local, form)
+    place = _place(c, local)
     lines = [f"{name(local)} = PLACES_(m)[{place}];"]
     lines += _met(c, local, place, node.span)
     filled = [] if node.value is None else _filled(c, node.value, kind, name(local), node.span)
@@ -249,7 +249,7 @@ def _filled(c: Rendering, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Sp
     return lines
 
 
-def _evaluate(c: Rendering, node: ir.Evaluate, _: ir.Function) -> list[str]:
+def _evaluate(c: Rendering, node: ir.Evaluate) -> list[str]:
     inner = node.value
     while isinstance(inner, ir.Convert):
         inner = inner.value
@@ -259,17 +259,17 @@ def _evaluate(c: Rendering, node: ir.Evaluate, _: ir.Function) -> list[str]:
     return [f"{c.value(inner)};"]
 
 
-def _if(c: Rendering, node: ir.If, form: ir.Function) -> list[str]:
-    lines = [f"if ({c.tested(node.test)}) {{", *statements(c, node.then, form), "}"]
-    return [*lines, "else {", *statements(c, node.other, form), "}"] if node.other else lines
+def _if(c: Rendering, node: ir.If) -> list[str]:
+    lines = [f"if ({c.tested(node.test)}) {{", *statements(c, node.then), "}"]
+    return [*lines, "else {", *statements(c, node.other), "}"] if node.other else lines
 
 
-def _loop(c: Rendering, node: ir.Loop, form: ir.Function) -> list[str]:
+def _loop(c: Rendering, node: ir.Loop) -> list[str]:
     test = "1" if node.test is None else c.tested(node.test)
     # What counts instructions, hears Ctrl-C and lets the others run: once a turn.
     turn = f"TURN(m, {c.site(node.span)});"
     c.leaving.append(node)
-    inner = statements(c, node.body, form)
+    inner = statements(c, node.body)
     c.leaving.pop()
     if node.late:
         return ["do {", turn, *inner, f"}} while ({test});"]
@@ -279,18 +279,18 @@ def _loop(c: Rendering, node: ir.Loop, form: ir.Function) -> list[str]:
     return [f"for (; {test}; {step}) {{", turn, *inner, "}"]
 
 
-def _switch(c: Rendering, node: ir.Switch, form: ir.Function) -> list[str]:
+def _switch(c: Rendering, node: ir.Switch) -> list[str]:
     lines = [f"switch ((int64_t)({c.value(node.value)})) {{"]
     c.leaving.append(node)
     for section in node.sections:
         lines += [f"case {label}ll:" for label in section.labels] + ["default:"] * section.default
-        lines += ["{", *statements(c, section.body, form), "}"]
+        lines += ["{", *statements(c, section.body), "}"]
     c.leaving.pop()
     return [*lines, "}"]
 
 
-def _return(c: Rendering, node: ir.Return, form: ir.Function) -> list[str]:
-    left = _left(c, form, ())
+def _return(c: Rendering, node: ir.Return) -> list[str]:
+    left = _left(c, ())
     if node.value is None:
         return [*left, "return;"]
     if isinstance(node.value.type, t.Void):
@@ -302,17 +302,15 @@ def _return(c: Rendering, node: ir.Return, form: ir.Function) -> list[str]:
     return [f"{{ {ctype(node.value.type)} {held} = {c.value(node.value)};", *left, f"return {held}; }}"]
 
 
-def _ended(c: Rendering, node: ir.Finally, form: ir.Function) -> list[str]:
+def _ended(c: Rendering, node: ir.Finally) -> list[str]:
     """Render statements with the ends of their objects, which stand at the end and before every jump out of them."""
     c.leaving.append(node)
-    inner = statements(c, node.body, form)
+    inner = statements(c, node.body)
     c.leaving.pop()
-    return ["{", *inner, *statements(c, node.last, form), "}"]
+    return ["{", *inner, *statements(c, node.last), "}"]
 
 
-def _left(
-    c: Rendering, form: ir.Function, until: tuple[type, ...], to: ir.Labelled | None = None
-) -> list[str]:
+def _left(c: Rendering, until: tuple[type, ...], to: ir.Labelled | None = None) -> list[str]:
     """Return the ends of objects that are left on the way to the innermost statement of the types *until*, *to* one, or out of the function."""
     lines: list[str] = []
     around = c.leaving
@@ -323,36 +321,32 @@ def _left(
         if isinstance(node, ir.Finally):
             # A return among the ends themselves leaves what is around them, and not this one again.
             c.leaving = around[:n]
-            lines += statements(c, node.last, form)
+            lines += statements(c, node.last)
     c.leaving = around
     return lines
 
 
-def _leave(word: str, *until: type) -> Callable[[Rendering, Any, ir.Function], list[str]]:
-    return lambda c, _, form: [*_left(c, form, until), f"{word};"]
+def _leave(word: str, *until: type) -> Callable[[Rendering, Any], list[str]]:
+    return lambda c, _: [*_left(c, until), f"{word};"]
 
 
-def _goto(c: Rendering, node: ir.Goto, form: ir.Function) -> list[str]:
+def _goto(c: Rendering, node: ir.Goto) -> list[str]:
     inner = [n for n in c.leaving if isinstance(n, ir.Labelled) and node.label in n.labels]
-    return [*_left(c, form, (), to=inner[-1] if inner else None), f"goto l_{node.label};"]
+    return [*_left(c, (), to=inner[-1] if inner else None), f"goto l_{node.label};"]
 
 
-def _block(c: Rendering, node: ir.Block, form: ir.Function) -> list[str]:
-    return ["{", *statements(c, node.body, form), "}"]
-
-
-def _labelled(c: Rendering, node: ir.Labelled, form: ir.Function) -> list[str]:
+def _labelled(c: Rendering, node: ir.Labelled) -> list[str]:
     lines: list[str] = []
     c.leaving.append(node)
     for label, section in zip(("", *node.labels), node.sections, strict=True):
         lines += [f"l_{label}: TURN(m, {c.site(node.span)});"] if label else []
-        lines += statements(c, section, form)
+        lines += statements(c, section)
     c.leaving.pop()
     # A label has to stand before a statement.
     return [*lines, ";"]
 
 
-_STATEMENTS: Mapping[type, Callable[[Rendering, Any, ir.Function], list[str]]] = {
+_STATEMENTS: Mapping[type, Callable[[Rendering, Any], list[str]]] = {
     ir.Declare: _declare,
     ir.Evaluate: _evaluate,
     ir.If: _if,
@@ -361,7 +355,7 @@ _STATEMENTS: Mapping[type, Callable[[Rendering, Any, ir.Function], list[str]]] =
     ir.Break: _leave("break", ir.Loop, ir.Switch),
     ir.Continue: _leave("continue", ir.Loop),
     ir.Return: _return,
-    ir.Block: _block,
+    ir.Block: lambda c, node: ["{", *statements(c, node.body), "}"],
     ir.Labelled: _labelled,
     ir.Goto: _goto,
     ir.Finally: _ended,

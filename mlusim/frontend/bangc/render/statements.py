@@ -102,10 +102,6 @@ def _if(c: BodyContext, node: ir.If) -> Statements:
     return [ast.If(condition(c, node.test), suite(c, node.then), body(c, node.other))]
 
 
-def _block(c: BodyContext, node: ir.Block) -> Statements:
-    return body(c, node.body) if node.body else [ast.Pass()]
-
-
 def _loop(c: BodyContext, node: ir.Loop) -> Statements:
     bounds = _bounds(c, node)
     outer = {name: c.known[name] for name in bounds if name in c.known}
@@ -113,7 +109,7 @@ def _loop(c: BodyContext, node: ir.Loop) -> Statements:
     test = b.constant(True) if node.test is None else condition(c, node.test)
     c.known.update(bounds)
     c.loops += 1
-    c.breaks.append(_leave)
+    c.breaks.append(lambda: [ast.Break()])
     if node.late:
         made = _late(c, node, test)
     else:
@@ -182,26 +178,6 @@ def _bounds(c: BodyContext, node: ir.Loop) -> dict[str, Range]:
     only = c.changed.get(local) == 1 and limit + step.value.value <= kind.high  # and it never wraps
     first = c.begins.get(local.name, (kind.low, kind.high))[0] if only else kind.low
     return {local.name: (first, limit)}
-
-
-def _leave() -> Statements:
-    return [ast.Break()]
-
-
-def _break(c: BodyContext, _node: ir.Break) -> Statements:
-    return c.breaks[-1]() if c.breaks else _leave()
-
-
-def _continue(c: BodyContext, _node: ir.Continue) -> Statements:
-    return c.continues[-1]()
-
-
-def _return(c: BodyContext, node: ir.Return) -> Statements:
-    return [ast.Return(None if node.value is None else value(c, node.value))]
-
-
-def _declare(c: BodyContext, node: ir.Declare) -> Statements:
-    return declare(c, node, c.symbol)
 
 
 # -- switches --------------------------------------------------------------------------------------
@@ -365,15 +341,15 @@ def _ended(c: BodyContext, node: ir.Finally) -> Statements:
 
 
 _STATEMENTS: Mapping[type, Callable[[BodyContext, Any], Statements]] = {
-    ir.Declare: _declare,
+    ir.Declare: lambda c, node: declare(c, node, c.symbol),
     ir.Evaluate: _evaluate,
     ir.If: _if,
     ir.Loop: _loop,
     ir.Switch: _switch,
-    ir.Break: _break,
-    ir.Continue: _continue,
-    ir.Return: _return,
-    ir.Block: _block,
+    ir.Break: lambda c, _: c.breaks[-1]() if c.breaks else [ast.Break()],
+    ir.Continue: lambda c, _: c.continues[-1](),
+    ir.Return: lambda c, node: [ast.Return(None if node.value is None else value(c, node.value))],
+    ir.Block: lambda c, node: body(c, node.body) if node.body else [ast.Pass()],
     ir.Labelled: _labelled,
     ir.Goto: _goto,
     ir.Finally: _ended,

@@ -82,7 +82,8 @@ def common() -> Mapping[str, Any]:
         "_c_copy": copy,
         "_c_copy_as": copy_as,
         **scalars.HELPERS,
-        "_c_wrap": _wrap,
+        # Python's remainder has the sign of the divisor, so this is two's complement.
+        "_c_wrap": lambda x, half: (x + half) % (2 * half) - half,
         "_c_long_to": _long_to,
         "_c_member": _member,
         "_c_text": TextPointer,
@@ -97,11 +98,6 @@ def common() -> Mapping[str, Any]:
 def _followed() -> Mapping[str, Any]:
     """Return the names that replace those of `common` in a launch whose scalars an observer follows."""
     return _following_arithmetic(common())
-
-
-def _wrap(x: int, half: int) -> int:
-    # Python's remainder has the sign of the divisor, so this is two's complement.
-    return (x + half) % (2 * half) - half
 
 
 def _long_to(x: int, name: str) -> float:
@@ -200,7 +196,9 @@ class Task:
             space["_c_changed"] = self.changed
             space["_c_divided"] = self.divided
             # Nothing to do, unless values are followed.
-            space.update(dict.fromkeys(("_c_got", "_c_asked", "_c_place", "_c_unset"), _itself))
+            space.update(
+                dict.fromkeys(("_c_got", "_c_asked", "_c_place", "_c_unset"), lambda value, *_: value)
+            )
             space["_c_constant_local"] = self.constant_local
         if hub.branch is not None or hub.passed is not None:
             space["_c_branch"], space["_c_passed"] = self.branch, self.passed
@@ -361,10 +359,6 @@ class Task:
     def asm(self, text: str, names: tuple[str, ...], operands: tuple[Any, ...]) -> None:
         """Execute a statement of inline assembly."""
         run_assembly(self.mlu, text, dict(zip(names, operands, strict=True)))
-
-
-def _itself(value: object, _name: str = "") -> Any:
-    return value
 
 
 def _leaf(layout: Layout) -> tuple[Any, int]:
