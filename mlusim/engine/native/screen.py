@@ -17,7 +17,7 @@ from mlusim.memory.space import GDRAM
 
 
 class Mode(Enum):
-    """What a kernel in C watches of itself: nothing, what checkers may report, or what is touched by tasks that run at once."""
+    """The watch that a kernel in C keeps on itself: none, for what checkers may report, or for what tasks touch that run at once."""
 
     ALONE = "alone"
     SCREENED = "screened"
@@ -25,7 +25,7 @@ class Mode(Enum):
 
 
 class Screened(IntFlag):
-    """What a screen looks for, by the checker that would report it."""
+    """The things that a screen looks for, by the checker that would report them."""
 
     MEMORY = 1
     INIT = 2
@@ -57,7 +57,7 @@ NOTED = np.dtype(
 WINDOW = np.dtype(
     [*((name, "i8") for name in ("many", "events", "met", "shared", "unclear")), ("noted", NOTED, MOST_NOTED)]
 )
-"""What a core did since it waited for all pipes, and whether two events of it may be in no order."""
+"""The work of a core since it waited for all pipes, and whether two events of it may be in no order."""
 HOW_READS, HOW_WRITES, HOW_FLIES, HOW_WAITS = 1, 2, 4, 8
 HOW_PIPE, HOW_PLACE = 1 << 8, 1 << 16
 """How an operand is used: bits, the pipe of a copy and the place among the row's operands by these factors; a wait's flags stand for the pipe."""

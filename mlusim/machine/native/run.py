@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,7 +17,6 @@ from mlusim.engine.native.copies import copies, costs
 from mlusim.engine.native.door import IDS, MEETS, Use, barrier, door
 from mlusim.engine.native.layout import preamble
 from mlusim.engine.native.screen import CONSTANTS, KEPT_PAGE, Mode
-from mlusim.engine.native.stack import end_of_stack
 from mlusim.engine.native.templates import TENSOR_MARK, tensor_header
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import Fault
@@ -28,9 +28,6 @@ from mlusim.memory.space import GDRAM2SRAM, SRAM2GDRAM, WRAM, Direction, Space
 if TYPE_CHECKING:
     from mlusim.engine.copies import Routes
     from mlusim.machine.tally import Tally
-
-
-# A kernel as C: what a front end hands over, and the whole text that is compiled.
 
 PARTS = ("core.h", "floats.h", "rows.h", "copies.h", "scalars.h")
 UNSCREENED = "#define SCREENED_(...)\n"
@@ -136,6 +133,42 @@ def _sums(uses: Iterable[Use]) -> str:
     """Return what the rows in *uses* that add off chip need."""
     added = [(ISA[use.row], use.given[0].dtype) for use in uses if sums.adds(ISA[use.row])]
     return sums.header([(row, dtype) for row, dtype in added if dtype is not None], IDS)
+
+
+# How far the stack of the calling thread goes, so that calls within calls end in a fault before it does.
+
+MARGIN = 512 << 10  # bytes for what Python does on behalf of the innermost call
+# Of records by value that a kernel's functions may hold at once, besides calls within calls.
+FRAMES = 256 << 10
+CIRCLES = 4 << 20  # of those that calls within calls hold at their deepest
+
+
+def end_of_stack() -> int:
+    """Return the address below which no call of generated code begins; 0 where the system does not tell."""
+    try:
+        lowest = _on_darwin() if sys.platform == "darwin" else _by_attributes()
+    except (AttributeError, OSError):
+        return 0
+    return lowest + MARGIN if lowest else 0
+
+
+def _by_attributes() -> int:
+    library = ctypes.CDLL(None)
+    library.pthread_self.restype = ctypes.c_void_p
+    attributes, lowest, size = ctypes.create_string_buffer(256), ctypes.c_void_p(), ctypes.c_size_t()
+    if library.pthread_getattr_np(ctypes.c_void_p(library.pthread_self()), attributes):
+        return 0
+    library.pthread_attr_getstack(attributes, ctypes.byref(lowest), ctypes.byref(size))
+    library.pthread_attr_destroy(attributes)
+    return lowest.value or 0
+
+
+def _on_darwin() -> int:
+    library = ctypes.CDLL(None)
+    library.pthread_self.restype = library.pthread_get_stackaddr_np.restype = ctypes.c_void_p
+    library.pthread_get_stacksize_np.restype = ctypes.c_size_t
+    own = ctypes.c_void_p(library.pthread_self())
+    return int(library.pthread_get_stackaddr_np(own) - library.pthread_get_stacksize_np(own))
 
 
 @functools.lru_cache(maxsize=256)

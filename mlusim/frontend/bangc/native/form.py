@@ -11,7 +11,6 @@ from mlusim.counted import plural
 from mlusim.engine.native.door import REGISTERS
 from mlusim.engine.native.layout import CELL_BYTES, LITERAL, MOST_CELLS
 from mlusim.engine.native.screen import Mode
-from mlusim.engine.native.stack import CIRCLES, FRAMES
 from mlusim.errors import Fault, LaunchError
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.fitting import limits_of, packed_number, packed_structure
@@ -28,7 +27,7 @@ from mlusim.frontend.bangc.runtime.pointers import Address, TextPointer, beyond,
 from mlusim.frontend.bangc.runtime.variables import VariableOfC
 from mlusim.frontend.bangc.scalars import converted
 from mlusim.machine.native.core import NativeCore
-from mlusim.machine.native.run import Loaded, NativeProgram, Word, assemble
+from mlusim.machine.native.run import CIRCLES, FRAMES, Loaded, NativeProgram, Word, assemble
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import LDRAM, NRAM, WRAM
 
