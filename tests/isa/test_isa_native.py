@@ -14,7 +14,7 @@ from mlusim.engine.native.build import available
 from mlusim.engine.native.door import is_native
 from mlusim.isa.table import FAMILIES, ISA
 from mlusim.isa.tensor import FILTERS
-from mlusim.machine.native.core import _UPS, NativeCore
+from mlusim.machine.native.core import NativeCore
 
 FAMILY = {row.name: f.name for f in FAMILIES for row in f.rows}
 ROWS = [
@@ -82,7 +82,7 @@ def ups(monkeypatch):
         found.append(number)
         NativeCore._row(core, number, _)
 
-    monkeypatch.setitem(_UPS, layout.ROW, noted)
+    monkeypatch.setitem(NativeCore._UPS, layout.ROW, noted)
     return found
 
 
