@@ -44,7 +44,7 @@ def test_the_page_knows_every_room():
 
 
 def test_walks_pass_the_files_of_the_page():
-    """A store, a copy, a source, a finding, a page and a step back pass what the page says, but for a few files."""
+    """Each walk on the page passes through the files that the page lists, apart from a few."""
     known = re.findall(r"^\| (.*) \| \d+ \| \d+ \| (.*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     held = {words: set(re.findall(r"`([^`]+)`", which)) for words, which in known}
     measured = {words: set(passed.files) for words, passed in walks()}

@@ -60,7 +60,7 @@ def test_a_clean_case(cli):
 
 
 def test_all_cases_of_an_operator(cli, samples):
-    """Without --case every case but the long ones runs; a refusal that is expected is clean."""
+    """Without --case every case runs, except the long ones; a refusal that is expected is clean."""
     document = cli("check", "sample", "--only", "memcheck", "--jobs", "1", "--json").json()
 
     assert ["small", "refused"] == [run["case"] for run in document["runs"]]

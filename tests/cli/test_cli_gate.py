@@ -1,4 +1,4 @@
-"""``mlusim report --baseline``: gates that a build can stand behind."""
+"""``mlusim report --baseline``: it makes a build fail if a figure got worse."""
 
 import json
 

@@ -76,7 +76,7 @@ def test_an_interruption_that_an_import_swallows_ends_the_program():
 
 
 def test_an_interruption_of_the_end_changes_nothing():
-    """Behind the last line the program has its exit code, and no traceback of the interpreter's end."""
+    """After the last line the program keeps its exit code, and prints no traceback as the interpreter ends."""
     words = [sys.executable, "-c", textwrap.dedent(ENDED)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
 

@@ -14,7 +14,7 @@ from mlusim.operators.registry import operators
 VERB_NAMES = [verb.name for verb in VERBS]
 
 
-def test_version(cli):
+def test_version_names_the_program_and_its_version(cli):
     """``--version`` names the program and its version."""
     done = cli("--version")
 

@@ -27,7 +27,7 @@ def shell(text, **options):
 
 @pytest.mark.parametrize("name", ENDINGS)
 def test_streams_and_names_are_no_bug(name):
-    """A sentence and exit code 2 where something cannot be done, and nothing where it can."""
+    """If a stream or name cannot be used, there is one message and exit code 2; otherwise nothing is said."""
     text, code, sentence = ENDINGS[name]
     done = shell(text)
     lines = done.stderr.decode().splitlines()

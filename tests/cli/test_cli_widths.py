@@ -61,7 +61,7 @@ def test_run_and_what_if(wide):
     } <= table
 
 
-def test_plan(wide):
+def test_a_plan_shows_every_region_at_any_width(wide):
     """Every region of a plan with its offset and bytes."""
     words = ("plan", "mutual_information_backward", "--set", "S=15,T=104")
     regions = [region for stage in wide(*words, "--json").json()["stages"] for region in stage["regions"]]
@@ -77,7 +77,7 @@ def _whole_or_in_lines(word, pieces, there):
 
 
 def test_report_and_sweep(cli, samples, monkeypatch, tmp_path):
-    """Whatever the width, every word and number of the widest report and sweep is there, and so is every call."""
+    """At every width the report and the sweep show every word and number of the widest, and every call."""
     del samples
     calls = ("sample", "tin_shift_forward", "faulty", "wrong", "--case", "small", "golden_document")
     records, perform = [], campaign.perform

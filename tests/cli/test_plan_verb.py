@@ -29,7 +29,7 @@ def facts(capsys):
     return json.loads(capsys.readouterr().out)
 
 
-def test_layout(capsys):
+def test_given_values_give_tables_and_maps(capsys):
     """Given values: the table and the map of every stage, exit 0."""
     assert 0 == run(MUTUAL, "--set", "S=15,T=104")
     shown = capsys.readouterr().out

@@ -88,7 +88,7 @@ def test_a_watch_of_values(kernel):
 
 
 def test_all_tasks_of_a_watch(kernel):
-    """With ``all`` every task counts; the value that a function has at its end is seen behind it."""
+    """With ``all`` every task counts; a value that changes in a function's last statement is seen after the function."""
     with console_on(_program(kernel)) as console:
         says(console, "break grow task 0", "run", "next", "delete", "watch total all")
         found = []
@@ -112,7 +112,7 @@ def test_start_and_a_condition_on_the_variable_of_a_loop(kernel):
         assert [line.split()[1] for line in says(console, "info locals").splitlines()] == ["total", "i"]
 
 
-def test_chars(tmp_path):
+def test_a_char_is_shown_with_its_letter(tmp_path):
     """A char is shown with its letter, where it has one, as a variable, a member, an element and an argument."""
     (tmp_path / "c.mlu").write_text(
         "#include <bang.h>\nstruct Tag { char letter; int n; };\n__nram__ char text[64];\n"
@@ -203,7 +203,7 @@ def test_forms_and_types(stopped, text, answer):
     assert says(stopped, text) == answer
 
 
-def test_views(stopped):
+def test_arguments_tasks_and_macros_are_shown(stopped):
     """Arguments, tasks by gdb's name, and macros with their place."""
     assert [line.split()[0] for line in says(stopped, "info args").splitlines()] == ["float", "const", "int"]
     assert says(stopped, "info threads") == says(stopped, "info tasks")
@@ -213,8 +213,8 @@ def test_views(stopped):
     assert "did you mean TILE" in refuses(stopped, "info macro TIL")
 
 
-def test_completion(stopped):
-    """Names of C behind an operator, and members behind a dot."""
+def test_names_and_members_of_c_are_completed(stopped):
+    """Names of C are completed after an operator, and members after a dot."""
     assert stopped.complete("print 1+squ") == ["1+square"]
     assert stopped.complete("print part.") == ["part.first", "part.scale"]
     assert stopped.complete("print TW") == ["TWICE"]
@@ -242,7 +242,7 @@ def test_completion_of_a_condition(stopped):
     ],
 )
 def test_refused_conditions(stopped, text, reason):
-    """What a condition can never be evaluated for is said when the breakpoint is set, and none is left."""
+    """A condition that can never be evaluated is refused when the breakpoint is set, and sets none."""
     before = says(stopped, "info breakpoints")
     assert reason in refuses(stopped, f"break {text}")
     assert says(stopped, "info breakpoints") == before

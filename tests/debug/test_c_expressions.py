@@ -82,7 +82,7 @@ def stopped(tmp_path_factory):
         ("1.5f * n", "4.5"),
     ],
 )
-def test_print(stopped, text, value):
+def test_print_gives_the_value_that_c_gives(stopped, text, value):
     """The value that a C programmer expects."""
     assert f"{text} = {value}" == says(stopped, f"print {text}")
 
@@ -106,7 +106,7 @@ def test_addresses(stopped):
         ("1ul + n", "unsigned long"),
     ],
 )
-def test_types(stopped, text, kind):
+def test_whatis_knows_the_types_of_c(stopped, text, kind):
     """``whatis`` knows C's types."""
     assert f"{text}: {kind}" == says(stopped, f"whatis {text}")
 

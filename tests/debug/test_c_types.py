@@ -92,12 +92,12 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("command", SHOWN)
-def test_shown(stopped, command):
+def test_a_command_shows_values_of_c_types(stopped, command):
     """What a command says, to the letter."""
     assert SHOWN[command] == says(stopped, command)
 
 
-def test_refused(stopped):
+def test_a_wrong_command_gets_one_sentence(stopped):
     """One sentence says what is wrong, and which command does it."""
     assert "two is a function, int (int, Part *)" in refuses(stopped, "p two")
     assert "name 'nosuch' is not defined" in refuses(stopped, "p sizeof(nosuch)")

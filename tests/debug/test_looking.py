@@ -147,7 +147,7 @@ def test_an_empty_line_repeats_a_step():
 
 
 def test_commands_from_a_file(tmp_path):
-    """`source` executes them in order and shows what each has to say."""
+    """`source` executes the commands in order and shows the answer of each."""
     script = tmp_path / "commands"
     script.write_text("# to the function\nbreak scaled\nrun\n\nprint count\n")
     with console_on(scale_program) as console:

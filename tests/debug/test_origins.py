@@ -1,4 +1,4 @@
-"""Who wrote a byte, over several launches: of the same tensor, on the same device, and not the host."""
+"""Who wrote a byte, across several launches on one tensor and one device; the host is not followed."""
 
 import numpy as np
 from debug_kernels import scale_program

@@ -237,7 +237,7 @@ def test_an_error_of_python_stops_where_it_is_raised():
 
 
 def test_a_finding_of_a_checker_stops_where_it_is_found():
-    """Before the store that lets unwritten bytes escape; going back finds it again."""
+    """The run stops before the store of unwritten bytes; going back finds it again."""
     with console_on(unwritten_program) as console:
         says(console, "break finding initcheck")
         answer = says(console, "run")
@@ -347,7 +347,7 @@ def test_a_program_that_fails_says_where(tmp_path):
 
 
 def test_a_run_without_stops_executes_each_kernel_once():
-    """Neither the end's text nor its place runs anything again; looking at what was there does."""
+    """Showing the end and its place runs nothing again; looking at what was there does."""
     executed = []
 
     @kernel

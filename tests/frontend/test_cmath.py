@@ -31,7 +31,7 @@ def test_numpy_integers_divide_as_exactly(a, b):
 
 
 @given(st.integers(0, 2**31 - 1), st.integers(1, 2**31 - 1))
-def test_padding(x, y):
+def test_padding_does_not_overflow(x, y):
     """The nearest multiples above and below, without overflow near the largest int32."""
     for kind in (int, np.int32):
         up, down = PAD_UP(kind(x), kind(y)), PAD_DOWN(kind(x), kind(y))
@@ -43,7 +43,7 @@ def test_padding(x, y):
 
 
 @given(INTEGERS)
-def test_wrapping(value):
+def test_integers_wrap_at_32_bits(value):
     """32 bits, signed and not."""
     assert 0 == (i32(value) - value) % 2**32 == (u32(value) - value) % 2**32
     assert -(2**31) <= i32(value) < 2**31

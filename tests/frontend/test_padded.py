@@ -1,4 +1,4 @@
-"""Integers that remember what they were before they were padded: integers in every other way."""
+"""Padded integers remember their value before padding, and otherwise behave like any integer."""
 
 import copy
 import json

@@ -281,7 +281,7 @@ SHARED = ("x", "y", "out", "more")
 
 
 def missing_barrier(draw):
-    """Phases in which tasks write their own shares and read their neighbours', and one barrier between them missing."""
+    """Return phases in which tasks write their own shares and read their neighbours', with one barrier missing."""
     while True:
         phases, busy = [], []
         for _ in range(draw.randint(2, 5)):

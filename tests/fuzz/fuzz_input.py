@@ -109,7 +109,7 @@ def edited(content, edits):
 
 
 def read(inner, outer, key):
-    """Arrays come out, or a `UsageError` that names the file; broken inside, and broken as a whole."""
+    """Read arrays, or raise a `UsageError` that names the file; broken inside, and broken as a whole."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "broken.npz"
         path.write_bytes(edited(archive({f"{key}.npy": edited(GOOD[0], inner), "b.npy": GOOD[1]}), outer))

@@ -140,7 +140,7 @@ class Recorder:
 
 
 def fails_without(item, name):
-    """Whether a test fails where *name* does nothing."""
+    """Return whether a test fails if *name* does nothing."""
     with without(name), contextlib.redirect_stdout(io.StringIO()):
         try:
             item.runtest()

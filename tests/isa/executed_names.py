@@ -242,7 +242,7 @@ mluops/test_mluop_arithmetic.py::test_remainders_of_whole_numbers_are_exact
     __mluop_mod
 mluops/test_mluop_copies.py::test_loads_bring_the_rows
     __mluop_load_str_2D
-mluops/test_mluop_copies.py::test_planes
+mluops/test_mluop_copies.py::test_planes_are_loaded_and_stored_unchanged
     __mluop_load_str_3D __mluop_store_str_3D
 mluops/test_mluop_copies.py::test_stores_leave_the_rows_and_nothing_else
     __mluop_store_str_2D
@@ -256,17 +256,17 @@ mluops/test_mluop_functions.py::test_pooling_sums_rows
     __mluop_recursive_sum_pool
 mluops/test_mluop_functions.py::test_type_tests
     __mluop_is_half __mluop_is_float
-mluops/test_mluop_gather.py::test_gathers
+mluops/test_mluop_gather.py::test_a_gather_takes_pieces_that_the_mask_selects
     __mluop_gather __mluop_gather_async
-mluops/test_mluop_gather.py::test_scatters
+mluops/test_mluop_gather.py::test_a_scatter_stores_pieces_that_the_mask_selects
     __mluop_scatter __mluop_scatter_async
-mluops/test_mluop_random.py::test_streams
+mluops/test_mluop_random.py::test_any_block_of_any_random_stream_is_right
     __mluop_gen_random_u32
 mluops/test_mluop_random.py::test_the_upper_bound_is_never_reached
     __mluop_cvt_uniform
 mluops/test_mluop_random.py::test_uniform_numbers_are_the_upper_bits
     __mluop_gen_uniform
-mluops/test_mluop_sequences.py::test_counting
+mluops/test_mluop_sequences.py::test_a_sequence_of_any_length_counts_from_zero
     __mluop_gen_integer_incr_seq_ __mluop_get_stage_indices_tfuse __mluop_gen_stage_index
 mluops/test_mluop_sequences.py::test_counting_in_floats
     __mluop_get_indices

@@ -39,7 +39,7 @@ def run(op, dtype, old, offsets, src, mask=None):
 
 
 def test_every_discrete_row_is_tested_here():
-    """There is one for each change that a dense row makes, but for compare and swap."""
+    """Each change of a dense atomic row has a discrete row, except compare and swap."""
     assert {n for n in ISA if "discrete" in n} == {f"bang_discrete_atomic_{op}" for op in CHANGES}
 
 

@@ -55,7 +55,7 @@ FIRSTS = tuple(
 
 @pytest.mark.parametrize(("row", "name"), CHOOSERS + FIRSTS, ids=lambda value: getattr(value, "name", value))
 def test_a_row_waits_for_what_it_reads(row, name):
-    """Masks, indices and tables, and of each family the sources of one row: in flight a finding, waited for none."""
+    """A source, mask, index or table that is still in flight is a finding; after a wait it is not."""
     assert "racecheck-read-after-write" in found_with(row, name, waits=False)
     assert set() == found_with(row, name, waits=True)
 

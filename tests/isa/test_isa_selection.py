@@ -42,7 +42,7 @@ def drawn(count, seed):
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_filter_keeps_the_chosen_in_order(dtype):
-    """The count comes back as a Python int; the rest of the destination stays; old names and bit masks too."""
+    """The count comes back as a Python int; the rest of the destination does not change; old names and bit masks too."""
     for count in TAILS:
         chosen, src = drawn(count, count), samples(dtype, count, count)
         expected = [src[i].tobytes() for i in range(count) if chosen[i]]

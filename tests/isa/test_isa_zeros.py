@@ -59,7 +59,7 @@ def test_a_signalling_nan_loses_too(function):
 
 
 def test_no_row_leaves_zeros_to_numpy():
-    """NumPy's own functions choose by the vector unit at hand."""
+    """NumPy's own functions choose between -0 and 0 by the vector unit of this processor."""
     loose = (np.fmax, np.fmin, np.maximum, np.minimum)
 
     assert [] == [

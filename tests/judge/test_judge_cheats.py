@@ -97,7 +97,7 @@ KERNELS = {
     "good": kernel(),
     # the file of another candidate
     "includes_another": '#include "good.mlu"\n',
-    # places that blame another file
+    # `#line` directives that claim another file
     "blames_another": '#line 1 "good.mlu"\n' + kernel(work=""),
     # float in the precision of half
     "half_precision": kernel(

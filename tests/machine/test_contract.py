@@ -34,7 +34,7 @@ def test_ten_line_kernel_gives_the_result_and_the_counts():
 
 
 def test_put_keeps_shape_and_dtype_and_copies():
-    """What is put is a copy: changing the host array afterwards changes nothing on the device."""
+    """`put` copies: changing the host array afterwards changes nothing on the device."""
     device = mlusim.Device("MLU590-H8")
     host = np.ones((2, 3), np.float16)
     tensor = device.put(host)

@@ -1,4 +1,4 @@
-"""What a caller may hand to a device: every wrong thing is refused with a sentence, every right one works."""
+"""Everything that a caller may pass to a device works, and everything else is refused with a message."""
 
 import functools
 import math
@@ -131,7 +131,7 @@ def test_memset_of_a_lent_array_is_refused(device):
 
 
 def test_a_freed_tensor_is_nothing_any_more(device):
-    """Pointing at it, reading it and freeing it again are refused."""
+    """A freed tensor cannot be pointed to, read or freed again."""
     tensor = device.put(np.zeros(4, np.float32))
     device.free(tensor)
 

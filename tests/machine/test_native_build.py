@@ -111,7 +111,7 @@ def test_a_compiler_that_fails_is_quoted(environ):
 
 
 def test_a_program_that_compiles_nothing_is_named(environ):
-    """It ended well, and there is no library."""
+    """The compiler ended with success, but wrote no library."""
     with pytest.raises(BuildError, match="wrote no library; name another compiler in MLUSIM_CC"):
         build("int i;", environ | {"MLUSIM_CC": f"{sys.executable} -c pass"})
 

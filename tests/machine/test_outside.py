@@ -1,4 +1,4 @@
-"""What is used behind its time, from elsewhere, or in no way that the machine has: a fault, never a success."""
+"""Memory that is used too late, from elsewhere or in an impossible way is a fault, and never works."""
 
 import pickle
 import threading

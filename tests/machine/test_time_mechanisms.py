@@ -253,7 +253,7 @@ def test_every_constant_has_one_value_on_a_board(name):
 
 
 def test_a_value_that_a_board_printed_nothing_for_has_a_wider_band():
-    """MLU370-X8 has the ceiling of MLU370-X4, and both ends of its band lie further out."""
+    """MLU370-X8 takes the ceiling of MLU370-X4, with both ends of the band further out."""
     own, other = find_board("MLU370-X4"), find_board("MLU370-X8")
     value = DRAM_CEILING.on(other)
     shorter, longer = value.band

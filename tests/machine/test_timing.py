@@ -185,7 +185,7 @@ def test_time_changes_no_result_and_no_order():
     assert "not timed" == untimed.bound
 
 
-def test_waves():
+def test_tasks_beyond_the_cores_run_in_waves():
     """Tasks beyond the cores come in waves; of compute alone each wave takes the same, behind the starts of the first."""
     single, one, two, three = (time_of([(0, 4096, 50)], tasks)[0] - START for tasks in (1, 32, 64, 65))
     starts = 31 * TASK_START.on(find_board("MLU370-X4")).value / 1000

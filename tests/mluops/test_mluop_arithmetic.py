@@ -13,7 +13,7 @@ SOUND = st.floats(2**-10, 2**10, width=32) | st.floats(-(2**10), -(2**-10), widt
 
 
 def quotient(board, a, b, *, high):
-    """What the documents say that the board computes, in NumPy."""
+    """Return what the board computes by the documents, in NumPy."""
     if board == NEW:
         return a / b
     if a.dtype == FLOAT:

@@ -134,7 +134,7 @@ def test_a_row_of_512_bytes_is_short_and_one_of_516_is_not():
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 20), st.integers(1, 4), st.integers(1, 4), st.integers(0, 9), DTYPES, st.booleans())
-def test_planes(size, rows, planes, gap, dtype, packed):
+def test_planes_are_loaded_and_stored_unchanged(size, rows, planes, gap, dtype, packed):
     """Loading planes and storing them again copies the rows of each."""
     near, wide = size + gap, size if packed else size + 2 * gap
     data = numbers(dtype, near * rows * planes)

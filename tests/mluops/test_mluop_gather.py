@@ -39,7 +39,7 @@ def raised(outcome):
 
 @settings(max_examples=40, deadline=None)
 @given(COUNTS, st.booleans(), st.booleans(), st.data())
-def test_gathers(count, waits, masked, data):
+def test_a_gather_takes_pieces_that_the_mask_selects(count, waits, masked, data):
     """Pieces from GDRAM at offsets; those that the mask leaves out leave dst as it is."""
     source = np.arange(100, dtype=np.float32)
     chosen = np.array(data.draw(st.lists(st.booleans(), min_size=count, max_size=count)))
@@ -65,7 +65,7 @@ def test_gathers(count, waits, masked, data):
 
 @settings(max_examples=40, deadline=None)
 @given(COUNTS, st.booleans(), st.booleans(), st.data())
-def test_scatters(count, waits, masked, data):
+def test_a_scatter_stores_pieces_that_the_mask_selects(count, waits, masked, data):
     """Pieces to places of their own in GDRAM; those left out leave it as it is."""
     chosen = np.array(data.draw(st.lists(st.booleans(), min_size=count, max_size=count)))
     index = np.array(data.draw(st.permutations(range(100))))[:count]

@@ -129,7 +129,7 @@ def everything(mlu, dst, src, count):
 @pytest.mark.parametrize("effects", ["late", "eager"])
 @pytest.mark.parametrize("board", BOARDS)
 def test_helpers_are_silent_under_all_checkers(board, effects):
-    """No byte without a value is used, no pipe races with another."""
+    """No helper uses unwritten bytes or lets two pipes race."""
     device = mlusim.Device(board)
     src, dst = device.put(np.arange(100, dtype=np.float32)), device.empty(100, float32)
     launch = device.launch(everything, args=(dst, src, 100), observe=list(CHECKERS), effects=effects)

@@ -77,7 +77,7 @@ def test_published_vectors(counter, key, expected, board):
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 40), WORD, WORD, WORD)
-def test_streams(blocks, seed, offset, subsequence):
+def test_any_block_of_any_random_stream_is_right(blocks, seed, offset, subsequence):
     """Any number of blocks of any stream."""
     assert stream(4 * blocks, seed, offset, subsequence) == generated(4 * blocks, seed, offset, subsequence)
 

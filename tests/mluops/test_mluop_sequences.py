@@ -54,7 +54,7 @@ def filled(fill, dtype, count, board=OLD):
         (mluop_gen_stage_index, half, ()),
     ],
 )
-def test_counting(helper, dtype, rest, board):
+def test_a_sequence_of_any_length_counts_from_zero(helper, dtype, rest, board):
     """0, 1, 2, ... in any length."""
     for n in LENGTHS:
         got = filled(lambda mlu, dst, n=n: helper(mlu, dst, n), dtype, n, board)

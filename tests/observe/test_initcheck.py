@@ -375,7 +375,7 @@ def test_stored_bytes_are_reported_exactly_when_some_was_never_written(data):
 
 @pytest.mark.parametrize(("used", "rules"), [(False, []), (True, ["initcheck-undefined-scalar"])])
 def test_a_count_that_nobody_takes_depends_on_nothing(used, rules):
-    """What `bang_collect` returns depends on its mask; the bytes of the source that it leaves out are not to blame."""
+    """The count that `bang_collect` returns depends on its mask; the bytes of the source that it leaves out are not to blame."""
 
     def take(mlu, dst, src):
         xy, mask, x = (mlu.nram(float32, 64) for _ in range(3))

@@ -233,7 +233,7 @@ def test_filters_that_nothing_reshapes_are_a_note():
 
 
 def test_filters_that_an_earlier_kernel_reshaped_are_not_told():
-    """A kernel of its own lays them out; the one that multiplies copies them as they are."""
+    """An earlier kernel reshapes the filters; the one that multiplies copies them as they are."""
     device = mlusim.Device("MLU370-X4")
     laid = device.empty((128, 16), float32)
 

@@ -44,7 +44,7 @@ def started_at_nothing(mlu, out, zeroed):
 
 
 def test_an_accumulator_without_a_start_is_blamed_itself():
-    """It says who took the bytes first, not that nothing was written where something was."""
+    """The finding names the first reader of the bytes, and does not claim that nothing was written."""
     (finding,) = found(started_at_nothing, (N, float32), False, observe=INIT)
     first = line_of(started_at_nothing, "bang_add")
 

@@ -101,7 +101,7 @@ def overtaken(mlu, source, form, waits):
 
 @pytest.mark.parametrize("form", ["move", "copy", "tile", "pool"])
 def test_an_asynchronous_copy_may_overtake_a_strided_vector_instruction(form):
-    """What the vector unit still reads is overwritten, unless a sync comes between."""
+    """The copy overwrites bytes that the vector unit still reads, unless a sync stands between them."""
     source = np.ones(128, np.float32)
     (finding,) = found(overtaken, source, form, False, observe=RACE, board=BOARD)
 

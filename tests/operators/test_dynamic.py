@@ -71,7 +71,7 @@ def test_the_static_threshold_is_that_of_the_type():
 
 @pytest.mark.parametrize("name", ["border_align_backward", "mutual_information_backward"])
 def test_what_the_documents_ask_for(name):
-    """Both operators are judged dynamically, and declare what that takes."""
+    """Both operators have dynamic thresholds, and declare what these need."""
     operator = find_operator(name)
     for thresholds in operator.thresholds.values():
         assert (10.0, 10.0) == (thresholds.dynamic.diff1, thresholds.dynamic.diff2)

@@ -75,7 +75,7 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path):
     kept, whole = tmp_path / "killed.jsonl", tmp_path / "whole.jsonl"
     killed = subprocess.run(
         [sys.executable, "-c", KILLED, str(kept), str(Path(__file__).parent)],
-        capture_output=True,  # ends when every process that holds the pipe has ended
+        capture_output=True,  # reading ends when every process that holds the pipe has ended
         check=False,
         timeout=300,
     )

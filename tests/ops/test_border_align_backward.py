@@ -34,7 +34,7 @@ PRINTED = (
 
 
 @pytest.mark.parametrize(("case", "board"), RUNS)
-def test_case(case, board):
+def test_a_case_has_its_status_and_accuracy(case, board):
     """Every case has the expected status and, where it succeeds, accurate outputs; the longest in BANG C."""
     done = ops.run_case(NAME, case, board=board, engine=NATIVE if case.name in LONG else "auto")
 

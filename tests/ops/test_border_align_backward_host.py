@@ -49,7 +49,7 @@ def test_legal_calls_succeed(board, dtype):
     assert (SUCCESS, "", 2) == answer(descs, handle=Handle(board), dtypes=types)
 
 
-def test_no_handle():
+def test_a_null_handle_is_refused():
     """Without a handle there is nowhere to keep a sentence, only the status."""
     a, b, c, d = ((description(name), None) for name in NAMES)
 
@@ -58,7 +58,7 @@ def test_no_handle():
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("what", ["descriptor", "pointer"])
-def test_null(name, what):
+def test_every_null_pointer_is_named(name, what):
     """Every null descriptor and every null pointer is named."""
     found = answer({name: None}) if what == "descriptor" else answer(pointers={name: None})
     named = f"{name}_desc is a null descriptor" if what == "descriptor" else f"{name} is a null pointer"

@@ -85,7 +85,7 @@ SHAPES = {
 @pytest.mark.parametrize("board", BOARDS)
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize("name", SHAPES)
-def test_sequence(board, dtype, name):
+def test_instructions_and_addresses_are_those_of_the_listing(board, dtype, name):
     """Instructions, sizes, and addresses in GDRAM, core by core, are those of the listing."""
     shape, deal_num = SHAPES[name]
     made = exact(*shape, dtype=dtype, seed=1)

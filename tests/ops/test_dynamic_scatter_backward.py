@@ -29,7 +29,7 @@ RUNS = [
 
 
 @pytest.mark.parametrize(("case", "board"), RUNS)
-def test_case(case, board):
+def test_a_case_has_its_status_and_exact_output(case, board):
     """The host interface answers as the case says, and the output is that of the definition (diff3 = 0)."""
     run = run_case(OPERATORS[0], case, board=board)
 

@@ -90,7 +90,7 @@ def test_the_layout_is_not_looked_at(layout):
     assert SUCCESS == answer(descs)[0]
 
 
-def test_no_handle():
+def test_a_null_handle_is_refused():
     """Without a handle there is nowhere to keep a sentence, only the status."""
     given = [None] * 12
 
@@ -282,7 +282,7 @@ def test_no_voxel():
         assert (BAD, f"{API}: {name} is a null pointer") == (status, sentence)
 
 
-def test_workspace():
+def test_a_workspace_that_is_too_small_is_refused():
     """It must be there and hold reduce_from and the flags; one byte less is refused."""
     needed = workspace_bytes(M, C)
     tensor = Handle().device.empty(needed, "int8")

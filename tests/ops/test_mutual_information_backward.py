@@ -38,7 +38,7 @@ def diagonals(case):
 
 
 @pytest.mark.parametrize(("case", "board"), RUNS)
-def test_cases(case, board):
+def test_a_case_has_its_status_and_accuracy(case, board):
     """Each case gives the expected status and, computed, all three outputs; many diagonals in BANG C."""
     run = run_case(OPERATOR, case, board=board, engine=NATIVE if diagonals(case) > MANY else "auto")
 

@@ -135,7 +135,7 @@ def test_data_num_is_wrong_for_every_shape():
 
 @pytest.mark.parametrize(("S", "T"), [(0, 27306), (3, 13653)])
 def test_the_printed_limit_admits_what_the_terms_overflow(S, T):
-    """MI-5: 5 T floats of scratch fit, as the limit I1 says, and the five rows of T+1 do not."""
+    """MI-5: the 5 T floats of scratch that limit I1 counts fit, but the five rows of T+1 that are needed do not."""
     inputs, params = lattice_of_log_probabilities(np.random.default_rng(0), b=1, s=S, t=T)
     terms = S * (T + 1) + (S + 1) * T
 

@@ -76,7 +76,7 @@ def test_the_base_of_this_table_succeeds(board):
     assert 2 == len(handle.launches)
 
 
-def test_no_handle():
+def test_a_null_handle_is_refused():
     """Without a handle there is nothing to keep a sentence in."""
     assert BAD_PARAM == call(None)
 
@@ -148,7 +148,7 @@ DIMENSIONS = [  # tensor, axis, size instead, who is blamed, status
     DIMENSIONS,
     ids=[f"{n}-{a}-{s}" for n, a, s, _, _ in DIMENSIONS],
 )
-def test_dimensions(name, axis, size, sentence, status):
+def test_every_wrong_dimension_is_refused(name, axis, size, sentence, status):
     """Every dimension of every tensor."""
     shape = list(shapes(4, 15, 104)[name])
     shape[axis] = size
@@ -265,7 +265,7 @@ def test_the_other_gradient_needs_its_pointers(S, T, needed):
         refused(BAD_PARAM, f"{name} is a null pointer", B=2, S=S, T=T, **{name: None})
 
 
-def test_workspace():
+def test_a_workspace_size_needs_a_pointer():
     """A size needs a pointer; a pointer and a size that are not needed do no harm."""
     handle = Handle()
 
@@ -348,7 +348,7 @@ def test_workspace_query_refuses_null(name):
 
 @pytest.mark.parametrize("box", [7, (7,), [], "7"])
 def test_workspace_query_refuses_what_cannot_receive(box):
-    """What takes no number at index 0 is refused by a sentence, not by a traceback."""
+    """An object that cannot store a number at index 0 is refused with a message, not a traceback."""
     handle = Handle()
 
     assert BAD_PARAM == query(handle, box)

@@ -113,7 +113,7 @@ def test_names_are_unique() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_case(name: str) -> None:
+def test_a_case_makes_the_same_legal_inputs_from_its_seed(name: str) -> None:
     """A case makes the same inputs from the same seed, and a good one is a legal call."""
     case = named(name)
     inputs, params = made(name, 5)

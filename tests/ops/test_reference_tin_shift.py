@@ -104,7 +104,7 @@ def test_names_are_unique(cases: tuple[Case, ...]) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "network" not in name])
-def test_case(name: str) -> None:
+def test_a_case_makes_the_same_legal_inputs_from_its_seed(name: str) -> None:
     """A case makes the same inputs from the same seed, in both directions, and a good one is legal."""
     case = named(name)
     inputs, params = case.make(np.random.default_rng(7))

@@ -23,7 +23,7 @@ QUICK = [case for case in CASES if not case.long and case.name.removesuffix("_ha
 
 @pytest.mark.parametrize("board", DEFAULT_BOARDS)
 @pytest.mark.parametrize("case", QUICK, ids=lambda case: case.name)
-def test_case(case, board):
+def test_a_case_has_its_status_and_accuracy(case, board):
     """The host interface answers as the case says, and its output is as accurate as the document asks."""
     in_c = case.group == "network" and (board != DEFAULT_BOARDS[0] or case.name.endswith("_half"))
     run = run_case(OPERATORS[0], case, board=board, engine=NATIVE if in_c else "auto")

@@ -56,7 +56,7 @@ def test_half_is_accepted():
     assert Status.MLUOP_STATUS_SUCCESS == answer(descriptors, pointers, handle)[0]
 
 
-def test_no_handle():
+def test_a_null_handle_is_refused():
     """Without a handle there is nowhere to keep a sentence, only the status."""
     legal = [value for name in NAMES for value in (description(name), None)]
 
@@ -65,7 +65,7 @@ def test_no_handle():
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("what", ["descriptor", "pointer"])
-def test_null(name, what):
+def test_every_null_pointer_is_named(name, what):
     """Every null descriptor and every null pointer is named."""
     if what == "descriptor":
         status, sentence, launches = answer({name: None})

@@ -29,7 +29,7 @@ ALL = [
 
 
 @pytest.mark.parametrize(("name", "case", "board"), ALL, ids=lambda v: getattr(v, "name", v))
-def test_case(name, case, board):
+def test_a_case_has_its_status_and_exact_output(name, case, board):
     """The status is the expected one and every bit equals the reference's."""
     run = run_case(name, case, board=board)
 

@@ -109,7 +109,7 @@ def test_tiles_do_not_overflow():
     assert {} == found(Region("r", tile * 1000, float32))
 
 
-def test_overlap():
+def test_regions_that_overlap_are_an_error():
     """A region put onto another is an error with values; put behind it, it is proven to be clear."""
     a = Region("a", n * m, float32)
     onto = found(a, Region("b", 8, float32, at=n * m - 1))

@@ -75,7 +75,7 @@ def test_layout_view_of_what_does_not_fit():
 
 
 def test_everything_fits_eighty_columns():
-    """No view is wider than the terminal."""
+    """No view of a plan is wider than a terminal of 80 columns."""
     layouts = [
         layout_view(PLAN.layout(BOARD, S=15, T=104), PLAN),
         layout_view(INTERPOLATE.describe(BOARD, dtype="half", **INTERPOLATE.example), INTERPOLATE),

@@ -148,7 +148,7 @@ def test_claims_without_end_are_compared_in_steps():
 
 
 def test_a_stated_tile_is_held_against_the_largest():
-    """A tile formula is the same, stricter or too generous, over the variable that it depends on."""
+    """A stated tile formula is found to be exact, too strict or too generous."""
     c = Var("C", low=1, high=200)
     n = Var("n", low=1)
     plan = Plan(

@@ -292,7 +292,7 @@ def test_times_of_several_boards_are_not_added_up():
 
 
 def test_queues_are_rows():
-    """Where a program has queues; elsewhere launches are one after the other on a row."""
+    """Where a program has queues; without queues, launches follow each other in one row."""
     launch = launched(2)
     apart = [
         evolve(launch, queue=QueuePlace(number, lambda start=start: start))

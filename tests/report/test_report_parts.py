@@ -137,7 +137,7 @@ def test_a_summary_of_nothing_launched():
     )
 
 
-def test_verdicts():
+def test_each_ending_of_a_call_has_one_word():
     """One word for each way in which a call can end."""
     clean = record()
     finding = {"message": "odd", "level": "error"}

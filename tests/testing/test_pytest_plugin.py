@@ -84,7 +84,7 @@ def test_the_test_that_launched_the_kernel_fails(run):
 
 
 def test_findings_of_one_test_are_folded(run):
-    """The same finding in several launches is told once, with its count."""
+    """The same finding in several launches is reported once, with its count."""
     result = run("def test_it():\n    for _ in range(3):\n        launch(wait=False)\n", "--mlusim-check")
 
     assert 1 == result.stdout.str().count(f"error: {RACE}")

@@ -197,7 +197,7 @@ def test_queues_threads_and_host_functions(native):
     assert "this notifier was placed in no queue" in done.stderr
 
 
-def test_numbers(native):
+def test_halves_are_rounded_as_by_the_compiler(native):
     """Halves and their neighbours as the compiler rounds them; types that there are not are refused."""
     done = native.run(native.compile(NUMBERS))
 

@@ -75,7 +75,7 @@ class Writer(Expressions):
         return [pad + line for line in self.rng.choice(choices)()]
 
     def changeable(self, kinds):
-        """Variables of some types that may be stored to."""
+        """Return the variables of some types that may be written."""
         return [n for n, k in self.names.items() if k in kinds and n not in self.fixed]
 
     # -- declarations --------------------------------------------------------------------------

@@ -261,7 +261,7 @@ def test_a_loop_without_end_is_interrupted_at_its_line(load_once):
 
 
 def test_bfloat16_has_two_bytes(load_once):
-    """Arrays, pointers that move, conversions: whatever number the parser has for the type."""
+    """bfloat16 has two bytes in arrays, pointer steps and conversions, whatever number the parser gives the type."""
     source = """\
 __nram__ bfloat16_t c[512];
 __mlu_global__ void sums(bfloat16_t *out, bfloat16_t *in, float f) {

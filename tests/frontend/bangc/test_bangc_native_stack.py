@@ -1,4 +1,4 @@
-"""Records by value and calls within calls on the native engine: faults and Python's engine, never a crash."""
+"""Structs by value and nested calls on the native engine end in a fault or run in Python; they never crash."""
 
 import threading
 

@@ -313,7 +313,7 @@ def test_threads_take_the_tasks_that_are_left(tmp_path, calls_of):
 
 @pytest.mark.parametrize("what", [1, 2, 4, 5])
 def test_a_task_that_calls_for_python_ends_what_threads_began(tmp_path, calls_of, what):
-    """A print, a fault, bytes of others and another declaration, met when threads share the tasks: all is as on one thread."""
+    """A print, a fault, another task's bytes or another declaration stops the threads; the result is the same as on one."""
     kernel, n = loaded(tmp_path, FREE), 12 * PIECE
     given = (np.zeros(MUCH, np.float32), np.arange(n, dtype=np.float32), n)
     for _ in range(2):
