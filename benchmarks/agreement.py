@@ -147,7 +147,7 @@ class Pair:
 
 
 def pairs(results: Sequence[Judged]) -> Iterator[Pair]:
-    """Every two variants that the card separates by 10 %."""
+    """Yield every pair of variants whose measured times differ by 10 %."""
     known = [r for r in results if r.predicted is not None and r.family]
     for family in dict.fromkeys(r.family for r in known):
         own = sorted((r for r in known if r.family == family), key=lambda r: r.row.time_us)

@@ -43,7 +43,7 @@ def _best(work: Callable[[], Any], rounds: int = 5) -> float:
 
 
 def _both() -> tuple[float, float]:
-    """Seconds of the port and of kernel.mlu, in turn: medians of the first and of their ratio."""
+    """Time the port and kernel.mlu in turn; return the median seconds of the port and of their ratio."""
     generator = np.random.default_rng(0)
     shape = (2, 70, 4, 256)
     corners = np.sort(generator.uniform(0, (9, 6), (2, 70, 2, 2)), axis=2)

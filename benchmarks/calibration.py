@@ -152,7 +152,7 @@ def of(launch: Callable[..., Launch], *args: object) -> Callable[[str], Times]:
 
 
 def of_source(public: Public) -> Callable[[str], Times | None]:
-    """The times of a kernel of a checkout; none where there is no checkout."""
+    """The times of a kernel of a checkout; None without a checkout."""
     return lambda board: times_of(public.launch(board)) if public.there else None
 
 

@@ -79,7 +79,7 @@ def debugger() -> Iterator[Row]:
 
 
 def _natively() -> Iterator[Row]:
-    """Seconds of CPU, without those of the start, of a long launch that C runs up to the place of interest."""
+    """Return the CPU seconds, without the start, of a long launch that C runs up to the place of interest."""
     name, case = NATIVE_CASE
     found = find_case(find_operator(name), case)
     inputs, params = found.make(case_generator(found))
@@ -99,7 +99,7 @@ def _natively() -> Iterator[Row]:
 
 
 def _parsed_expressions() -> Iterator[Row]:
-    """Milliseconds of CPU of an expression that the front end would parse and lower behind its kernel's file.
+    """Return the CPU milliseconds that the front end needs to parse and lower an expression after its kernel's file.
 
     The debugger has a reader of its own; decision 0033 compares.
     """

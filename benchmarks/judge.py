@@ -1,4 +1,4 @@
-"""What one candidate costs a warm judge: CPU of everything that runs for it, for a kernel of a few launches."""
+"""Measure the CPU time that a running judge needs for one candidate with a few launches, all processes included."""
 
 import resource
 import tempfile

@@ -63,7 +63,7 @@ HIGH, WIDE = 32, 1024  # of a tile
 
 @kernel
 def tiled_transpose(mlu, dst, src, side):
-    """A tile a task: a strided load of its rows, a transposition on the chip, a strided store of its columns."""
+    """Transpose one tile per task: load its rows with strides, transpose on chip, store its columns with strides."""
     tile, turned = mlu.nram(float32, HIGH * WIDE), mlu.nram(float32, HIGH * WIDE)
     row, column = divmod(mlu.taskId, side // WIDE)
     mlu.memcpy(

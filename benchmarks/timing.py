@@ -62,9 +62,9 @@ def ratio(
 
 
 def cpu_of(work: Callable[[], _Result]) -> tuple[_Result, float]:
-    """What *work*, which starts processes, returns, and the CPU in seconds that they took with all that they started.
+    """Return the result of *work*, and the CPU seconds of all processes that it started.
 
-    The simulator of a native program is a child of none, so that it is taken in here.
+    The simulator of a native program has no parent, so this process adopts it.
     """
     ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     try:

@@ -21,7 +21,7 @@ from typing import Any
 
 from mlusim.judge.confine import confined, limited, without_network
 
-DRAWN_SINGLY = 16  # fewer numbers than these PyTorch draws one by one, in double precision
+DRAWN_SINGLY = 16  # for fewer numbers than this, PyTorch draws one at a time, in double precision
 _PART = 1 << 22  # elements that are drawn at once
 LATE = 0.1  # seconds: SVD_decomposition launches 10 ms after it has returned, and the contest looks later
 

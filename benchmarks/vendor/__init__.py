@@ -1,1 +1,1 @@
-"""The vendor's own test suite on the simulator: a checkout of its library, built and tested as its documents say."""
+"""Run the vendor's own test suite on the simulator: build and test a checkout of its library as its documents say."""

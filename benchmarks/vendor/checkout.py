@@ -48,7 +48,7 @@ class Checkout:
 
     @property
     def tests(self) -> Path:
-        """The folder of the test programs; they take their cases by paths from here."""
+        """The folder of the test programs; they find their cases by paths relative to here."""
         return self.root / "build" / "test"
 
     def make_folder(self) -> None:
@@ -66,7 +66,7 @@ class Checkout:
             ).returncode
 
     def run(self, words: Sequence[str], timeout: float) -> tuple[int | None, str]:
-        """Run a test program; its exit code, None where it took more than *timeout* seconds, and all that it said."""
+        """Run a test program; its exit code (None if it took more than *timeout* seconds) and its output."""
         try:
             done = subprocess.run(  # noqa: S603 - the same
                 words,

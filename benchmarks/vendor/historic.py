@@ -243,7 +243,7 @@ class Finding:
 
 @frozen
 class Found:
-    """What all checkers say of a fault: findings that the state before the fix has and the state behind it has not."""
+    """The findings of all checkers that the revision before a fix has and the fixed one has not."""
 
     fault: HistoricFault
     before: Sequence[Finding]

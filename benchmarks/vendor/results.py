@@ -1,4 +1,4 @@
-"""What was measured, kept in a file, and the tables that follow from it."""
+"""The measurements in their file, and the tables made from them."""
 
 import json
 from collections import Counter

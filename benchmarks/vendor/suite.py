@@ -23,7 +23,7 @@ _REASON = re.compile(
 
 @define
 class CaseRun:
-    """How a case went: passed, failed, crashed or timed out, with what the test program printed of it."""
+    """How a case ended (passed, failed, crashed or timed out), with the test program's output."""
 
     operator: str
     filter: str
