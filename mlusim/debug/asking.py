@@ -41,39 +41,30 @@ def cause_of(session: "DebugSession", words: str, depth: int = FAR) -> Origin:
 
     Raises `UsageError` for what has no value here, or where no task is in a function.
     """
-    first, _, rest = words.strip().partition(" ")
-    branch = first in ("", "branch")
-    if branch and rest.strip() and not rest.strip().isdigit():
-        raise UsageError(f"why branch takes the number of a line, and {rest.strip()!r} is none")
-    session.leave_interrupt()
-    frame = session.frame()
-    if frame is None and branch:
-        raise UsageError(NO_FRAME)
-    line = int(rest) if branch and rest.strip() else None
-    reads = None if branch else _reads_of(session, words.strip())
-    made: Origin | None = None
-    span = None
     text = words.strip()
-    if reads is None and not branch:
+    first, _, line = (word.strip() for word in text.partition(" "))
+    branch = first in ("", "branch")
+    if branch and line and not line.isdigit():
+        raise UsageError(f"why branch takes the number of a line, and {line!r} is none")
+    session.leave_interrupt()
+    most = max(MANY, 8 * depth) if depth > FAR else MANY
+    if branch:
+        if session.frame() is None:
+            raise UsageError(NO_FRAME)
+        with closing(search_from(session, depth, most)) as search:
+            return search.of_branch(int(line) if line else None)
+    reads, made = _reads_of(session, text), None
+    if reads is None:
         span = session.resolve(text)
-        text = _with_value(session, text)
-    elif reads is not None and (len(reads) != 1 or getattr(reads[0], "text", "") != text):
+        reads = [(Byte(span.space, span.low, span.owner), _with_value(session, text))]
+    elif len(reads) != 1 or getattr(reads[0], "text", "") != text:
         made = Origin(_with_value(session, text), note="computed here")
-    search = search_from(session, depth, max(MANY, 8 * depth) if depth > FAR else MANY)
-    try:
-        if span is not None:
-            return search.of_byte(Byte(span.space, span.low, span.owner), text)
-        if reads is None:
-            return search.of_branch(line)
-        if made is None and isinstance(reads[0], Read):
-            return search.of_variable(reads[0])
-        assert made is not None
-        made.sources = [
-            search.of_variable(one) if isinstance(one, Read) else search.of_byte(*one) for one in reads
-        ]
-        return made
-    finally:
-        search.close()
+    with closing(search_from(session, depth, most)) as search:
+        found = [search.of_variable(one) if isinstance(one, Read) else search.of_byte(*one) for one in reads]
+    if made is None:
+        return found[0]
+    made.sources = found
+    return made
 
 
 def _with_value(session: "DebugSession", text: str) -> str:

@@ -3,7 +3,7 @@
 Everything here belongs to one stop; after the next movement it is out of date.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from mlusim.debug.look.describe import Parted, effect_text, elements, frame_text
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import names_of
 from mlusim.debug.source.frames import cluster_name, line_of, name_at, name_of, parameters_of, place_of
-from mlusim.debug.stop.stops import ISSUE, Op
+from mlusim.debug.stop.stops import ISSUE, LineLocation, Op
 from mlusim.engine.contract import Flight
 from mlusim.machine.cluster import SCOPES, Half, Meeting
 from mlusim.memory.pointer import Ptr
@@ -151,24 +151,21 @@ def scopes(session: "DebugSession") -> tuple[Scope, ...]:
     paused, core, frame = session.look(), session.core(), session.frame()
     found: list[Scope] = []
     if frame is not None:
-        given = parameters_of(frame)
-        here = shown_variables(frame)
-        own = {name: value for name, value in here.items() if name not in given}
-        arguments = {name: here[name] for name in given if name in here and name != "mlu"}
-        found.append(Scope("locals", "Locals", _variables(own, paused)))
-        found.append(Scope("arguments", "Arguments", _variables(arguments, paused)))
+        given, here = parameters_of(frame), shown_variables(frame)
+        shown = {name: variable(name, value, paused) for name, value in here.items()}
+        own = (one for name, one in shown.items() if name not in given)
+        found.append(Scope("locals", "Locals", tuple(own)))
+        arguments = (shown[name] for name in given if name in shown and name != "mlu")
+        found.append(Scope("arguments", "Arguments", tuple(arguments)))
     known = names_of(paused, core)
-    planned = [r for r in on_chip(session) if isinstance(known.get(r.name), Ptr)]
-    found.append(
-        Scope(
-            "regions",
-            "Regions of the plan and declarations",
-            tuple(_region(r, known[r.name]) for r in planned),
-        )
-    )
+
+    def pointed(rows: "list[Region]") -> tuple[Variable, ...]:
+        pairs = ((row, known.get(row.name)) for row in rows)
+        return tuple(_region(row, pointer) for row, pointer in pairs if isinstance(pointer, Ptr))
+
+    found.append(Scope("regions", "Regions of the plan and declarations", pointed(on_chip(session))))
     found.append(Scope("memories", "Memories on the chip", tuple(_memory(m) for m in memories(core))))
-    pairs = [(r, known.get(r.name)) for r in regions.tensors(paused)]
-    found.append(Scope("tensors", "Tensors", tuple(_region(r, p) for r, p in pairs if isinstance(p, Ptr))))
+    found.append(Scope("tensors", "Tensors", pointed(regions.tensors(paused))))
     if core is not None:
         built = {name: getattr(core.mlu, name) for name in BUILT_IN if hasattr(core.mlu, name)}
         found.append(Scope("built-ins", "Built-ins", tuple(_built_in(n, v) for n, v in built.items())))
@@ -225,32 +222,27 @@ def parts(
     """Return the parts of a value from *first* on: elements of pointers and arrays, items of tuples, lists and mappings."""
     stop = found.count if count is None else min(found.count, first + count)
     value, path = found.value, found.path
-    if isinstance(value, Parted):
-        return [
-            variable(name, one, paused, f"{path}{behind}" if path else "")
-            for name, behind, one in value.parts(first, stop)
-        ]
     if isinstance(value, Ptr):
         shown = elements(value.view.array[value.index + first : value.index + stop])
+        places = [f"{path}[{n}]" if path else "" for n in range(first, stop)]
         return [
-            Variable(
-                f"[{n}]",
-                text,
-                str(value.dtype),
-                None,
-                f"{path}[{n}]" if path else "",
-                f"{path}[{n}]" if path else "",
-            )
-            for n, text in enumerate(shown, first)
+            Variable(f"[{n}]", text, str(value.dtype), None, place, place)
+            for n, (text, place) in enumerate(zip(shown, places, strict=True), first)
         ]
-    if isinstance(value, Mapping):
-        pairs = list(value.items())[first:stop]
-        return [variable(repr(k), one, paused, f"{path}[{k!r}]" if path else "") for k, one in pairs]
-    return [variable(f"[{n}]", value[n], paused, f"{path}[{n}]" if path else "") for n in range(first, stop)]
+    rows: Iterable[tuple[str, str, Any]]
+    if isinstance(value, Parted):
+        rows = value.parts(first, stop)
+    elif isinstance(value, Mapping):
+        rows = ((repr(key), f"[{key!r}]", one) for key, one in list(value.items())[first:stop])
+    else:
+        rows = ((f"[{n}]", f"[{n}]", value[n]) for n in range(first, stop))
+    return [variable(name, one, paused, f"{path}{behind}" if path else "") for name, behind, one in rows]
 
 
-def _variables(values: Mapping[str, Any], paused: PausedRun) -> tuple[Variable, ...]:
-    return tuple(variable(name, value, paused) for name, value in values.items())
+def line_stops(session: "DebugSession", file: str) -> dict[int, int]:
+    """Return the numbers of the enabled breakpoints at lines of *file*, by their lines."""
+    made = ((b.location, b.number) for b in session.breakpoints.values() if b.enabled)
+    return {at.line: n for at, n in made if isinstance(at, LineLocation) and at.file == file}
 
 
 def _type(value: object) -> str:
@@ -337,15 +329,10 @@ def _absent(core: "Core") -> str:
 def pipes(paused: PausedRun, core: "Core") -> list[PipeState]:
     """Return the five pipes of *core*."""
     current = paused.stop.op if paused.stop.core is core else None
+    flying = [(flight.pipe, _flight(paused, flight)) for flight in core.flights if not flight.landed]
     return [
         PipeState(
-            pipe.value,
-            _issuing(paused, current, pipe),
-            tuple(
-                _flight(paused, flight)
-                for flight in core.flights
-                if flight.pipe is pipe and not flight.landed
-            ),
+            pipe.value, _issuing(paused, current, pipe), tuple(text for at, text in flying if at is pipe)
         )
         for pipe in Pipe
     ]

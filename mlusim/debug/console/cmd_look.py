@@ -9,7 +9,7 @@ from mlusim.debug.look.describe import effect_text, frame_text
 from mlusim.debug.look.paused_run import need_core
 from mlusim.debug.source.frames import full_name, name_of, parse_name, place_of, source_line
 from mlusim.debug.source.functions import find_function
-from mlusim.debug.stop.stops import LineLocation
+from mlusim.debug.values import line_stops
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -154,15 +154,11 @@ def listing(session: "DebugSession", file: str, line: int, before: int, behind: 
     if not source:
         raise UsageError(f"there is no source of {place_of(file)}")
     here = session.site()
-    stops = {
-        (b.location.file, b.location.line)
-        for b in session.breakpoints.values()
-        if b.enabled and isinstance(b.location, LineLocation)
-    }
+    stops = line_stops(session, file)
     lines = []
     for n in range(max(1, line - before), min(len(source), line + behind) + 1):
         mark = "->" if here == (file, n) else "  "
-        stop = "B" if (file, n) in stops else " "
+        stop = "B" if n in stops else " "
         lines.append(f"{stop}{mark} {n:4}  {source[n - 1].rstrip()}".rstrip())
     return "\n".join(lines)
 
@@ -231,11 +227,8 @@ def history(console: CommandContext, words: str) -> str:
     core = session.core()
     recent = [op for op in paused.recent if not mine or op.core is core]
     if not recent:
-        return (
-            "nothing has been watched here"
-            if not paused.watched
-            else "nothing has happened yet in this launch"
-        )
+        nothing = "nothing has happened yet in this launch"
+        return nothing if paused.watched else "nothing has been watched here"
     rows = []
     for op in recent[-count:]:
         what = op.name if op.effect is None else f"{op.name}, {effect_text(paused, op.effect)}"

@@ -183,24 +183,19 @@ value, line by line: it stops behind the line that has changed it, with the old 
 def commands(console: CommandContext, words: str) -> str:
     """Return the commands that are executed where a breakpoint stops."""
     number, _, rest = words.partition(" ")
-    if not number:
-        # Without a number the newest breakpoint is meant, as in gdb.
-        number = str(max(console.session.breakpoints, default=0))
-    if not number.isdigit() or int(number) not in console.session.breakpoints:
-        known = ", ".join(map(str, console.session.breakpoints)) or "none"
-        raise UsageError(f"there is no breakpoint {number!r}; there are: {known}")
+    # Without a number the newest breakpoint is meant, as in gdb.
+    made = _one(console.session, number or str(max(console.session.breakpoints, default=0)))
     if rest.strip():
-        attach(console, int(number), rest.split(";"))
-        return told(console, int(number))
-    console.collecting = int(number), []
-    return f"commands for breakpoint {number}, one a line, until `end`"
+        attach(console, made.number, rest.split(";"))
+        return told(console, made.number)
+    console.collecting = made.number, []
+    return f"commands for breakpoint {made.number}, one a line, until `end`"
 
 
 def attach(console: CommandContext, number: int, lines: list[str]) -> None:
     """Keep *lines* as the commands of a breakpoint; forget those that it had where there are none."""
-    kept = [line.strip() for line in lines if line.strip()]
-    console.attached[number] = kept
-    if not kept:
+    console.attached[number] = [line.strip() for line in lines if line.strip()]
+    if not console.attached[number]:
         del console.attached[number]
 
 

@@ -107,15 +107,10 @@ def _terminate_threads(_state: State, arguments: Arguments) -> Body:
 
 HANDLERS: dict[str, Handler] = {
     "continue": _continuing,
-    "next": standing,
-    "stepIn": standing,
-    "stepOut": standing,
-    "stepBack": standing,
-    "reverseContinue": standing,
-    "goto": standing,
+    **dict.fromkeys(("next", "stepIn", "stepOut", "stepBack", "reverseContinue"), standing),
+    **dict.fromkeys(("goto", "mlusim/goToCycle"), standing),
     "gotoTargets": _goto_targets,
     "terminateThreads": _terminate_threads,
-    "mlusim/goToCycle": standing,
 }
 FOLLOWS: dict[str, Callable[[State, Arguments], None]] = {
     "continue": _continue,

@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 from mlusim.debug import verbs
 from mlusim.debug.dap.protocol import Connection
 from mlusim.debug.look.describe import outcome_text
-from mlusim.debug.source.frames import parse_name
+from mlusim.debug.source.frames import name_of, parse_name
 from mlusim.debug.stop.stops import (
     FAULT,
     Breakpoint,
@@ -128,11 +128,7 @@ class State:
     def first_thread(self) -> int:
         """Return the number of the first task that runs; of the launch itself where none does."""
         cores = [] if not self.session.launches or self.session.position.at_end else self.session.look().cores
-        return (
-            thread_number(f"task {cores[0].place.task}{'m' * cores[0].place.memory_core}")
-            if cores
-            else ENDED_THREAD
-        )
+        return thread_number(name_of(cores[0])) if cores else ENDED_THREAD
 
     def _tell_outcome(self) -> None:
         """Tell the editor once for a run of the program how it has ended, or that it stands at a fault."""

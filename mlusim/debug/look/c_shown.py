@@ -27,18 +27,8 @@ if TYPE_CHECKING:
 
 # The forms that numbers are shown in: ``print/x`` and its like.
 
-FORM_LETTERS = {
-    "x": "hexadecimal",
-    "d": "signed",
-    "u": "unsigned",
-    "o": "octal",
-    "t": "binary",
-    "z": "hexadecimal with leading zeros",
-    "a": "an address",
-    "c": "character",
-    "f": "float",
-}
-"""The letters, with their meanings."""
+FORM_LETTERS = ("x", "d", "u", "o", "t", "z", "a", "c", "f")
+"""Hexadecimal, signed, unsigned, octal, binary, hexadecimal with leading zeros, an address, a character, a float."""
 
 
 def in_form(value: Any, letter: str, bits: int = 0) -> str:

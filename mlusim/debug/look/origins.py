@@ -26,6 +26,7 @@ STEPS = 50_000  # different steps that a log holds; about 1 KiB each
 WINDOW = 1 << 14  # moments that the first log of a launch reaches back
 UNWRITTEN = "it was never written; it holds poison, or what its declaration gave it"
 SOURCES = 8  # sources of one write that are followed
+NOT_FURTHER = "not followed any further"
 GIVEN = "as the host gave it to the device"
 NODES, DEPTH = 24, 6
 
@@ -221,9 +222,8 @@ class OriginSearch:
             except UsageError as error:  # the launch's tensors are no longer kept
                 return Origin(text, note=str(error))
             if changed:
-                return Origin(
-                    text, note=f"the host has changed it between launch {earlier} and launch {launch}"
-                )
+                note = f"the host has changed it between launch {earlier} and launch {launch}"
+                return Origin(text, note=note)
             # Nothing in this launch wrote it: the search goes on at the end of the one before.
             launch, before = earlier, END
         return self._write(byte, text, launch, found, depth)
@@ -233,21 +233,21 @@ class OriginSearch:
         (moment, logged, access), paused = found
         made = Origin(text, launch, moment, name_of(logged.core), _spelling(logged.step), *logged.step.site)
         sources = list(self._sources(byte, logged, access, paused))
-        further = self._beyond is not None and depth > 1 and self.nodes > 0
-        if self._beyond is not None and further:
-            self._beyond.reach(launch, logged, moment)
-        made.sources += [
-            self.follow(source, name, launch, moment, depth - 1)
-            if depth > 1 and self.nodes > 0
-            else Origin(name, note="not followed any further")
-            for source, name in sources[:SOURCES]
-        ]
-        if self._beyond is not None and further and self.nodes > 0:
-            self._beyond.add(made, launch, logged, depth - 1)
-        if logged.step.name == "vv_store":
+        beyond = self._beyond if depth > 1 and self.nodes > 0 else None
+        if beyond is not None:
+            beyond.reach(launch, logged, moment)
+        for source, name in sources[:SOURCES]:
+            further = depth > 1 and self.nodes > 0
             made.sources.append(
-                Origin("a vector register", note="registers have no history; step back from here")
+                self.follow(source, name, launch, moment, depth - 1)
+                if further
+                else Origin(name, note=NOT_FURTHER)
             )
+        if beyond is not None and self.nodes > 0:
+            beyond.add(made, launch, logged, depth - 1)
+        if logged.step.name == "vv_store":
+            note = "registers have no history; step back from here"
+            made.sources.append(Origin("a vector register", note=note))
         if len(sources) > SOURCES:
             made.sources.append(Origin(f"{len(sources) - SOURCES} more pieces", note="not followed"))
         return made

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -199,14 +199,8 @@ class Trail(Stopper):
     ) -> None:
         held, changes = frame.f_locals, {}
         function, shadow = active.function, active.shadow
-        names = (
-            function.named
-            if self._every or not active.events
-            else ()
-            if active.last is None
-            else active.last.names
-        )
-        for name in names:
+        names: Iterable[str] = () if active.last is None else active.last.names
+        for name in function.named if self._every or not active.events else names:
             if name in held:
                 raw = held[name]
                 shadow[name] = changes[name] = raw if name in function.leading else seen(raw)

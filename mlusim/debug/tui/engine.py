@@ -16,7 +16,7 @@ from mlusim.debug.console.command import Reply, find_command, pairs
 from mlusim.debug.look import regions
 from mlusim.debug.look.places import resolve
 from mlusim.debug.source.frames import name_of, place_of
-from mlusim.debug.stop.stops import LineLocation, described
+from mlusim.debug.stop.stops import described
 from mlusim.debug.values import TaskState
 from mlusim.debug.worker import Worker
 from mlusim.errors import UsageError
@@ -204,7 +204,7 @@ def look(
         file=file,
         source=tuple(text.rstrip("\n") for text in linecache.getlines(file)),
         line=line if site is not None else 0,
-        stops=_stops(session, file),
+        stops=values.line_stops(session, file),
         focus="" if core is None else name_of(core),
         tasks=values.tasks(session),
         others=f"{ended} ended, {waiting} not begun",
@@ -271,14 +271,6 @@ def _kernel(console: "Console") -> tuple[str, int]:
     """Return the file and line where the kernel begins, which is shown while no task is in it."""
     functions = console.session.recorded.functions
     return (functions[0].code.co_filename, functions[0].code.co_firstlineno) if functions else ("", 0)
-
-
-def _stops(session: "DebugSession", file: str) -> dict[int, int]:
-    return {
-        b.location.line: b.number
-        for b in session.breakpoints.values()
-        if b.enabled and isinstance(b.location, LineLocation) and b.location.file == file
-    }
 
 
 def _memory(console: "Console", place: str, letters: str) -> tuple[str, str]:
