@@ -198,11 +198,8 @@ def _time(session: "DebugSession", _words: str) -> str:
         told = ["-", "", ""] if known is None else [str(known[0]), f"{known[1]:.3f}", f"{known[1] * mhz:.0f}"]
         rows.append(["*" * (core is session.core()), name_of(core), *told])
     whole = f"the launch is predicted to take {clock.whole_us:.3f} us, {clock.whole_us * mhz:.0f} cycles at {mhz} MHz"
-    note = (
-        f"\nthe time of {clock.unknown} {plural(clock.unknown, 'instruction')} is not known one by one"
-        if clock.unknown
-        else ""
-    )
+    many = f"{clock.unknown} {plural(clock.unknown, 'instruction')}"
+    note = f"\nthe time of {many} is not known one by one" if clock.unknown else ""
     heads = ["", "task", "last instruction at moment", "begins at us", "cycle"]
     return (table(heads, rows) + "\n" if rows else "") + whole + note
 

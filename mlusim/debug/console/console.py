@@ -269,9 +269,8 @@ class Console(CommandContext):
         session = self.session
         if not session.launches:
             return NOT_LAUNCHED + self._ended()
-        if (
-            session.stop.kind is LAUNCH_END
-        ):  # to look at the machine the launch would be run once more, and no core is in it
+        # To look at the machine the launch would be run once more, and no core is in it.
+        if session.stop.kind is LAUNCH_END:
             return end_text(session.recorded, session.stop) + self._ended()
         paused, stop = session.look(), session.stop
         text = stop_text(paused, paused.stop if stop.core is None else stop, self._ended())

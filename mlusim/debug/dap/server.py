@@ -103,12 +103,9 @@ class Adapter:
         if not session.launches:
             failure = session.host.failure
             session.close()
-            ended = (
-                f"; it has ended with {type(failure).__name__}: {said(failure)}"
-                if failure is not None
-                else ""
-            )
-            raise UsageError(NOT_LAUNCHED + ended)
+            if failure is None:
+                raise UsageError(NOT_LAUNCHED)
+            raise UsageError(f"{NOT_LAUNCHED}; it has ended with {type(failure).__name__}: {said(failure)}")
         state.console = Console(session)
         kernel = arguments.get("kernel")
         # In a launch of BANG C it says what is called; where a stop there is not wanted the editor says so.

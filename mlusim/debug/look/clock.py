@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import Any
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from mlusim.debug.run.launches import KeptLaunch
 from mlusim.debug.run.output import Ear, ShownOutput
@@ -20,7 +20,7 @@ from mlusim.debug.stop.stops import END, Position
 from mlusim.errors import Fault, UsageError
 from mlusim.machine.hub import EveryStep
 from mlusim.machine.observed import Effect
-from mlusim.time.timeline import CoreSpan, Timeline, TimeSpan
+from mlusim.time.timeline import Timeline, TimeSpan
 from mlusim.time.timing import GroupedTasks, predict
 
 ISSUES = 1_000_000  # instructions whose moments are kept
@@ -68,9 +68,7 @@ class _Issues(RunListener):
     name = "issues"
     tracer: Tracer | None = None
     room: int = ISSUES
-
-    def __attrs_post_init__(self) -> None:
-        self.found: dict[Key, array[int]] = {}
+    found: "dict[Key, array[int]]" = field(factory=dict)
 
     def begin(self, run: LaunchRun) -> None:
         """Listen to the moments of *run*."""
@@ -125,18 +123,12 @@ def _spans(recorded: KeptLaunch) -> tuple[dict[Key, list[TimeSpan]], dict[Key, l
     for scene in Timeline(predicted.spans, tasks, session.board, unions).scenes():
         for span in scene.spans:
             if span.where != "wait" and span.line:
-                key = (_label(scene.cores[span.member]), span.name, span.file, span.line)
-                (found if _is_issue(span) else flights).setdefault(key, []).append(span)
+                core = scene.cores[span.member]
+                key = (f"task {core.task}{'m' * core.memory_core}", span.name, span.file, span.line)
+                # An instruction begins with this span, which is not the flight of an asynchronous copy.
+                issued = span.where == "scalar" or not span.name.endswith("_async")
+                (found if issued else flights).setdefault(key, []).append(span)
     return found, flights, predicted.time_us
-
-
-def _is_issue(span: TimeSpan) -> bool:
-    """Return whether an instruction begins with this span of a line: not the flight of an asynchronous copy."""
-    return span.where == "scalar" or not span.name.endswith("_async")
-
-
-def _label(core: CoreSpan) -> str:
-    return f"task {core.task}{'m' * core.memory_core}"
 
 
 def _clock(

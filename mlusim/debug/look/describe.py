@@ -38,9 +38,8 @@ def named(
     tensor share says which of them is meant.
     """
     for name, (tensor, argument) in paused.tensors.items():
-        if tensor is allocation or (
-            tensor.space is allocation.space and tensor.address == allocation.address
-        ):
+        same = tensor.space is allocation.space and tensor.address == allocation.address
+        if tensor is allocation or same:
             return (f"tensor.{name}" if name in paused.region_names else name), 0, argument.dtype
     found = paused.regions_at(allocation, offset)
     if found:
@@ -206,10 +205,9 @@ def op_text(paused: PausedRun, op: stops.Op) -> str:
     if op.kind is stops.CONTROL:
         goes_on = op.name.endswith(("_arrive", "unlock"))
         return f"about to execute __{op.name}" if goes_on else f"about to wait: __{op.name}"
-    return {
-        stops.BEGIN: "it has not entered the kernel yet",
-        stops.FINISH: "it has returned from the kernel",
-    }.get(op.kind, "")
+    if op.kind is stops.BEGIN:
+        return "it has not entered the kernel yet"
+    return "it has returned from the kernel" if op.kind is stops.FINISH else ""
 
 
 def end_text(recorded: "KeptLaunch", stop: stops.Stop) -> str:
@@ -227,11 +225,8 @@ def outcome_text(result: object) -> str:
         text += f"\n{name}: {one.told}"
     for name, accuracy in getattr(result, "accuracy", {}).items():
         verdict = "accurate" if accuracy.passed else "not accurate"
-        worst = (
-            ""
-            if accuracy.worst_index is None
-            else f", worst at [{', '.join(map(str, accuracy.worst_index))}]"
-        )
+        index = accuracy.worst_index
+        worst = "" if index is None else f", worst at [{', '.join(map(str, index))}]"
         text += f"\n{name}: {verdict}, diff1 {accuracy.diff1:.3g}, diff2 {accuracy.diff2:.3g}{worst}"
     return text
 
@@ -243,10 +238,11 @@ def stop_text(paused: PausedRun, stop: stops.Stop, ended: str = "") -> str:
         return "\n".join([*lines, f"launch {paused.recorded.index} begins: {launch_text(paused)}"])
     if stop.kind is stops.LAUNCH_END:
         return end_text(paused.recorded, stop) + ended
-    if stop.error is not None:
+    if isinstance(stop.error, Fault):
+        lines.append(f"fault: {stop.error}")
+    elif stop.error is not None:
         said = f": {stop.error}" if str(stop.error) else ""
-        sentence = str(stop.error) if isinstance(stop.error, Fault) else f"{type(stop.error).__name__}{said}"
-        lines.append(f"{'fault' if isinstance(stop.error, Fault) else 'error'}: {sentence}")
+        lines.append(f"error: {type(stop.error).__name__}{said}")
     lines += _place_lines(paused, stop)
     if stop.op is not None and (text := op_text(paused, stop.op)):
         lines.append(text)

@@ -256,11 +256,8 @@ def _address(node: Any) -> Any:
         node = node.value
     if isinstance(node, ir.AddressOf):
         return node.place
-    if (
-        isinstance(node, ir.Load)
-        and isinstance(node.type, t.Pointer)
-        and isinstance(node.place, ir.LocalStorage)
-    ):
+    local = isinstance(node, ir.Load) and isinstance(node.place, ir.LocalStorage)
+    if local and isinstance(node.type, t.Pointer):
         return ir.Element(node, ir.Const(0, t.INT32, node.span), node.span)
     return None
 

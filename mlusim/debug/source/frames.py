@@ -53,11 +53,9 @@ class Owned:
     def __init__(self, kernel_file: str, names: Mapping[str, Any] | None = None) -> None:
         self.names = names or {}  # the kernel's own module, which may be a script that is no module
         self.kernel_file = kernel_file
-        self.foreign: set[str] = (
-            set()
-        )  # files found not to be the user's, which a tracer passes over without asking
+        # Files found not to be the user's, which a tracer passes over without asking.
+        self.foreign: set[str] = set()
         self._known: dict[str, bool] = {}
-        self._kernel_file = kernel_file
         self._home = _package_of(kernel_file)
 
     def __call__(self, filename: str) -> bool:
@@ -70,7 +68,7 @@ class Owned:
         return known
 
     def _decide(self, filename: str) -> bool:
-        if filename == self._kernel_file:
+        if filename == self.kernel_file:
             return True
         if filename.startswith(("<", OWN)) and not filename.startswith("<ipython"):
             return False  # generated code has names like <string>
@@ -176,10 +174,8 @@ def name_at(place: "TaskPlace") -> str:
 
 def full_name(core: "ObservedCore") -> str:
     """Return the name, with the cluster for a memory core."""
-    place = core.place
-    return (
-        f"{name_of(core)} (memory core of cluster {place.cluster_id})" if place.memory_core else name_of(core)
-    )
+    place, name = core.place, name_of(core)
+    return f"{name} (memory core of cluster {place.cluster_id})" if place.memory_core else name
 
 
 def parse_name(text: str) -> str:

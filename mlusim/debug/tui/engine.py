@@ -156,11 +156,8 @@ class Engine:
         self.worker.submit(lambda console: tell(console.complete(text)))
 
     def _execute(self, console: "Console", line: str, asked: int) -> None:
-        reply = (
-            console.execute(line)
-            if asked == self._asked
-            else Reply("left out, because of the interrupt", ok=False)
-        )
+        left_out = Reply("left out, because of the interrupt", ok=False)
+        reply = console.execute(line) if asked == self._asked else left_out
         word, _, place = line.strip().partition(" ")
         name, _, form = word.partition("/")
         if name == "x" and reply.ok:
