@@ -255,6 +255,11 @@ def test_findings_on_request(cli, script):
         (["test_doubling.py", "--launch", "3"], 2, "--launch 3 is not there; 2 launches were made"),
         (["test_doubling.py", "--kernel", "other"], 2, "what was launched: double"),
         (["test_doubling.py", "--board", "MLU590-H8"], 2, "the script decides for itself"),
+        (
+            ["test_doubling.py", "--seed", "0"],
+            2,
+            "--seed goes with an operator; the script decides for itself",
+        ),
         (["test_doubling.py", "raise"], 2, "boo"),
         (["test_doubling.py", "fault"], 3, "NRAM"),
         (["test_doubling.py::nothing"], 2, "pytest found no such test"),
