@@ -41,7 +41,7 @@ class RecordLayout:
         self.virtual = record.virtual
         self.derived = record.derived
         self.union = record.union
-        self.size = record.size
+        self.size = self.step = record.size  # the machine's pointer to a record counts bytes
         self.fields: dict[str, tuple[Any, int]] = {}
         self.cls: Any = type(record.name, (Object,), {"__slots__": (), "layout": self})
         self._variants: dict[str, Any] = {}
@@ -260,11 +260,11 @@ class InMemory(Placed):
         return int(self.layout.size)
 
     def __add__(self, n: int) -> Self:
-        return type(self)(self.raw + n * (self.layout.size // self.raw.dtype.size), self.layout)
+        return type(self)(self.raw + n * self.layout.step, self.layout)
 
     def __sub__(self, other: Pointer) -> Any:
         if isinstance(other, InMemory):
-            return (self.raw - other.raw) // (self.layout.size // self.raw.dtype.size)
+            return (self.raw - other.raw) // self.layout.step
         return super().__sub__(other)
 
     def cast(self, layout: Layout) -> Any:
@@ -340,6 +340,7 @@ class PointerLayout:
     """A pointer in memory: eight bytes that are an address."""
 
     size = 8
+    step = 1  # the machine's pointer to one counts words
     dtype = uint64.dtype
 
     def __init__(self, pointee: object, find: Callable[[int, Any], Any]) -> None:
