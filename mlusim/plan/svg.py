@@ -13,7 +13,7 @@ from textwrap import wrap
 from attrs import frozen
 
 from mlusim.counted import plural
-from mlusim.plan.layout import BarSegment, Layout, PlacedRegion, StageLayout, lanes, ruler, segments
+from mlusim.plan.layout import BarSegment, Layout, StageLayout, lanes, ruler, segments
 from mlusim.plan.solver import Frontier
 
 WIDTH = 900
@@ -203,11 +203,7 @@ def _keys(small: Sequence["Named"], y: float, across: int = 2, most: int = 1000)
 
 
 def _names(layout: Layout) -> list[str]:
-    return list(dict.fromkeys(r.name for s in layout.stages for r in sorted(s.regions, key=_is_rest)))
-
-
-def _is_rest(region: PlacedRegion) -> bool:
-    return region.rest
+    return list(dict.fromkeys(r.name for s in layout.stages for r in sorted(s.regions, key=lambda r: r.rest)))
 
 
 def layout_svg(layout: Layout, *, named: bool = True) -> str:
@@ -220,7 +216,8 @@ def layout_svg(layout: Layout, *, named: bool = True) -> str:
     parts = [_text(_LEFT, 20, title, 'font-size="13" font-weight="bold"')]
     drawn, y = _maps(layout, 34.0, "stage ", named=named)
     parts += drawn
-    parts.append(_text(_LEFT, y + 14, _told(layout), f'font-weight="bold" fill="{_verdict_color(layout)}"'))
+    color = "#54a24b" if layout.fits else "#e45756"
+    parts.append(_text(_LEFT, y + 14, _told(layout), f'font-weight="bold" fill="{color}"'))
     return _document(y + 28, parts, title)
 
 
@@ -228,10 +225,6 @@ def _told(layout: Layout) -> str:
     if layout.fits:
         return f"fits: {layout.slack:,} of {layout.capacity:,} bytes to spare"
     return f"does not fit: {layout.overflow:,} {plural(layout.overflow, 'byte')} too many"
-
-
-def _verdict_color(layout: Layout) -> str:
-    return "#54a24b" if layout.fits else "#e45756"
 
 
 def _stage(
@@ -259,7 +252,6 @@ def _stage(
 def _rectangle(segment: BarSegment, y: float, fill: str) -> str:
     region = segment.region
     x, width = _LEFT + segment.left, segment.width
-    facts = _facts(segment)
     opacity = 0.45 if region.kept else 0.85
     painted = (
         'fill="none" stroke-dasharray="3 3"' if region.rest else f'fill="{fill}" fill-opacity="{opacity}"'
@@ -273,7 +265,7 @@ def _rectangle(segment: BarSegment, y: float, fill: str) -> str:
     if room >= min(len(region.name), 4):
         name = region.name if len(region.name) <= room else region.name[: room - 1] + "…"
         label = _text(x + width / 2, y + _LANE / 2 + 4, name, 'text-anchor="middle"')
-    return f"<g><title>{escape(facts)}</title>{box}{label}</g>"
+    return f"<g><title>{escape(_facts(segment))}</title>{box}{label}</g>"
 
 
 def _room(segment: BarSegment) -> int:

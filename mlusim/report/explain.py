@@ -25,6 +25,7 @@ FULL = 0.9  # of what the off-chip memory can move: cores and vectors no longer 
 LEAST = 0.04  # a reason that weighs less, as a share of the time, is not given
 ALL = 1.9  # a weight that leaves nothing to explain: starting takes more than 0.9 of the time
 MOST = 3  # reasons in a sentence
+_OF_THE_LONGEST = ("balance", "slowest", "working", "cores", "waves", "last_wave")  # figures of one launch
 _BOUND = {"io": "IO", "compute": "Compute"}
 _WORD = {"io": "IO", "compute": "compute"}
 _PEAK = {"io": "bandwidth", "compute": "compute force"}
@@ -99,13 +100,8 @@ def explained(record: "CallRecord") -> Explanation:
         busy=busy_of(record),
         overlap=weighted(record, lambda one: one.overlap),
         waits=waits_of(record),
-        balance=None if about is None else about.balance,
-        slowest=None if about is None else about.slowest,
-        working=None if about is None else about.working,
-        cores=None if about is None else about.cores,
-        waves=None if about is None else about.waves,
-        last_wave=None if about is None else about.last_wave,
         memory={n: u.high_water / u.capacity for n, u in record.memory.items() if u.capacity},
+        **({} if about is None else {name: getattr(about, name) for name in _OF_THE_LONGEST}),
     )
 
 
@@ -203,8 +199,7 @@ def _sentence(judged: Acceptance, causes: list[str], bound: str) -> str:
     """
     meets = "meets" if judged.accepted else "misses"
     side, part, peak = _BOUND[judged.side], percent(judged.efficiency), _PEAK[judged.side]
-    # The vendor's word goes by efficiency, the model's by time; both in one sentence would contradict each
-    # other.
+    # The vendor's word goes by efficiency, the model's by time; both in one sentence would contradict each other.
     agree = (judged.side == "io") == (bound == "IO-DMA")
     at = (
         f"{side} bound at {part} of the {peak}"

@@ -204,7 +204,6 @@ def _timing(record: CallRecord) -> Iterator[tuple[str, str]]:
             f"{share(found.compute_efficiency)} of {force} ops/s, theory {count(found.theory_ops)} ops",
         )
         yield "bottleneck", f"{found.bottleneck}, by the formulas: the larger of both efficiencies"
-    if found is not None:
         judged = acceptance(found, record.group, record.rule)
         yield "class", judged.grade
         yield "rule", _met(judged, record.rule)
@@ -344,13 +343,12 @@ def launch_lines(launch: "LaunchRecord | Launch", most: int | None = None) -> Re
     ordered = sorted(launch.lines, key=lambda line: -line.time_us)
     dear = [line for line in ordered if line.time_us >= LEAST * total and line.time_us][:most]
     files = {line.file for line in dear if line.line}
-    title, place = f"lines of {launch.kernel}", _place
+    title, inside = f"lines of {launch.kernel}", False
     if len(files) == 1 and (file := shown_file(*files)) != Path(file).name:
-        title += f" in {file}"
-        place = _place_inside
+        title, inside = f"{title} in {file}", True
     shown = table("line", *NUMBERS, right=NUMBERS, title=title, tight=True)
     for line in dear:
-        shown.add_row(place(line), *_line_cells(line, total))
+        shown.add_row(_place(line, inside=inside), *_line_cells(line, total))
     rest = ordered[len(dear) :]
     if rest:
         time_us = sum(line.time_us for line in rest)
@@ -366,14 +364,10 @@ def launch_lines(launch: "LaunchRecord | Launch", most: int | None = None) -> Re
     return shown
 
 
-def _place(line: Line) -> str:
-    """Return the line's file and number; of what no line is of, the end of tasks."""
-    return f"{shown_file(line.file)}:{line.line}" if line.line else END
-
-
-def _place_inside(line: Line) -> str:
-    """Return the same with the name of the file alone, whose folders the title has."""
-    return f"{Path(shown_file(line.file)).name}:{line.line}" if line.line else END
+def _place(line: Line, *, inside: bool) -> str:
+    """Return the line's file, without folders where the title has them (*inside*), and number; of no line, the end of tasks."""
+    file = shown_file(line.file)
+    return f"{Path(file).name if inside else file}:{line.line}" if line.line else END
 
 
 def _line_cells(line: Line, total: float) -> Iterator[str]:
@@ -384,7 +378,7 @@ def _line_cells(line: Line, total: float) -> Iterator[str]:
     waits = line.wait_us + line.memory_us
     for part in (*line.busy_us.values(), waits):
         yield f"{100 * part / time_us:.0f}%" if part else ""
-    yield brief(size(line.nbytes)).replace("iB", "").replace(" B", "").replace(" ", "") if line.nbytes else ""
+    yield _short(line.nbytes) if line.nbytes else ""
 
 
 def source_lines(lines: Sequence[Line]) -> dict[str, list[str]]:

@@ -255,11 +255,6 @@ class Cores:
     ends: tuple[float, ...]
     flying: tuple[float, ...]
 
-    @property
-    def duration(self) -> float:
-        """When the last core ends."""
-        return max(self.ends)
-
 
 def replay(logs: Sequence[TimedLog], board: Board, bound: Bound = Bound.USUAL) -> Cores:
     """Replay the *logs* of cores that run together."""

@@ -72,8 +72,6 @@ from mlusim.time.timing import (
 # What a task is longer than by itself goes to its copies, evenly, and to nothing else: a vector
 # instruction takes what it takes. Cores that meet at barriers share one time, others each have their own.
 
-WAITS_ALWAYS = (WAITING,)  # a wait lasts until what it is for is done
-
 
 @frozen(eq=False)
 class Warp:
@@ -89,7 +87,8 @@ class Warp:
 
     def ends(self, found: Pieces) -> Any:
         """Return the times at which *found* end on the board."""
-        longer = np.isin(found.where, (*self.where, *WAITS_ALWAYS))
+        # A wait lasts until what it is for is done.
+        longer = np.isin(found.where, (*self.where, WAITING))
         return np.where(longer, self(found.end), self(found.start) + found.end - found.start)
 
 
