@@ -140,8 +140,8 @@ def mluop_float2half(mlu: Mlu, dst: Any, src: Any = None, n: Any = None) -> np.f
         value = float32(_FLOAT2HALF.number(mlu, "the number", dst))
         return mlu.float2half_rn(value) if nearest else mlu.float2half_rd(value)
     if src is None or n is None:
-        fault = RuleFault("two operands are given", legal="(mlu, dst, src, n), or (mlu, number)")
-        raise _FLOAT2HALF.refuse(mlu, fault)
+        legal = "(mlu, dst, src, n), or (mlu, number)"
+        raise _FLOAT2HALF.refuse(mlu, RuleFault, "two operands are given", legal=legal)
     n = _FLOAT2HALF.count(mlu, "n", n)
     _FLOAT2HALF.span(mlu, "dst", dst, n * half.size, (half,))
     _FLOAT2HALF.span(mlu, "src", src, n * float32.size, (float32,))
@@ -251,9 +251,8 @@ def mluop_mod(mlu: Mlu, dst: Ptr, src: Ptr, divisor: object, addition: Ptr | Non
     to, source = _MOD.vectors(mlu, n, (float32,), dst=dst, src=src)
     by = float32(_MOD.number(mlu, "divisor", divisor))
     if not 0 < by < np.inf:
-        raise _MOD.refuse(
-            mlu, RuleFault(f"divisor = {divisor!r}", operand="divisor", legal="a positive finite number")
-        )
+        said, legal = f"divisor = {divisor!r}", "a positive finite number"
+        raise _MOD.refuse(mlu, RuleFault, said, operand="divisor", legal=legal)
     if divides(mlu):
         mlu.bang_rem(dst, src, by, n)
         return

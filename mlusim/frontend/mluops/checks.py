@@ -32,10 +32,14 @@ class Helper:
 
     spelling: str
 
-    def refuse(self, mlu: Mlu, fault: Fault) -> Fault:
-        """*fault*, with the helper's name and the kernel's file and line."""
+    def blame(self, mlu: Mlu, fault: Fault) -> Fault:
+        """Return *fault* with the helper's name and the kernel's file and line."""
         fault.intrinsic = self.spelling
         return mlu.core.blame(fault)
+
+    def refuse(self, mlu: Mlu, kind: type[Fault], message: str, **facts: Any) -> Fault:
+        """Return a fault of a *kind* with the same."""
+        return self.blame(mlu, kind(message, **facts))
 
     def count(self, mlu: Mlu, name: str, value: Any, least: int = 1, legal: str | None = None) -> int:
         """*value* as a Python integer of at least *least*."""
@@ -43,55 +47,39 @@ class Helper:
             # Not int(): 3.0 or "3" is a slip in the kernel, and C would not take it either.
             number = operator.index(value)
         except TypeError:
-            fault = RuleFault(
-                f"{name} = {value!r:.80} is no integer", operand=name, hint="divide with `//` or cdiv"
-            )
-            raise self.refuse(mlu, fault) from None
+            said, hint = f"{name} = {value!r:.80} is no integer", "divide with `//` or cdiv"
+            raise self.refuse(mlu, RuleFault, said, operand=name, hint=hint) from None
         if number < least:
             hint = f"guard the call with `if {name} > 0`" if least == 1 and number == 0 else None
-            raise self.refuse(
-                mlu,
-                RuleFault(
-                    f"{name} = {number} is too small",
-                    operand=name,
-                    legal=legal or f"{least} or more",
-                    hint=hint,
-                ),
-            )
+            said, wanted = f"{name} = {number} is too small", legal or f"{least} or more"
+            raise self.refuse(mlu, RuleFault, said, operand=name, legal=wanted, hint=hint)
         return number
 
     def at_most(self, mlu: Mlu, name: str, value: int, most: int, hint: str | None = None) -> None:
         """Raise the fault of a *value* above *most*."""
         if value > most:
-            raise self.refuse(
-                mlu,
-                RuleFault(f"{name} = {value} is too large", operand=name, legal=f"up to {most}", hint=hint),
-            )
+            said = f"{name} = {value} is too large"
+            raise self.refuse(mlu, RuleFault, said, operand=name, legal=f"up to {most}", hint=hint)
 
     def word(self, mlu: Mlu, name: str, value: object) -> int:
         """*value* as an integer of 64 bits without sign."""
         number = self.count(mlu, name, value, 0, "0 to 2**64 - 1")
         if number >> 64:
-            raise self.refuse(
-                mlu,
-                RuleFault(
-                    f"{name} = {number:#x} has more than 64 bits", operand=name, legal="0 to 2**64 - 1"
-                ),
-            )
+            said = f"{name} = {number:#x} has more than 64 bits"
+            raise self.refuse(mlu, RuleFault, said, operand=name, legal="0 to 2**64 - 1")
         return number
 
     def flag(self, mlu: Mlu, name: str, value: object) -> bool:
         """*value* as a condition of C: any number, true unless it is 0."""
         if not is_number(value):
-            raise self.refuse(
-                mlu, WrongSpace(f"{name} is {value!r:.80}", operand=name, legal="True or False", hint=ORDER)
-            )
+            said = f"{name} is {value!r:.80}"
+            raise self.refuse(mlu, WrongSpace, said, operand=name, legal="True or False", hint=ORDER)
         return bool(value)
 
     def number(self, mlu: Mlu, name: str, value: object) -> Any:
         """*value*, which is one number."""
         if not is_number(value):
-            raise self.refuse(mlu, WrongSpace(f"{name} is {value!r:.80}", operand=name, legal="a number"))
+            raise self.refuse(mlu, WrongSpace, f"{name} is {value!r:.80}", operand=name, legal="a number")
         return value
 
     def span(
@@ -119,7 +107,7 @@ class Helper:
                 fault.message = f"{name} takes {nbytes} {plural(nbytes, 'byte')}; {fault.message}"
                 fault.hint = hint or fault.hint
         if fault is not None:
-            raise self.refuse(mlu, fault)
+            raise self.blame(mlu, fault)
         return OperandSpan(name, pointer, nbytes)
 
     def vectors(
@@ -130,18 +118,12 @@ class Helper:
             self.span(mlu, name, p, count * p.dtype.size if isinstance(p, Ptr) else 0, dtypes)
             for name, p in pointers.items()
         ]
-        first = spans[0]
-        for other in spans[1:]:
+        first, *others = spans
+        for other in others:
             if other.pointer.dtype is not first.pointer.dtype:
-                raise self.refuse(
-                    mlu,
-                    WrongSpace(
-                        f"{other.name} is {other.pointer.dtype} and {first.name} is {first.pointer.dtype}",
-                        operand=other.name,
-                        legal="one element type for all operands",
-                        hint="convert the data first",
-                    ),
-                )
+                said = f"{other.name} is {other.pointer.dtype} and {first.name} is {first.pointer.dtype}"
+                legal, hint = "one element type for all operands", "convert the data first"
+                raise self.refuse(mlu, WrongSpace, said, operand=other.name, legal=legal, hint=hint)
         return spans
 
     def scratch(self, mlu: Mlu, name: str, pointer: object, count: int, *users: OperandSpan) -> Ptr:
@@ -154,24 +136,19 @@ class Helper:
 
     def apart(self, mlu: Mlu, first: OperandSpan, second: OperandSpan, why: str) -> None:
         """Raise the fault of two operands that share bytes; *why* says what would go wrong."""
-        # Addresses are comparable within one memory alone.
         low = max(first.pointer.address, second.pointer.address)
-        shared = (
-            min(first.pointer.address + first.nbytes, second.pointer.address + second.nbytes) - low
-            if first.pointer.space is second.pointer.space
-            else 0
-        )
-        if shared > 0:
+        shared = min(first.pointer.address + first.nbytes, second.pointer.address + second.nbytes) - low
+        # Addresses are comparable within one memory alone.
+        if shared > 0 and first.pointer.space is second.pointer.space:
             raise self.refuse(
                 mlu,
-                RuleFault(
-                    f"{first.name} overlaps {second.name} by {shared} {plural(shared, 'byte')}",
-                    operand=first.name,
-                    address=low,
-                    space=first.pointer.space.name,
-                    legal=f"{first.name} apart from {second.name}",
-                    hint=why,
-                ),
+                RuleFault,
+                f"{first.name} overlaps {second.name} by {shared} {plural(shared, 'byte')}",
+                operand=first.name,
+                address=low,
+                space=first.pointer.space.name,
+                legal=f"{first.name} apart from {second.name}",
+                hint=why,
             )
 
 

@@ -1,6 +1,6 @@
 """Copies of helpers: strided loads and stores in elements, gather and scatter with an optional mask."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from mlusim.arch.dtypes import int8, uint8, uint32
 from mlusim.errors import RuleFault, WrongSpace
@@ -16,26 +16,24 @@ _LOAD_2D, _STORE_2D, _LOAD_3D, _STORE_3D = (
     Helper(f"__mluop_{way}_str_{rank}") for rank in ("2D", "3D") for way in ("load", "store")
 )
 
+_OF_ROWS = ("size", "dst_str", "src_str", "seg_num")
+_OF_PLANES = ("size", "seg_num_in", "seg_num_out", "dst_str_in", "dst_str_out", "src_str_in", "src_str_out")
+
 
 def _reach(size: int, stride: int, segments: int) -> int:
     """Elements from the first to the last of *segments* rows."""
     return stride * (segments - 1) + size
 
 
-def _sizes(helper: Helper, mlu: Mlu, **numbers: object) -> list[int]:
-    """Whole numbers of elements and rows; where there are several rows, those of dst must not overlap."""
-    found = {name: helper.count(mlu, name, value) for name, value in numbers.items()}
+def _sizes(helper: Helper, mlu: Mlu, names: Sequence[str], *numbers: object) -> list[int]:
+    """Whole numbers of elements and rows, by *names*; where there are several rows, those of dst must not overlap."""
+    found = {name: helper.count(mlu, name, value) for name, value in zip(names, numbers, strict=True)}
     for name, rows in (("dst_str", "seg_num"), ("dst_str_in", "seg_num_in")):
         if found.get(rows, 1) > 1 and found[name] < found["size"]:
-            raise helper.refuse(
-                mlu,
-                RuleFault(
-                    f"{name} = {found[name]} makes rows of {found['size']} elements overlap",
-                    operand=name,
-                    legal=f"{found['size']} or more elements",
-                    hint=f"sizes and strides are elements here, not bytes, and {rows} is the true number of rows",
-                ),
-            )
+            said = f"{name} = {found[name]} makes rows of {found['size']} elements overlap"
+            hint = f"sizes and strides are elements here, not bytes, and {rows} is the true number of rows"
+            legal = f"{found['size']} or more elements"
+            raise helper.refuse(mlu, RuleFault, said, operand=name, legal=legal, hint=hint)
     return list(found.values())
 
 
@@ -68,10 +66,7 @@ def mluop_load_str_2D(
     Certain (vendor's common.h); that the block is taken only where ``src_str <= dst_str`` is inferred, for
     the tail would begin before dst.  Raises `RuleFault` for sizes, `OutOfBounds` and `WrongSpace` for ends.
     """
-    size, dst_str, src_str, seg_num = _sizes(
-        _LOAD_2D, mlu, size=size, dst_str=dst_str, src_str=src_str, seg_num=seg_num
-    )
-    _load(_LOAD_2D, mlu, dst, src, size, dst_str, src_str, seg_num)
+    _load(_LOAD_2D, mlu, dst, src, *_sizes(_LOAD_2D, mlu, _OF_ROWS, size, dst_str, src_str, seg_num))
 
 
 def _is_short(dst: Ptr, dst_str: int, src_str: int) -> bool:
@@ -116,16 +111,17 @@ def mluop_store_str_2D(
     Certain (vendor's common.h), but for the exact condition, which is inferred.  Raises `RuleFault` for
     sizes, `OutOfBounds`, `ReadOnly` and `WrongSpace` for ends.
     """
-    size, dst_str, src_str, seg_num = _sizes(
-        _STORE_2D, mlu, size=size, dst_str=dst_str, src_str=src_str, seg_num=seg_num
-    )
-    _store(_STORE_2D, mlu, dst, src, size, dst_str, src_str, seg_num)
+    _store(_STORE_2D, mlu, dst, src, *_sizes(_STORE_2D, mlu, _OF_ROWS, size, dst_str, src_str, seg_num))
+
+
+def _store_reach(_dst: Ptr, size: int, dst_str: int, src_str: int, seg_num: int) -> tuple[int, int]:
+    return _reach(size, dst_str, seg_num), _reach(size, src_str, seg_num)
 
 
 def _store(
     helper: Helper, mlu: Mlu, dst: Ptr, src: Ptr, size: int, dst_str: int, src_str: int, seg_num: int
 ) -> None:
-    reach = _reach(size, dst_str, seg_num), _reach(size, src_str, seg_num)
+    reach = _store_reach(dst, size, dst_str, src_str, seg_num)
     item = _pair(helper, mlu, dst, src, reach, (GDRAM, NRAM))
     if size == dst_str <= src_str and size * item <= SHORT:
         if dst_str != src_str and seg_num > 1:
@@ -155,22 +151,8 @@ def mluop_load_str_3D(
     overwrites what earlier planes left in the gaps.  Certain (vendor's common.h); the order of the arguments is inferred.
     Raises faults as `mluop_load_str_2D` does.
     """
-    size, rows, planes, near_dst, far_dst, near_src, far_src = _sizes(
-        _LOAD_3D,
-        mlu,
-        size=size,
-        seg_num_in=seg_num_in,
-        seg_num_out=seg_num_out,
-        dst_str_in=dst_str_in,
-        dst_str_out=dst_str_out,
-        src_str_in=src_str_in,
-        src_str_out=src_str_out,
-    )
-    near = _load_reach(dst, size, near_dst, near_src, rows)
-    reach = _reach(near[0], far_dst, planes), _reach(near[1], far_src, planes)
-    _pair(_LOAD_3D, mlu, dst, src, reach, (NRAM, GDRAM))
-    for plane in range(planes):
-        _load(_LOAD_3D, mlu, dst + plane * far_dst, src + plane * far_src, size, near_dst, near_src, rows)
+    numbers = size, seg_num_in, seg_num_out, dst_str_in, dst_str_out, src_str_in, src_str_out
+    _planes(_LOAD_3D, mlu, dst, src, numbers, (NRAM, GDRAM), _load_reach, _load)
 
 
 def mluop_store_str_3D(
@@ -191,22 +173,26 @@ def mluop_store_str_3D(
     which is destroyed.  Certain (vendor's common.h); the order of the arguments is inferred.  Raises
     faults as `mluop_store_str_2D` does.
     """
-    size, rows, planes, near_dst, far_dst, near_src, far_src = _sizes(
-        _STORE_3D,
-        mlu,
-        size=size,
-        seg_num_in=seg_num_in,
-        seg_num_out=seg_num_out,
-        dst_str_in=dst_str_in,
-        dst_str_out=dst_str_out,
-        src_str_in=src_str_in,
-        src_str_out=src_str_out,
-    )
-    near = _reach(size, near_dst, rows), _reach(size, near_src, rows)
-    reach = _reach(near[0], far_dst, planes), _reach(near[1], far_src, planes)
-    _pair(_STORE_3D, mlu, dst, src, reach, (GDRAM, NRAM))
+    numbers = size, seg_num_in, seg_num_out, dst_str_in, dst_str_out, src_str_in, src_str_out
+    _planes(_STORE_3D, mlu, dst, src, numbers, (GDRAM, NRAM), _store_reach, _store)
+
+
+def _planes(
+    helper: Helper,
+    mlu: Mlu,
+    dst: Ptr,
+    src: Ptr,
+    numbers: tuple[int, ...],
+    spaces: tuple[Space, Space],
+    reach: Callable[[Ptr, int, int, int, int], tuple[int, int]],
+    copy: Callable[..., None],
+) -> None:
+    """Check the whole, then *copy* plane by plane, each of which touches what *reach* says."""
+    size, rows, planes, near_dst, far_dst, near_src, far_src = _sizes(helper, mlu, _OF_PLANES, *numbers)
+    to, at = reach(dst, size, near_dst, near_src, rows)
+    _pair(helper, mlu, dst, src, (_reach(to, far_dst, planes), _reach(at, far_src, planes)), spaces)
     for plane in range(planes):
-        _store(_STORE_3D, mlu, dst + plane * far_dst, src + plane * far_src, size, near_dst, near_src, rows)
+        copy(helper, mlu, dst + plane * far_dst, src + plane * far_src, size, near_dst, near_src, rows)
 
 
 # Gather and scatter with an optional mask, in pieces where the architecture limits the count.
@@ -236,15 +222,9 @@ def _check_gather(
     pieces = helper.count(mlu, "n", n)
     helper.count(mlu, "stride", stride, 0)
     if not isinstance(direction, Direction):
-        raise helper.refuse(
-            mlu,
-            WrongSpace(
-                f"dir is {direction!r:.80}",
-                operand="dir",
-                legal="a direction, as GDRAM2NRAM",
-                hint="the order is dst, src, offset, mask, size, dir, stride, n",
-            ),
-        )
+        said, legal = f"dir is {direction!r:.80}", "a direction, as GDRAM2NRAM"
+        hint = "the order is dst, src, offset, mask, size, dir, stride, n"
+        raise helper.refuse(mlu, WrongSpace, said, operand="dir", legal=legal, hint=hint)
     helper.span(mlu, "offset", offset, pieces * uint32.size, (uint32,))
     if mask is not None:
         helper.span(mlu, "mask", mask, -(-pieces // 8))
@@ -278,7 +258,7 @@ def mluop_gather_async(
     offset: Ptr,
     mask: Ptr | None,
     size: int,
-    dir: Direction,  # noqa: A002 - the vendor's name
+    dir: Direction,
     stride: int,
     n: int,
 ) -> None:
@@ -300,7 +280,7 @@ def mluop_gather(
     offset: Ptr,
     mask: Ptr | None,
     size: int,
-    dir: Direction,  # noqa: A002 - the vendor's name
+    dir: Direction,
     stride: int,
     n: int,
 ) -> None:
@@ -324,7 +304,7 @@ def mluop_scatter_async(
     offset: Ptr,
     mask: Ptr | None,
     size: int,
-    dir: Direction,  # noqa: A002 - the vendor's name
+    dir: Direction,
     stride: int,
     n: int,
 ) -> None:
@@ -343,7 +323,7 @@ def mluop_scatter(
     offset: Ptr,
     mask: Ptr | None,
     size: int,
-    dir: Direction,  # noqa: A002 - the vendor's name
+    dir: Direction,
     stride: int,
     n: int,
 ) -> None:

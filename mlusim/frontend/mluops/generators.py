@@ -236,15 +236,9 @@ def _generate(
     helper: Helper, mlu: Mlu, to: OperandSpan, addition: object, n: int, words: tuple[int, int, int]
 ) -> None:
     if n % 4:
-        raise helper.refuse(
-            mlu,
-            RuleFault(
-                f"n = {n} is no multiple of 4",
-                operand="n",
-                legal="multiples of 4, the words of a block",
-                hint="pad n with PAD_UP and the buffers with it",
-            ),
-        )
+        said, hint = f"n = {n} is no multiple of 4", "pad n with PAD_UP and the buffers with it"
+        legal = "multiples of 4, the words of a block"
+        raise helper.refuse(mlu, RuleFault, said, operand="n", legal=legal, hint=hint)
     seed, offset, subsequence = (
         helper.word(mlu, name, value)
         for name, value in zip(("seed", "offset", "subsequence"), words, strict=True)
@@ -293,14 +287,9 @@ def _bounds(helper: Helper, mlu: Mlu, dtype: Any, low: Any, high: Any) -> tuple[
     )
     width = float(last) - float(first)
     if not 0 < width <= float(np.finfo(np.float32).max):
-        raise helper.refuse(
-            mlu,
-            RuleFault(
-                f"low = {low!r} and high = {high!r} enclose no {dtype}",
-                operand="high",
-                legal="low < high, both finite, and their difference too",
-            ),
-        )
+        said = f"low = {low!r} and high = {high!r} enclose no {dtype}"
+        legal = "low < high, both finite, and their difference too"
+        raise helper.refuse(mlu, RuleFault, said, operand="high", legal=legal)
     return first, last
 
 
