@@ -75,6 +75,13 @@ class Library:
         tree.__class__ = self.ci.ClangObject  # which has no finaliser
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(("clang_disposeTranslationUnit", self.lib))(handle)
 
+    def template(self, cursor: Cursor) -> Any:
+        """Return the template that *cursor* is a specialisation of; None of another."""
+        found = self.lib.clang_getSpecializedCursorTemplate(cursor)
+        if found is not None:
+            found._tu = cursor._tu
+        return found
+
     def used(self, owner: Cursor) -> Iterator[Any]:
         """Yield the declarations that the ``using`` of a class make its own: of a template, those of the instance."""
         for child in owner.get_children():

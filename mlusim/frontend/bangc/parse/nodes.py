@@ -23,7 +23,7 @@ from mlusim.frontend.bangc.parse.library import (
 )
 from mlusim.frontend.bangc.parse.sources import SourceTexts, is_invocation
 from mlusim.frontend.bangc.parse.type_reader import CLOSURE, TypeReader, block, destructor
-from mlusim.frontend.bangc.types import Array, Pointer, Record, Type, referent
+from mlusim.frontend.bangc.types import Array, Pointer, Record, Type, element_of, referent
 
 END = "__mlusim_end<"  # a function whose body names a destructor
 BEGIN, STOP = "__mlusim_begin<", "__mlusim_stop<"  # functions that call begin() and end()
@@ -181,30 +181,25 @@ class Declaration:
             found = [c for c in found if c.kind.name in ("INIT_LIST_EXPR", "STRING_LITERAL")]
         return self._reader.tree(found[-1]) if found else None
 
-    @cached_property
-    def template_arguments(self) -> tuple[Any, ...]:
-        """The arguments of a specialisation: types as text, and integers."""
-        cursor, found = self._cursor, []
-        for n in range(max(0, cursor.get_num_template_arguments())):
-            text = cursor.get_template_argument_type(n).spelling
-            found.append(text or _integer(cursor, n))
-        return tuple(found)
+    @property
+    def _arguments(self) -> list[Any]:
+        """The arguments of a specialisation: types of the library, and integers."""
+        cursor, numbers = self._cursor, range(max(0, self._cursor.get_num_template_arguments()))
+        kinds = [cursor.get_template_argument_type(n) for n in numbers]
+        return [kinds[n] if kinds[n]._kind_id else _integer(cursor, n) for n in numbers]
 
     @cached_property
     def type_arguments(self) -> tuple[Type | int, ...]:
         """The arguments of a specialisation as types and integers."""
-        cursor, found = self._cursor, []
-        for n in range(max(0, cursor.get_num_template_arguments())):
-            kind = cursor.get_template_argument_type(n)
-            found.append(self._reader.types.of(kind) if kind._kind_id else _integer(cursor, n))
-        return tuple(found)
+        of = self._reader.types.of
+        return tuple(a if isinstance(a, int) else of(a) for a in self._arguments)
 
     @cached_property
     def title(self) -> str:
         """How it is shown: with the arguments of its template."""
         if self.of_lambda:
             return f"lambda:{self.span.line}"
-        arguments = [_vendor(a) for a in self.template_arguments]
+        arguments = [_vendor(a if isinstance(a, int) else a.spelling) for a in self._arguments]
         return f"{self.name}<{', '.join(arguments)}>" if arguments else self.name
 
     @cached_property
@@ -317,12 +312,10 @@ class Declaration:
     @property
     def qualified(self) -> str:
         """Its name as the compiler's notes have it: what it is in, and the canonical arguments of its template."""
-        cursor, arguments = self._cursor, []
-        for n in range(max(0, cursor.get_num_template_arguments())):
-            kind = cursor.get_template_argument_type(n)
-            arguments.append(kind.get_canonical().spelling or str(_integer(cursor, n)))
+        found = self._arguments
+        arguments = [str(a) if isinstance(a, int) else a.get_canonical().spelling for a in found]
         name = f"{self.name}<{', '.join(arguments)}>" if arguments else self.name
-        parent = cursor.semantic_parent
+        parent = self._cursor.semantic_parent
         while parent is not None and parent.kind.name != "TRANSLATION_UNIT":
             kind = parent.type.get_canonical().spelling
             if kind:  # of a class, with everything that is around it
@@ -369,10 +362,8 @@ class Declaration:
     def fields(self) -> "tuple[Declaration, ...]":
         """The members of a class; ``default`` is the value that one is declared with."""
         whole = self._cursor.get_definition() or self._cursor
-        template = self._reader.library.lib.clang_getSpecializedCursorTemplate(whole)
-        if template is not None:  # the specialisation has its members without their values
-            template._tu = whole._tu
-            whole = template
+        # A specialisation has its members without their values.
+        whole = self._reader.library.template(whole) or whole
         found = (c for c in whole.get_children() if c.kind.name == "FIELD_DECL")
         return tuple(self._reader.declaration(c) for c in found)
 
@@ -485,8 +476,7 @@ class CursorReader:
 
     def mutable(self, kind: Type) -> bool:
         """Return whether an object of a *kind* has a member that may change where the object is const."""
-        while isinstance(kind, Array):
-            kind = kind.of
+        kind = element_of(kind)
         if not isinstance(kind, Record):
             return False
         declared = self.types.declared.get(kind.name)
@@ -503,10 +493,9 @@ class CursorReader:
 
     def hides(self, record: Record, kind: str) -> bool:
         """Return whether the template of a record declares a copy constructor or assignment (*kind*), which the library does not show."""
-        pattern = self.library.lib.clang_getSpecializedCursorTemplate(self.types.declared[record.name])
+        pattern = self.library.template(self.types.declared[record.name])
         if pattern is None:
             return False
-        pattern._tu = self.types.declared[record.name]._tu
         found = (self.declaration(c) for c in pattern.get_children() if c.kind.name == kind)
         if kind == "CONSTRUCTOR":
             return any(c.makes_copy and not c.implicit for c in found)
@@ -521,12 +510,9 @@ class CursorReader:
 
     def method(self, record: Record, name: str, signature: tuple[str, ...]) -> Declaration | None:
         """Return the method of these parameters that the class of a record declares."""
-        for child in self.types.declared[record.name].get_children():
-            if child.kind.name == "CXX_METHOD" and child.spelling == name:
-                found = self.declaration(child)
-                if found.signature == signature:
-                    return found
-        return None
+        children = self.types.declared[record.name].get_children()
+        named = (c for c in children if c.kind.name == "CXX_METHOD" and c.spelling == name)
+        return next((d for d in map(self.declaration, named) if d.signature == signature), None)
 
     def hidden_end(self, record: Record) -> bool:
         """Return whether a record has a destructor, of a template, that the library has not shown."""
@@ -543,49 +529,50 @@ class CursorReader:
         if self._invoked is not None:
             self._in_macro(top, around or Node("", top.span, None))
         stack = [(_key(root), top)]
-        failed: list[BaseException] = []
 
-        def visit(cursor: Cursor, parent: Cursor, _: Any) -> int:
-            try:
-                key = _key(parent)
-                if not top.children:
-                    stack[0] = (key, top)  # as the library calls it from here on
-                elif stack[-1][0] != key:
-                    above = (n for n in range(len(stack) - 1, -1, -1) if stack[n][0] == key)
-                    # The library passes over casts of what a lambda captures: such a parent was not shown.
-                    del stack[next(above, len(stack) - 1) + 1 :]
-                node = self._node(cursor, unit)
-                if self._invoked is not None:
-                    self._in_macro(node, stack[-1][1])
-                stack[-1][1].children.append(node)
-                if cursor._kind_id in _DECLARATIONS:
-                    return _CONTINUE
-                stack.append((_key(cursor), node))
-            except BaseException as error:  # noqa: BLE001 - no exception passes through C
-                failed.append(error)
-                return 0
+        def visit(cursor: Cursor, parent: Cursor) -> int:
+            key = _key(parent)
+            if not top.children:
+                stack[0] = (key, top)  # as the library calls it from here on
+            elif stack[-1][0] != key:
+                above = (n for n in range(len(stack) - 1, -1, -1) if stack[n][0] == key)
+                # The library passes over casts of what a lambda captures: such a parent was not shown.
+                del stack[next(above, len(stack) - 1) + 1 :]
+            node = self._node(cursor, unit)
+            if self._invoked is not None:
+                self._in_macro(node, stack[-1][1])
+            stack[-1][1].children.append(node)
+            if cursor._kind_id in _DECLARATIONS:
+                return _CONTINUE
+            stack.append((_key(cursor), node))
             return _RECURSE
 
-        self._visit(root, self._visitor_type(visit), None)
-        if failed:
-            raise failed[0]
+        self._through(root, visit)
         return top
 
     def visit(self, root: Cursor, met: Callable[[Any], None]) -> None:
         """Call *met* with every cursor in *root*."""
         unit = root._tu
+
+        def visit(cursor: Cursor, _parent: Cursor) -> int:
+            cursor._tu = unit
+            met(cursor)
+            return _RECURSE
+
+        self._through(root, visit)
+
+    def _through(self, root: Cursor, visit: Callable[[Cursor, Cursor], int]) -> None:
+        """Call *visit* with cursors in *root* and the parent of each; it returns where the library goes on."""
         failed: list[BaseException] = []
 
-        def visit(cursor: Cursor, _parent: Cursor, _: Any) -> int:
-            cursor._tu = unit
+        def safe(cursor: Cursor, parent: Cursor, _: Any) -> int:
             try:
-                met(cursor)
+                return visit(cursor, parent)
             except BaseException as error:  # noqa: BLE001 - no exception passes through C
                 failed.append(error)
                 return 0
-            return _RECURSE
 
-        self._visit(root, self._visitor_type(visit), None)
+        self._visit(root, self._visitor_type(safe), None)
         if failed:
             raise failed[0]
 
@@ -596,13 +583,9 @@ class CursorReader:
         if number in _EXPRESSIONS:
             node.type = self.types.of_cursor(cursor)
             if number in REFERRING:
-                lib = self.library.lib
-                found = lib.clang_getCursorReferenced(cursor)
-                if found is not None:
-                    found._tu = unit
-                    node.decl = self.declaration(found)
+                node.decl = self._referenced(cursor, unit)
                 if number == _CALL:
-                    node.count = lib.clang_Cursor_getNumArguments(cursor)
+                    node.count = self.library.lib.clang_Cursor_getNumArguments(cursor)
             elif number in _BINARY:
                 node.op = BINARY[self.library.lib.clang_getCursorBinaryOperatorKind(cursor)]
             elif number == _UNARY:
@@ -611,10 +594,15 @@ class CursorReader:
             node.decl = self.declaration(cursor)
             node.decl.node = node
         elif number == _CAPTURED:
-            found = self.library.lib.clang_getCursorReferenced(cursor)
-            found._tu = unit
-            node.decl = self.declaration(found)
+            node.decl = self._referenced(cursor, unit)
         return node
+
+    def _referenced(self, cursor: Cursor, unit: ClangTree) -> Declaration | None:
+        found = self.library.lib.clang_getCursorReferenced(cursor)
+        if found is None:
+            return None
+        found._tu = unit
+        return self.declaration(found)
 
     def _span(self, cursor: Cursor) -> Span:
         lib = self.library.lib
@@ -681,7 +669,7 @@ class CursorReader:
 
     def default_of(self, function: Declaration, n: int) -> "Node | None":
         """Return the default of parameter *n* in the template that *function* is a specialisation of."""
-        template = self.library.ci.conf.lib.clang_getSpecializedCursorTemplate(function._cursor)
+        template = self.library.template(function._cursor)
         if template is None:
             return None
         found = [c for c in template.get_children() if c.kind.name == "PARM_DECL"]
@@ -694,10 +682,6 @@ class CursorReader:
             fields = self.declaration(self.types.declared[part.name]).fields
             found |= {f.name: f.default for f in fields if f.default is not None}
         return found
-
-    def tokens(self, node: Node) -> list[str]:
-        """Return the words of *node*'s text; none where a macro wrote it."""
-        return [t.spelling for t in node.cursor.get_tokens()]
 
     def text(self, node: Node) -> str:
         """Return the library's spelling of *node*: the text of a literal."""

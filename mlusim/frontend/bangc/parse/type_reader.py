@@ -1,6 +1,6 @@
 """The library's types as those of the intermediate form."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from mlusim.frontend.bangc import types as t
@@ -53,7 +53,7 @@ class TypeReader:
     """Reads types; one object for each record of the file."""
 
     def __init__(self, library: Library, is_prelude: Callable[[str], bool]) -> None:
-        self._lib = library.lib
+        self._library = library
         self._is_prelude = is_prelude
         self._known: dict[tuple[Any, ...], t.Type] = {}
         self.records: dict[str, t.Record] = {}
@@ -61,11 +61,10 @@ class TypeReader:
         self.declared: dict[str, Any] = {}  # the library's declarations of records, by name
         self._records: dict[tuple[Any, str], t.Record] = {}
         self.enumerations: dict[str, dict[str, int]] = {}  # numbers by name, by the name of the type
-        self.missing: set[str] = set()  # types that the intermediate form does not have
 
     def of_cursor(self, cursor: Cursor) -> t.Type:
         """Return the type of an expression."""
-        found = self._lib.clang_getCursorType(cursor)
+        found = self._library.lib.clang_getCursorType(cursor)
         key = (found._kind_id, found.data[0], found.data[1])
         known = self._known.get(key)
         if known is None:
@@ -102,7 +101,6 @@ class TypeReader:
         """Return a type that the library has no number for."""
         if spelling.split()[-1:] == ["__bf16"]:  # in libclang 18 and before
             return t.BFLOAT16
-        self.missing.add(spelling)
         return t.ClassType(spelling or "?")
 
     def _enumeration(self, declaration: Cursor) -> t.Type:
@@ -157,17 +155,14 @@ class TypeReader:
         record.fields = (*(record.bases[0].fields if record.bases else ()), *own)
         record.size, record.align = max(kind.get_size(), 0), max(kind.get_align(), 1)
         record.union = declaration.kind.name == "UNION_DECL"
-        parts = (*record.bases, *(_leaf(f.type) for f in record.fields))
-        pattern = self._lib.clang_getSpecializedCursorTemplate(declaration)
+        parts = (*record.bases, *(t.element_of(f.type) for f in record.fields))
+        pattern = self._library.template(declaration)
         if pattern is not None:  # the specialisation does not show its destructor
-            pattern._tu = declaration._tu
             self.patterned[record.name] = destructor(pattern) is not None
-        record.destroyed = _destroyed(declaration if pattern is None else pattern) or any(
-            ends(part) for part in parts
-        )
-        record.virtual = _virtual(declaration if pattern is None else pattern) or any(
-            base.virtual for base in record.bases
-        )
+            declaration = pattern
+        record.destroyed = _destroyed(declaration) or any(map(ends, parts))
+        methods = _declared(declaration, "CXX_METHOD", "DESTRUCTOR")
+        record.virtual = any(m.is_virtual_method() for m in methods) or any(b.virtual for b in record.bases)
 
     def _bases(self, declaration: Cursor) -> tuple[tuple[t.Record, ...], tuple[t.Record, ...]]:
         """Return the first base class and its own; those beside them that have members, which are not known."""
@@ -186,13 +181,10 @@ class TypeReader:
         """
         if not self._is_prelude(str(declaration.location.file)) or _inside(declaration, "bang"):
             return False
-        template = self._lib.clang_getSpecializedCursorTemplate(declaration)
-        if template is not None:  # the specialisation shows what was used of it alone
-            template._tu = declaration._tu
-            declaration = template
-        definition = declaration.get_definition()
-        kinds = ("CONSTRUCTOR", "CXX_METHOD", "FUNCTION_TEMPLATE")
-        return definition is None or any(c.kind.name in kinds for c in definition.get_children())
+        # A specialisation shows what was used of it alone.
+        whole = self._library.template(declaration) or declaration
+        methods = _declared(whole, "CONSTRUCTOR", "CXX_METHOD", "FUNCTION_TEMPLATE")
+        return whole.get_definition() is None or any(True for _ in methods)
 
     def _class(self, kind: ClangType, declaration: Cursor) -> t.Type:
         arguments: list[t.Type | int] = []
@@ -233,22 +225,13 @@ def _destroyed(declaration: object) -> bool:
 
 def destructor(declaration: Cursor) -> Any:
     """Return the destructor that a class declares."""
+    return next(_declared(declaration, "DESTRUCTOR"), None)
+
+
+def _declared(declaration: Cursor, *kinds: str) -> Iterator[Any]:
+    """Yield what the definition of a class declares of some *kinds*; nothing where it has none."""
     definition = declaration.get_definition()
-    children = () if definition is None else definition.get_children()
-    return next((c for c in children if c.kind.name == "DESTRUCTOR"), None)
-
-
-def _virtual(declaration: Cursor) -> bool:
-    """Return whether a class declares a virtual method."""
-    definition = declaration.get_definition()
-    children = () if definition is None else definition.get_children()
-    return any(c.kind.name in ("CXX_METHOD", "DESTRUCTOR") and c.is_virtual_method() for c in children)
-
-
-def _leaf(kind: t.Type) -> t.Type:
-    while isinstance(kind, t.Array):
-        kind = kind.of
-    return kind
+    return (c for c in (() if definition is None else definition.get_children()) if c.kind.name in kinds)
 
 
 def ends(kind: t.Type) -> bool:

@@ -334,14 +334,11 @@ def _own(cursor: Cursor, path: str, below: Container[str], *, kernels: bool = Fa
         if kind in ("NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL"):
             yield from _own(child, path, below, kernels=kernels)
         elif kernels:
-            if kind == "FUNCTION_DECL" and child.is_definition() and _is_kernel(child):
+            attributes = (c.kind.name for c in child.get_children())
+            if kind == "FUNCTION_DECL" and child.is_definition() and "CUDAGLOBAL_ATTR" in attributes:
                 yield child
         elif _source(child, path) or kind == "FUNCTION_TEMPLATE":
             yield child
-
-
-def _is_kernel(cursor: Cursor) -> bool:
-    return any(c.kind.name == "CUDAGLOBAL_ATTR" for c in cursor.get_children())
 
 
 def _source(cursor: Cursor, path: str) -> bool:
@@ -377,7 +374,7 @@ def _asked(text: str, kernels: Container[str] | None, found: dict[str, str]) -> 
             return statement[0]
         around = _around(text, statement.start())
         found["".join(f"{one}::" for one in around) + name + statement[2]] = "::".join(around)
-        return _blanked(statement)
+        return re.sub(r"\S", " ", statement[0])  # as many lines and columns of nothing
 
     return _STATEMENT.sub(taken, text)
 
@@ -399,11 +396,6 @@ def _request(number: int, name: str, around: str) -> str:
         return f"static auto {REQUEST}{number} = &{name};"
     inner = name.removeprefix(f"{around}::")
     return f"namespace {around} {{ static auto {REQUEST}{number} = &{inner}; }}"
-
-
-def _blanked(found: re.Match[str]) -> str:
-    """Return as many lines and columns of nothing as *found* has."""
-    return re.sub(r"\S", " ", found[0])
 
 
 def _diagnostic(d: ClangDiagnostic, path: str, source: str, wanted: Sequence[str]) -> Diagnostic:
