@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field, frozen
 
-from mlusim.arch.dtypes import DType
 from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import c_syntax, ir, scalars, types as t
@@ -145,7 +144,7 @@ def _variable(name: str, given: Typed, scope: "FrameNames", bind: Bind) -> Assig
         raise c_syntax.Foreign(f"{name} is no variable of the source")
     space = scope.frame.f_globals if local is None else scope.frame.f_locals
     raw = space[name if local is None else local.name]
-    reference = local is not None and isinstance(local.type, t.Pointer) and local.type.reference
+    reference = local is not None and t.refers(local.type)
     aside = held.place is not None or in_cell(raw, held.type, local)
     # What has a place of its own keeps it: pointers to it see the new value.
     if isinstance(held.type, t.Record) or reference or aside:
@@ -247,6 +246,10 @@ class FunctionNames:
                 found.setdefault(local.source_name, []).append(local)
         return found
 
+    def lines_of(self, name: str) -> list[int]:
+        """Return the lines that declare a variable called *name*."""
+        return sorted({v.span.line for v in self.written.get(name, ())})
+
     @cached_property
     def _declared(self) -> dict[ir.Local, ir.Span]:
         return {s.local: s.span for s in walk(self.function.body) if isinstance(s, ir.Declare)}
@@ -270,12 +273,8 @@ class FunctionNames:
             return {name: v for name, vs in self.written.items() for v in vs if v.parameter}
         places = {p for p in code.co_positions() if p[0] == line and p[2] is not None}
         ends = [((p[0] or 0, (p[2] or 0) + 1), (p[1] or 0, (p[3] or 0) + 1)) for p in places]
-        return {
-            name: v
-            for name, vs in self.written.items()
-            for v in vs
-            if any(self._reaches(v, at, end) for at, end in ends)
-        }
+        pairs = [(name, v) for name, vs in self.written.items() for v in vs]
+        return {name: v for name, v in pairs if any(self._reaches(v, at, end) for at, end in ends)}
 
     def _reaches(self, local: ir.Local, at: Position, end: Position) -> bool:
         """Return whether *local* is in scope at what stands from *at* to *end*."""
@@ -319,11 +318,10 @@ class FrameNames:
 
     def record(self, name: str) -> t.Record | None:
         """Return the struct called *name*."""
-        found = self.module.records.get(name)
-        if found is not None:
-            return found
-        # A template without its arguments.
-        return next((r for r in self.module.records.values() if r.name.partition("<")[0] == name), None)
+        records = self.module.records
+        # Or a template without its arguments.
+        named = (r for r in records.values() if r.name.partition("<")[0] == name)
+        return records[name] if name in records else next(named, None)
 
     def is_type(self, name: str) -> bool:
         """Return whether *name* is a type of the source."""
@@ -387,7 +385,7 @@ class FrameNames:
 
     def _without_place(self, name: str) -> Typed:
         """Return what *name* is that is no variable here: a macro or an enumerator.  Raises `NoExpression` with what it is instead."""
-        lines = sorted({v.span.line for v in self.names.written.get(name, ())})
+        lines = self.names.lines_of(name)
         if lines:
             raise c_syntax.NotInScope(self._out_of_scope(name, lines))
         macro = self.macro(name)
@@ -490,7 +488,7 @@ class Scopes:
             known = next((g.type for g in found.module.globals.values() if g.name == name), None)
             if name in here or known is not None:
                 return here[name].type if name in here else known
-            lines = sorted({v.span.line for v in found.written.get(name, ())})
+            lines = found.lines_of(name)
             if not lines:
                 return None
             where = f"line {line}" if line is not None else f"the first line of {found.function.name}"
@@ -548,7 +546,7 @@ def function_type(function: ir.Function) -> str:
 
 def _held(value: object, kind: t.Type, text: str) -> Typed:
     """Return the content of a variable: that of a reference is what it refers to, that of an array its first element's place."""
-    if isinstance(kind, t.Pointer) and kind.reference:
+    if t.refers(kind):
         if isinstance(kind.to, t.Record | t.ClassType):
             return Typed(value, kind.to, value, text)
         if isinstance(value, Ptr):
@@ -574,9 +572,6 @@ def _type_of(value: object) -> t.Type:
     if isinstance(value, float):
         return t.FLOAT
     if isinstance(value, Ptr):
-        return t.Pointer(_scalar_of(value.dtype))
+        numbers = (kind for kind, found in t.DTYPE_OF.items() if found is value.dtype and kind is not t.BOOL)
+        return t.Pointer(next(numbers))
     return t.VOID
-
-
-def _scalar_of(dtype: DType) -> t.Arithmetic:
-    return next(kind for kind, found in t.DTYPE_OF.items() if found is dtype and kind is not t.BOOL)

@@ -212,12 +212,10 @@ class _Reader:
         """Raise `NoExpression` where tokens are left."""
         kind, word = self.peek()
         if kind != "end":
-            what = (
-                "an expression of the debugger changes nothing"
-                if word in ("=", "++", "--")
-                else f"{word!r} is too much"
+            changes = word in ("=", "++", "--")
+            raise NoExpression(
+                "an expression of the debugger changes nothing" if changes else f"{word!r} is too much"
             )
-            raise NoExpression(what)
 
     def expression(self) -> Tree:
         """Parse an expression to its end."""
@@ -261,14 +259,13 @@ class _Reader:
             op = self.take()
             if op == "(":
                 base = self._call(base)
-                continue
-            if op == "[":
+            elif op == "[":
                 base = Item(base, self.expression())
                 self.take("]")
-                continue
-            if self.peek()[0] != "name":
+            elif self.peek()[0] == "name":
+                base = MemberAccess(base, self.take(), op == "->")
+            else:
                 raise NoExpression(f"a member is missing behind {op}")
-            base = MemberAccess(base, self.take(), op == "->")
         return base
 
     def _call(self, function: Tree) -> CallOf:

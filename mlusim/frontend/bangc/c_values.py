@@ -118,7 +118,7 @@ def static_type(tree: c_syntax.Tree, of: Callable[[str], t.Type | None]) -> t.Ty
             return tree.type
         case c_syntax.Name():
             found = of(tree.text)
-            return found.to if isinstance(found, t.Pointer) and found.reference else found
+            return None if found is None else t.referent(found)
         case c_syntax.Prefix():
             return _prefix_type(tree.op, static_type(tree.operand, of))
         case c_syntax.Infix():
@@ -455,7 +455,7 @@ def called(name: str, given: Sequence[Typed], scope: "FrameNames") -> Typed | No
     made = [_argument(one, p) for one, p in zip(given, function.parameters, strict=True)]
     value = code(*made)
     kind = function.result
-    if isinstance(kind, t.Pointer) and kind.reference:
+    if t.refers(kind):
         kind, value = kind.to, value[0]
     return Typed(value, kind, value if isinstance(kind, t.Record) else None, f"{name}()")
 
@@ -463,20 +463,15 @@ def called(name: str, given: Sequence[Typed], scope: "FrameNames") -> Typed | No
 def _distance(function: ir.Function, given: Sequence[Typed]) -> int:
     """How many arguments are not of the type of their parameter."""
     return sum(
-        str(decayed(one).type) != str(_plain(p.type))
+        str(decayed(one).type) != str(t.referent(p.type))
         for one, p in zip(given, function.parameters, strict=True)
     )
-
-
-def _plain(kind: t.Type) -> t.Type:
-    return kind.to if isinstance(kind, t.Pointer) and kind.reference else kind
 
 
 def _argument(given: Typed, parameter: ir.Local) -> Any:
     """*given* as the parameter holds it."""
     to = parameter.type
-    reference = isinstance(to, t.Pointer) and to.reference
-    kind, given = _plain(to), decayed(given)
+    reference, kind, given = t.refers(to), t.referent(to), decayed(given)
     name = parameter.source_name or parameter.name
     if isinstance(kind, t.Arithmetic) and isinstance(given.type, t.Arithmetic):
         value = scalars.converted(given.number, kind)
@@ -522,17 +517,14 @@ def _changes(node: object, form: ir.TranslationUnit, asked: set[str]) -> str:
             return "" if callee.symbol in asked else _effect(callee, form, asked)
         case ir.LibraryCall():
             # Functions of numbers compute; those that take a pointer, or return nothing, are there for their effect.
-            plain = not isinstance(node.type, t.Void) and all(_is_number(a.type) for a in node.arguments)
+            numbers = all(isinstance(a.type, t.Arithmetic) for a in node.arguments)
+            plain = numbers and not isinstance(node.type, t.Void)
             return "" if plain else f"calls {node.name}"
         case ir.IntrinsicCall():
             return f"executes {node.row}"
         case ir.Invoke() | ir.Dispatch() | ir.Asm():
             return "calls what is known only as it runs"
     return ""
-
-
-def _is_number(kind: t.Type) -> bool:
-    return isinstance(kind, t.Arithmetic)
 
 
 def _own(place: object) -> bool:

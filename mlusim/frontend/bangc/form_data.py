@@ -20,7 +20,7 @@ from typing import Any
 import attrs
 from attrs import define, frozen
 
-from mlusim.counted import plural
+from mlusim.counted import counted
 from mlusim.frontend.bangc import form_checks, ir, types as t
 from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.scalars import BINARY, COMPARE
@@ -92,11 +92,8 @@ def _classes() -> tuple[type, ...]:
     found: dict[type, None] = {Translated: None, Template: None, ir.TranslationUnit: None, ir.Function: None}
     for module in (ir, t):
         for value in vars(module).values():
-            if (
-                isinstance(value, type)
-                and value.__module__ == module.__name__
-                and not issubclass(value, Enum)
-            ):
+            own = isinstance(value, type) and value.__module__ == module.__name__
+            if own and not issubclass(value, Enum):
                 found[value] = None
     return tuple(found)
 
@@ -248,32 +245,32 @@ class FormReader:
         self._rows: list[list[Any]] = document["rows"]
         if not all(type(one) is str for one in self._strings):
             raise DataError("a string is none")
-        self._made: list[Any] = [None] * len(self._rows)
+        self.made: list[Any] = [None] * len(self._rows)
         self._checked: dict[tuple[int, re.Pattern[str] | None], bool] = {}
-        self._plans = {n: self._plan(cls) for n, cls in enumerate(CLASSES)}
+        self._readers = {
+            number: [self._reader(hint, _CHECKED.get((cls, name))) for name, hint in _hints(cls)]
+            for cls, number in _NUMBERS.items()
+        }
 
     def read(self, root: Any) -> Translated:
         """Return the file whose row has the number *root*.  Raises `DataError` where the document is no form."""
         record = _NUMBERS[t.Record]
         for number, row in enumerate(self._rows):
             if row[0] == record:
-                self._made[number] = t.Record("")  # empty: rows refer to records that refer back to them
+                self.made[number] = t.Record("")  # empty: rows refer to records that refer back to them
         # Forty rows that each refer twice to the one before would be a tree of 2**40 nodes.
         weights = [1] * len(self._rows)
         for number, row in enumerate(self._rows):
             if row[0] != record:
-                cls, readers = self._plans[row[0]]
-                if len(row) != len(readers) + 1:
-                    raise DataError(f"a {cls.__name__} has {len(row) - 1} {plural(len(row) - 1, 'value')}")
-                self._made[number] = cls(*[read(value) for read, value in zip(readers, row[1:], strict=True)])
+                self.made[number] = CLASSES[row[0]](*self._values(row))
                 weights[number] = self._weight(row, weights)
         for number, row in enumerate(self._rows):
             if row[0] == record:
-                self._fill(self._made[number], row)
-        found = self._made[root]
+                for (name, _), value in zip(_hints(t.Record), self._values(row), strict=True):
+                    setattr(self.made[number], name, value)
+        found = self.made[root]
         if type(found) is not Translated:
             raise DataError("the first row is no file")
-        self._look(found)
         return found
 
     def _weight(self, row: Sequence[Any], weights: Sequence[int]) -> int:
@@ -289,28 +286,20 @@ class FormReader:
         return total
 
     @functools.cached_property
-    def _references(self) -> dict[int, list[int]]:
+    def _references(self) -> list[list[int]]:
         """Which values of each class's rows are numbers of expressions and statements."""
         wanted = {*typing.get_args(ir.Statement), *typing.get_args(ir.Expr), *typing.get_args(ir.Place)}
         wanted |= {ir.Section, ir.AsmOperand}
-        found = {}
-        for number, cls in enumerate(CLASSES):
-            found[number] = [
-                n
-                for n, (_, hint) in enumerate(_hints(cls), 1)
-                if any(part in wanted for one in _parts(hint) for part in (one, *_deep(one)))
-            ]
-        return found
+        return [
+            [n for n, (_, hint) in enumerate(_hints(cls), 1) if not wanted.isdisjoint(_deep(hint))]
+            for cls in CLASSES
+        ]
 
-    def _fill(self, record: t.Record, row: Sequence[Any]) -> None:
-        readers = self._plans[row[0]][1]
+    def _values(self, row: Sequence[Any]) -> list[Any]:
+        readers = self._readers[row[0]]
         if len(row) != len(readers) + 1:
-            raise DataError("a record lacks values")
-        for (name, _), read, value in zip(_hints(t.Record), readers, row[1:], strict=True):
-            setattr(record, name, read(value))
-
-    def _plan(self, cls: type) -> tuple[type, list[Reader]]:
-        return cls, [self._reader(hint, _CHECKED.get((cls, name))) for name, hint in _hints(cls)]
+            raise DataError(f"a {CLASSES[row[0]].__name__} has {counted(len(row) - 1, 'value')}")
+        return [read(value) for read, value in zip(readers, row[1:], strict=True)]
 
     def _reader(self, hint: object, pattern: "re.Pattern[str] | None" = None) -> Reader:
         parts = _parts(hint)
@@ -343,7 +332,7 @@ class FormReader:
         return text
 
     def _node_reader(self, nodes: frozenset[type], parts: tuple[Any, ...]) -> Reader:
-        made, empty, number = self._made, type(None) in parts, int in parts
+        made, empty, number = self.made, type(None) in parts, int in parts
 
         def read(value: object) -> Any:
             if type(value) is int and value >= 0:  # a negative one would count from the end
@@ -374,20 +363,12 @@ class FormReader:
 
         return read
 
-    # -- what the classes do not say -------------------------------------------------------------
-
-    def _look(self, found: Translated) -> None:
-        """Refuse what code would take for something else: layouts that are none, names that no function declares."""
-        for problem in form_checks.problems(self._made):
-            raise DataError(problem)
-        for function in found.form.functions.values():
-            _declared(function)
-
 
 def _deep(hint: object) -> Iterator[Any]:
-    for one in typing.get_args(hint):
-        yield from _parts(one)
-        yield from _deep(one)
+    for part in _parts(hint):
+        yield part
+        for inner in typing.get_args(part):
+            yield from _deep(inner)
 
 
 def _declared(function: ir.Function) -> None:
@@ -397,12 +378,8 @@ def _declared(function: ir.Function) -> None:
     outside = {id(one) for one in (*function.locals, *function.parameters)}
     if any(id(one.local) not in outside and not _HELPER.match(one.local.name) for one in used):
         raise DataError(f"{function.name!r:.40} uses a variable of another function")
-    if not risky:
-        return
     there = {id(p) for p in function.parameters}
-    for node in walk(function.body):
-        if type(node) is ir.Declare:
-            there.add(id(node.local))
+    there |= {id(node.local) for node in walk(function.body) if type(node) is ir.Declare} if risky else set()
     if any(id(one) not in there for one in risky):
         raise DataError(f"{function.name!r:.40} does not declare a variable")
 
@@ -442,4 +419,11 @@ def _read(content: bytes) -> Translated:
     document = json.loads(text)
     if document["schema"] != schema():
         raise DataError("it was written by another version of mlusim")
-    return FormReader(document).read(document["root"])
+    reader = FormReader(document)
+    found = reader.read(document["root"])
+    # What the classes do not say: layouts that are none, names that no function declares.
+    for problem in form_checks.problems(reader.made):
+        raise DataError(problem)
+    for function in found.form.functions.values():
+        _declared(function)
+    return found

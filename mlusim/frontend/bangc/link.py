@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from types import CodeType
 from typing import Any
 
@@ -286,19 +287,15 @@ class StackFrames:
         best = live
         if node.__class__ is tuple:
             for part in node:
-                best = max(best, self._peak(part, live, function), key=_bytes)
+                best = max(best, self._peak(part, live, function), key=itemgetter(0))
                 if isinstance(part, ir.Declare):
                     live = _both(live, _stack_variables((part.local,), function))
-            return max(best, live, key=_bytes)
+            return max(best, live, key=itemgetter(0))
         for name in inner_names(node.__class__) or ():
-            best = max(best, self._peak(getattr(node, name), live, function), key=_bytes)
+            best = max(best, self._peak(getattr(node, name), live, function), key=itemgetter(0))
         if isinstance(node, ir.Call):
-            best = max(best, _both(live, self.most(node.symbol)[1]), key=_bytes)
+            best = max(best, _both(live, self.most(node.symbol)[1]), key=itemgetter(0))
         return best
-
-
-def _bytes(frame: Frame) -> int:
-    return frame[0]
 
 
 def _both(live: Frame, more: Iterable[StackVariable]) -> Frame:
@@ -308,14 +305,8 @@ def _both(live: Frame, more: Iterable[StackVariable]) -> Frame:
 
 def _stack_variables(locals_: Iterable[ir.Local], function: ir.Function) -> Iterable[StackVariable]:
     for local in locals_:
-        if _on_stack(local):
+        held = isinstance(local.type, t.Array | t.Record) and local.storage is ir.Storage.CELL
+        if local.stack or (held and local.type.size > IN_REGISTERS):
             span, kind = local.span, "array" if isinstance(local.type, t.Array) else "structure"
             told = f"{local.source_name or 'a variable'} of {function.name}"
             yield StackVariable(told, kind, local.type.size, span.file, span.line)
-
-
-def _on_stack(local: ir.Local) -> bool:
-    if local.stack:
-        return True
-    held = isinstance(local.type, t.Array | t.Record) and local.storage is ir.Storage.CELL
-    return held and local.type.size > IN_REGISTERS

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mlusim.arch.board import Arch, Board
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import DType
-from mlusim.counted import plural
+from mlusim.counted import counted, plural
 from mlusim.errors import LaunchError, UsageError, shown_file
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.errors import ERROR, Diagnostic, SourceError, SourceWarning, diagnostic_of
@@ -104,7 +104,7 @@ class Body:
         """Run the function on the core of *mlu*."""
         self.prepared(mlu, arguments)()
 
-    def prepared(self, mlu: Any, arguments: Sequence[Any]) -> "RepeatedRun":
+    def prepared(self, mlu: Any, arguments: Sequence[Any]) -> Callable[[], None]:
         """Return the function on the core of *mlu*, to be called for one task after another with the same *arguments*."""
         if self.bang_arch != mlu.BANG_ARCH:  # sources are parsed with the macros of one architecture
             raise LaunchError(
@@ -113,34 +113,30 @@ class Body:
             )
         plan, scopes = self.plan, self.__globals__[SCOPES]
         hub = mlu.core.session.hub
-        checked, covered = (
-            hub.value is not None or hub.taken is not None,
-            (hub.branch is not None or hub.passed is not None),
-        )
+        checked = hub.value is not None or hub.taken is not None
+        covered = hub.branch is not None or hub.passed is not None
         if checked or covered:
             plan = plan.watched(checked=checked, covered=covered)
             scopes = _scopes(plan)
-        return RepeatedRun(Task(mlu, plan, scopes), arguments, self.form.parameters)
+        return _repeated(Task(mlu, plan, scopes), arguments, self.form.parameters)
 
 
-class RepeatedRun:
-    """A function on one core: what is the same for all tasks that the core runs is made once."""
+def _repeated(task: Task, arguments: Sequence[Any], parameters: Sequence[ir.Local]) -> Callable[[], None]:
+    """Return a function's run on one core, for the task that the core has then: what is the same for all is made once."""
+    kept: tuple[Any, ...] | None = None
 
-    def __init__(self, task: Task, arguments: Sequence[Any], parameters: Sequence[ir.Local]) -> None:
-        self._task, self._arguments, self._parameters = task, arguments, parameters
-        self._given: tuple[Any, ...] | None = None
-
-    def __call__(self) -> None:
-        """Run it for the task that the core has now."""
-        task = self._task
+    def run() -> None:
+        nonlocal kept
         with translating_faults(task.core):
             function = task.function()
-            given = self._given
+            given = kept
             if given is None:
-                given = tuple(map(_given, repeat(task), self._arguments, self._parameters))
+                given = tuple(map(_given, repeat(task), arguments, parameters))
                 if not any(isinstance(value, Object) for value in given):  # which a task may change
-                    self._given = given
+                    kept = given
             function(*given)
+
+    return run
 
 
 def _scopes(plan: LinkPlan) -> Any:
@@ -199,7 +195,7 @@ class BangKernel(Kernel):
         wanted = self.form.parameters
         if len(arguments) != len(wanted):
             declared = ", ".join(f"{p.spelling} {p.source_name}" for p in wanted)
-            many = f"{len(arguments)} argument{'s' * (len(arguments) != 1)}"
+            many = counted(len(arguments), "argument")
             return f"{self.name}({declared}) takes {len(wanted)} and is given {many}"
         for argument, fitting in zip(arguments, self._fittings, strict=True):
             parameter = fitting.parameter
@@ -252,16 +248,13 @@ class Module:
         """*units* are the files' translations, where they are known."""
         self.paths = tuple(paths)
         self.options = options
-        self.files: list[File] = []
-        self.units: list[Translated] = []
         self._requests: list[list[str]] = [[] for _ in paths]
         self._made: dict[str, BangKernel] = {}
         self._launched: dict[str, BangKernel] = {}
         self.host_calls: Any = None  # what calls them, where one was called
         self.launches: list[Launch] = []  # that host functions made
-        for unit in units or [translate(path, options) for path in self.paths]:
-            self.units.append(unit)
-            self.files.append(File(unit.form))
+        self.units = [*(units or (translate(path, options) for path in self.paths))]
+        self.files = [File(unit.form) for unit in self.units]
 
     def __repr__(self) -> str:
         paths = ", ".join(map(shown_file, self.paths))
@@ -315,10 +308,9 @@ class Module:
         Raises `UsageError` for a name that no source has or several kernels have, and `SourceError` for an
         instantiation that does not compile and for a kernel that does not translate.
         """
-        found = self._made.get(name)
-        if found is None:
-            found = self._made[name] = self._kernel(name)
-        return found
+        if name not in self._made:
+            self._made[name] = self._kernel(name)
+        return self._made[name]
 
     def _kernel(self, name: str) -> BangKernel:
         have = list(self.functions_of("kernel"))
@@ -379,19 +371,14 @@ class Module:
 
     def kernel_of_symbol(self, symbol: str) -> BangKernel:
         """Return the kernel that host code launches.  Raises `UsageError` where no file defines it."""
-        found = self._launched.get(symbol)
-        if found is None:
-            for file, function in self.functions_of("kernel"):
-                if function.symbol == symbol:
-                    found = self._launched[symbol] = self._wrapped(file, function)
-                    return found
-            raise UsageError(
-                f"no loaded file defines the kernel {self._declared(symbol)}; load the file that does, too"
-            )
-        return found
-
-    def _declared(self, symbol: str) -> str:
-        return next((f.form.functions[symbol].name for f in self.files if symbol in f.form.functions), symbol)
+        if symbol not in self._launched:
+            found = next((one for one in self.functions_of("kernel") if one[1].symbol == symbol), None)
+            if found is None:
+                forms = (f.form.functions for f in self.files)
+                name = next((known[symbol].name for known in forms if symbol in known), symbol)
+                raise UsageError(f"no loaded file defines the kernel {name}; load the file that does, too")
+            self._launched[symbol] = self._wrapped(*found)
+        return self._launched[symbol]
 
     @property
     def functions(self) -> Mapping[str, Any]:
@@ -407,9 +394,8 @@ class Module:
     def _wrapped(self, file: File, function: ir.Function) -> BangKernel:
         if function.problem is not None:
             raise SourceError((diagnostic_of(function),))
-        return BangKernel(
-            function, link(self.files, file, function.symbol), self.options.board.arch.bang_arch
-        )
+        plan = link(self.files, file, function.symbol)
+        return BangKernel(function, plan, self.options.board.arch.bang_arch)
 
 
 def load_module(
@@ -440,18 +426,10 @@ def named_kernels(functions: Iterable[ir.Function]) -> dict[str, tuple[ir.Functi
     counts = [Counter(form(f) for f in every) for form in forms]
     named: dict[str, tuple[ir.Function, ...]] = {}
     for function in every:
-        name = _shortest(function, forms, counts)
+        alone = (form(function) for form, n in zip(forms, counts, strict=True) if n[form(function)] == 1)
+        name = next(alone, signature(function))
         named[name] = (*named.get(name, ()), function)
     return named
-
-
-def _shortest(
-    function: ir.Function, forms: tuple[Callable[[ir.Function], str], ...], counts: list[Counter[str]]
-) -> str:
-    for form, count in zip(forms, counts, strict=True):
-        if count[form(function)] == 1:
-            return form(function)
-    return signature(function)
 
 
 def qualified(function: ir.Function) -> str:
@@ -468,9 +446,5 @@ def called(function: ir.Function, wanted: str) -> bool:
     """Return whether *wanted* is a spelling of one of its names: spaces do not count, and the compiler calls half _Float16."""
     types = signature(function).removeprefix(qualified(function))
     names = (function.name, qualified(function), function.name + types, signature(function))
-    plain = _plain(wanted.replace("_Float16", "half").replace("__bf16", "bfloat16_t"))
-    return plain in map(_plain, names)
-
-
-def _plain(name: str) -> str:
-    return name.replace(" ", "")
+    plain = wanted.replace("_Float16", "half").replace("__bf16", "bfloat16_t").replace(" ", "")
+    return plain in (name.replace(" ", "") for name in names)

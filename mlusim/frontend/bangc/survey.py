@@ -76,18 +76,10 @@ def _file(module: Module, file: File, number: int) -> FileFacts:
 
 def _problems(functions: list[ir.Function]) -> Iterator[Untranslated]:
     for function in functions:
-        problem = function.problem
-        if problem is not None:
-            span = problem.span
-            yield Untranslated(
-                function.name,
-                problem.construct,
-                span.file,
-                span.line,
-                span.column,
-                problem.message,
-                problem.excerpt,
-            )
+        found = function.problem
+        if found is not None:
+            at = found.span.file, found.span.line, found.span.column
+            yield Untranslated(function.name, found.construct, *at, found.message, found.excerpt)
 
 
 def _absent(module: Module, file: File, functions: list[ir.Function]) -> Iterator[Untranslated]:
