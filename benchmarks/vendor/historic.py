@@ -1,4 +1,4 @@
-"""Faults that the vendor's library once had: each found, or not, in the state before its fix, and gone behind it.
+"""Faults that the vendor's library once had: each found, or not, in the state before its fix, and gone after it.
 
 The kernels come from the history of a checkout, each with a small program of ours that launches it on a shape where the fault shows.
 """
@@ -282,7 +282,7 @@ def table(rows: Sequence[Found]) -> str:
         lines.append(f"| #{fault.number} ({fault.fix}) | {fault.name} | {fault.wrong} | {what} |")
     found = sum(bool(row.gone) for row in rows)
     return "\n".join(
-        [*lines, "", f"{found} of {len(rows)} faults are found before their fix and gone behind it."]
+        [*lines, "", f"{found} of {len(rows)} faults are found before their fix and gone after it."]
     )
 
 
