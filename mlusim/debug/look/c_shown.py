@@ -238,10 +238,10 @@ def _element(array: Any, n: int, kind: t.Type) -> Any:
 def _member(holder: Any, field: t.Field) -> Any:
     """Return a member of a record, in memory without a load."""
     if not isinstance(holder, RecordPointer):
-        return getattr(holder, field.name)
-    layout, offset = holder.layout.fields[field.name]
+        return getattr(holder, t.attribute_of(field.name))
+    layout, offset = holder.layout.fields[t.attribute_of(field.name)]
     if field.bits:
-        return getattr(holder, field.name)
+        return getattr(holder, t.attribute_of(field.name))
     place = see(holder.raw + offset, layout.leaf if isinstance(layout, ArrayLayout) else layout)
     return _number(place) if isinstance(place, Ptr) and isinstance(field.type, t.Arithmetic) else place
 

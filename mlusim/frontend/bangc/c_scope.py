@@ -181,8 +181,9 @@ def _member(target: c_syntax.MemberAccess, given: Typed, scope: "FrameNames") ->
     if isinstance(found.type, t.Record):
         return _through(found.value, given, found)
     value = _fit(given, found)
+    attribute = t.attribute_of(target.name)
     return Assignment(
-        evolve(found, value=value), lambda: setattr(getattr(base, "here", base), target.name, value)
+        evolve(found, value=value), lambda: setattr(getattr(base, "here", base), attribute, value)
     )
 
 

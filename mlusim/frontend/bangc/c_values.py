@@ -331,8 +331,9 @@ def _part(tree: c_syntax.MemberAccess, scope: "FrameNames") -> Typed:
     holder = getattr(base.value, "here", base.value)
     if holder is None:
         raise UsageError("a member of the null pointer")
-    value = getattr(holder, tree.name)
-    raw = holder.field(tree.name) if hasattr(holder, "field") else None
+    attribute = t.attribute_of(member.name)
+    value = getattr(holder, attribute)
+    raw = holder.field(attribute) if hasattr(holder, "field") else None
     text = f"{base.text}{'->' if tree.arrow else '.'}{tree.name}"
     return Typed(value, member.type, raw, text)
 

@@ -87,6 +87,17 @@ class Array:
         return f"{inner}{''.join(counts)}"
 
 
+# What records of the Python engine, and pointers to them and beside them, have themselves.
+_TAKEN = "_ahead _c_acting _unit address assign cast cell copied field here layout n raw v"
+RECORD_ATTRIBUTES = frozenset(_TAKEN.split())
+MARK = "\N{MIDDLE DOT}"  # in no name of C
+
+
+def attribute_of(member: str) -> str:
+    """Return the attribute that holds *member* in a record of the Python engine: its name, marked where records have it for themselves."""
+    return member + MARK if member in RECORD_ATTRIBUTES else member
+
+
 @frozen
 class Field:
     """A member of a record at *offset* bytes; the name of an anonymous union or structure begins with `UNNAMED`."""

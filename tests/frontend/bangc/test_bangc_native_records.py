@@ -6,6 +6,8 @@ from engines import NATIVE, alike, run
 
 from mlusim import bangc
 from mlusim.arch.catalog import find_board
+from mlusim.frontend.bangc import types
+from mlusim.frontend.bangc.runtime import layouts
 
 SOURCE = """\
 struct Inner { half weight; bool on; };
@@ -154,3 +156,38 @@ def test_no_record_is_copied(tmp_path, which):
     if which != 9:
         verb = "a store through" if which in (1, 5, 10) else "a load through"
         assert str(done).startswith(verb)
+
+
+TAKEN = sorted({"name", "owner", "shown", "words", "from", "is", "lambda", *types.RECORD_ATTRIBUTES})
+LIKE_OURS = f"""\
+struct Named {{ {" ".join(f"int {name};" for name in TAKEN)} }};
+__nram__ struct Named table[2];
+__mlu_global__ void named(int *out) {{
+  struct Named one;
+  struct Named *there = table + 1;
+  {" ".join(f"one.{name} = {n}; there->{name} = 100 + {n};" for n, name in enumerate(TAKEN))}
+  struct Named copy = one;
+  table[0] = *there;
+  struct Named *again = &copy;
+  {" ".join(f"out[{n}] = again->{name}; out[{100 + n}] = table[0].{name};" for n, name in enumerate(TAKEN))}
+}}
+"""
+
+
+def test_members_may_be_called_as_attributes_of_records_in_python_are(tmp_path):
+    """Each member keeps its number in a register, in NRAM and in copies, whatever it is called."""
+    path = tmp_path / "named.mlu"
+    path.write_text(LIKE_OURS)
+    kernel = bangc.load([path])["named"]
+    alike(kernel, [np.zeros(200, np.int32)])
+    _, [out] = run(kernel, [np.zeros(200, np.int32)], "python")
+    numbers = np.arange(len(TAKEN))
+    np.testing.assert_array_equal(out[: len(TAKEN)], numbers)
+    np.testing.assert_array_equal(out[100 : 100 + len(TAKEN)], 100 + numbers)
+
+
+def test_the_names_that_records_take_are_all_known():
+    """Each attribute of a record, of a pointer to one and of a pointer beside one is among those that members must not hide."""
+    kinds = (layouts.Object, layouts.RecordPointer, layouts.BesideRecord)
+    attributes = {name for kind in kinds for name in dir(kind) if not name.startswith("__")}
+    assert attributes == types.RECORD_ATTRIBUTES

@@ -72,7 +72,7 @@ def _loaded(c: Context, node: ir.Load) -> ast.expr:
     if isinstance(at, ir.Element):
         return record(c, at) if isinstance(at.type, t.ClassType) else _element(c, at)
     if isinstance(at, ir.Member):
-        return _got(c, b.attribute(record(c, at.base), at.name), at.type)
+        return _got(c, b.attribute(record(c, at.base), t.attribute_of(at.name)), at.type)
     if isinstance(at, ir.GlobalPlace):
         return as_number(b.item(c.variable(at.variable), b.constant(0)), at.type)
     return value(c, at.value)
@@ -126,7 +126,7 @@ def record(c: Context, at: ir.Place) -> ast.expr:
             return b.attribute(pointer, "here")
         return b.attribute(b.binary(pointer, ast.Add(), index), "here")
     if isinstance(at, ir.Member):
-        return b.attribute(record(c, at.base), at.name)
+        return b.attribute(record(c, at.base), t.attribute_of(at.name))
     if isinstance(at, ir.GlobalPlace):
         return c.variable(at.variable)
     return value(c, at.value)
@@ -145,8 +145,8 @@ def _address(c: Context, node: ir.AddressOf) -> ast.expr:
         base = record(c, at.base)
         # What holds several values is the pointer to itself.
         if isinstance(at.type, t.Array | t.Record | t.VectorRegister):
-            return b.attribute(base, at.name)
-        return b.call("_c_member", base, b.constant(at.name))
+            return b.attribute(base, t.attribute_of(at.name))
+        return b.call("_c_member", base, b.constant(t.attribute_of(at.name)))
     if isinstance(at, ir.GlobalPlace):
         return c.variable(at.variable)
     made = value(c, at.value)
@@ -444,7 +444,7 @@ def _target(c: Context, at: ir.Place) -> ast.Name | ast.Attribute | ast.Subscrip
     if isinstance(at, ir.Element):
         return ast.Subscript(value(c, at.pointer), place(c, at.index, at.type), b.STORE)
     if isinstance(at, ir.Member):
-        return ast.Attribute(record(c, at.base), at.name, b.STORE)
+        return ast.Attribute(record(c, at.base), t.attribute_of(at.name), b.STORE)
     if isinstance(at, ir.GlobalPlace):
         return ast.Subscript(c.variable(at.variable), b.constant(0), b.STORE)
     if at.fixed:

@@ -536,9 +536,9 @@ class _FollowingNames:
             for field, (layout, _) in type(value).layout.fields.items():
                 inner = value.__dict__.get(field)
                 if isinstance(layout, DType):
-                    value.__dict__[field] = self.unset(inner, f"{name}.{field}")
+                    value.__dict__[field] = self.unset(inner, f"{name}.{field.rstrip(t.MARK)}")
                 elif isinstance(layout, RecordLayout) and not layout.union:
-                    self.unset(inner, f"{name}.{field}")
+                    self.unset(inner, f"{name}.{field.rstrip(t.MARK)}")
             return value
         taken = self.core.hub.taken
         assert taken is not None

@@ -156,11 +156,13 @@ class Object(LonePointer):
         return BesideRecord(self, n) if n else self
 
     def __getattr__(self, name: str) -> Any:
-        raise no_number() if name == "address" else AttributeError(name)  # a field may be called so
+        raise no_number() if name == "address" else AttributeError(name)
 
     def __repr__(self) -> str:
         members = self.__dict__.items()
-        inner = ", ".join(f"{k} = {v.listed if isinstance(v, Items) else repr(v)}" for k, v in members)
+        inner = ", ".join(
+            f"{k.rstrip(t.MARK)} = {v.listed if isinstance(v, Items) else repr(v)}" for k, v in members
+        )
         return f"{{{inner}}}"
 
 
@@ -234,7 +236,7 @@ class FieldPointer(LonePointer, VariableAddress):
         if layout is uint8 or layout is self.layout or pointers:
             return self
         raise Unsupported(
-            f"the field {self.name} of {type(self.owner).layout.name} is seen as {layout}",
+            f"the field {self.name.rstrip(t.MARK)} of {type(self.owner).layout.name} is seen as {layout}",
             hint="convert its value",
         )
 

@@ -113,7 +113,9 @@ def layout(kind: t.Type, find: Find, records: dict[str, RecordLayout]) -> Any:
         if found is None:
             # Known before its fields are: a record may have a pointer to itself.
             found = records[kind.name] = RecordLayout(kind)
-            found.fields = {f.name: (layout(f.type, find, records), f.offset) for f in kind.fields}
+            found.fields = {
+                t.attribute_of(f.name): (layout(f.type, find, records), f.offset) for f in kind.fields
+            }
         return found
     # void, or a class of the host: such a pointer moves by bytes.
     return t.DTYPE_OF[t.UINT8]
