@@ -1,4 +1,4 @@
-"""Ten lines of BANG C in Python: copy in, add, copy out; then what the launch knows."""
+"""Ten lines of BANG C in Python: copy in, add, copy out; then print what the launch knows."""
 
 import numpy as np
 

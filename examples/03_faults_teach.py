@@ -1,4 +1,4 @@
-"""What a wrong kernel is told: one sentence with the place, the legal range and what to do."""
+"""The error of a wrong kernel: one sentence with the place, the legal range and what to do."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A forgotten sync is a wrong value on the first run: asynchronous effects land late by default."""
+"""A forgotten sync gives a wrong value on the first run, because asynchronous effects land late by default."""
 
 import numpy as np
 

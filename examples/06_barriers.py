@@ -1,4 +1,4 @@
-"""Barriers that can never complete are explained at once; nothing hangs."""
+"""A barrier that can never complete is explained at once; the program does not hang."""
 
 import mlusim
 from mlusim.bang import kernel

@@ -1,4 +1,4 @@
-"""One kernel, many boards: what each offers, and where a declaration stops fitting."""
+"""One kernel on many boards: what each board offers, and on which a declaration is too large."""
 
 import mlusim
 from mlusim.bang import float32, kernel

@@ -1,7 +1,7 @@
 """The matmul ladder: six kernels, from a scalar loop on GDRAM to a five-stage pipeline through SRAM.
 
-The kernels are those of a public course on MLU370-X8.  The right matrix comes as its columns, laid out
-for the 64 lanes of WRAM.  Sizes are small here; `python -m benchmarks calibration` runs them as measured.
+The kernels are those of a public course on MLU370-X8.  The right matrix is passed as its columns, laid out
+for the 64 lanes of WRAM.  Sizes are small here; `python -m benchmarks calibration` runs the measured sizes.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ from mlusim.bang import (
 )
 
 K, N = 256, 128  # inner size and columns
-BLOCK, SLAB, ROWS = 128, 64, 8  # rows of a step of kernels 4 and 5, of kernel 6, of a core's inner step
+BLOCK, SLAB, ROWS = 128, 64, 8  # rows of one step: in kernels 4 and 5, in kernel 6, in a core's inner step
 
 
 @kernel
@@ -62,7 +62,7 @@ def one_matmul(mlu, out, left, filters, columns):
 
 @kernel
 def blocks(mlu, out, left, filters, steps):
-    """4: every task has *steps* blocks of its own; load, multiply and store one after the other."""
+    """4: every task has *steps* blocks of its own; it loads, multiplies and stores one after the other."""
     a, w, c = mlu.nram(float32, BLOCK * K), mlu.wram(float32, K * N), mlu.nram(float32, BLOCK * N)
     mlu.memcpy(w, filters, 4 * K * N, GDRAM2WRAM)
     for step in range(steps):
@@ -75,7 +75,7 @@ def blocks(mlu, out, left, filters, steps):
 
 @kernel
 def three_stages(mlu, out, left, filters, steps):
-    """5: the same with two buffers of each: load of a step, matmul of the one before, store of the one before that."""
+    """5: the same with two buffers of each: it loads one step, multiplies the step before and stores the one before that."""
     w = mlu.wram(float32, K * N)
     a = [mlu.nram(float32, BLOCK * K) for _ in range(2)]
     c = [mlu.nram(float32, BLOCK * N) for _ in range(2)]
@@ -94,7 +94,7 @@ def three_stages(mlu, out, left, filters, steps):
 
 @kernel
 def five_stages(mlu, out, left, filters, steps):
-    """6: the memory core moves slabs of 64 rows between GDRAM and SRAM; each core takes 16 rows of one."""
+    """6: the memory core moves slabs of 64 rows between GDRAM and SRAM; each core takes 16 rows of a slab."""
     came = [mlu.shared(float32, SLAB * K) for _ in range(2)]
     went = [mlu.shared(float32, SLAB * N) for _ in range(2)]
     first = mlu.taskIdY * steps
@@ -123,13 +123,13 @@ def five_stages(mlu, out, left, filters, steps):
 
 
 def lanes(right, board):
-    """The columns of *right* as the 64 lanes of WRAM hold them: column b * 64 + l is the b-th of lane l; on MLU3xx four lanes lie side by side."""
+    """Return the columns of *right* as the 64 lanes of WRAM hold them: column b * 64 + l is the b-th of lane l; on MLU3xx four lanes lie side by side."""
     near = 4 if board.arch.generation == 3 else 1
     return np.ascontiguousarray(right.T.reshape(-1, 64 // near, near, K).swapaxes(0, 1))
 
 
 def run(rung, board="MLU370-X8", waves=1, results=16, steps=32, columns=N):
-    """One rung on data that make the check exact; returns the launch and whether the result is right.
+    """Run one rung on data that make the check exact; return the launch and whether the result is right.
 
     *columns* of the right matrix other than the usual ones are for the first three.
     """

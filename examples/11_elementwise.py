@@ -5,11 +5,11 @@ import numpy as np
 import mlusim
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, half, kernel
 
-LARGE, TILE = 32768, 16384  # elements of a tile: what NRAM holds twice of one or two, of three operands
+LARGE, TILE = 32768, 16384  # elements of a tile: for one or two operands, for three; two tiles of each fit
 
 
 def pipeline(mlu, count, tile, load, work, store):
-    """Stages over the tiles of a task: load tile i, work on i - 1, store i - 2; two buffers of each."""
+    """Run three stages over the tiles of a task: load tile i, work on i - 1, store i - 2; two buffers of each."""
     tiles = range(mlu.taskId * tile, count, mlu.taskDim * tile)
     for step in range(len(tiles) + 2):
         for stage, at in ((store, step - 2), (load, step), (work, step - 1)):
@@ -20,7 +20,7 @@ def pipeline(mlu, count, tile, load, work, store):
 
 @kernel
 def clone(mlu, dst, src, count):
-    """Nothing to work on: a tile is stored from where it was loaded."""
+    """Copy only: a tile is stored from where it was loaded."""
     buffers = [mlu.nram(float32, LARGE) for _ in range(2)]
     pipeline(
         mlu,
@@ -34,7 +34,7 @@ def clone(mlu, dst, src, count):
 
 @kernel
 def cast(mlu, dst, src, count):
-    """Dst = float of src, which is half."""
+    """Dst = src converted from half to float."""
     narrow = [mlu.nram(half, LARGE) for _ in range(2)]
     wide = [mlu.nram(float32, LARGE) for _ in range(2)]
     pipeline(
@@ -90,7 +90,7 @@ def transpose(mlu, dst, src, rows, columns):
 
 
 def run(kernel, board, *sources, out=float32, shape=None, tail=None, cores=None):
-    """Run a kernel on all cores (or *cores*); returns the launch and the result."""
+    """Run a kernel on all cores (or *cores*); return the launch and the result."""
     device = mlusim.Device(board)
     dst = device.empty(shape or sources[0].shape, out)
     args = (dst, *(device.share(s) for s in sources), *(tail or (sources[0].size,)))
