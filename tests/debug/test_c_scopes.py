@@ -212,3 +212,22 @@ def test_a_function_that_stands_on_one_line_has_that_line(tmp_path):
         assert "task 0 in K at" in says(console, "continue")
         assert "task 0 in twice at" in says(console, "continue")
         assert "m = 3" == says(console, "p m")
+
+
+def test_two_debuggers_stop_at_their_lines_in_turn(tmp_path):
+    """One that is paused at a line leaves the lines of the other's program alone, and goes on with its own."""
+    text = "__mlu_global__ void K() {\n  int n = 1;\n  n += 2;\n  n += 3;\n}\n"
+
+    def program(name):
+        (tmp_path / name).write_text(text)
+        kernel = bangc.load([tmp_path / name])["K"]
+        return lambda observe: mlusim.Device("MLU370-X4").launch(kernel, observe=observe)
+
+    with console_on(program("one.mlu")) as one, console_on(program("other.mlu")) as other:
+        assert "one.mlu:3" in says(one, "break one.mlu:3", "run")
+        assert "other.mlu:3" in says(other, "break other.mlu:3", "run")
+        assert "4\t" in says(one, "next")
+        assert "4\t" in says(other, "next")
+        assert "n = 3" in says(one, "print n")
+        assert "has ended" in says(other, "continue")
+        assert "has ended" in says(one, "continue")

@@ -377,7 +377,9 @@ class Tracer(RunObserver, Tracing):
         if self.collect is not None and (self._goal is None or stop.position < self._goal):
             self.collect(stop)
             return
-        self._pause(stop)
+        # Python traces nothing in this thread while a trace function runs, and this one may be paused for long: another session
+        # would miss its breakpoints on lines.
+        sys.call_tracing(self._pause, (stop,))
         self._retrace()
 
     # -- lines ---------------------------------------------------------------------------------
