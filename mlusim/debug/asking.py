@@ -77,11 +77,9 @@ def _with_value(session: "DebugSession", text: str) -> str:
 
 
 def search_from(session: "DebugSession", depth: int = DEPTH, nodes: int | None = None) -> CauseSearch:
-    """Return a search from where *session* stands, which lets go of its run: Python traces in one place at a time."""
+    """Return a search from where *session* stands."""
     most = nodes or (NODES if depth <= DEPTH else 8 * depth)
-    search = CauseSearch(session.runs, session.position, session.focus, session.level, max(1, depth), most)
-    session.step_aside()  # the run may stand inside a trace function
-    return search
+    return CauseSearch(session.runs, session.position, session.focus, session.level, max(1, depth), most)
 
 
 def _reads_of(session: "DebugSession", words: str) -> "list[Asked] | None":

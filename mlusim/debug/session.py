@@ -56,9 +56,6 @@ class DebugSession:
     After construction the program stands at its first launch.  *history* bounds the bytes of tensors
     that are kept of earlier launches; *arrays* are NumPy arrays that `diff` knows by name.
     ``stop`` is why and where it stands, ``breakpoints`` are the user's by number.
-
-    Python traces lines in one place at a time: while a session stands at a line, another session of the
-    same thread cannot step by line.
     """
 
     def __init__(
@@ -420,7 +417,7 @@ class DebugSession:
         self._arrived(stop)
 
     def step_aside(self) -> None:
-        """Let go of the run that stands here, so that another can follow lines; it is run again when it is looked at."""
+        """Let go of the run that stands here; it is run again when it is looked at."""
         if self._run is not None:
             run, self._run = self._run, None
             run.abandon()
