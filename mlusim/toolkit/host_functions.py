@@ -249,10 +249,10 @@ class HostCalls:
 # cnrtFunctionType_t by unions.
 _KINDS: Mapping[int, int] = {0: 1, 1: 4, 2: 8, 4: 16, 8: 32, 16: 64}
 _DTYPES: Mapping[str, str] = {
-        "half": "HALF", "bfloat16": "BFLOAT16", "float": "FLOAT", "double": "DOUBLE", "float64": "DOUBLE",
-        "complex64": "COMPLEX_FLOAT", "bool": "BOOL",
-        **{f"{sign}int{bits}": f"{sign}INT{bits}".upper() for sign in ("", "u") for bits in (8, 16, 32, 64)},
-    }  # fmt: skip
+    "half": "HALF", "bfloat16": "BFLOAT16", "float": "FLOAT", "double": "DOUBLE", "float64": "DOUBLE",
+    "complex64": "COMPLEX_FLOAT", "bool": "BOOL",
+    **{f"{sign}int{bits}": f"{sign}INT{bits}".upper() for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}  # fmt: skip
 
 
 Linked = tuple[bytes, Sequence[tuple[int, int]]]

@@ -19,9 +19,9 @@ from mlusim.isa.extremes import maximum, minimum, nan_maximum, nan_minimum
 from mlusim.isa.factors import EXACT, TOGETHER, beside
 
 SUFFIX: Mapping[str, str] = {
-        "half": "f16", "bfloat16": "b16", "float": "f32", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
-        "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
-    }  # fmt: skip
+    "half": "f16", "bfloat16": "b16", "float": "f32", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
+    "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
+}  # fmt: skip
 # UP alone is taken: the macro that goes up to Python.
 MODES: Mapping[str, str] = {**{m: m.upper() for m in ("tz", "oz", "dn", "rd", "rn", "rm")}, "up": "UP_"}
 

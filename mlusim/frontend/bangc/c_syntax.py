@@ -114,12 +114,12 @@ class CallOf:
 Tree = Number | Name | Prefix | Infix | Choice | Cast | CSizeOf | Item | MemberAccess | CallOf
 
 SCALARS: Mapping[str, t.Arithmetic] = {
-        **{kind.name: kind for kind in t.SCALARS},
-        **{f"{sign}int{kind.size * 8}_t": kind for kind in t.SCALARS for sign, word in (("", "int"), ("u", "uint")) if kind.kind == word},
-        "char": t.INT8, "int8": t.INT8, "signed": t.INT32, "unsigned": t.UINT32, "short int": t.INT16,
-        "unsigned short int": t.UINT16, "long int": t.INT64, "long long": t.INT64, "unsigned long long": t.UINT64,
-        "size_t": t.UINT64, "uint": t.UINT32, "bfloat16": t.BFLOAT16,
-    }  # fmt: skip
+    **{kind.name: kind for kind in t.SCALARS},
+    **{f"{sign}int{kind.size * 8}_t": kind for kind in t.SCALARS for sign, word in (("", "int"), ("u", "uint")) if kind.kind == word},
+    "char": t.INT8, "int8": t.INT8, "signed": t.INT32, "unsigned": t.UINT32, "short int": t.INT16,
+    "unsigned short int": t.UINT16, "long int": t.INT64, "long long": t.INT64, "unsigned long long": t.UINT64,
+    "size_t": t.UINT64, "uint": t.UINT32, "bfloat16": t.BFLOAT16,
+}  # fmt: skip
 """The number types by the names that sources give them."""
 
 _WORDS = frozenset(word for name in SCALARS for word in name.split()) | {

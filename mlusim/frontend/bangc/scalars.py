@@ -71,27 +71,27 @@ class Real:
 
 
 REALS: Mapping[t.Arithmetic, Real] = {
-        one.type: one
-        for one in (
-            # By way of float, a double would be rounded twice to half.
-            Real(
-                t.HALF, to_half, "_c_f16", 1 << 11, "f16", "f16", "from_f16({})", "to_f16({})",
-                "narrow_to_f16({}, RN)", "narrow_to_f16((double)({}), RN)",
-            ),
-            Real(
-                t.BFLOAT16, to_bfloat16, "_c_bf16", 1 << 8, "b16", "b16", "from_b16({})",
-                "to_b16((float)({}))", "to_b16((float)({}))", "to_b16((float)({}))",
-            ),
-            Real(
-                t.FLOAT, to_single, "_c_f32", 1 << 24, "f32", "float", "{}",
-                "((float)({}))", "((float)({}))", "((float)({}))",
-            ),
-            Real(
-                t.DOUBLE, float, None, 1 << 53, "f64", "double", "{}",
-                "((double)({}))", "((double)({}))", "((double)({}))",
-            ),
-        )
-    }  # fmt: skip
+    one.type: one
+    for one in (
+        # By way of float, a double would be rounded twice to half.
+        Real(
+            t.HALF, to_half, "_c_f16", 1 << 11, "f16", "f16", "from_f16({})", "to_f16({})",
+            "narrow_to_f16({}, RN)", "narrow_to_f16((double)({}), RN)",
+        ),
+        Real(
+            t.BFLOAT16, to_bfloat16, "_c_bf16", 1 << 8, "b16", "b16", "from_b16({})",
+            "to_b16((float)({}))", "to_b16((float)({}))", "to_b16((float)({}))",
+        ),
+        Real(
+            t.FLOAT, to_single, "_c_f32", 1 << 24, "f32", "float", "{}",
+            "((float)({}))", "((float)({}))", "((float)({}))",
+        ),
+        Real(
+            t.DOUBLE, float, None, 1 << 53, "f64", "double", "{}",
+            "((double)({}))", "((double)({}))", "((double)({}))",
+        ),
+    )
+}  # fmt: skip
 
 
 def real_type(kind: t.Arithmetic) -> Real | None:
@@ -165,23 +165,23 @@ class BinaryOperator:
 
 _REST = ("_c_mod", remainder)
 BINARY: Mapping[str, BinaryOperator] = {
-        one.sign: one
-        for one in (
-            BinaryOperator("+", ast.Add, operator.add, operator.add, ring=True, grows=True, tested="add"),
-            BinaryOperator("-", ast.Sub, operator.sub, operator.sub, ring=True, grows=True, tested="sub"),
-            BinaryOperator("*", ast.Mult, operator.mul, operator.mul, ring=True, grows=True, tested="mul"),
-            BinaryOperator(
-                "/", ast.FloorDiv, divide, real_divide, c="quotient",
-                helpers={4: ("_c_div", int_divide), 8: ("_c_long_div", long_divide)},
-            ),
-            BinaryOperator("%", ast.Mod, remainder, c="rest", helpers={4: _REST, 8: _REST}),
-            BinaryOperator("&", ast.BitAnd, operator.and_, ring=True),
-            BinaryOperator("|", ast.BitOr, operator.or_, ring=True),
-            BinaryOperator("^", ast.BitXor, operator.xor, ring=True),
-            BinaryOperator("<<", ast.LShift, operator.lshift, grows=True, shift=True),
-            BinaryOperator(">>", ast.RShift, operator.rshift, shift=True),
-        )
-    }  # fmt: skip
+    one.sign: one
+    for one in (
+        BinaryOperator("+", ast.Add, operator.add, operator.add, ring=True, grows=True, tested="add"),
+        BinaryOperator("-", ast.Sub, operator.sub, operator.sub, ring=True, grows=True, tested="sub"),
+        BinaryOperator("*", ast.Mult, operator.mul, operator.mul, ring=True, grows=True, tested="mul"),
+        BinaryOperator(
+            "/", ast.FloorDiv, divide, real_divide, c="quotient",
+            helpers={4: ("_c_div", int_divide), 8: ("_c_long_div", long_divide)},
+        ),
+        BinaryOperator("%", ast.Mod, remainder, c="rest", helpers={4: _REST, 8: _REST}),
+        BinaryOperator("&", ast.BitAnd, operator.and_, ring=True),
+        BinaryOperator("|", ast.BitOr, operator.or_, ring=True),
+        BinaryOperator("^", ast.BitXor, operator.xor, ring=True),
+        BinaryOperator("<<", ast.LShift, operator.lshift, grows=True, shift=True),
+        BinaryOperator(">>", ast.RShift, operator.rshift, shift=True),
+    )
+}  # fmt: skip
 COMPARE: Mapping[str, BinaryOperator] = {
     one.sign: one
     for one in (

@@ -71,11 +71,11 @@ def legend_html(excerpt: Excerpt) -> str:
 
 
 _ALONE: Mapping[str, str] = {
-        "ink": "var(--jp-content-font-color1, var(--vscode-foreground, #1d1d1b))",
-        "soft": "var(--jp-content-font-color2, var(--vscode-descriptionForeground, #5c5b57))",
-        "line": "rgba(128, 128, 128, .35)", "track": "rgba(128, 128, 128, .15)", "other": "#8a8984",
-        "c0": "#2f6fe0", "c1": "#26a590", "c2": "#c87a15", "c3": "#8e59e2", "c4": "#c8453c", "c5": "#a9587a",
-    }  # fmt: skip
+    "ink": "var(--jp-content-font-color1, var(--vscode-foreground, #1d1d1b))",
+    "soft": "var(--jp-content-font-color2, var(--vscode-descriptionForeground, #5c5b57))",
+    "line": "rgba(128, 128, 128, .35)", "track": "rgba(128, 128, 128, .15)", "other": "#8a8984",
+    "c0": "#2f6fe0", "c1": "#26a590", "c2": "#c87a15", "c3": "#8e59e2", "c4": "#c8453c", "c5": "#a9587a",
+}  # fmt: skip
 """Colours for where no page sets them: the notebook's own for words, others that do on light and on dark."""
 
 

@@ -158,9 +158,9 @@ Pointing = Callable[[int], Any]
 """What a device address is: a pointer; raises where no memory is."""
 
 FORMATS: Mapping[tuple[str, int], str] = {
-        ("bool", 1): "<?", ("int", 1): "<b", ("int", 2): "<h", ("int", 4): "<i", ("int", 8): "<q", ("uint", 1): "<B",
-        ("uint", 2): "<H", ("uint", 4): "<I", ("uint", 8): "<Q", ("float", 2): "<e", ("float", 4): "<f", ("float", 8): "<d",
-    }  # fmt: skip
+    ("bool", 1): "<?", ("int", 1): "<b", ("int", 2): "<h", ("int", 4): "<i", ("int", 8): "<q", ("uint", 1): "<B",
+    ("uint", 2): "<H", ("uint", 4): "<I", ("uint", 8): "<Q", ("float", 2): "<e", ("float", 4): "<f", ("float", 8): "<d",
+}  # fmt: skip
 """The letters of `struct` for a number, by its kind and size; a bfloat16 has none."""
 
 

@@ -158,9 +158,9 @@ def _result(node: ir.IntrinsicCall, made: str) -> str:
 # -- the C library -----------------------------------------------------------------------------------
 
 _IN_DOUBLE: Mapping[str, str] = {
-        "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "fabs": "fabs",
-        "round": "round_half_away",
-    }  # fmt: skip
+    "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "fabs": "fabs",
+    "round": "round_half_away",
+}  # fmt: skip
 
 
 def library(c: Rendering, node: ir.LibraryCall) -> str:

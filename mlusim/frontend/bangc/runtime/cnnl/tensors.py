@@ -23,9 +23,9 @@ Argument = Any
 """An argument of the closed library as C passes it: a number, a pointer, or a descriptor."""
 # By the numbers of cnnlDataType_t; those that are left out are types that NumPy lacks.
 DTYPES: Mapping[int, Any] = {
-        1: np.float16, 2: np.float32, 3: np.int8, 4: np.int16, 6: np.int32, 7: np.uint8, 8: np.bool_, 9: np.int64,
-        11: np.uint32, 12: np.uint64, 13: np.uint16, 14: np.float64, 16: np.complex64,
-    }  # fmt: skip
+    1: np.float16, 2: np.float32, 3: np.int8, 4: np.int16, 6: np.int32, 7: np.uint8, 8: np.bool_, 9: np.int64,
+    11: np.uint32, 12: np.uint64, 13: np.uint16, 14: np.float64, 16: np.complex64,
+}  # fmt: skip
 
 
 @define(eq=False)
