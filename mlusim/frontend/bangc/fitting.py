@@ -133,10 +133,9 @@ def made_structure(value: Value, kind: t.Type, layout: Layout) -> Any:
     """Make the Python engine's object for *value*, which fits *kind* and the *layout* of it."""
     if isinstance(kind, t.Record):
         assert isinstance(layout, RecordLayout)
+        own = {field: layout.fields[t.attribute_of(field.name)][0] for field in kind.fields}
         parts = kind.paired(value) or []
-        return layout.make(
-            *(made_structure(part, field.type, layout.fields[field.name][0]) for field, part in parts)
-        )
+        return layout.make(*(made_structure(part, field.type, own[field]) for field, part in parts))
     if isinstance(kind, t.Array):
         assert isinstance(layout, ArrayLayout)
         return layout.make(*(made_structure(part, kind.of, layout.element) for part in value))

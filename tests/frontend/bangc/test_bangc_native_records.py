@@ -162,28 +162,29 @@ TAKEN = sorted({"name", "owner", "shown", "words", "from", "is", "lambda", *type
 LIKE_OURS = f"""\
 struct Named {{ {" ".join(f"int {name};" for name in TAKEN)} }};
 __nram__ struct Named table[2];
-__mlu_global__ void named(int *out) {{
+__mlu_global__ void named(int *out, struct Named given) {{
   struct Named one;
   struct Named *there = table + 1;
   {" ".join(f"one.{name} = {n}; there->{name} = 100 + {n};" for n, name in enumerate(TAKEN))}
   struct Named copy = one;
   table[0] = *there;
   struct Named *again = &copy;
-  {" ".join(f"out[{n}] = again->{name}; out[{100 + n}] = table[0].{name};" for n, name in enumerate(TAKEN))}
+  {" ".join(f"out[{n}] = again->{name}; out[{100 + n}] = table[0].{name} + given.{name};" for n, name in enumerate(TAKEN))}
 }}
 """
 
 
 def test_members_may_be_called_as_attributes_of_records_in_python_are(tmp_path):
-    """Each member keeps its number in a register, in NRAM and in copies, whatever it is called."""
+    """Each member keeps its number in a register, in NRAM, in copies and as an argument, whatever it is called."""
     path = tmp_path / "named.mlu"
     path.write_text(LIKE_OURS)
     kernel = bangc.load([path])["named"]
-    alike(kernel, [np.zeros(200, np.int32)])
-    _, [out] = run(kernel, [np.zeros(200, np.int32)], "python")
     numbers = np.arange(len(TAKEN))
+    arguments = [np.zeros(200, np.int32), tuple(1000 * n for n in range(len(TAKEN)))]
+    alike(kernel, arguments)
+    _, [out] = run(kernel, arguments, "python")
     np.testing.assert_array_equal(out[: len(TAKEN)], numbers)
-    np.testing.assert_array_equal(out[100 : 100 + len(TAKEN)], 100 + numbers)
+    np.testing.assert_array_equal(out[100 : 100 + len(TAKEN)], 100 + 1001 * numbers)
 
 
 def test_the_names_that_records_take_are_all_known():
