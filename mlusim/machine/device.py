@@ -16,7 +16,6 @@ from mlusim.engine.preference import threads_of
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.kernel_frames import show_kernel
 from mlusim.lazy import lazy
-from mlusim.machine.core import Core
 from mlusim.machine.hub import (
     Observer,
     attendants,
@@ -49,7 +48,6 @@ from mlusim.machine.tensor import (
     allocations,
     host_array,
     leaves,
-    mapped,
     name_by_variables,
     shape_of,
 )
@@ -341,11 +339,7 @@ class Device(Presented):
         return session
 
     def _session(self, request: Request, watching: Sequence[Observer], *how: Any, **more: Any) -> Session:
-        return Session(self.board, request, watching, self._bind, *how, **more)
-
-    @staticmethod
-    def _bind(core: Core, argument: object) -> Any:
-        return mapped(argument, lambda part: _bound(core, part), compiled=core.session.compiled)
+        return Session(self.board, request, watching, *how, **more)
 
     def _check_arguments(self, request: Request) -> None:
         for argument in leaves(request):
@@ -427,15 +421,6 @@ def _counting(session: Session, counting: Sequence[Observer]) -> Iterator[None]:
     finally:
         for observer in counting:
             observer.counted(counts.covers, counts.counts)
-
-
-def _bound(core: Core, argument: object) -> Any:
-    if isinstance(argument, DeviceTensor):
-        return core.bind(argument.allocation, argument.dtype)
-    if isinstance(argument, Ptr):
-        view = argument.view
-        return core.bind(view.allocation, view.dtype, view.phase, argument.index)
-    return argument
 
 
 def _findings(observers: Iterable[Any]) -> tuple[Any, ...]:

@@ -3,7 +3,7 @@
 import functools
 import itertools
 import math
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,9 @@ from mlusim.machine.options import LaunchOptions
 from mlusim.machine.scheduling.schedule import Choices, Drawn, begin_memory_cores_first
 from mlusim.machine.scheduling.scheduler import BlockToCome, Scheduler, UnionToCome
 from mlusim.machine.tally import NO_TRAFFIC, NOTHING, CoverCounts, Tally
-from mlusim.machine.tensor import allocations
+from mlusim.machine.tensor import DeviceTensor, allocations, mapped
 from mlusim.memory.allocation import Allocation, Arena, Pool
+from mlusim.memory.pointer import Ptr
 from mlusim.memory.regions import RegionMap
 from mlusim.memory.space import DIRECTIONS, LDRAM, LDRAM_BASE, LDRAM_SIZE, NRAM, SRAM, WRAM, Space
 from mlusim.time.log import Log, NotedLog, Table
@@ -53,6 +54,13 @@ def _policies(arch: Arch, away: bool, noted: bool) -> tuple[LaunchPolicy, Launch
     return LaunchPolicy(arch, False, away, noted), LaunchPolicy(arch, True, away, noted)
 
 
+@functools.lru_cache(maxsize=64)
+def _limits(arch: Arch, *, compiled: bool) -> Mapping[str, int]:
+    """Return the bytes of each on-chip memory that a kernel may declare, by its name."""
+    return arch.limits(compiled=compiled)
+
+
+@functools.lru_cache(maxsize=64)
 def _built_ins(arch: Arch, dim: tuple[int, int, int], kind: Kind) -> tuple[int, ...]:
     """Return the built-in variables of an `Mlu` that are the same for all tasks of a launch, in its order."""
     x, y, z = dim
@@ -89,7 +97,6 @@ class Session:
         board: Board,
         request: Request,
         observers: Iterable[Any],
-        bind: Callable[[Core, Any], Any],
         choices: Choices | None = None,
         native: Any = None,
         meter: Meter | None = None,
@@ -111,7 +118,7 @@ class Session:
         self.choices = drawn if choices is None else choices  # None: the default schedule
         self.scheduler = Scheduler(self._run, self.choices)
         self.compiled = bool(request.kernel.compiled)
-        self.memory_limits = board.arch.limits(compiled=self.compiled)
+        self.memory_limits = _limits(board.arch, compiled=self.compiled)
         self.tally = Tally(board, self.memory_limits)
         self.printed: list[str] = []
         self.locks: dict[tuple[int, int], Core] = {}  # mutexes that are held, and the core that holds each
@@ -125,7 +132,6 @@ class Session:
         self.native_groups: int | None = None
         self.native_members = 0  # of the group behind those, the first so many cores to begin run C, too
         self._members_in_c = 0  # of the group that is made next
-        self._bind = bind
         self._routes: dict[bool, Routes] = {}  # of an IPU core and of a memory core
         self.steps = Table(SPELLINGS) if self.hub.every_step and self.timing else None
         deaf = self.hub.deaf or screen is not None  # nothing looks inside
@@ -177,7 +183,7 @@ class Session:
 
     def beside(self, native: Any, notes: Any, observers: Iterable[Any] = ()) -> "Session":
         """Return a session of the same request for some of its tasks, in C, of which *notes* has what they touch off chip."""
-        made = Session(self.board, self.request, observers, self._bind, None, native, self.meter, notes)
+        made = Session(self.board, self.request, observers, None, native, self.meter, notes)
         made.counts = None if self.counts is None else self.counts.part()
         return made
 
@@ -214,7 +220,7 @@ class Session:
         request = evolve(self.request, arguments=tuple(arguments), options=options)
         some = native_groups > skip or native_members
         native = self.native.again() if self.native is not None and some else None
-        session = Session(self.board, request, observers, self._bind, choices, native)
+        session = Session(self.board, request, observers, choices, native)
         session.skip = skip
         if native is not None:
             session.native_groups, session.native_members = native_groups, native_members
@@ -225,7 +231,7 @@ class Session:
         self, observers: Iterable[Any], choices: Choices | None, native: Any, meter: Meter | None, screen: Any
     ) -> "Session":
         """Return the same launch once more, not yet run, with the same arguments, in C that looks for what is in *screen*."""
-        return Session(self.board, self.request, observers, self._bind, choices, native, meter, screen)
+        return Session(self.board, self.request, observers, choices, native, meter, screen)
 
     def _run(self, core: Core) -> None:
         """Run the life of one core, inside its own strand."""
@@ -262,7 +268,7 @@ class Session:
         if self.hub.task_begin is not None:
             self.hub.task_begin(core)
         if core.arguments is None:
-            core.arguments = [self._bind(core, argument) for argument in self.request.arguments]
+            core.arguments = [_bound(core, argument) for argument in self.request.arguments]
         try:
             if self.meter is None:
                 core.run(self.request.kernel, core.arguments)
@@ -475,3 +481,17 @@ class Session:
 
 def _in_their_order(places: list[TaskPlace]) -> list[TaskPlace]:
     return sorted(places, key=lambda place: not place.memory_core) if begin_memory_cores_first() else places
+
+
+def _bound(core: Core, argument: object) -> Any:
+    """Return *argument* as the kernel on *core* sees it: tensors and pointers, in structures too, as pointers that the core accounts to."""
+
+    def bound(part: object) -> Any:
+        if isinstance(part, DeviceTensor):
+            return core.bind(part.allocation, part.dtype)
+        if isinstance(part, Ptr):
+            view = part.view
+            return core.bind(view.allocation, view.dtype, view.phase, part.index)
+        return part
+
+    return mapped(argument, bound, compiled=core.session.compiled)

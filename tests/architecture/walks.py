@@ -142,8 +142,8 @@ def _launched():
 
 
 def _reverse_step(folder):
-    """What one step back of the debugger passes."""
-    from mlusim.debug import Console, DebugSession
+    """What one step back of the debugger passes, from the verb that its fronts call."""
+    from mlusim.debug import DebugSession, verbs
     from mlusim.programs.program import ScriptProgram
 
     script = folder / "script.py"
@@ -152,10 +152,9 @@ def _reverse_step(folder):
         "device = mlusim.Device('MLU370-X4')\ndevice.launch(unwritten, args=(device.empty(64, np.float32),))\n"
     )
     with contextlib.closing(DebugSession(ScriptProgram(str(script)))) as session:
-        console = Console(session)
-        console.execute("run")
-        found = _again(lambda: console.execute("reverse-step"))
-        assert "reached" not in console.stop_text(), console.stop_text()
+        verbs.run(session)
+        found = _again(lambda: verbs.reverse_step(session))
+        assert session.position.moment > 0, session.stop
         return found
 
 
