@@ -18,7 +18,7 @@ from mlusim.memory.pointer import Ptr
 
 
 def _whole(value: SupportsIndex) -> int:
-    """*value* as a Python integer, which does not overflow."""
+    """Return *value* as a Python integer, which does not overflow."""
     try:
         return operator.index(value)
     except TypeError:
@@ -42,13 +42,13 @@ def cmod(a: SupportsIndex, b: SupportsIndex) -> int:
 
 
 def i32(value: int) -> int:
-    """*value* wrapped to a signed 32-bit integer."""
+    """Return *value* wrapped to a signed 32-bit integer."""
     wrapped = int(value) & 0xFFFF_FFFF
     return wrapped - (1 << 32) if wrapped >> 31 else wrapped
 
 
 def u32(value: int) -> int:
-    """*value* wrapped to an unsigned 32-bit integer."""
+    """Return *value* wrapped to an unsigned 32-bit integer."""
     return int(value) & 0xFFFF_FFFF
 
 
@@ -168,7 +168,7 @@ def invert(mlu: Mlu, dst: Ptr, src: Ptr, n: int) -> None:
 def through_floats(
     mlu: Mlu, function: Callable[[Mlu, Ptr, Ptr, int], None], dst: Ptr, src: Ptr, room: Ptr, n: int
 ) -> None:
-    """*function* of *n* halves, computed in place in *room* for as many floats."""
+    """Apply *function* to *n* halves: convert them to floats in *room*, compute in place there, and round to *dst*."""
     mlu.bang_half2float(room, src, n)
     function(mlu, room, room, n)
     mluop_float2half(mlu, dst, room, n)

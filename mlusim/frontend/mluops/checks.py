@@ -42,7 +42,7 @@ class Helper:
         return self.blame(mlu, kind(message, **facts))
 
     def count(self, mlu: Mlu, name: str, value: Any, least: int = 1, legal: str | None = None) -> int:
-        """*value* as a Python integer of at least *least*."""
+        """Return *value* as a Python integer; raise the fault if it is less than *least*."""
         try:
             # Not int(): 3.0 or "3" is a slip in the kernel, and C would not take it either.
             number = operator.index(value)
@@ -62,7 +62,7 @@ class Helper:
             raise self.refuse(mlu, RuleFault, said, operand=name, legal=f"up to {most}", hint=hint)
 
     def word(self, mlu: Mlu, name: str, value: object) -> int:
-        """*value* as an integer of 64 bits without sign."""
+        """Return *value* as an unsigned 64-bit integer."""
         number = self.count(mlu, name, value, 0, "0 to 2**64 - 1")
         if number >> 64:
             said = f"{name} = {number:#x} has more than 64 bits"
@@ -70,14 +70,14 @@ class Helper:
         return number
 
     def flag(self, mlu: Mlu, name: str, value: object) -> bool:
-        """*value* as a condition of C: any number, true unless it is 0."""
+        """Return *value* as a C condition: any number, true unless it is 0."""
         if not is_number(value):
             said = f"{name} is {value!r:.80}"
             raise self.refuse(mlu, WrongSpace, said, operand=name, legal="True or False", hint=ORDER)
         return bool(value)
 
     def number(self, mlu: Mlu, name: str, value: object) -> Any:
-        """*value*, which is one number."""
+        """Return *value*; raise the fault unless it is a single number."""
         if not is_number(value):
             raise self.refuse(mlu, WrongSpace, f"{name} is {value!r:.80}", operand=name, legal="a number")
         return value
@@ -92,7 +92,7 @@ class Helper:
         space: Space = NRAM,
         hint: str | None = None,
     ) -> OperandSpan:
-        """*pointer* with *nbytes* behind it in *space*, of one of *dtypes* (none: of any type)."""
+        """Return the *nbytes* at *pointer*, which must be in *space* and of one of *dtypes* (none: of any type)."""
         fault: Fault | None
         if not isinstance(pointer, Ptr):
             fault = no_pointer(name, pointer, space)
@@ -113,7 +113,7 @@ class Helper:
     def vectors(
         self, mlu: Mlu, count: int, dtypes: tuple[DType, ...] = FLOATING, **pointers: object
     ) -> list[OperandSpan]:
-        """Operands of *count* elements of one type, in NRAM."""
+        """Return the spans of operands in NRAM that have *count* elements of one type each."""
         spans = [
             self.span(mlu, name, p, count * p.dtype.size if isinstance(p, Ptr) else 0, dtypes)
             for name, p in pointers.items()
@@ -127,7 +127,7 @@ class Helper:
         return spans
 
     def scratch(self, mlu: Mlu, name: str, pointer: object, count: int, *users: OperandSpan) -> Ptr:
-        """*pointer* as room for *count* floats, whatever its type, apart from *users*."""
+        """Return *pointer*, whatever its type, as room for *count* floats that does not overlap *users*."""
         hint = f"half goes through float: give {name} room for {count} floats, twice the bytes of the data"
         room = self.span(mlu, name, pointer, 4 * count, hint=hint)
         for user in users:

@@ -26,7 +26,7 @@ def _reach(size: int, stride: int, segments: int) -> int:
 
 
 def _sizes(helper: Helper, mlu: Mlu, names: Sequence[str], *numbers: object) -> list[int]:
-    """Whole numbers of elements and rows, by *names*; where there are several rows, those of dst must not overlap."""
+    """Return *numbers*, the arguments called *names*, as whole numbers; if there are several rows, those of dst must not overlap."""
     found = {name: helper.count(mlu, name, value) for name, value in zip(names, numbers, strict=True)}
     for name, rows in (("dst_str", "seg_num"), ("dst_str_in", "seg_num_in")):
         if found.get(rows, 1) > 1 and found[name] < found["size"]:
@@ -240,7 +240,7 @@ def _run_gather(
     numbers: tuple[int, Direction, int, int],
     row: int,
 ) -> None:
-    """One instruction for each part; end number *row* is the one whose pieces lie in a row."""
+    """Issue one instruction for each part; end number *row* is the one whose pieces lie side by side."""
     size, direction, stride, n = numbers
     for first, count in _parts(mlu, n, mask):
         moved = list(ends)

@@ -39,14 +39,14 @@ _BASE, _EXPAND, _VV, _STAGE, _SEQ, _TFUSE, _INDICES = (
 def _ask(
     helper: Helper, mlu: Mlu, dst: Ptr, name: str, count: object, dtypes: tuple[DType, ...] = NUMBERS
 ) -> int:
-    """Return the number of elements, which dst has room for."""
+    """Return *count* as a number of elements; raise the fault unless dst has room for them."""
     number = helper.count(mlu, name, count)
     helper.vectors(mlu, number, dtypes, dst=dst)
     return number
 
 
 def _term(helper: Helper, mlu: Mlu, dst: Ptr, name: str, value: object) -> Any:
-    """*value* converted to the element type, as a Python number."""
+    """Return *value* converted to the element type of dst, as a Python number."""
     return dst.dtype(helper.number(mlu, name, value)).item()
 
 
