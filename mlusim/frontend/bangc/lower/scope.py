@@ -51,7 +51,7 @@ class Surroundings:
     dispatches: list[tuple[Any, ...]] = field(factory=list)  # calls of virtual methods, with the class
     copying: dict[Any, bool] = field(factory=dict)  # whether copies of a class call functions
     closures: dict[str, Captures] = field(factory=dict)  # of lambdas, by the name of their record
-    # Of functions, which lambdas and local classes see.
+    # Static variables of functions, which lambdas and local classes see.
     statics: dict[Declaration, ir.Local] = field(factory=dict)
 
 
@@ -63,7 +63,7 @@ class FunctionScope(ABC):
     result: t.Type
     symbol: str = ""
     this: ir.Local | None = None
-    captures: Captures | None = None  # where it is the body of a lambda
+    captures: Captures | None = None  # if it is the body of a lambda
     locals: list[ir.Local] = field(factory=list)
     hidden: list[ir.Declare] = field(factory=list)  # temporaries, declared where the function begins
     loops: int = 0  # around what is lowered
@@ -71,7 +71,7 @@ class FunctionScope(ABC):
     blocks: list[ir.Span] = field(factory=list)  # the statements around that end the scope of a name
     # Temporary objects with destructors: their full expression ends them.
     loose: list[ir.Local] = field(factory=list)
-    # Objects that may be the function's result, each with the flag that tells at run time that it is.
+    # Objects that may be the function's result, each with the flag that is set at run time when it is.
     elided: dict[ir.Local, ir.Local] = field(factory=dict)
     labels: list[list[str]] = field(factory=list)  # of the blocks around
     bindings: dict[int, ir.Place] = field(factory=dict)  # parts of values, by the declaration of their names

@@ -35,7 +35,7 @@ def overflows(op: str, kind: t.Arithmetic, a: Range, c: Range) -> bool:
 
 
 def python(op: str) -> ast.operator:
-    """Return the operator of Python that computes ``op`` on integers, of a division where neither is negative."""
+    """Return the operator of Python that computes ``op`` on integers; for a division, if neither is negative."""
     made = BINARY[op].python()
     assert isinstance(made, ast.operator)
     return made
@@ -49,7 +49,7 @@ def comparison(op: str) -> ast.cmpop:
 
 
 def plain(op: str, left: ast.expr, right: ast.expr) -> ast.expr:
-    """``left op right`` on integers, not wrapped."""
+    """Return ``left op right`` on integers, not wrapped."""
     return b.binary(left, python(op), right)
 
 
@@ -67,7 +67,7 @@ def arithmetic(op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: 
 
 
 def real(op: str, left: ast.expr, right: ast.expr) -> ast.expr:
-    """``left op right`` on floating numbers, not rounded."""
+    """Return ``left op right`` on floating-point numbers, not rounded."""
     if op == "/":
         if isinstance(right, ast.Constant) and right.value:
             return b.binary(left, ast.Div(), right)
@@ -92,7 +92,7 @@ def _divided(op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: Ra
 
 
 def wrapped(made: ast.expr, kind: t.Arithmetic) -> ast.expr:
-    """*made* modulo the size of an integer type."""
+    """Return *made* wrapped to the range of an integer type."""
     if kind.kind == "bool":
         return b.compare(made, ast.NotEq(), b.constant(0))
     if kind.kind == "uint":
@@ -104,7 +104,7 @@ def wrapped(made: ast.expr, kind: t.Arithmetic) -> ast.expr:
 
 
 def rounded(made: ast.expr, kind: t.Arithmetic) -> ast.expr:
-    """*made* rounded to a floating type."""
+    """Return *made* rounded to a floating type."""
     row = real_type(kind)
     return made if row is None or row.name is None else b.call(row.name, made)
 
@@ -173,7 +173,7 @@ def checked_conversion(
         # What is truncated to the largest number lies below the next one.
         inside = ast.Compare(
             b.constant(float(to.low - 1)),
-            # Of 64 bits low - 1 rounds to low itself, which is inside.
+            # With 64 bits, low - 1 rounds to low itself, which is inside.
             [ast.Lt() if to.size < 8 or to.low == 0 else ast.LtE(), ast.Lt()],
             [b.held(SCRATCH, made), b.constant(float(to.high + 1))],
         )

@@ -44,12 +44,12 @@ def binary(left: ast.expr, op: ast.operator, right: ast.expr) -> ast.BinOp:
 
 
 def compare(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.Compare:
-    """``left op right``, a bool."""
+    """Make the node of ``left op right``, a comparison."""
     return ast.Compare(left, [op], [right])
 
 
 def between(low: float, value: ast.expr, high: float) -> ast.Compare:
-    """``low <= value <= high``."""
+    """Make the node of ``low <= value <= high``."""
     return ast.Compare(constant(low), [ast.LtE(), ast.LtE()], [value, constant(high)])
 
 
@@ -80,12 +80,12 @@ def simple(node: ast.expr) -> bool:
 
 
 def twice(node: ast.expr, scratch: str) -> tuple[ast.expr, ast.expr]:
-    """*node* as it is evaluated first, and as the same value again right after that."""
+    """Return two nodes: one that evaluates *node*, and one that gives the same value again right after it."""
     return (node, node) if simple(node) else (held(scratch, node), name(scratch))
 
 
 def located(node: ast.AST, around: tuple[int, int, int, int]) -> None:
-    """Let every node below *node* that has no place have that *around* it; faster than what Python's library does."""
+    """Give every node below *node* that has no place the one *around* it; faster than `ast.fix_missing_locations`."""
     for part in node.__dict__.values():
         for child in part if part.__class__ is list else (part,):
             if isinstance(child, ast.AST):
@@ -99,7 +99,7 @@ def located(node: ast.AST, around: tuple[int, int, int, int]) -> None:
 
 
 def at(node: Any, span: Span) -> Any:
-    """*node*, which stands at *span*."""
+    """Set the place of *node* to *span*, and return it."""
     node.lineno, node.col_offset = max(span.line, 1), max(span.column - 1, 0)  # ast counts columns from 0
     node.end_lineno, node.end_col_offset = max(span.end_line, 1), max(span.end_column - 1, 0)
     return node

@@ -44,13 +44,13 @@ class Context:
     kept: dict[str, None] = field(factory=dict)  # names of casts that are made once; None until then
     names: frozenset[str] = frozenset()  # of locals
     turns: bool = False  # whether the code is in a loop
-    checked: bool = False  # whether what changes a value without a word is told
-    covered: bool = False  # whether statements and outcomes of tests are told
-    within: bool = False  # whether the code is a part of a statement that has been told
+    checked: bool = False  # whether silent changes of values are reported
+    covered: bool = False  # whether statements and outcomes of tests are reported
+    within: bool = False  # whether the code is a part of a statement that has been reported
     stepping: bool = False  # whether the code is the step of a loop
     inside: bool = False  # whether the code is a function of its own, which has no other's names
     temporaries: int = 0
-    before: list[ast.stmt] | None = None  # statements that come first, where the place allows for some
+    before: list[ast.stmt] | None = None  # statements that come first, if the place allows any
 
     def temporary(self) -> str:
         """Return a name that nothing else has."""
@@ -58,7 +58,7 @@ class Context:
         return f"_c_{self.temporaries}"
 
     def variable(self, variable: ir.Global) -> ast.Name:
-        """Return the name of a variable at file scope: its own, unless another or a local has that, too."""
+        """Return the name of a variable at file scope: its own, unless another variable or a local has the same."""
         self.uses.globals[variable.symbol] = None
         plain = variable.alone and variable.name not in self.names
         return b.name(variable.name if plain else variable.alias)
@@ -108,11 +108,11 @@ def refers(at: ir.Element) -> bool:
     return kind.reference or at.type.size > 1 or at.type.kind == "bool"
 
 
-# Casts of pointers in Python, and null pointers, which know what they do not point to.
+# Casts of pointers in Python, and null pointers, which have a type, too.
 
 
 def cast(c: "Context", made: ast.expr, given: ir.Expr, to: t.Pointer) -> ast.expr:
-    """*made*, the value of *given*, as a pointer of type *to*; types whose layouts have one name are one."""
+    """Return *made*, the value of *given*, as a pointer of type *to*; types whose layouts share a name need no cast."""
     pointee = to.to
     while isinstance(pointee, t.Array):
         pointee = pointee.of
@@ -135,7 +135,7 @@ def cast(c: "Context", made: ast.expr, given: ir.Expr, to: t.Pointer) -> ast.exp
 
 
 def _kept(local: str) -> str:
-    """Return how the names of casts of *local* that are made once begin; the name of a layout is behind it."""
+    """Return the beginning of the names that hold casts of *local*, which are made once; the name of a layout follows it."""
     return f"_c_{local}"
 
 

@@ -20,7 +20,7 @@ def value(c: Context, node: ir.Expr) -> ast.expr:
 
 
 def condition(c: Context, node: ir.Expr) -> ast.expr:
-    """Return the value of a test, whose outcome covered code tells."""
+    """Return the value of a test; code under coverage reports its outcome."""
     made = truth(c, node)
     if not c.covered or own_file(node.span.file) or not is_branch(node):
         return made
@@ -29,14 +29,14 @@ def condition(c: Context, node: ir.Expr) -> ast.expr:
 
 
 def truth(c: Context, node: ir.Expr) -> ast.expr:
-    """Return the value of a number or a pointer that is asked whether it is true: null pointers and zeros are not."""
+    """Return the value of a number or a pointer that is used as a condition: null pointers and zeros are false."""
     made = value(c, node)
     decided = isinstance(node, ir.Compare | ir.Logical) or (isinstance(node, ir.Unary) and node.op == "!")
     return made if decided else asked(c, made, node)
 
 
 def asked(c: Context, made: ast.expr, *nodes: ir.Expr) -> ast.expr:
-    """*made*, the outcome of a test of *nodes*, which checked code tells where one of them has no value."""
+    """Return *made*, the outcome of a test of *nodes*; checked code reports it if one of them has no value."""
     numbers = any(isinstance(n.type, t.Arithmetic) and _may_lack(n) for n in nodes)
     return b.call("_c_asked", made) if c.checked and numbers else made
 
@@ -99,7 +99,7 @@ def as_number(made: ast.expr, kind: t.Type) -> ast.expr:
 
 
 def _got(c: Context, made: ast.expr, kind: t.Type) -> ast.expr:
-    """*made*, a number that may have been loaded just now."""
+    """Return *made*, a number that may have just been loaded; checked code follows it if it has no value."""
     return b.call("_c_got", made) if c.checked and isinstance(kind, t.Arithmetic) else made
 
 

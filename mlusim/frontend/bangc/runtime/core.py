@@ -96,7 +96,7 @@ def common() -> Mapping[str, Any]:
 
 @functools.cache
 def _followed() -> Mapping[str, Any]:
-    """Return the names that replace those of `common` in a launch whose scalars an observer follows."""
+    """Return the names that replace those of `common` in a launch in which an observer follows scalars."""
     return _following_arithmetic(common())
 
 
@@ -106,7 +106,7 @@ def _long_to(x: int, name: str) -> float:
     wide = np.int64(x) if x < 1 << 63 else np.uint64(x)
     if name == "float":
         return float(np.float32(wide))
-    # A half ends at 65504, far below where doubles stop to hold each integer.
+    # The largest half is 65504; doubles hold every integer far beyond that.
     return scalars.to_half(float(wide)) if name == "half" else scalars.to_bfloat16(float(np.float32(wide)))
 
 
@@ -122,7 +122,7 @@ def _pointer_at(pointer: Pointer, i: int, layout: Layout) -> Any:
 
 
 def _register_at(pointer: Pointer) -> Any:
-    """Return the register behind *pointer*."""
+    """Return the register that *pointer* points to."""
     found = pointer.here
     if isinstance(found, NoRecord):
         pointer.refuse("a load")
@@ -212,20 +212,20 @@ class Task:
     # -- values --------------------------------------------------------------------------------
 
     def passed(self, place: tuple[str, int, int]) -> None:
-        """Tell those who listen that control has come to the statement at *place*."""
+        """Report to the listeners that control has reached the statement at *place*."""
         tell = self.core.session.hub.passed
         if tell is not None:
             tell(self.core, place)
 
     def branch(self, outcome: object, place: tuple[str, int, int]) -> Any:
-        """Tell those who listen the *outcome* of the test at *place*, and return it."""
+        """Report the *outcome* of the test at *place* to the listeners, and return it."""
         tell = self.core.session.hub.branch
         if tell is not None:
             tell(self.core, place, bool(outcome))
         return outcome
 
     def changed(self, value: float, rule: str, have: str, to: str, low: int, high: int) -> int:
-        """Convert *value*, which is no number of the type *to*, as C does; tell those who listen (`ValueChange`)."""
+        """Convert *value*, which the type *to* cannot hold, as C does; report a `ValueChange` to the listeners."""
         if value.__class__ in FOLLOWED:  # what it is says nothing
             return like(self._kept(plain(value), rule, low, high), value)  # type: ignore[no-any-return]
         kept = self._kept(value, rule, low, high)
@@ -235,14 +235,14 @@ class Task:
     @staticmethod
     def _kept(value: float, rule: str, low: int, high: int) -> int:
         if rule == "shift":
-            # As unchecked code masks the count, of which C leaves larger ones undefined.
+            # C leaves larger counts undefined; mask them as unchecked code does.
             return int(value) & ((high - low).bit_length() - 1)
         if isinstance(value, float):
             return scalars.whole(value, low, high)
         return (value - low) % (high - low + 1) + low
 
     def divided(self, op: str, left: int, right: int, name: str, high: int) -> int:
-        """``left op right`` of signed integers, of which C leaves the smallest by -1 undefined."""
+        """Return ``left op right`` of signed integers; C leaves the smallest one divided by -1 undefined."""
         if left.__class__ in FOLLOWED or right.__class__ in FOLLOWED:
             return following(scalars.int_divide if op == "/" else scalars.remainder)(left, right)  # type: ignore[no-any-return]
         if right == -1 and left < -high:
@@ -274,7 +274,7 @@ class Task:
         return see(make[space](dtype, number, *initial), leaf)
 
     def local(self, space: str, key: str, layout: Layout, initial: object = None) -> Any:
-        """Make the memory of a local: the same bytes in every call, new values where it has some."""
+        """Return the memory of a local: the same bytes in every call, filled again if it has *initial* values."""
         found = self.locals.get(key)
         if found is None:
             found = self.locals[key] = self.declare(space, layout)
@@ -286,7 +286,7 @@ class Task:
         return found
 
     def constant_local(self, space: str, key: str, layout: Layout, initial: object) -> Any:
-        """`local` of one that is const: what stores to it, through a cast, is a fault."""
+        """Return the memory of a local that is const, as `local` does: a store to it through a cast is a fault."""
         found = self.locals.get(key)
         if isinstance(found, Ptr):
             lock(found, writable=True)  # while it gets its values once more
@@ -296,7 +296,7 @@ class Task:
         return made
 
     def _constants(self, key: str, values: tuple[float, ...], pointer: Ptr) -> Any:
-        """*values*, and zeros behind them, as elements of *pointer*; made once."""
+        """Return *values*, followed by zeros, as elements of *pointer*; keep them for later calls."""
         made = self.constants[key] = np.zeros(pointer.view.size, pointer.dtype.dtype)
         made[: len(values)] = as_elements(values, pointer.dtype)
         return made
@@ -312,7 +312,7 @@ class Task:
                 (pointer + n).assign(value)
 
     def static(self, key: str, make: Callable[[], Any]) -> Any:
-        """Return a static local: made when it is met first."""
+        """Return a static local, which is made when control first reaches its declaration."""
         if key not in self.statics:
             self.statics[key] = make()
         return self.statics[key]
@@ -418,7 +418,7 @@ def _translated(traceback: TracebackType | None) -> bool:
 
 
 def _fault(core: Core, fault: Fault, traceback: TracebackType | None) -> Fault:
-    """*fault* with the task and the innermost line of the source."""
+    """Return *fault* with the task and the innermost line of the source added."""
     fault.task = core.place.task
     while traceback is not None:
         name = traceback.tb_frame.f_code.co_filename
@@ -469,7 +469,7 @@ def _run_instruction(mlu: object, call: AssemblyCall, operands: dict[str, Any]) 
 
 
 def _operand(argument: Argument, operands: dict[str, Any]) -> Any:
-    """Return the operand that an argument stands for among *operands*: memory as its type, a register itself, a number."""
+    """Return the one of *operands* that *argument* refers to: memory as the type asked for, a register, or a number."""
     if not isinstance(argument, Reference):
         return argument
     value = operands[argument.name]
@@ -480,7 +480,7 @@ def _operand(argument: Argument, operands: dict[str, Any]) -> Any:
     return value[0]
 
 
-# The names in a launch whose scalars without a value an observer follows.
+# The names in a launch in which an observer follows scalars without a value.
 
 
 def _following_arithmetic(names: Mapping[str, Any]) -> dict[str, Any]:
@@ -493,11 +493,11 @@ def _following_arithmetic(names: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _FollowingNames:
-    """The names of translated code in a launch of which an observer follows scalars, on *core*."""
+    """The names of translated code on *core*, in a launch in which an observer follows scalars."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
-        # Of the last number that got its type before it is given to an instruction.
+        # The follower of the number that was last given its type, until an instruction takes that number.
         self._typed: Follower | None = None
 
     def names(self, space: Mapping[str, Any], rows: Mapping[str, Intrinsic], number: str) -> dict[str, Any]:
@@ -524,14 +524,14 @@ class _FollowingNames:
         return made
 
     def got(self, value: object) -> Any:
-        """*value*, which code has just loaded and keeps: followed where it has no value."""
+        """Return *value*, which code has just loaded and keeps, as a followed number if it has no value."""
         taken = self.core.hub.taken
         assert taken is not None
         follower = None if value.__class__ in FOLLOWED else taken(self.core, value)
         return value if follower is None else followed(value, follower)
 
     def unset(self, value: object, name: str) -> Any:
-        """*value*, a number or a record that the variable *name* holds before anything is assigned to it."""
+        """Return *value*, the number or record that the variable *name* holds before any assignment, followed if the observer asks."""
         if isinstance(value, Object):
             for field, (layout, _) in type(value).layout.fields.items():
                 inner = value.__dict__.get(field)
@@ -570,7 +570,7 @@ class _FollowingNames:
         return typed
 
     def _issuing(self, row: Intrinsic, call: Callable[..., Any]) -> Callable[..., Any]:
-        """*call*, which issues *row*: what has no value is handed to it, or used by it as a count or a place."""
+        """Wrap *call*, which issues *row*, to report numbers without a value: as handed to it, or used as a count or a place."""
 
         def issue(*arguments: Any) -> Any:
             if self._typed is None and not any(a.__class__ in FOLLOWED for a in arguments):
@@ -603,7 +603,7 @@ def _rounding(rounder: Callable[[float], float]) -> Callable[[float], float]:
 
 
 def _initial(local: Callable[..., Any]) -> Callable[..., Any]:
-    """`Task.local`, where what an array begins with is told: it goes to memory all at once."""
+    """Wrap `Task.local` to report followed initial values of an array as used: they go to memory all at once."""
 
     def declared(*arguments: object) -> Any:
         for value in getattr(arguments[-1], "items", ()):

@@ -1,7 +1,7 @@
 """Numbers that an observer follows: what C computes from a scalar without a value has none either.
 
 An observer with `taken` gives a scalar that a kernel keeps to a `Follower`; the number is then of a class of this module,
-hands the follower on to what is made of it, and tells it where something depends on the number.
+hands the follower on to what is computed from it, and informs it when something depends on the number.
 """
 
 import functools
@@ -24,7 +24,7 @@ class _Followed:
     follower: "Follower"
 
     def __index__(self) -> int:
-        """Return the number as a place or a count of elements, of which C asks no more often than once."""
+        """Return the number as a place or a count of elements; translated code asks for it once at most."""
         self.follower.used(ADDRESS)
         return int(self)
 
@@ -42,12 +42,12 @@ class FollowedFloat(_Followed, float):
     """A floating number that is followed."""
 
 
-# Asked for by class: `x.__class__ in FOLLOWED` is what every number of a watched kernel is asked.
+# Tested by class: every number of a watched kernel goes through `x.__class__ in FOLLOWED`.
 FOLLOWED: frozenset[Any] = frozenset((FollowedInt, FollowedFloat))
 
 
 def followed(value: Value, follower: "Follower") -> Any:
-    """*value*, a number of Python or of NumPy, as one that *follower* follows."""
+    """Return *value*, a number of Python or of NumPy, as one that *follower* follows."""
     real = isinstance(value, float) or getattr(getattr(value, "dtype", None), "kind", "i") not in "iub"
     made = FollowedFloat(value) if real else FollowedInt(value)
     made.follower = follower
@@ -55,14 +55,14 @@ def followed(value: Value, follower: "Follower") -> Any:
 
 
 def plain(value: Value) -> Any:
-    """*value*; a number that is followed as one of Python."""
+    """Return *value*; a followed number becomes a plain number of Python."""
     if value.__class__ is FollowedInt:
         return int.__int__(value)
     return float.__float__(value) if value.__class__ is FollowedFloat else value
 
 
 def like(value: Value, *sources: Any) -> Any:
-    """*value*, which was computed from *sources*: followed where one of them is."""
+    """Return *value*, which was computed from *sources*, as a followed number if one of them is followed."""
     for source in sources:
         if source.__class__ in FOLLOWED:
             return value if value.__class__ in FOLLOWED else followed(value, source.follower)
@@ -70,7 +70,7 @@ def like(value: Value, *sources: Any) -> Any:
 
 
 def following(function: Callable[..., Any]) -> Callable[..., Any]:
-    """*function* of numbers, with a result that is followed where an argument is."""
+    """Wrap a *function* of numbers so that its result is followed if an argument is."""
 
     def called(*arguments: Any) -> Any:
         for argument in arguments:
@@ -121,12 +121,12 @@ for _kind in (FollowedInt, FollowedFloat):
 
 
 def used(what: str, value: Value) -> Any:
-    """*value*, which is used as *what*, as a number of Python."""
+    """Return *value* as a plain number of Python; if it is followed, report that it was used as *what*."""
     if value.__class__ in FOLLOWED:
         value.follower.used(what)
         return plain(value)
     return value
 
 
-asked = functools.partial(used, TEST)  # of the outcome of a comparison, or a number that is tested
-place = functools.partial(used, ADDRESS)  # of a number that says where something is
+asked = functools.partial(used, TEST)  # for the outcome of a comparison, or a number that is tested
+place = functools.partial(used, ADDRESS)  # for a number that says where something is

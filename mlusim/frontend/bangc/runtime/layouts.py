@@ -47,7 +47,7 @@ class RecordLayout:
         self._variants: dict[str, Any] = {}
 
     def variant(self, words: str, base: type) -> Any:
-        """Return the class of constant objects: the usual one behind *base*, which refuses stores; *words* name the constant."""
+        """Return the class of constant objects: *base*, which refuses stores, and then the usual class; *words* name the constant."""
         found = self._variants.get(words)
         if found is None:
             inner = {"__slots__": (), "layout": self, "words": words}
@@ -55,7 +55,7 @@ class RecordLayout:
         return found
 
     def make(self, *values: object) -> "Object":
-        """Return an object from the values of its fields, zero where there is none."""
+        """Return an object from the values of its fields; a field without one is zero."""
         made: Object = self.cls.__new__(self.cls)
         for name, value in itertools.zip_longest(self.fields, values):
             made.__dict__[name] = fresh(self.fields[name][0]) if value is None else value
@@ -64,7 +64,7 @@ class RecordLayout:
         return self._seen([*self.fields][: len(values)], made)
 
     def _seen(self, names: list[str], made: "Object") -> "Object":
-        """Return a union that holds what *made* has in *names*, stored in order: all members show its bytes; what has none shows zeros."""
+        """Return a union into which the fields *names* of *made* are stored in order: all members show its bytes; a value without bytes shows as zeros."""
         name = names[-1]
         value = made.__dict__[name]
         raw: Any = ScratchPointer(bytearray(self.size))
@@ -77,7 +77,7 @@ class RecordLayout:
         return made
 
     def of(self, pointer: object) -> Any:
-        """*pointer* as one to this record; where it is only declared, the pointer keeps what it knows."""
+        """Return *pointer* as one to this record; if the record is only declared, return it as it is."""
         if not self.fields and isinstance(pointer, RecordPointer | Object):
             return pointer
         if isinstance(pointer, Ptr | ScratchPointer):
@@ -350,7 +350,7 @@ class PointerLayout:
         self.find = find
 
     def of(self, pointer: object) -> Any:
-        """*pointer* as one to pointers."""
+        """Return *pointer* as one to pointers."""
         if isinstance(pointer, RecordPointer):
             pointer = pointer.raw
         raw = isinstance(pointer, Ptr | ScratchPointer)
@@ -421,12 +421,12 @@ def _by_value(value: Value, layout: Layout, kept: Callable[[Any], Any] | None) -
 
 
 def ending() -> bool:
-    """Return whether the objects of a block end where it is left: not where the program stops."""
+    """Return whether objects are destroyed when their block is left: they are not when an exception stops the program."""
     return sys.exc_info()[1] is None
 
 
 def class_of(pointer: Pointer) -> str:
-    """Return the name of an object's class, which memory does not say where others are derived of it."""
+    """Return the name of an object's class; refuse one in memory if other classes derive from its type, as bytes do not say which it is."""
     found = pointer.here
     if not isinstance(found, Object) and found.layout.derived:
         raise no_class(pointer)
@@ -446,14 +446,14 @@ def no_class(pointer: object) -> Unsupported:
 
 
 def pure(name: str) -> NoReturn:
-    """Refuse a call of the virtual method *name*, which the object's class has not."""
+    """Refuse a call of the virtual method *name*, which has no body in the object's class."""
     raise RuleFault(
         f"{name} is called, which is virtual and has no body in the object's class", hint="define it there"
     )
 
 
 def _classes(found: Any) -> tuple[str, ...]:
-    """Return the names of an object's class and of its bases; of the one that is made, or ends, meanwhile."""
+    """Return the names of an object's class and its bases; in a constructor or destructor, of the class it belongs to."""
     if not isinstance(found, Object):
         return found.layout.names  # type: ignore[no-any-return]
     acting = getattr(found, "_c_acting", None)
@@ -461,14 +461,14 @@ def _classes(found: Any) -> tuple[str, ...]:
 
 
 def become(pointer: Pointer, names: str) -> None:
-    """Let an object be one of the class that *names* begin with; those of its bases follow, one a line."""
+    """Make an object act as the first class in *names*; the names of its bases follow, one a line."""
     found = pointer.here
     if isinstance(found, Object):
         found._c_acting = tuple(names.split("\n"))  # noqa: SLF001 - a name that no field has
 
 
 def dynamic(pointer: Pointer, name: str) -> Any:
-    """Return the pointer where it is to an object of that class, otherwise null."""
+    """Return the pointer if it points to an object of that class, otherwise null."""
     if not pointer:
         return NULL
     class_of(pointer)
@@ -483,11 +483,11 @@ LEAVING: Mapping[str, Callable[..., Any] | type] = {
 }
 
 
-# Constants of a kernel: what stands at file scope as ``const`` or ``__mlu_const__``.
+# Constants of a kernel: variables that are ``const`` or ``__mlu_const__`` at file scope.
 
 
 def fixed(made: object, words: str) -> Any:
-    """*made*, the value of a variable at file scope that *words* name, as one that may only be read."""
+    """Return *made*, the value of a variable at file scope that *words* name, as a read-only one."""
     if isinstance(made, Items):
         return _items(made, words)
     if isinstance(made, Object):
