@@ -27,9 +27,9 @@ _SERVER = "mlusim.judge.forkserver"
 
 @frozen(eq=False)
 class EndedProcess:
-    """The remains of a candidate's process: its *document*, if there is a whole one, and its exit *status* (of a signal below 0).
+    """The remains of a candidate's process: its *document*, if there is a whole one, and its exit *status* (negative after a signal).
 
-    *beyond* says for what it was ended: "time", "memory", "room" or "processes"; *printed* is the beginning of what it printed.
+    *beyond* says which limit it was ended for exceeding: "time", "memory", "room" or "processes"; *printed* is the beginning of what it printed.
     """
 
     document: wire.Document | None = None

@@ -22,7 +22,7 @@ _TENSOR = re.compile(r"(?:const )?(?:torch::|at::)?Tensor(?: const)?(?: ?&)?")
 
 @frozen
 class GivenParameter:
-    """The value for one parameter: its ``role``, and the name of the input, output or number (of both: one name for both)."""
+    """The value for one parameter: its ``role``, and the name of the input, output or number (an input that is also an output has one name)."""
 
     parameter: str
     role: str
@@ -47,7 +47,7 @@ def bound(
 ) -> list[GivenParameter]:
     """Bind each of *parameters* of *what*, which *returns* its outputs or stores to parameters, to a value.
 
-    Raises `UsageError` that names those for which there is none.
+    Raises `UsageError` that names the parameters for which there is no value.
     """
     if returns:
         offered = evolve(offered, outputs=())
@@ -78,7 +78,7 @@ def bound(
 def _in_order(
     left: Sequence[ir.Local], inputs: Sequence[str], outputs: Sequence[str], weights: frozenset[str]
 ) -> list[tuple[ir.Local, str]]:
-    """Pair the parameters that are *left* with inputs and outputs in their order; *weights* are inputs that may stay out."""
+    """Pair the parameters that are *left* with inputs and outputs in their order; *weights* are inputs that may be left out."""
     tensors = [p for p in left if _tensor(p)]
     reads = [p for p in left if isinstance(p.type, t.Pointer) and _const(p) and not _tensor(p)]
     writes = tensors or [p for p in left if isinstance(p.type, t.Pointer) and not _const(p)]
@@ -86,7 +86,7 @@ def _in_order(
         if len(reads) == len(given) and len(writes) == len(outputs):
             return [*zip(reads, given, strict=True), *zip(writes, outputs, strict=True)]
         if not reads and len(writes) == len(given) + len(outputs):
-            # which the source does not tell apart: inputs come first
+            # the source does not show which of them are outputs: inputs come first
             return list(zip(writes, [*given, *outputs], strict=True))
     return []
 
@@ -129,7 +129,7 @@ def _refusal(missing: Sequence[ir.Local], offered: CallOffer, given: set[str], w
 
 
 def facts_of(offered: CallOffer) -> dict[str, Any]:
-    """*offered* as JSON has it."""
+    """Return *offered* as plain data for JSON."""
     return {
         "inputs": list(offered.inputs),
         "outputs": list(offered.outputs),

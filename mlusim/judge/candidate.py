@@ -66,7 +66,7 @@ class LeftOutput:
         return int(np.prod(self.sizes, dtype=np.int64)) * self.dtype.itemsize
 
     def picked(self, of: Array) -> Array:
-        """Pick the output's out of an array with one element for each byte of the allocation; the last axis has one element's bytes."""
+        """Return the output's part of an array that has one element for each byte of the allocation; the last axis is the bytes of one element."""
         shape, strides = (*self.sizes, self.dtype.itemsize), (*self.strides, 1)
         return np.lib.stride_tricks.as_strided(of[self.offset :], shape, strides, writeable=False)
 
@@ -88,14 +88,14 @@ HOST = "bang_func"  # the host function that contests ask for
 PLACED = ("file", "line", "column", "message")  # of an error of the compiler
 MOST_FINDINGS = 50
 MOST_SHOWN = 2000  # characters of what the compiler shows
-FLAG = 256  # bytes; what the host copies of less is a flag or a count
+FLAG = 256  # bytes; the host's copy of anything smaller is a flag or a count
 GROWTH = 256 << 20  # bytes that one launch may keep for its end
 
 
 class KernelStores(Observer):
     """The stores of kernels, and the host's: copies to itself, and changes of outputs.
 
-    *outputs* are the allocations that kernels store to; None where it is known after the call, as of tensors that are returned.
+    *outputs* are the allocations that kernels store to; None if they are known only after the call, as for tensors that are returned.
     """
 
     name = "kernel-stores"
@@ -105,7 +105,9 @@ class KernelStores(Observer):
         self._every = outputs is None
         self._stored = {a: np.zeros(a.raw.size, np.bool_) for a in outputs or ()}
         self._after = {a: a.raw.copy() for a in self._stored}  # the last launch
-        self._fetched: list[tuple[int, str]] = []  # launches before it, and what it was
+        self._fetched: list[
+            tuple[int, str]
+        ] = []  # for each copy: the launches before it, and what was copied
         self._launches = 0
 
     def effect(self, effect: Effect) -> None:
@@ -126,7 +128,7 @@ class KernelStores(Observer):
         self._after = {a: a.raw.copy() for a in self._stored if a.live}
 
     def fetched(self, allocation: Allocation) -> None:
-        """Note what the host copies to itself; a flag or a count may tell it what to launch next."""
+        """Note what the host copies to itself: inputs, and other memory unless it may be a flag or a count that decides what to launch next."""
         name = self._inputs.get(allocation)
         if name is not None or allocation.nbytes >= FLAG:
             self._fetched.append((self._launches, name or "memory of the device"))
@@ -231,7 +233,7 @@ class _Memory:
     def place(
         self, facts: Mapping[str, Any], inputs: Mapping[str, Array]
     ) -> tuple[dict[str, DeviceTensor], dict[str, DeviceTensor]]:
-        """Return the inputs of a call on the device, and its outputs, poisoned but for those that are inputs too."""
+        """Return the inputs of a call on the device, and its outputs, which are poisoned unless they are inputs too."""
         device, fresh = self.device, facts["case"] != self._case
         if fresh:
             for tensor in self._tensors.values():
@@ -255,7 +257,7 @@ class _Memory:
 
 
 def _renew(allocation: Allocation, content: Any, *, filled: bool) -> None:
-    """Give *allocation* another content, as if it were new."""
+    """Replace the contents of *allocation*, as if it were newly allocated."""
     allocation.raw[:] = content
     allocation.filled, allocation.given, allocation.shadow, allocation.launches = (filled, (), None, 0)
 
@@ -324,7 +326,7 @@ def _argument(
 
 
 def _launches(launches: Sequence[Launch], facts: Mapping[str, Any], judged: Judged) -> list[dict[str, Any]]:
-    """Return the part of *launches* that a verdict takes: of the first draw of a case also the times, of others only the counts."""
+    """Return the part of *launches* that a verdict needs: counts, and for the first draw of a case also the times."""
     told = [{"kernel": one.kernel, "instructions": dict(one.instructions)} for one in launches]
     if facts["draw"] != 1:
         return told

@@ -1,6 +1,6 @@
 """Confinement of a candidate's process: limits of time, memory and files, no network, no writing outside of its folder.
 
-What the system does not permit is left out, and told: `Confinement` is a part of each verdict.
+What the system does not permit is left out and reported: `Confinement` is a part of each verdict.
 """
 
 import contextlib
@@ -204,7 +204,7 @@ def _private() -> int:
 
 
 def family(process: int) -> list[int]:
-    """*process* and all that it has started, as far as the system tells."""
+    """Return *process* and all processes that it has started, as far as the system shows them."""
     found = [process]
     for one in found:
         with contextlib.suppress(OSError, ValueError):
@@ -213,7 +213,7 @@ def family(process: int) -> list[int]:
 
 
 def resident(processes: Sequence[int]) -> int:
-    """Return the bytes of memory that *processes* hold, those that they share counted for each."""
+    """Return the bytes of memory that *processes* hold; shared bytes count once for each process."""
     total = 0
     for one in processes:
         with contextlib.suppress(OSError, ValueError, IndexError):

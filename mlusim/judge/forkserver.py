@@ -114,7 +114,7 @@ class Server:
     # -- one candidate ---------------------------------------------------------------------------
 
     def _run(self, request: Mapping[str, Any], result: int) -> dict[str, Any]:
-        """Fork a child for the candidate, wait until it ends or its time is over; how it ended."""
+        """Fork a child for the candidate and wait until it ends or its time is up; return how it ended."""
         if request["function"] is not None or b"bang_func" in Path(request["path"]).read_bytes():
             importlib.import_module(CANDIDATE).prepare(self._setup["board"], request["path"])
         with tempfile.TemporaryDirectory(prefix="mlusim-judge-", ignore_cleanup_errors=True) as folder:
@@ -132,7 +132,7 @@ class Server:
         return {"status": status, "beyond": beyond, "printed": printed}
 
     def _watched(self, child: int, until: float, folder: str) -> str:
-        """Wait for *child* to end; else what it has gone beyond: "time", "memory", "room", "processes", or "judge" where that has gone."""
+        """Wait for *child* to end; return the limit that it exceeded: "time", "memory", "room" or "processes", "judge" if the judge has gone, or ""."""
         usual = confine.resident([os.getpid()])
         while not self._waited(child, min(until, time.monotonic() + LOOK)):
             if time.monotonic() >= until:
@@ -144,7 +144,9 @@ class Server:
                 return "memory"
             if confine.stored(folder) > self._setup["written"] + ROOM:
                 return "room"
-            if select.select([self._judge], [], [], 0)[0]:  # it asks for nothing before it has its answer
+            if select.select([self._judge], [], [], 0)[
+                0
+            ]:  # the judge sends nothing before it has its answer, so it has gone
                 return "judge"
         return ""
 
@@ -180,8 +182,8 @@ class Server:
 
 
 LOOK = 0.2  # seconds between two looks at what a candidate holds
-MOST_PROCESSES = 64  # of a candidate, those that compile it among them
-PRINTED = 2000  # bytes that a verdict has of what a candidate prints
+MOST_PROCESSES = 64  # of one candidate, including those that compile it
+PRINTED = 2000  # bytes of a candidate's output that a verdict keeps
 ROOM = 64 << 20  # bytes of its folder beside what it may write: what is compiled of it
 GRACE = 1.0  # seconds after which a candidate that does not end by itself is killed
 

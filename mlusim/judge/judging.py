@@ -115,7 +115,7 @@ def leave() -> None:
 
 
 def prepare(task: JudgeTask) -> Sequence[str]:
-    """Draw everything once, so that what is wrong with the reference is said before anything runs; what weakens the verdicts."""
+    """Draw everything once, so that errors in the reference are reported before anything runs; return what weakens the verdicts."""
     reference = loaded(task.reference)
     return reference.draws(task.seed, task.draws, task.cases)[1]
 
@@ -180,7 +180,7 @@ def judge(
 
 
 def _outcome(candidate: Candidate, future: "Future[WorkerAnswer]") -> tuple[dict[str, Any], bool]:
-    """Return the verdict of *candidate*, and whether it is of an accident that another attempt may not have."""
+    """Return the verdict of *candidate*, and whether it comes from an accident that may not happen again."""
     try:
         answer = future.result()
     except Exception as error:
@@ -199,7 +199,7 @@ def _outcome(candidate: Candidate, future: "Future[WorkerAnswer]") -> tuple[dict
 
 
 def _word(task: JudgeTask) -> str:
-    """Return a word that changes with whatever a verdict depends on beside the candidate."""
+    """Return a word that changes with everything that a verdict depends on besides the candidate."""
     return hashlib.sha256(repr(task).encode()).hexdigest()[:16]
 
 

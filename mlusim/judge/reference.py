@@ -467,7 +467,7 @@ def _array(value: Any) -> Array | None:
 
 
 def _sentence(error: BaseException, path: str) -> str:
-    """Return the sentence of *error*, with the line of the file *path* that led to it."""
+    """Return the message of *error*, with the line of the file *path* that led to it."""
     text = " ".join(said(error).split())
     if isinstance(error, SyntaxError):
         return f"SyntaxError in line {error.lineno}: {error.msg}"

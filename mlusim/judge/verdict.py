@@ -80,7 +80,7 @@ def _empty() -> dict[str, Any]:
 
 
 def _lost(ended: EndedProcess) -> dict[str, Any]:
-    """Return the sentence for a process that has left nothing whole."""
+    """Return the sentence for a process that has left no complete document."""
     beyond = {-signal.SIGXCPU: "time", -signal.SIGXFSZ: "room"}.get(ended.status, ended.beyond)
     if beyond in BEYOND:
         return {"verdict": LIMIT, "error": f"it was ended: {BEYOND[beyond]}"}

@@ -1,6 +1,6 @@
 """Documents with arrays as bytes, between a judge and the processes that run candidates: data alone, no pickle.
 
-A document is a line of JSON, whose "arrays" say name, element type and shape of each array, and the bytes of these behind it.
+A document is a line of JSON, whose "arrays" say name, element type and shape of each array, followed by the bytes of the arrays.
 """
 
 import json
@@ -19,7 +19,7 @@ from mlusim.report.json_values import plain
 
 Array = np.ndarray[Any, Any]
 SIZE = struct.Struct("<Q")  # before each document on a socket: its bytes
-ROOM = 64 << 20  # bytes that a candidate may write beside its outputs
+ROOM = 64 << 20  # bytes that a candidate may write besides its outputs
 LONGEST = 1 << 26  # bytes of a document without its arrays
 
 
