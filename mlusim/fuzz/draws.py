@@ -96,7 +96,7 @@ def _option(text: str, what: str) -> ArgumentDraw:
 
 ALIGNED = (16, 32, 64, 128)  # elements of 1, 2 and 4 bytes in 64 and 128 bytes
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 31, 61, 127, 251, 509, 1021, 2039, 4093, 8191, 16381, 32749, 65521, 131071)
-# Past these a count does not fit a type, or a float counts no more.
+# Beyond these a count does not fit a type, or a float no longer represents every integer.
 NARROW = (1 << 15, 1 << 16, 1 << 24, 1 << 31, 1 << 32)
 LARGEST = 1 << 32  # a larger constant of the sources is no size
 MOST = 64
@@ -191,7 +191,7 @@ def _tail(random: Random, marks: Landmarks, tasks: int, low: int, high: int) -> 
 
 
 def _prime(random: Random, _marks: Landmarks, _tasks: int, low: int, high: int) -> int:
-    # No tile divides a prime, so that each loop has a rest.
+    # No tile divides a prime, so each loop has a remainder.
     return _of([p for p in PRIMES if low <= p <= high], random, low)
 
 
@@ -200,7 +200,7 @@ def _narrow(random: Random, _marks: Landmarks, _tasks: int, low: int, high: int)
 
 
 def _limit(random: Random, marks: Landmarks, _tasks: int, low: int, high: int) -> int:
-    # What a memory just holds, or one element too many.
+    # As many elements as just fit a memory, or one too many.
     return _of([n for n in marks.limits if low <= n <= high], random, low) + random.choice((0, 1))
 
 

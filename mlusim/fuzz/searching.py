@@ -1,4 +1,4 @@
-"""The search for a call that fails, kept ones first, then drawn ones, each under the checkers and against a reference; and what makes it small."""
+"""The search for a call that fails, kept ones first, then drawn ones, each under the checkers and against a reference; and the reduction of that call to a small one."""
 
 import functools
 import hashlib
@@ -78,7 +78,7 @@ class FoundFault:
 
 @frozen(eq=False)
 class FailingCall:
-    """A call that fails: where it is kept, what was found in it, and how it was come by.
+    """A call that fails: where it is kept, what was wrong with it, and how it was found.
 
     ``number`` is that of the draw (None: it was kept), ``runs`` those that made it small.
     """
@@ -195,7 +195,7 @@ class Workplace:
             self._reached.stop()
 
     def fresh(self) -> dict[Met, bool]:
-        """Return which lines and outcomes of tests came in this process, and which could, where that is news."""
+        """Return which lines and outcomes of tests this process has reached, and which it could reach, leaving out what it has returned before."""
         reached = self._reached
         now: dict[Met, bool] = {
             (file, line): bool(ran) for file, lines in reached.lines.items() for line, ran in lines.items()
@@ -203,7 +203,7 @@ class Workplace:
         for file, tests in reached.branches.items():
             for place, outcomes in tests.items():
                 now |= {(file, *place, outcome): bool(came) for outcome, came in outcomes.items()}
-        # News alone goes to the process that searches: after a few draws most lines have been told.
+        # Only news is sent to the searching process: after a few draws most lines have been reported.
         found = {met: came for met, came in now.items() if self._told.get(met) != came}
         self._told.update(found)
         return found
@@ -217,7 +217,7 @@ def faults_in(done: Checked) -> tuple[FoundFault, ...]:
 
 @frozen
 class Tried:
-    """The outcome of one draw: what failed in it, whether it was cut off or refused, lines and outcomes of tests that came here for the first time, and its seconds of the processors."""
+    """The outcome of one draw: what failed in it, whether it was cut off or refused, the lines and outcomes of tests that this process reached for the first time, and the CPU seconds it took."""
 
     fault: FoundFault | None
     cut_off: bool
@@ -233,7 +233,7 @@ _ONE = threading.Lock()
 @functools.lru_cache(maxsize=1)
 def _workplace(task: FuzzTask, search_of: str = "") -> Workplace:
     """Return the workplace of *task*, which each search, known by *search_of*, has of its own."""
-    # Only a key of the cache: a workplace tells each line once, and an older search has heard of some already.
+    # Only a key of the cache: a workplace reports each line once, and may have reported some to an older search.
     del search_of
     return Workplace(task)
 
@@ -272,7 +272,7 @@ def search(
     watch = Stopwatch()
     search_of = secrets.token_hex(8)
     place = _workplace(task, search_of)
-    # Kept calls first: a fault that was not mended is told at once.
+    # Kept calls first: a fault that has not been fixed is reported at once.
     known, kept = _first_kept(place, corpus, typed)
     if known is not None:
         return FuzzResult(known, 0, 0, kept, took=Took(watch.seconds, watch.cpu))
@@ -292,7 +292,9 @@ def search(
                     break
     finally:  # the interrupt key, or a cluster that is gone
         corpus.note(CorpusState(task.word, task.seed, drawn.reached))
-    cpu += drawn.cpu - watch.cpu  # what other processes took for draws is none of this one's
+    cpu += (
+        drawn.cpu - watch.cpu
+    )  # what the draws took in whichever process, not what this one has measured meanwhile
     number = min(drawn.failed, default=None)
     failing = None if number is None else _smallest(place, corpus, number, typed)
     return FuzzResult(
@@ -403,7 +405,7 @@ def _smallest(
 
     def faults(candidate: Trial) -> tuple[FoundFault, ...]:
         found = faults_in(place.run(*place.call(candidate), plans=candidate.plans).checked)
-        # A launch that was cut off may fail for that alone, and would take the limit's whole time at each try.
+        # A launch that was cut off may fail only for that reason, and would take the limit's whole time at each try.
         return () if any(one.id == CUT_OFF for one in found) else found
 
     smallest, runs = shrunk(

@@ -1,4 +1,4 @@
-"""The subjects of a search: each says what it takes and what means something to it, and runs one call of itself."""
+"""The subjects of a search: each says what it takes and which numbers mean something to it, and runs one call of itself."""
 
 import functools
 from collections.abc import Callable, Mapping

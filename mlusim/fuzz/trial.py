@@ -23,8 +23,8 @@ Choose = Callable[[str, int, int, Mapping[str, int]], int]
 MOST_BYTES = 64 << 20
 """Bytes of all arrays of a call: what is larger is drawn again, for each byte is watched."""
 TRIES = 200
-LIMITS = 0.2  # of the numbers that a plan limits are the largest that it has room for, or one more
-PLANS = 0.25  # of the calls have the plan of the kernel inferred, which runs it twice more
+LIMITS = 0.2  # share of the numbers limited by a plan that are the largest that fits, or one more
+PLANS = 0.25  # share of the calls whose plan is inferred, which runs the kernel twice more
 
 
 @frozen
@@ -240,7 +240,7 @@ class TrialDraws:
             prefix = value.prefix
             if here.is_number:
                 texts[name] = repr(trial.numbers[name])
-            # A formula is told as its value: the names in it need not be parameters, which the command has alone.
+            # A formula is printed as its value: names in it need not be parameters, and the command has only parameters.
             elif name in parameters and value.form == NUMBER and not _is_written(value.text):
                 texts[name] = str(scope.whole(name))
             elif here.is_filled:
@@ -353,7 +353,7 @@ def filled(
     """Return the array of *pattern* and *seed*, within *bounds*, lowest and highest, where there are some."""
     random, count = np.random.default_rng(seed), int(np.prod(shape, dtype=np.int64))
     low, high = bounds or _usual(dtype)
-    # Values beyond the type become infinite, which is one of the things that are tried.
+    # Values beyond the type's range become infinite, which is worth trying too.
     with np.errstate(all="ignore"):
         if bounds is None and _is_float(dtype):
             values = FLOATS[pattern](random, count, dtype)
