@@ -31,7 +31,7 @@ from mlusim.programs.program import ScriptProgram
 class CheckJob:
     """One case of one operator on one board under *checkers* (empty: all of them), by name.
 
-    What *schedules* give is compared with what the usual one gives, until *enough* were compared.
+    The results of *schedules* are compared with those of the usual one, until *enough* have been compared.
     """
 
     operator: str
@@ -62,7 +62,7 @@ def check_case(job: CheckJob) -> Checked:
 
 
 def _explored(done: Checked, subject: Subject, schedules: Iterable[Schedule], enough: int) -> Checked:
-    """*done* with what other *schedules* of *subject* have shown."""
+    """Return *done* with the difference, if any, that other *schedules* of *subject* have shown."""
     others = tuple(schedules)
     # Exploring runs the subject again; a plain check runs it once.
     if not others:
@@ -79,7 +79,7 @@ def _directed(job: CheckJob) -> contextlib.AbstractContextManager[object]:
 
 
 def _schedule(directed: Schedule | None) -> contextlib.AbstractContextManager[object]:
-    """Return all launches in the schedule *directed*, where there is one."""
+    """Have all launches of the block run in the schedule *directed*, if there is one."""
     if directed is None:
         return contextlib.nullcontext()
     director = directed.director()
@@ -113,7 +113,7 @@ def check_arrays(
 
 
 def _run_script(program: ScriptProgram, forked: Forked, collector: Collector, path: str) -> str:
-    """Run *program*, and give its fault to *collector*; return the problem of the run, "" where it has none."""
+    """Run *program*, and give its fault to *collector*; return the problem of the run, or "" if it has none."""
     try:
         with attending([forked]), threads_watched():
             program.run(())
@@ -124,7 +124,7 @@ def _run_script(program: ScriptProgram, forked: Forked, collector: Collector, pa
     # Ctrl-C is meant for the check; any other exception is one that the script raises.
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # noqa: BLE001 - whatever the script raises is the script's
+    except BaseException as error:  # noqa: BLE001 - whatever is raised belongs to the script
         return sentence_of(error, path)
     return ""
 
@@ -141,7 +141,7 @@ def check_script(
 ) -> Checked:
     """Run the script as ``__main__``; every launch that it makes is watched.
 
-    Its fault is a finding; its error, or that it launched nothing, the problem of the run.  *directed*
+    Its fault is a finding; an error in it, or the lack of any launch, is the problem of the run.  *directed*
     is the schedule in which it is watched.  What it leaves in other *schedules* is compared, until
     *enough* were.  Raises `UsageError` where there is no such file.
     """

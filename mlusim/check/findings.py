@@ -200,7 +200,7 @@ def _cause(finding: Finding) -> Any:
     Addresses, sizes and tasks differ between launches that have the same fault.  A finding that gives neither
     statements nor facts is known by its sentence.
     """
-    # As findings of other packages, which need not have facts.
+    # Findings of other packages need not have facts.
     if not (finding.places or finding.facts):
         return finding.message
     words = (

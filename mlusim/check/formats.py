@@ -126,7 +126,7 @@ def _add(suite: ET.Element, test: _Test, program: str) -> None:
 
 
 def _tests(run: Checked, checkers: Sequence[str]) -> Iterator[_Test]:
-    """Yield a test for each checker, for each other who found something, and for what else went wrong."""
+    """Yield a test for each checker, for anything else that made findings, and for whatever else went wrong."""
     by_checker: dict[str, list[Finding]] = {name: [] for name in checkers}
     for finding in fold(run.findings):
         by_checker.setdefault(_checker(finding.id, checkers), []).append(finding)
@@ -162,7 +162,7 @@ def _line(finding: Finding) -> str:
 
 
 def _legal(text: str) -> str:
-    """*text* without the characters that XML cannot hold."""
+    """Return *text* without the characters that XML cannot hold."""
     return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -219,7 +219,7 @@ def _rule(rule: str, level: str) -> dict[str, Any]:
 
 
 def rule_page(rule: str) -> Path | None:
-    """Return the page of *rule*, installed with mlusim or beside it in the repository; None: not there."""
+    """Return the page of *rule*, installed with mlusim or beside it in the repository, or None if it is in neither."""
     package = Path(mlusim.__file__).resolve().parent
     found = (folder / f"{rule}.md" for folder in (package / "rule_pages", package.parent / PAGES))
     return next((page for page in found if page.is_file()), None)

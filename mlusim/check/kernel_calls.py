@@ -1,4 +1,4 @@
-"""Programs under checkers, of which calls of kernels have their results compared with a reference, and their plans inferred."""
+"""Programs under checkers; the results of kernel calls are also compared with a reference, and their plans inferred."""
 
 import contextlib
 from collections.abc import Iterable
@@ -44,7 +44,7 @@ def check_program(
         except SystemExit as leaving:
             problem = f"it ended with exit code {said(leaving)}"
         except UsageError as error:
-            # Before the first launch it is the command that is wrong, and the verb says so as for any other.
+            # Before the first launch the command itself is wrong, and the verb reports that as for any command.
             if not collector.launches:
                 raise
             problem = said(error)
@@ -90,9 +90,9 @@ def carved_again(done: Checked, launches: Iterable[LaunchAgain]) -> Checked:
 
 
 def carved(done: Checked, calls: Iterable[tuple[KernelCall | LaunchAgain, int]]) -> Checked:
-    """Return *done* with the overlaps of the parts that pointer variables have of on-chip arrays, as `mlusim plan` infers them.
+    """Return *done* with the overlaps of the parts of on-chip arrays that pointer variables hold, as `mlusim plan` infers them.
 
-    With each of *calls* comes how many instructions and scalar accesses it has.  Its kernel runs once or twice more in C, or twice in Python where that cannot tell.  After a fault there is no plan: the
+    Each of *calls* comes with the number of its instructions and scalar accesses.  Its kernel runs once or twice more in C, or twice in Python if C cannot decide.  After a fault there is no plan: the
     launch has no end.
     """
     for call, length in calls:

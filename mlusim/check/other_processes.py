@@ -58,9 +58,9 @@ class Forked(Observer):
 
 @contextmanager
 def threads_watched() -> Iterator[None]:
-    """Have threads that begin in the block watched by those who watch this one.
+    """Have the observers of this thread watch the threads that begin in the block, too.
 
-    `threading.setprofile` calls a function once in every new thread; it takes over the watchers and is gone.
+    `threading.setprofile` calls a function once in every new thread; the function hands the observers over and removes itself.
     """
     adopt, limit = adoption(), limit_of(None)
     before, older = threading.getprofile(), frozenset(threading.enumerate())

@@ -1,4 +1,4 @@
-"""Schedules: what a program gives must not depend on who runs first, nor on when copies land.
+"""Schedules: what a program gives must not depend on which task runs first, nor on when copies land.
 
 The default schedule (tasks in their order, asynchronous effects as late as they may) is compared with
 others.  The first that differs is reduced to the fewest decisions that still make a difference, and a
@@ -84,7 +84,7 @@ class OperatorSubject:
 
 
 def difference(operator: Operator, usual: Run | Fault, other: Run | Fault) -> str | None:
-    """Say how *other* differs from *usual*, two runs of *operator*; None where it does not."""
+    """Say how *other* differs from *usual*, both runs of *operator*; return None if it does not."""
     if isinstance(usual, Fault) or isinstance(other, Fault):
         return None if type(usual) is type(other) else f"it ends {_ending(other)}, not {_ending(usual)}"
     if usual.status != other.status:
@@ -166,14 +166,14 @@ class ScriptSubject:
         """Run the script and return its outcome."""
         leavings = Leavings()
         director.effects = effects
-        # The run under the checkers tells them.
+        # The run under the checkers reports them.
         errors = contextlib.suppress(Exception, SystemExit, GeneratorExit)
         with directing(director), errors, contextlib.redirect_stdout(io.StringIO()):
             ScriptProgram(self.script, self.arguments).run((leavings,))
         return tuple(leavings.launches)
 
     def difference(self, usual: tuple[LeftTensors, ...], other: tuple[LeftTensors, ...]) -> str | None:
-        """Say what the first launch with a difference left."""
+        """Return the difference of the first launch that has one, or None."""
         for number, (expected, found) in enumerate(zip(usual, other, strict=False), 1):
             where = f"launch {number}, {expected.kernel}"
             if expected.kernel != found.kernel:
