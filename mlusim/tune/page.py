@@ -1,4 +1,4 @@
-"""A tuning run as one self-contained HTML page: what is best, a chart, what moved, what is out and why."""
+"""A tuning run as one self-contained HTML page: the best candidates, a chart, what changed, and which candidates are out and why."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from mlusim.report.page.render import made, rendered
 from mlusim.tune.ranking import LEAST, MECHANISMS, alike, notes, settings_told
 
 _LABELS, _BARS, _ROW, _TOP = 250.0, 560.0, 18.0, 24.0
-_LONGEST = 40  # characters of a label; a longer one is told by the tip
+_LONGEST = 40  # characters of a label; a longer one is shown in full by the tooltip
 MOST = 60  # candidates in the chart
 
 

@@ -1,4 +1,4 @@
-"""Candidates in order: best first, of equal rank where the bands of the model overlap; what is out, behind them."""
+"""Candidates in order: best first, of equal rank where the bands of the model overlap; candidates that are out come last."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,26 +19,26 @@ TIME, IO, COMPUTE = "time", "io", "compute"
 OBJECTIVES: Mapping[str, str] = {TIME: "time_us", IO: "io_efficiency", COMPUTE: "compute_efficiency"}
 """What each objective ranks by: the least time, or the largest efficiency."""
 PRUNED = "pruned"
-NAMED = 4  # candidates that a row names of those that are out for one reason
+NAMED = 4  # at most so many candidates are named of those that are out for one reason
 EQUAL = "Of equal rank: the bands of the model meet, so that it does not tell which is faster."
 BESIDE = "Differences from the best are means of the cores that work; pipes work side by side, so that they do not add up."
 
 
 def able(one: Mapping[str, Any]) -> bool:
-    """Return whether a candidate fits, nothing says that it is wrong, and no search has left it behind."""
+    """Return whether a candidate fits, nothing shows that it is wrong, and no search has dropped it."""
     return bool(one["fits"]) and one["right"] is not False and one["verdict"] != PRUNED
 
 
 def out(error: Exception) -> dict[str, Any]:
-    """Return what the document of a candidate says that has ended in *error*."""
+    """Return what the document says of a candidate that has ended in *error*."""
     word = LIMIT if isinstance(error, LimitReached) else FAULT if isinstance(error, Fault) else REFUSED
     return {"verdict": word, "fits": False, "why": said(error)}
 
 
 def ranked(found: Sequence[Mapping[str, Any]], objective: str) -> list[dict[str, Any]]:
-    """*found* with ``rank`` and, in ``why``, what moved against the best; those that are out come last and have no rank.
+    """Return *found* with ``rank`` and, in ``why``, the differences from the best; those that are out come last and have no rank.
 
-    A rank is that of the first candidate of a group: all whose band meets that of the group's first are equal to it.
+    Candidates whose bands overlap that of the first of their group share its rank.
     """
     name = OBJECTIVES[objective]
     good = sorted(filter(able, found), key=lambda one: one[name] if objective == TIME else -one[name])
@@ -55,7 +55,7 @@ def ranked(found: Sequence[Mapping[str, Any]], objective: str) -> list[dict[str,
 
 
 def _band(one: Mapping[str, Any], name: str) -> tuple[float, float]:
-    """Return the band of what is ranked by, which follows from that of the time."""
+    """Return the band of the figure that candidates are ranked by, which follows from the band of the time."""
     low, high = one["time_band"]
     if name == OBJECTIVES[TIME]:
         return low, high
@@ -109,7 +109,7 @@ def notes(document: Mapping[str, Any]) -> list[str]:
 
 
 def alike(out: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
-    """Return the candidates that are *out*, those of one verdict and reason together: their names, the verdict, the reason."""
+    """Return a row for each verdict and reason of the candidates that are *out*: their names, the verdict, the reason."""
     found: dict[tuple[str, str], list[str]] = {}
     for one in out:
         found.setdefault((one["verdict"], one["why"]), []).append(settings_told(one))
@@ -125,15 +125,15 @@ def alike(out: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
 LAUNCH, BARRIERS, MEMORY, BALANCE = "launch", "waits at barriers", "waits for memory", "balance"
 MECHANISMS = (*PIPES, BARRIERS, MEMORY, BALANCE, LAUNCH)
 MOST_NAMED = 3  # mechanisms in a sentence
-LEAST = 0.01  # share of the time; a smaller difference is not told
+LEAST = 0.01  # share of the time; a smaller difference is not reported
 
 
 def mechanisms(launches: Sequence[Launch]) -> dict[str, float]:
     """Return the time of *launches* in us by mechanism, and under ``cores`` how many cores of a launch work at most.
 
-    A pipe's is how long it is busy, in the mean of the cores that work; ``waits at barriers`` how long they wait there for others,
-    ``waits for memory`` by how much their tasks are longer for sharing the off-chip memory, ``balance`` for how long a core has no
-    task, ``launch`` the start of the launches.  Pipes work side by side, so that the sum is no time.
+    A pipe's time is how long it is busy, averaged over the cores that work; ``waits at barriers`` is how long they wait for others,
+    ``waits for memory`` how much longer their tasks take because they share the off-chip memory, ``balance`` how long a core has no
+    task, ``launch`` the start of the launches.  Pipes work in parallel, so the sum is not the time of the launches.
     """
     found = dict.fromkeys(("cores", *MECHANISMS), 0.0)
     for launch in launches:
@@ -150,7 +150,7 @@ def mechanisms(launches: Sequence[Launch]) -> dict[str, float]:
 
 
 def moved(own: Mapping[str, Any], best: Mapping[str, Any], time_us: float) -> str:
-    """Say in which mechanisms *own* differs from *best*, which takes *time_us*, the largest difference first; how many cores work."""
+    """Say in which mechanisms *own* differs from *best*, which takes *time_us*, the largest difference first, and how many cores work."""
     words = differences(own, best, time_us)[:MOST_NAMED]
     cores = round(own["cores"])
     if cores != round(best["cores"]):

@@ -110,7 +110,7 @@ def _values(text: str, word: str) -> Sequence[str]:
 
 
 def _compiling(call: KernelCall, words: Sequence[ParameterWord]) -> KernelCall:
-    """*call* with first values for the macros without which its source does not compile."""
+    """Return *call* with the first values of the macros without which its source does not compile."""
     macros = {word.name: word.values[0] for word in words if word.macro}
     both = next((name for name in macros if name in call.sources.define), None)
     if both is not None:
@@ -184,7 +184,7 @@ def grid(parameters: Sequence[TuneParameter]) -> list[Settings]:
 
 
 def with_settings(call: KernelCall, settings: Settings) -> KernelCall:
-    """*call* with the values of *settings*."""
+    """Return *call* with the values of *settings*."""
     values = {
         role: {s.name: s.value for s in settings if s.role == role} for role in (MACRO, ARGUMENT, DIM, KIND)
     }
@@ -198,7 +198,7 @@ def with_settings(call: KernelCall, settings: Settings) -> KernelCall:
 
 
 def told(settings: Settings) -> str:
-    """*settings* as one would type them."""
+    """Return *settings* as one would type them."""
     return " ".join(f"{'-D' if s.role == MACRO else ''}{s.name}={s.value}" for s in settings)
 
 
@@ -208,7 +208,7 @@ def told(settings: Settings) -> str:
 def program_parameters(
     words: Sequence[str], program: "HostProgram | CommandProgram"
 ) -> tuple[TuneParameter, ...]:
-    """Return the parameters that *words* of ``--param`` name of *program*: macros, words behind ``--`` and variables.
+    """Return the parameters that *words* of ``--param`` name of *program*: macros, words after ``--`` and variables.
 
     ``{NAME}`` in a word stands for a value, ``env:NAME`` is a variable of the environment; any other name is a macro of the sources.
     Raises `UsageError` for anything else.
@@ -249,7 +249,7 @@ def with_macros(program: HostProgram, macros: Mapping[str, str]) -> HostProgram:
 
 
 def filled(word: str, settings: Settings) -> str:
-    """*word* with the values of *settings* for the names that stand in braces."""
+    """Return *word* with each name in braces replaced by its value in *settings*."""
     values = {one.name: one.value for one in settings if one.role == WORD}
     return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), word)
 

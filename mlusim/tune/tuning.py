@@ -156,7 +156,7 @@ class TuneJob:
         return f"{told(self.settings)} on {self.board}"
 
     def empty(self) -> dict[str, Any]:
-        """Return the document of a candidate of which nothing is known yet."""
+        """Return the document of a candidate about which nothing is known yet."""
         return {
             "parameters": {s.name: s.value for s in self.settings}, "board": self.board, "verdict": ranking.OK, "fits": True, "right": None,
             "time_us": None, "time_band": None, "bound": None, "because": [], "io_efficiency": None, "compute_efficiency": None,
@@ -278,7 +278,7 @@ def _carved(call: KernelCall) -> dict[str, Any]:
     try:
         with limiting(CARVED):
             found = carve(call).findings
-    except Fault:  # of Python's runs alone, as their limit
+    except Fault:  # only runs in Python raise it, for example at their limit
         return {}
     if not found:
         return {"carved": True}
@@ -291,7 +291,7 @@ def _carved(call: KernelCall) -> dict[str, Any]:
 
 
 def compared_to(task: TuneTask, wanted: Sequence[Settings]) -> TuneTask:
-    """*task* with what the others are compared with; as it is where the criterion says more, or none of *wanted* runs.
+    """Return *task* with the candidate that others are compared with; unchanged if the criterion has arrays or a function, or none of *wanted* runs.
 
     That is the first of *wanted* that runs and leaves no NaN in its outputs (elements that were never written are NaN); where
     none does, the first that runs.
@@ -374,7 +374,7 @@ def _work(job: TuneJob) -> WorkerAnswer:
 
 
 def _outcome(job: TuneJob, future: "Future[WorkerAnswer]") -> tuple[dict[str, Any], bool]:
-    """Return the document of *job*, and whether it is of an accident that another attempt may not have."""
+    """Return the document of *job*, and whether it comes from an accident that may not happen again."""
     try:
         answer = future.result()
     except WorkerDied as error:
@@ -388,7 +388,7 @@ def _outcome(job: TuneJob, future: "Future[WorkerAnswer]") -> tuple[dict[str, An
 
 
 def _word(task: TriedTask, *more: object) -> str:
-    """Return a word that changes with whatever a document depends on beside the settings."""
+    """Return a word that changes with everything that a document depends on besides the settings."""
     return hashlib.sha256(repr((task, *more)).encode()).hexdigest()[:16]
 
 
@@ -415,7 +415,7 @@ def _check(job: TuneJob, document: Mapping[str, Any], where: str) -> None:
 # -- searches: random draws, successive halving, and Optuna's model of what is fast --------------------
 
 RANDOM, HALVING, TPE = "random", "halving", "tpe"
-KEPT = 3  # one of so many candidates goes on to the next rung
+KEPT = 3  # one in so many candidates goes on to the next rung
 TOGETHER = 4  # candidates that Optuna proposes before it hears of their results
 PATIENCE = 50  # proposals in a row that were tried before, after which the search ends
 
@@ -441,9 +441,9 @@ def _at(parameters: Sequence[TuneParameter], place: int) -> Settings:
 def halved(
     wanted: Sequence[Settings], rungs: TuneParameter, objective: str, run: Run
 ) -> list[dict[str, Any]]:
-    """Try *wanted* with the first value of *rungs*, the best third of them with the next, and so on; their last documents.
+    """Try *wanted* with the first value of *rungs*, the best third of them with the next, and so on; return the last document of each.
 
-    What does not go on has the verdict `PRUNED` and says where it stood.
+    A candidate that does not go on has the verdict `PRUNED`, and its document says at which value and why.
     """
     out: list[dict[str, Any]] = []
     # The cheap call orders candidates well enough to drop most of them, and only the best pay for the large one.
@@ -504,7 +504,7 @@ def proposed(
 
 
 def _tell(study: Any, trial: Any, one: Mapping[str, Any] | None, objective: str) -> None:
-    """Say what *trial* gave; what is out is told as a failure."""
+    """Tell Optuna the result of *trial*; report a candidate that is out as a failure."""
     from optuna.trial import TrialState  # noqa: PLC0415 - an extra
 
     if one is None or not ranking.able(one):
