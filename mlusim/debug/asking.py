@@ -37,7 +37,7 @@ def writer_of(session: "DebugSession", place: str, depth: int = DEPTH) -> Origin
 
 
 def cause_of(session: "DebugSession", words: str, depth: int = FAR) -> Origin:
-    """Return the origin of the value of the expression *words*; of a decision where these are ``branch [LINE]`` or nothing.
+    """Return the origin of the value of the expression *words*, or of a decision if they are ``branch [LINE]`` or empty.
 
     Raises `UsageError` for what has no value here, or where no task is in a function.
     """
@@ -68,7 +68,7 @@ def cause_of(session: "DebugSession", words: str, depth: int = FAR) -> Origin:
 
 
 def _with_value(session: "DebugSession", text: str) -> str:
-    """Return ``text = value`` of an expression; the text alone where it is only a place."""
+    """Return ``text = value`` for an expression, or the text alone if it is only a place."""
     try:
         value = evaluate(parse(text), session.frame(), session.core(), session.names())
     except UsageError:
@@ -121,7 +121,7 @@ def _asked(part: Tree, scope: "FrameNames", core: "Core | None") -> "Asked | Non
 
 
 def _variable(tree: Tree, scope: "FrameNames", text: str) -> Read | None:
-    """Return the variable, or the member of one, that *tree* is; None for memory and for what is computed."""
+    """Return the variable, or the member of a variable, that *tree* names; None for memory and for computed values."""
     path: tuple[str, ...] = ()
     base, arrow = tree, False
     while isinstance(base, MemberAccess | Item):

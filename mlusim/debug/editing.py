@@ -40,7 +40,7 @@ def assigned(
     extra: Mapping[str, Any],
     bind: Callable[[FrameType, str, Any], None],
 ) -> "Assignment | None":
-    """Return the assignment in C of *given* to *target* in *frame*; None where either is Python's, or no expression.
+    """Return the assignment in C of *given* to *target* in *frame*; None if either is Python's, or not an expression.
 
     *bind* is called to give a local of a frame a value.  Raises `UsageError` for a value that C does not convert to the target's type.
     """
@@ -124,7 +124,7 @@ def _changed(session: "DebugSession", text: str, apply: Any) -> str:
 def _there(
     session: "DebugSession", tracer: Tracer, label: str, level: int
 ) -> "tuple[PausedRun, Core | None, FrameType | None]":
-    """Return the run of *tracer* where it is, the core called *label*, and its frame number *level*."""
+    """Return the run of *tracer* at its present place, the core called *label*, and frame *level* of that core."""
     assert tracer.session is not None
     own = next((core for core in tracer.cores if name_of(core) == label), None)
     paused = PausedRun(session.recorded, tracer.session, tracer, Stop(session.position, LINE, own))

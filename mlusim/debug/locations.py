@@ -55,9 +55,9 @@ def break_at(
     ignore: int = 0,
     temporary: bool = False,
 ) -> stops.Breakpoint:
-    """Set a breakpoint at *place*, where the condition *text* holds, in *task* only, after *ignore* more hits.
+    """Set a breakpoint at *place* that stops only if the condition *text* holds, in *task* only, after *ignore* more hits.
 
-    Raises `UsageError` for a place that there is not, and for a condition that cannot be evaluated there.
+    Raises `UsageError` for an unknown place, and for a condition that cannot be evaluated there.
     """
     location = location_of(session, place)
     return _add(
@@ -113,7 +113,7 @@ def watched_as(session: "DebugSession", place: str) -> str:
 def _value_watch(
     session: "DebugSession", place: str, *, reads: bool, anyone: bool
 ) -> stops.ValueWatch | None:
-    """Return the watch of an expression's value in the frame in focus; None where it has none there."""
+    """Return the watch of an expression's value in the frame in focus; None if it has no value there."""
     try:
         read = _reader(place)
     except UsageError:
@@ -133,7 +133,7 @@ def _value_watch(
 
 
 def _reader(text: str) -> Callable[[Core, FrameType], str | None]:
-    """Return a function of a core and a frame that returns the value of *text* as a string; None where it has none, or is a collection."""
+    """Return a function of a core and a frame that returns the value of *text* as a string, or None if it has no value or is a collection."""
     code = parse(text)
 
     def read(core: Core, frame: FrameType) -> str | None:
@@ -156,13 +156,13 @@ def _add(session: "DebugSession", made: stops.Breakpoint, text: str | None) -> s
 
 
 def set_condition(session: "DebugSession", made: stops.Breakpoint, text: str | None) -> None:
-    """Let *made* stop only where *text* holds, always where it is None; raises `UsageError` for a name that there is not."""
+    """Let *made* stop only if *text* holds, or always if *text* is None; raises `UsageError` for an unknown name."""
     test = None if text is None else tested(session, made.location, text)
     made.condition, made.test = text, test
 
 
 def tested(session: "DebugSession", location: stops.Location, text: str) -> Test:
-    """Return a test of *text*; raises `UsageError` for a name that there is not at *location*."""
+    """Return a test of *text*; raises `UsageError` for a name that is not known at *location*."""
     test: Test = condition(text)
     functions = session.functions
     codes = list(_codes(location, functions))
@@ -199,7 +199,7 @@ def names_at(session: "DebugSession", location: stops.Location) -> list[str]:
 
 
 def _codes(location: stops.Location, functions: Iterable[UserFunction]) -> Iterable[CodeType]:
-    """Yield the functions that a breakpoint at *location* stops in, all of them where that is not known."""
+    """Yield the functions that a breakpoint at *location* stops in, or all functions if that is not known."""
     for code in (code for f in functions for code in nested(f.code)):
         if isinstance(location, stops.LineLocation):
             inside = any(line == location.line for _, _, line in code.co_lines())
@@ -262,7 +262,7 @@ def _location(session: "DebugSession", place: str) -> stops.Location:
 
 
 def _at_line(session: "DebugSession", file: str | None, number: int, place: str) -> stops.Location:
-    """Return a line of a file; where nothing of the file is loaded, the place is kept until something is."""
+    """Return a line of a file; if none of its code is loaded yet, keep the place until some is."""
     functions, owned = session.functions, session.owned
     site = session.site()
     if file is None and site is None and not functions:
@@ -291,7 +291,7 @@ def _loaded(session: "DebugSession", name: str, number: int) -> stops.Location |
 
 
 def _intrinsic(session: "DebugSession", name: str) -> stops.Location:
-    """Return every issue of an intrinsic; of one that the machine does not announce, the lines that name it."""
+    """Return every issue of an intrinsic, or the lines that name it if the machine does not announce it."""
     spelling = ISA[name].spelling
     if name in HEARD:
         return stops.IntrinsicLocation(name, spelling)

@@ -279,7 +279,7 @@ def _array(stored: ArrayFile, key: str, dtype: str, shape: tuple[int, ...]) -> n
     if key not in stored.members:
         raise TypeError(f"it lacks the array {key}")
     kind = np.dtype(dtype)
-    # An array of objects would take bytes of the file for pointers; a type of no bytes has no size to check.
+    # An array of objects would treat bytes of the file as pointers; a type without bytes has no size to check.
     if kind.hasobject or kind.itemsize == 0 or any(extent < 0 for extent in shape):
         raise TypeError(f"the array {key} is of the type {dtype} and the shape {list(shape)}")
     raw = stored.read(key)

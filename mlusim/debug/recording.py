@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 else:
     registry, runner = lazy("mlusim.operators.registry", "mlusim.operators.runner")
 
-NEARBY = 32  # lines that are looked at beyond those of a recording, before its place is given up
+NEARBY = 32  # lines to search beyond those of a recording before giving up on its place
 
 
 @frozen(eq=False)
@@ -278,11 +278,11 @@ def stand(session: "DebugSession", recording: Recording) -> list[str]:
 
 
 def _go(session: "DebugSession", position: Position) -> None:
-    """Travel there; where the moment has fewer lines, to the moment."""
+    """Travel to *position*, or to its moment if that has fewer lines."""
     try:
         session.travel(position)
     except UsageError:
-        # Without lines the moment itself is missing, so that there is no place nearby.
+        # If the position has no lines, the moment itself is missing, so there is no nearer place to try.
         if not position.lines:
             raise
         session.travel(Position(position.launch, position.moment))

@@ -103,7 +103,7 @@ class DebugSession:
 
     @property
     def at_host(self) -> bool:
-        """True where it stands inside the program's own run of a launch: a fault or an interrupt."""
+        """True if it has stopped inside the program's own run of a launch, at a fault or an interrupt."""
         return self.host.state in (FAILED, INTERRUPTED) and self._run is None and self.stop.position.at_end
 
     @property
@@ -161,7 +161,7 @@ class DebugSession:
         """Return the machine where it stands, from a run in which every instruction was announced.
 
         With *history* the last operations before are known even at the end of a launch.  An interrupt of
-        the program itself has no such run: there it is the program's own.
+        the program itself has no such run: return the program's own machine then.
         """
         if self.at_host and self.stop.error is None:
             return self.look()
@@ -251,7 +251,7 @@ class DebugSession:
             armed = self.armed()
 
     def _running(self, ahead: tuple[int, int]) -> LaunchRun:
-        """Return the run that goes on: the one that stands here, or one of which C runs the tasks *ahead*."""
+        """Return the run that goes on: the one that has stopped here, or a new one in which C runs the tasks *ahead*."""
         if ahead == (0, 0):
             self._attended()
         else:
@@ -263,7 +263,7 @@ class DebugSession:
     def _ahead(self, armed: list[Breakpoint], steps: tuple[Stopper, ...]) -> tuple[int, int] | None:
         """Return how many groups of tasks of the launch, and how many cores of the next group, C may run before something can stop.
 
-        (0, 0) means that everything from here on is watched, None that nothing can stop in the rest of the launch.
+        (0, 0) means that everything from here on is watched; None means that nothing more can stop in the launch.
         """
         # A change by hand is made in copies of the tensors, which the program's own run does not see.
         if steps or self.recorded.edits:

@@ -53,14 +53,14 @@ class PipeState:
 
     @property
     def texts(self) -> list[str]:
-        """The instruction that is issued and those in flight, in words; nothing where it is idle."""
+        """The instruction that is being issued and those in flight, in words; nothing if the pipe is idle."""
         flying = [f"in flight: {flight}" for flight in self.flights]
         return [f"next: {self.issuing}", *flying] if self.issuing else flying
 
 
 @frozen
 class BarrierState:
-    """A barrier that some cores have reached; at one in two halves ``waiting`` cores are told from those that have arrived."""
+    """A barrier that some cores have reached; ``waiting`` lists the cores that wait at one in two halves, apart from those that have arrived."""
 
     name: str
     who: str
@@ -371,7 +371,7 @@ def barriers(paused: PausedRun) -> list[BarrierState]:
 
 
 def _title(meeting: Meeting) -> str:
-    """Return the barrier's name; of one in two halves also its number, its arrivals and those that it needs."""
+    """Return the barrier's name; for one in two halves add its number, its arrivals and how many it needs."""
     if not isinstance(meeting, Half):
         return meeting.name
     return f"{meeting.name} {meeting.ident}, {len(meeting.arrived)} of {meeting.count} arrived"

@@ -91,13 +91,13 @@ def finish(session: DebugSession) -> Stop:
 
 
 def until(session: DebugSession, file: str | None = None, line: int | None = None) -> Stop:
-    """Go on to a later line of this function, or to *line* of *file*, or out of the function; without *file* the line is in this one."""
+    """Go on to a later line of this function, to *line* of *file* (this file if none is given), or out of the function."""
     core, frame = _stepping(session)
     return session.forward([Until(core, frame, file or frame.f_code.co_filename, line)])
 
 
 def _stepper(session: DebugSession, everyone: bool) -> "Core | None":
-    """Return the core that steps; None where whichever comes first is meant."""
+    """Return the core that steps, or None for whichever core comes first."""
     _can_step(session)
     return None if everyone or _outside(session) else _stepping(session)[0]
 

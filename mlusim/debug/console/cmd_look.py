@@ -136,7 +136,7 @@ def _place(session: "DebugSession", word: str) -> tuple[str, int]:
 
 
 def _line(session: "DebugSession", file: str, line: int) -> tuple[str, int]:
-    """Return a line of *file*, of the file in focus where that is empty; raises `UsageError` where there is none."""
+    """Return a line of *file*, or of the file in focus if *file* is empty; raises `UsageError` if there is no such line."""
     site, files = session.site(), [f.code.co_filename for f in session.functions]
     here = site[0] if site is not None else files[0]
     named = next((f for f in files if f.endswith(file)), None) if file else here
@@ -207,7 +207,7 @@ def _applied(console: CommandContext, session: "DebugSession", chosen: list[str]
         session.focus, session.level = name, 0
         reply = console.execute(line)
         yield f"{name}:\n{reply.text}"
-        # The launch stands elsewhere now, and the command was meant for the place before.
+        # The launch is at another place now, and the command was meant for the old one.
         if session.stop is not stop:
             yield "the command has moved; the tasks behind are left out"
             return

@@ -60,7 +60,7 @@ def print_(console: CommandContext, words: str) -> str:
 
 
 def print_form(words: str, command: str) -> tuple[str, str]:
-    """Return the letter of the form before an expression, or "", and the expression; raises `UsageError` for a form that there is not."""
+    """Return the letter of the form before an expression, or "", and the expression; raises `UsageError` for an unknown form."""
     form, words = _form(words)
     letters = form["letters"] if form else ""
     if form is not None and (letters not in FORM_LETTERS or form["count"]):
@@ -96,7 +96,7 @@ def value_in_form(session: "DebugSession", words: str, letter: str = "") -> str:
 
 
 def parse_or_assign(words: str) -> "Expression":
-    """Return an expression; raises `UsageError`, which names the command `set` where it is an assignment."""
+    """Return the parsed expression; raises `UsageError` for anything else, and names the command `set` for an assignment."""
     try:
         return parse(words)
     except UsageError:
@@ -154,7 +154,7 @@ def _known(session: "DebugSession") -> "dict[str, Any]":
 
 
 def _elements(session: "DebugSession", words: str) -> "np.ndarray[Any, Any] | np.generic | None":
-    """Return the elements that brackets with commas or a colon mean, where they are no expression of Python; else None."""
+    """Return the elements that brackets with commas or a colon select if Python cannot evaluate them; else None."""
     array = _here(session, words) if words.endswith("]") else None
     if array is None or ":" in words.rpartition("[")[2] or array.size != 1:
         return array
@@ -320,7 +320,7 @@ def _told(
 
 
 def _when(session: "DebugSession", origin: "Origin") -> str:
-    """Return the predicted time of a write, where `info time` has asked for the launch's."""
+    """Return the predicted time of a write if `info time` has already predicted the launch."""
     clock = session.runs.recorded(origin.launch).clock
     known = clock.at(origin.task, origin.moment) if clock is not None else None
     return f", {known[1]:.3f} us" if known is not None and known[0] == origin.moment else ""
@@ -380,7 +380,7 @@ def _type_of(session: "DebugSession", words: str) -> "t.Type | str | None":
 
 
 def _defined(kind: t.Type, enumerations: "Mapping[str, Mapping[str, int]]") -> str:
-    """Return the definition of a type of C: with the members of its record, also behind a pointer or array, or the numbers of its enumeration."""
+    """Return the definition of a type of C: the members of a record, also of one behind a pointer or in an array, or the numbers of an enumeration."""
     if isinstance(kind, t.Pointer) and isinstance(kind.to, t.Record):
         return f"{_members(kind.to)} {'&' if kind.reference else '*'}  // to {_bytes(kind.to)}"
     if isinstance(kind, t.Array) and isinstance(kind.of, t.Record):

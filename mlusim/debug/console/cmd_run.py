@@ -110,7 +110,7 @@ def _number(text: str, what: str) -> int:
 
 
 def _count_all(words: str) -> tuple[int, bool]:
-    """Return a count, 1 without one, and whether ``all`` was said."""
+    """Return the count, 1 if none is given, and whether ``all`` was given."""
     given = words.split()
     everyone = "all" in given
     rest = [word for word in given if word != "all"]

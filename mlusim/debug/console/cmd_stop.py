@@ -193,7 +193,7 @@ def commands(console: CommandContext, words: str) -> str:
 
 
 def attach(console: CommandContext, number: int, lines: list[str]) -> None:
-    """Keep *lines* as the commands of a breakpoint; forget those that it had where there are none."""
+    """Keep *lines* as the commands of a breakpoint; if there are none, forget those that it had."""
     console.attached[number] = [line.strip() for line in lines if line.strip()]
     if not console.attached[number]:
         del console.attached[number]
@@ -221,7 +221,7 @@ def _lines(console: CommandContext, made: Breakpoint) -> Iterator[str]:
     verb = "tbreak" if made.temporary else "break"
     if isinstance(location, Watchpoint):
         verb = "awatch" if location.writes and location.reads else "watch" if location.writes else "rwatch"
-        # Whether any task is meant is in the words only where it was typed; the span always knows.
+        # The words say that any task is meant only if the user typed it; the span always knows.
         place += " all" if location.span.anyone and not place.endswith(" all") else ""
     elif isinstance(location, ValueWatch):
         verb, place = "watch", place + " all" * (location.label is None)

@@ -44,7 +44,7 @@ class Command:
 
 
 def find_command(name: str, commands: Iterable[Command]) -> Command:
-    """Return the command called *name*, or the only one whose name begins so; raises `UsageError` where there is none, or are several."""
+    """Return the command called *name*, or the only one whose name begins so; raises `UsageError` if there is none, or more than one."""
     every = tuple(commands)
     for command in every:
         if name == command.name or name in command.aliases:

@@ -112,7 +112,7 @@ FORMED = ("x", "print", "why", "display")  # commands with a /FORM
 
 
 def change_of(session: "DebugSession", made: Breakpoint) -> str:
-    """Return the elements that are about to change, as in ``buffer[3]: 0 -> 7``; nothing where that is not known.
+    """Return the elements that are about to change, as in ``buffer[3]: 0 -> 7``, or an empty text if they are not known.
 
     Their new values are read from another run of the launch, which goes one moment further.
     """
@@ -172,7 +172,7 @@ class Console(CommandContext):
 
         A mistake is a reply with ``ok`` false, and the session goes on.
         """
-        # While the commands of a breakpoint are typed, a line is one of them, whatever it says.
+        # While the commands of a breakpoint are being typed, every line is one of them, whatever it says.
         if self.collecting is not None:
             return self._collected(line.strip())
         stop = self.session.stop
@@ -261,7 +261,7 @@ class Console(CommandContext):
         return recordings.stand(session, recording)
 
     def stop_text(self) -> str:
-        """Return why and where the session stands, and what is displayed there."""
+        """Return why and where the session has stopped, and what is displayed there."""
         shown = cmd_memory.displays_text(self) if self.displays and self.session.launches else ""
         return self._stop_text() + (f"\n{shown}" if shown else "")
 
@@ -316,7 +316,7 @@ class Console(CommandContext):
             self.session.runs.holder.take(None)
 
     def _tested_at(self, command: Command, rest: str) -> Location | None:
-        """Return the place of the breakpoint whose condition is being typed at the end of *rest*; None where none is, or the place is not known yet."""
+        """Return the place of the breakpoint whose condition is being typed at the end of *rest*; None if there is none, or it is not known yet."""
         found = re.match(r"(?P<place>.*?)(?:^|\s)if\s", rest) if command.group == STOPPING else None
         if found is not None and command.name in ("break", "tbreak"):
             return location_of(self.session, re.sub(r"\s+(task|ignore)\s+\w+$", "", found["place"].strip()))
@@ -329,7 +329,7 @@ class Console(CommandContext):
     def _inside(self, last: str) -> list[str] | None:
         """Return the completions of the last name of an expression: members after ``.`` or ``->``, names of C after an operator.
 
-        None where the word is a name from its beginning on.
+        Return None if the whole word is a single name.
         """
         form = _LAST.match(last)
         scope = c_scope(self.session.frame()) if form is not None and form["head"] else None

@@ -57,7 +57,7 @@ def _threads(state: State, _arguments: Arguments) -> Body:
         {"id": thread_number(t.name), "name": f"{t.name}: {t.state}" + (f", {t.waits}" if t.waits else "")}
         for t in tasks
     ]
-    recorded = session.recorded  # whose thread stands for everything but tasks
+    recorded = session.recorded  # its thread represents everything that is not a task
     launch = {"id": ENDED_THREAD, "name": f"launch {recorded.index}: {recorded.kernel}"}
     return {"threads": threads or [launch]}
 
@@ -326,7 +326,7 @@ def _instruction(clock: PredictedTimes | None, paused: PausedRun, op: Op) -> dic
 
 
 def _clock(state: State) -> PredictedTimes | None:
-    """Return the predicted times of the launch; where it has none, None, and tell the editor the reason once."""
+    """Return the predicted times of the launch; if it has none, report the reason to the editor once and return None."""
     recorded = state.session.recorded
     if recorded.index in state.untimed and not recorded.edits:
         return None

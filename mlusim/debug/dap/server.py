@@ -108,7 +108,7 @@ class Adapter:
             raise UsageError(f"{NOT_LAUNCHED}; it has ended with {type(failure).__name__}: {said(failure)}")
         state.console = Console(session)
         kernel = arguments.get("kernel")
-        # In a launch of BANG C it says what is called; where a stop there is not wanted the editor says so.
+        # In a launch of BANG C ``kernel`` names what is called; the editor says so if it wants no stop there.
         if arguments.get("stopOnEntry") is False and getattr(program, "kernel", None) is not None:
             kernel = None
         # An unknown kernel is no reason to end the session, which begins at the first launch then.

@@ -131,12 +131,12 @@ class State:
         return thread_number(name_of(cores[0])) if cores else ENDED_THREAD
 
     def _tell_outcome(self) -> None:
-        """Tell the editor once for a run of the program how it has ended, or that it stands at a fault."""
+        """Report to the editor, once for each run of the program, how it has ended or that it has stopped at a fault."""
         session = self.session
         host, error = session.host, session.stop.error
         if not session.ended and error is None:
             return
-        # A fault that is stood at may be undone by hand, so that the run goes on, to another end.
+        # The user may undo the fault at which the run has stopped, so that the run goes on to another end.
         if self.told is host and self.told_end == session.ended:
             return
         self.told, self.told_end = host, session.ended
@@ -151,7 +151,7 @@ class State:
 
     @property
     def failed(self) -> bool:
-        """Return whether the program has ended with an error, or its outputs are not accurate, or it stands at a fault."""
+        """Return whether the program has ended with an error, its outputs are not accurate, or it has stopped at a fault."""
         host = self.session.host
         wrong = self.session.stop.error is not None or host.failure is not None
         return wrong or not getattr(host.result, "passed", True)
@@ -347,7 +347,7 @@ _TITLES: Mapping[str, str] = {"step": "stepping", "goto": "going there"}
 
 
 def moved(state: State, move: Move, reason: str) -> None:
-    """Move, and tell the editor of the stop; where that fails, tell it the reason, and that it stands where it stood."""
+    """Move, and report the stop to the editor; if that fails, report the reason and that the session has not moved."""
     text = ""
     try:
         with progressing(state, _TITLES.get(reason, "running")):
@@ -363,7 +363,7 @@ def moved(state: State, move: Move, reason: str) -> None:
 
 
 def _pass_faults(state: State) -> None:
-    """Go on after faults where the editor does not want to stop at them."""
+    """Go on after faults if the editor does not want to stop at them."""
     # An editor that has the exception filter switched off wants the program as it runs without a debugger.
     while not state.faults and state.session.stop.error is not None and not state.session.ended:
         verbs.resume(state.session)

@@ -166,7 +166,7 @@ def _set(state: State, owner: str, one: Arguments, place: str) -> dict[str, Any]
 def _made(
     state: State, owner: str, one: Arguments, make: Callable[[str | None], Breakpoint]
 ) -> dict[str, Any]:
-    """Set the breakpoint that *make* makes with the editor's conditions; where it cannot be set, say the reason."""
+    """Set the breakpoint that *make* makes, with the editor's conditions; if it cannot be set, return the reason."""
     try:
         counted, log = _hits(one.get("hitCondition")), _log(state, one.get("logMessage"))
         made = make(one.get("condition") or None)

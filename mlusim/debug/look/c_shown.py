@@ -139,7 +139,7 @@ def elements_from(
     core: "Core | None",
     extra: Mapping[str, Any] | None,
 ) -> CValue | None:
-    """Return *count* records, or elements outside of memory, from a place of C on; None for numbers in memory.
+    """Return *count* records, or elements outside memory, beginning at a place of C; None for numbers in memory.
 
     Raises `UsageError` where there are fewer.
     """
@@ -197,7 +197,7 @@ def shown_local(scope: "FrameNames", name: str, value: Any) -> Any:
 def seen(value: Any, kind: t.Type, enumerations: Enumerations, *, whole: bool = False) -> Any:
     """Return *value* of type *kind* as it is shown; pointers and plain numbers are shown as they are.
 
-    An array of numbers in memory, whose elements lie to the end of it, is shown as the pointer to them, but for *whole*.
+    An array of numbers that reaches to the end of its memory is shown as the pointer to them, unless *whole*.
     """
     if isinstance(kind, t.Arithmetic):
         if kind == t.BOOL and isinstance(value, int | np.integer):
@@ -213,7 +213,7 @@ def seen(value: Any, kind: t.Type, enumerations: Enumerations, *, whole: bool = 
         return CValue(value, kind, enumerations)
     if isinstance(kind, t.Array) and isinstance(value, Ptr):
         rest = value.view.size - value.index
-        # More memory follows it, as it does a member of a record: only its own elements are shown.
+        # If more memory follows the array, as after a member of a record, only its own elements are shown.
         return CValue(value, kind, enumerations) if whole or _leaves(kind) < rest else value
     return value
 
@@ -223,12 +223,12 @@ def _fields(kind: t.Type) -> tuple[t.Field, ...]:
 
 
 def _leaves(kind: t.Type) -> int:
-    """Return how many numbers or records an element of C is: of an array as many as it holds."""
+    """Return how many numbers or records an element of C holds: 1, or all those in an array."""
     return kind.count * _leaves(kind.of) if isinstance(kind, t.Array) else 1
 
 
 def _element(array: Any, n: int, kind: t.Type) -> Any:
-    """Return the *n*-th number or record; of an array of arrays the place where the inner array begins."""
+    """Return the *n*-th number or record, or the place where the *n*-th inner array of an array of arrays begins."""
     if isinstance(array, Items) and not isinstance(kind, t.Array):
         return array.items[array.offset + n]
     place = array + n

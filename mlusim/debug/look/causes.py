@@ -111,7 +111,7 @@ class CauseSearch(BeyondBytes):
     # -- trails ----------------------------------------------------------------------------------
 
     def _widening(self, look: Callable[[], Origin]) -> Origin:
-        """Return the result of *look*, which is called again with longer trails where they were too short."""
+        """Return the result of *look*; call it again with longer trails as long as they are too short."""
         while True:
             try:
                 found = look()
@@ -182,7 +182,7 @@ class CauseSearch(BeyondBytes):
         held: Mapping[str, Any] | None = None,
         turn: int = 0,
     ) -> Origin | None:
-        """Return the origin of what a statement reads; None where it is memory, whose loads are known.
+        """Return the origin of what a statement reads; None for memory, because its loads are known.
 
         *held* are the values of the locals at the end of the trail, where that is what *point* means; *turn* counts calls of one name.
         """
@@ -307,7 +307,7 @@ class CauseSearch(BeyondBytes):
         return made
 
     def _sources(self, point: TrailPoint, reads: Reads, depth: int, own: Read | None = None) -> list[Origin]:
-        """Return the origins of the values that a statement took: *reads* and its loads; of its *own* variable from before it ran first."""
+        """Return the origins of the values that a statement took: *reads* and its loads, and its *own* variable before it first ran."""
         found: list[Origin] = []
         known: set[Any] = set()
         turns: dict[str, int] = {}
@@ -337,7 +337,7 @@ class CauseSearch(BeyondBytes):
         return found
 
     def _earlier(self, point: TrailPoint, read: Read, depth: int) -> Origin | None:
-        """Return the origin of a variable that a statement computes from itself, as `i += 1`: from before it ran first."""
+        """Return the origin that a variable had before a statement such as `i += 1`, which computes it from itself, first ran."""
         first, turns = point, 0
         while read.kind == LOCAL:
             found = first.definition(read.name, read.path)
@@ -388,7 +388,7 @@ class CauseSearch(BeyondBytes):
     # -- tests -----------------------------------------------------------------------------------
 
     def _because(self, point: TrailPoint) -> str:
-        """Return the last test that led to a statement, or did not jump past it, with its values; nothing where there was none."""
+        """Return the last test that led to a statement, or did not jump past it, with its values, or an empty text if there was none."""
         led = point.led_by()
         return "" if led is None else self._outcome(led, led.role(), f" at {led.site}")
 
@@ -407,7 +407,7 @@ class CauseSearch(BeyondBytes):
     # -- scalars of instructions -----------------------------------------------------------------
 
     def reach(self, launch: int, logged: Logged, moment: int) -> None:
-        """Make the trail that leads to a write: the scalars that it was made of are earlier in the same trail."""
+        """Make the trail that leads to a write: the scalars that the write used are earlier in the same trail."""
         self._follow(name_of(logged.core), Position(launch, moment))
 
     def add(self, made: Origin, launch: int, logged: Logged, depth: int) -> None:
@@ -451,7 +451,7 @@ def _told(read: Read, value: Any) -> str:
 
 
 def _valued(text: str, value: Any) -> str:
-    """Return ``text = value``; the text alone where there is no value, or only a place."""
+    """Return ``text = value``, or the text alone if there is no value, or only a place."""
     if not _is_value(value):
         return text
     if isinstance(value, dict):

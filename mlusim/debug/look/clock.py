@@ -29,9 +29,9 @@ Key = tuple[str, str, str, int]  # the core, the instruction, and its line
 
 @frozen
 class PredictedTimes:
-    """The moments of each core and the predicted times in us at which they begin, both ascending; and the launch's time.
+    """The moments of each core, the predicted times in us at which they begin, both ascending, and the launch's time.
 
-    ``costs`` says beside them what each takes by itself, in us: of an asynchronous instruction, its flight.
+    ``costs`` says how long each of them takes by itself, in us; for an asynchronous one it is the flight.
     """
 
     moments: dict[str, list[int]]
@@ -41,13 +41,13 @@ class PredictedTimes:
     unknown: int
 
     def at(self, core: str, moment: int) -> tuple[int, float] | None:
-        """Return the last moment of *core* not after *moment* whose time is known, and that time; None where there is none."""
+        """Return the last moment of *core* not after *moment* whose time is known, and that time; None if there is none."""
         known = self.moments.get(core, [])
         at = bisect_right(known, moment) - 1
         return (known[at], self.times[core][at]) if at >= 0 else None
 
     def cost(self, core: str, moment: int) -> tuple[float, float] | None:
-        """Return when the instruction that *core* issues at *moment* begins and what it takes, in us; None where it is not known."""
+        """Return when the instruction that *core* issues at *moment* begins and how long it takes, in us; None if that is not known."""
         known = self.moments.get(core, [])
         at = bisect_left(known, moment)
         if at == len(known) or known[at] != moment:
@@ -55,7 +55,7 @@ class PredictedTimes:
         return self.times[core][at], self.costs[core][at]
 
     def first(self, core: str, time_us: float) -> int | None:
-        """Return the first moment of *core* that begins at *time_us* or later; None where all begin earlier."""
+        """Return the first moment of *core* that begins at *time_us* or later; None if all of them begin earlier."""
         at = bisect_left(self.times.get(core, []), time_us)
         known = self.moments.get(core, [])
         return known[at] if at < len(known) else None
@@ -87,7 +87,7 @@ class _Issues(RunListener):
 def clock_of(runs: RunMaker, launch: int) -> PredictedTimes:
     """Return the clock of a launch: made by running it twice, once to count moments, once to predict; then kept.
 
-    Raises `UsageError` where the launch fails, because a launch that does not end has no time.
+    Raises `UsageError` if the launch fails, because a launch that does not end has no time.
     """
     recorded = runs.recorded(launch)
     if recorded.edits:
@@ -105,7 +105,7 @@ def clock_of(runs: RunMaker, launch: int) -> PredictedTimes:
 
 
 def _spans(recorded: KeptLaunch) -> tuple[dict[Key, list[TimeSpan]], dict[Key, list[TimeSpan]], float]:
-    """Return the spans of the launch by core, name and line, in order: of issues, and of flights; and the launch's time."""
+    """Return the spans of issues and those of flights, in order, by core, name and line, and the launch's time."""
     session, _ = recorded.again([EveryStep()], timing=True)
     ear = Ear(ShownOutput())
     ear.loud = False
@@ -137,7 +137,7 @@ def _clock(
     flights: dict[Key, list[TimeSpan]],
     whole_us: float,
 ) -> PredictedTimes:
-    """Match the n-th issue of an instruction at a line with its n-th span, where there are as many of both."""
+    """Match the n-th issue of an instruction at a line with its n-th span if there are as many spans as issues."""
     found: dict[str, list[tuple[int, float, float]]] = {}
     unknown = 0
     for key, moments in issues.items():

@@ -282,13 +282,13 @@ def evaluate(
     *,
     beyond: bool = False,
 ) -> Any:
-    """Return the value of *expression* in the variables of *frame*; *extra* names count where the frame has no such name.
+    """Return the value of *expression* in the variables of *frame*; *extra* gives values for names that the frame does not have.
 
     With *beyond* a variable of C that is not in scope any more has the last value that it had.
 
-    In a frame of BANG C it has C's types; what is no expression of C there, as a call, is Python's.  Only the
-    builtins that compute are there, and nothing that reaches the system (`sandbox`).  Raises `UsageError` with the
-    reason where the expression raises.
+    In a frame of BANG C it has C's types; what is not an expression of C there, such as a call, is evaluated as
+    Python.  Only the builtins that compute are there, and nothing that reaches the system (`sandbox`).  Raises
+    `UsageError` with the reason where the expression raises.
     """
     found = _tried(expression, frame, core, extra, beyond=beyond)
     if found is not None and not isinstance(found, NoExpression):
@@ -342,7 +342,7 @@ def _tried(
     *,
     beyond: bool,
 ) -> "Typed | NoExpression | None":
-    """Return the value of an expression in C; the reason where it has none and may be Python's; None in a kernel of Python."""
+    """Return the value of an expression in C; the reason if it has none but may be Python's; None in a kernel of Python."""
     scope = c_scope(frame, extra, beyond=beyond)
     if scope is None:
         return None
@@ -364,7 +364,7 @@ def _tried(
 
 
 def members_of(text: str, frame: FrameType | None, core: "Core | None") -> list[str]:
-    """Return the members of the record that *text* is, or points to, in a frame of BANG C; none where it is no record."""
+    """Return the members of the record that *text* is, or points to, in a frame of BANG C; none if it is not a record."""
     try:
         found = typed(parse(text), frame, core)
     except UsageError:
@@ -435,7 +435,7 @@ def unknown_names(text: str, codes: Iterable[CodeType], module: Mapping[str, Any
 
 
 def _is_attribute(text: str, name: str) -> bool:
-    """Return whether *name* stands in *text* only behind a dot."""
+    """Return whether *name* occurs in *text* only after a dot."""
     with unwarned():
         tree = ast.parse(text.strip(), mode="eval")
     return not any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(tree))

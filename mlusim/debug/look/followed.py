@@ -86,7 +86,7 @@ class TrailPoint:
 
     @property
     def began(self) -> Began:
-        """The event, of a point before the end of the trail."""
+        """The event of a point that is before the end of the trail."""
         return self.followed.trail.events[self.at]
 
     @property
@@ -108,7 +108,7 @@ class TrailPoint:
 
     @property
     def position(self) -> Position:
-        """The position at which the statement began; at the end of the trail that of the end."""
+        """The position at which the statement began, or the position of the end at the end of the trail."""
         if self.at >= len(self.followed.trail.events):
             return self.followed.position
         return Position(self.followed.position.launch, self.began.moment, self.began.lines)
@@ -281,12 +281,12 @@ class TrailPoint:
         return self.moved(events[n])
 
     def next_piece(self) -> SourcePiece | None:
-        """Return the next statement of the activation that is another; None where the trail has none, or the function returns."""
+        """Return the next different statement of the activation; None if the trail has none, or the function returns."""
         pieces = (self.followed.trail.events[event].piece for event in self.behind())
         return next((one for one in pieces if one is not self.piece), None)
 
     def role(self, coming: SourcePiece | None = None) -> str:
-        """Return the outcome of the test that the statement decides; after the last event of the trail *coming* comes next."""
+        """Return the outcome of the test that the statement decides; *coming* is the statement after the last event of the trail."""
         piece, child = self.piece, self.next_piece() or coming
         while child is not None and child.parent is not piece:
             child = child.parent

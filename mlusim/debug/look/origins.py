@@ -63,7 +63,7 @@ class Logged:
 class WriteLog(RunListener):
     """Every write of a run, in order; the oldest are dropped when there are too many.
 
-    ``since`` is the moment behind which nothing is missing.
+    No write after moment ``since`` is missing.
     """
 
     name = "writes"
@@ -202,7 +202,7 @@ class OriginSearch:
     def origin(self, byte: Byte, text: str) -> Origin:
         """Trace the origin of *byte*, which the user calls *text*."""
         here = self._here
-        # Where lines of the kernel have followed it, the moment's own effect has happened.
+        # If lines of the kernel have run since the moment, its own effect has happened.
         before = here.moment if here.lines == 0 else here.moment + 1
         return self.follow(byte, text, here.launch, before, self._depth)
 

@@ -132,7 +132,7 @@ class PausedRun:
         return found
 
     def declared(self, allocation: Allocation) -> tuple[str | None, DType | None]:
-        """Return the variable that the kernel keeps a declaration in, as its source has it, and the element type.
+        """Return the variable in which the kernel keeps a declaration, as its source spells it, and the element type.
 
         ``row``, ``pair[1]`` for an element of a list; None for what cannot be told.
         """
@@ -217,7 +217,7 @@ def _variable_of(allocation: Allocation, cores: "Sequence[Core]") -> tuple[str |
     if len(calls) == 1 and not calls[0].many:
         return calls[0].name, dtype
     at = _place(cores, allocation)
-    # A list beside other calls in one line: how often each of them ran cannot be told.
+    # If a list shares its line with other calls, there is no way to know how often each of them ran.
     if not calls or at is None or (len(calls) > 1 and any(d.many for d in calls)):
         return None, dtype
     # A line in a loop declares as many again with each pass.
@@ -235,7 +235,7 @@ def _in_c(lines: list[str], line: int) -> Iterator[DeclaringCall]:
 
 
 def _place(cores: "Sequence[Core]", allocation: Allocation) -> int | None:
-    """Return how many declarations of the same line its memory has before it; None where its task has ended."""
+    """Return how many earlier declarations of the same line its memory holds; None if its task has ended."""
     for core in cores:
         arenas = [*core.arenas.values(), *([core.cluster.sram] if core.cluster is not None else [])]
         for arena in arenas:

@@ -36,7 +36,7 @@ from mlusim.memory.pointer import Ptr
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
-USUAL, LONGEST = 8, 1024  # elements shown by default: from a place on, and of a place with an end
+USUAL, LONGEST = 8, 1024  # elements shown by default: at a place without an end, and at one with an end
 SIZES = {"b": 1, "h": 2, "w": 4, "g": 8}
 FLOATS = {2: half, 4: float32}
 SIGNED = {1: int8, 2: int16, 4: int32, 8: int64}
@@ -166,12 +166,12 @@ def examine(
 ) -> Iterator[str]:
     """Yield the lines of *count* elements from *span* on: *letter* f, d, u, x, t or c, *size* b, h, w, g or "" (its own).
 
-    Without a count all of *span* where it is *exact*, else a few of it.  Raises `UsageError` where the memory ends before that.
+    Without a count yield all of *span* if it is *exact*, else a few elements.  Raises `UsageError` if the memory is shorter.
     """
     dtype = _dtype(letter, size, span.dtype)
     allocation, start = locate(span, paused, core)
     fit = (allocation.nbytes - start) // dtype.size
-    if count is None:  # of an exact span all, so that one that is too long is refused
+    if count is None:  # all of an exact span, so that one that is too long is refused
         count = max(1, min(span.nbytes // dtype.size, LONGEST) if exact else min(USUAL, fit))
     beyond = start + count * dtype.size - allocation.nbytes
     if beyond > 0:
@@ -231,7 +231,7 @@ def array_of(paused: PausedRun, core: "Core | None", span: ByteSpan) -> np.ndarr
 def difference(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any], most: int = 8) -> list[str]:
     """Return the sentences about where two arrays differ; the worst elements first.
 
-    Raises `UsageError` where the second array cannot be laid against the first.
+    Raises `UsageError` if the second array cannot be compared with the first.
     """
     if ours.size != theirs.size:
         raise UsageError(
@@ -258,7 +258,7 @@ def difference(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any], most: i
 
 
 def bytes_differ(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return which elements of two arrays of one type and size differ, in a row: by their bytes, so that NaN equals NaN."""
+    """Return, as one row, which elements of two arrays of one type and size differ in their bytes, so that NaN equals NaN."""
     raw = [np.ascontiguousarray(a).view(np.uint8).reshape(a.size, -1) for a in (one, other)]
     return np.asarray((raw[0] != raw[1]).any(axis=1))
 

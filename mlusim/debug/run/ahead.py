@@ -89,7 +89,7 @@ def first_stop(
     if None in sought or not worth_a_compiler(session.request):
         return 0, 0
     wanted = [one for one in sought if one is not None]
-    # A line of which C does not count every pass could be missed.
+    # A line could be missed if C does not count every pass over it.
     plan: LinkPlan = session.request.kernel.plan  # type: ignore[attr-defined] # of BANG C, as C runs it
     if not Lines().union(*(one.lines or () for one in wanted)) <= told_lines(plan):
         return 0, 0
@@ -113,7 +113,7 @@ def first_stop(
 
 
 def _sought(made: stops.Breakpoint) -> Sought | None:
-    """Return what a breakpoint waits for; None where it may be anything, anywhere."""
+    """Return what a breakpoint waits for; None if it could stop at anything, anywhere."""
     location = made.location
     match location:
         case stops.LineLocation():
@@ -128,7 +128,7 @@ def _sought(made: stops.Breakpoint) -> Sought | None:
 
 
 def _passed(recorded: KeptLaunch) -> PassedLaunch:
-    """Let C run the launch, on copies of its tensors, and count what its tasks pass; a failed one without tasks where C cannot."""
+    """Let C run the launch, on copies of its tensors, and count what its tasks pass; return a failed launch without tasks if C cannot."""
     session = recorded.session
     loaded = None
     with contextlib.suppress(BuildError):
@@ -200,7 +200,7 @@ def _sort_lines(
 
 
 # Which breakpoints can stop in a launch of BANG C at all: the others need no watching, and a launch without any runs at full
-# speed.  Of a kernel in Python it is not known: it may call what none of its functions names.
+# speed.  For a kernel in Python this is not known: it may call what none of its functions names.
 
 
 def reaching(made: Iterable[stops.Breakpoint], recorded: KeptLaunch) -> list[stops.Breakpoint]:
@@ -212,7 +212,7 @@ def reaching(made: Iterable[stops.Breakpoint], recorded: KeptLaunch) -> list[sto
 
 
 def _reaches(location: stops.Location, recorded: KeptLaunch, plan: Any) -> bool:
-    """Return whether the launch, whose code is that of *plan*, can come to *location*; True where that is not known."""
+    """Return whether the launch, whose code is that of *plan*, can reach *location*; True if that is not known."""
     match location:
         case stops.LineLocation():
             return (location.file, location.line) in _lines(plan)
@@ -243,12 +243,12 @@ def _lines(plan: object) -> Lines:
     )
 
 
-# Breakpoints on findings: C runs the launch for their checkers first.  Where these find nothing, no such
+# Breakpoints on findings: C runs the launch for their checkers first.  If these find nothing, no such
 # breakpoint can stop in it.
 
 
 def finds_nothing(recorded: KeptLaunch, checks: Iterable[str]) -> bool:
-    """Return whether C has run the launch on copies of its tensors, and *checks* have nothing to report; False where C cannot tell."""
+    """Return whether C has run the launch on copies of its tensors, and *checks* have nothing to report; False if C cannot tell."""
     if recorded.session.native is None or recorded.edits or explored(recorded.session):
         return False
     copied, _ = recorded.again(())

@@ -32,7 +32,7 @@ Lines = frozenset[tuple[str, int]]
 class PassedTask:
     """A task, or a memory core, that C has run: its name, its row of counts, and which cores had ended before it began.
 
-    ``in_c`` is how many groups had ended, and how many cores of its own group; None where other cores were under way.
+    ``in_c`` is how many groups, and how many cores of its own group, had ended; None if other cores were under way.
     """
 
     name: str
@@ -42,7 +42,7 @@ class PassedTask:
 
 @frozen(eq=False)
 class PassedLaunch:
-    """A launch that C has run: its tasks in the order in which they began, which lines each of them passed; whether it failed."""
+    """A launch that C has run: its tasks in the order in which they began, the lines that each of them passed, and whether it failed."""
 
     tasks: Sequence[PassedTask]
     lines: Sequence[Lines]
@@ -105,7 +105,7 @@ class KeptLaunch:
         return cls(index, session, tensors, owned, Milestones(room), copy.deepcopy(session.choices), pins)
 
     def change(self, edit: Edit) -> None:
-        """Add a change by hand; those behind it, and what was counted of runs without it, are given up."""
+        """Add a change by hand; drop the changes at later places, and what was counted in runs without this one."""
         # Another change at the same place stays: they are made in the order of the user.
         self.edits = [one for one in self.edits if one.position <= edit.position] + [edit]
         # Snapshots and marks were taken without the change.
@@ -310,7 +310,7 @@ class Holder:
     current: Hold | None = field(default=None, init=False)
 
     def take(self, hold: Hold | None) -> None:
-        """Put the bindings of *hold* in place; the program's own where it is None."""
+        """Put the bindings of *hold* in place, or the program's own if it is None."""
         if self.current is hold:
             return
         if self.current is not None:

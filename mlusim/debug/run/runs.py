@@ -254,7 +254,7 @@ class RunMaker:
         return self._counted(limit, wanted, count)
 
     def _counted(self, limit: Position, stoppers: tuple[Stopper, ...], count: int) -> Stop | None:
-        """Do as `last_before` where the stops are too many to keep: count them first."""
+        """Do as `last_before` if there are too many stops to keep: count them first."""
         passed = itertools.count()
         self._search(limit, stoppers, 0, lambda _: next(passed))
         wanted, number = max(next(passed) - count, 0), itertools.count()
@@ -270,7 +270,7 @@ class RunMaker:
     def _search(
         self, limit: Position, stoppers: tuple[Stopper, ...], since: int, tell: Callable[[Stop], object]
     ) -> None:
-        """Tell every stop of *stoppers* in moments from *since* on and before *limit*."""
+        """Pass to *tell* every stop that *stoppers* make at moments from *since* on and before *limit*."""
         run = self._make(self.recorded(limit.launch), self._checks(), since=since)
         lines = run.since if any(s.lines for s in stoppers) else END
         try:

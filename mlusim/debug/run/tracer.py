@@ -420,7 +420,7 @@ class Tracer(RunObserver, Tracing):
             frame = frame.f_back
 
     def _retrace(self) -> None:
-        """Trace after a pause if what is asked now needs lines, and only then."""
+        """Trace lines after a pause if, and only if, a present stopper or the goal needs them."""
         wanted = bool(self._line_stoppers) or self._goal_lines > 0
         if wanted:
             self.trace()
@@ -445,7 +445,7 @@ class Tracer(RunObserver, Tracing):
         return self._line
 
     def _note_lines(self) -> None:
-        """Note the numbers of the lines at which alone something can happen; None where that may be any."""
+        """Note the numbers of the only lines at which something can happen; None if it can happen at any line."""
         only = [stopper.at_only for stopper in self._line_stoppers]
         known = [numbers for numbers in only if numbers is not None]
         some = self._edits or len(known) < len(only)

@@ -59,7 +59,7 @@ class LoadedBytes(NamedTuple):
 class Activation:
     """A call of a function: ``parent`` is the activation that made it in its statement ``called``; -1 for none.
 
-    ``events`` are the numbers of its statements in the trail.  ``whole`` where it began in the trail.
+    ``events`` are the numbers of its statements in the trail.  ``whole`` says that it began in the trail.
     """
 
     function: FunctionPieces
@@ -134,7 +134,7 @@ class Trail(Stopper):
         return None
 
     def stand(self, stack: list[FrameType], level: int, *, line: bool = False) -> TrailEnd:
-        """Return where the frame *level* of *stack* is, at a *line* that has not begun or inside a statement."""
+        """Return where frame *level* of *stack* is: before a *line* that has not begun, or inside a statement."""
         frame = stack[min(level, len(stack) - 1)] if stack else None
         where = -1
         if frame is not None:  # after a fault it has been left
@@ -250,7 +250,7 @@ def _function(frame: FrameType) -> FunctionPieces | None:
 
 
 def seen(raw: Any) -> Any:
-    """Return the value that a variable holds now, and keeps in what is returned: of a cell its content, of a record its members."""
+    """Return a copy of the value that a variable holds now: the content of a cell, or the members of a record."""
     kind = raw.__class__
     if kind is int or kind is float or kind is Ptr:
         return raw

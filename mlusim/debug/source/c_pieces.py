@@ -291,7 +291,7 @@ def _decider(test: ir.Expr) -> Callable[[Values], bool | None]:
 
 
 def _value(node: ir.Expr, held: Values) -> Any:
-    """Return the value of *node* as a number, by the values of locals that *held* gives; None where these do not tell."""
+    """Return the value of *node* as a number, from the values of locals that *held* gives; None if these do not determine it."""
     match node:
         case ir.Const():
             return node.value
@@ -311,7 +311,7 @@ def _value(node: ir.Expr, held: Values) -> Any:
 
 
 def _made(node: Any, first: Any, second: Any = None) -> Any:
-    """Return the result of *node* for one or two numbers; None where it is no arithmetic on scalars."""
+    """Return the result of *node* for one or two numbers; None if it is not arithmetic on scalars."""
     if isinstance(node, ir.Unary):
         return not first if node.op == "!" else -first if node.op == "-" else None
     if isinstance(node, ir.Compare):

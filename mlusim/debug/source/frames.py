@@ -32,7 +32,7 @@ def variables_of(frame: FrameType) -> dict[str, Any]:
 
 
 def parameters_of(frame: FrameType) -> Sequence[str]:
-    """Return the names of what the function of a frame is given, as its source has them."""
+    """Return the names of the parameters of a frame's function, as its source spells them."""
     code = frame.f_code
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     scopes = frame.f_globals.get(SCOPES)
@@ -135,7 +135,7 @@ def place_of(file: str) -> str:
 
 
 def source_line(frame: FrameType, error: BaseException | None = None) -> list[str]:
-    """Return the line of source that *frame* is at, behind its number; nothing where there is no source."""
+    """Return the line of source that *frame* is at, after its number; nothing if there is no source."""
     line = line_of(frame, error)
     text = linecache.getline(frame.f_code.co_filename, line).rstrip()
     return [f"{line}\t{text}"] if text else []
@@ -149,7 +149,7 @@ def depth_of(frame: FrameType | None) -> int:
 def failed_text(failure: BaseException) -> str:
     """Describe the error with which the program itself has ended, and its line."""
     text = said(failure)
-    known = isinstance(failure, Fault) and failure.task is not None  # a launch's own, told where it stopped
+    known = isinstance(failure, Fault) and failure.task is not None  # a launch's own, reported at its stop
     told = f": {text}" if text and not known else ""
     placed = told and isinstance(failure, Fault) and failure.line is not None  # its text names the line
     return f"{type(failure).__name__}{told}" + ("" if placed else raised_at(failure))

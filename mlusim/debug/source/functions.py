@@ -54,7 +54,7 @@ def _function(value: object) -> FunctionType | None:
     for _ in range(8):
         if isinstance(value, FunctionType):
             return value
-        if isinstance(value, PLAIN):  # most values of a large program, told at once
+        if isinstance(value, PLAIN):  # most values of a large program, recognised at once
             return None
         value = _own(value, "body") or _own(value, "__wrapped__") or _own(value, "__func__")
     return None
@@ -100,7 +100,7 @@ def nested(code: CodeType) -> Iterator[CodeType]:
 
 
 def _lines(code: CodeType) -> set[int]:
-    """Return the lines of *code* without its first, unless it has no other: a function that stands on one line."""
+    """Return the lines of *code* without its first, unless that is its only one, as in a function on one line."""
     lines = {line for _, _, line in code.co_lines() if line is not None}
     return lines - {code.co_firstlineno} or lines
 
@@ -120,9 +120,9 @@ def lines_naming(name: str, functions: Iterable[UserFunction]) -> frozenset[tupl
 
 
 def find_function(name: str, near: Iterable[UserFunction], owned: Owned) -> UserFunction:
-    """Return the function called *name*: of those *near*, else of any module of the user's that is loaded.
+    """Return the function called *name* from *near*, else from any loaded module of the user's.
 
-    A template's name is that of its one instantiation.
+    The name of a template finds its only instantiation.
     """
     near = list(near)
     made = [f for f in near if f.name.partition("<")[0] == name]
@@ -163,12 +163,12 @@ def find_line(file: str, line: int, near: Iterable[UserFunction], owned: Owned) 
 
 
 def code_lines(name: str, near: Iterable[UserFunction], owned: Owned) -> list[int]:
-    """Return the lines of the loaded file called *name* that have code, ascending; none where nothing of it is loaded."""
+    """Return the lines of the loaded file called *name* that have code, ascending, or no lines if none of its code is loaded."""
     return sorted(set().union(*_lines_by_file(name, near, owned).values()))
 
 
 def _lines_by_file(name: str, near: Iterable[UserFunction], owned: Owned) -> dict[str, set[int]]:
-    """Return the lines with code of each loaded file called *name*; of files of the functions *near*, where these have one."""
+    """Return the lines with code of each loaded file called *name*; only files of the functions *near* count if one of them matches."""
     found = [f for f in near if _ends(f.code.co_filename, name)]
     found = found or [f for f in _loaded(owned, name) if _ends(f.code.co_filename, name)]
     lines: dict[str, set[int]] = {f.code.co_filename: set() for f in found}

@@ -47,7 +47,7 @@ class Read:
 
 
 def spelled(name: str, path: Iterable[str]) -> str:
-    """Return a name with members and elements behind it as the source writes them."""
+    """Return a name followed by members and elements, as the source writes them."""
     return name + "".join(part if part.startswith("[") else f".{part}" for part in path)
 
 
@@ -224,7 +224,7 @@ def merged(pieces: list[SourcePiece]) -> list[SourcePiece]:
 
 
 def reads_in(reads: Reads, held: Values) -> Iterator[Read]:
-    """Yield the values that were read of *reads*, by the values of locals that *held* gives; of an undecided choice both sides."""
+    """Yield those of *reads* that were read, given the values of locals in *held*; yield both sides of an undecided choice."""
     for one in reads:
         if isinstance(one, Read):
             yield one
@@ -355,6 +355,6 @@ def _own(node: ast.stmt) -> Iterator[ast.AST]:
 
 
 def _text(node: ast.stmt) -> str:
-    """Return the text of a statement on one line, shortened where it is long; of a compound statement its head."""
+    """Return the text of a statement on one line, shortened if it is long; only the head of a compound statement."""
     text = " ".join(ast.unparse(node).splitlines()[0].split())
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

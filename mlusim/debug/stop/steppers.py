@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Stepper(Stopper):
-    """A step of *core*, or of whichever core comes first where it is None, *count* times."""
+    """A step that is taken *count* times by *core*, or by whichever core comes first if *core* is None."""
 
     ops = True
 
@@ -101,7 +101,7 @@ class Until(Stepper):
         if self.line is not None and frame.f_lineno == self.line and frame.f_code.co_filename == self.file:
             return ""
         if frame is self.frame:
-            # A line above is the next turn of a loop, which `until` is there to pass.
+            # A line above begins the next turn of a loop, and `until` is meant to run past the loop.
             return "" if self.line is None and frame.f_lineno > self.begun else None
         return "" if all(f is not self.frame for f in kernel_frames(frame)) else None
 
@@ -124,7 +124,7 @@ class Finish(Stepper):
 
     def at_line(self, core: "Core | None", _frame: FrameType, _tracer: Tracing, _entered: bool) -> str | None:
         """Stop at the caller's next line."""
-        # The return itself is no line: the stop is in the caller, where the value goes.
+        # The return itself is not a line: the stop is in the caller, which gets the value.
         return "" if self.returned and core is self.core else None
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
@@ -165,7 +165,7 @@ class Interrupt(Stopper):
 
 
 class Trap(Interrupt):
-    """`breakpoint()` in a kernel: the line behind it."""
+    """`breakpoint()` in a kernel: the line after it."""
 
     reason = TRAPPED
 

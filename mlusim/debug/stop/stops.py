@@ -179,7 +179,7 @@ class Stopper:
         """Note what it needs to know of the run of *tracer*, which is about to go on."""
 
     def follows(self, _step: Step, landing: bool) -> bool:
-        """Return whether an instruction with the operands of *step* can concern it; asked once per step, not per execution."""
+        """Return whether an instruction with the operands of *step* can concern it; asked once per step, not once per execution."""
         return self.effects is ALL or (self.effects is ISSUES and not landing)
 
     def at_op(self, _op: Op, _tracer: Tracing) -> str | None:
@@ -288,7 +288,7 @@ class TaskLocation(Location):
 
     label: str
     text: str
-    ops = lines = True  # lines before are of other tasks: `at_op` asks for them when the task begins
+    ops = lines = True  # earlier lines belong to other tasks: `at_op` asks for lines when the task begins
     _begun: "Core | None" = None
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
@@ -421,9 +421,9 @@ class _Watched:
 class ValueWatch(Location):
     """The value of an expression in a function: it stops at the line after the one that has changed it.
 
-    ``read`` returns the value on a core and in a frame as text, of a variable out of scope its last one; None where the
-    expression has none.  ``label`` names the core whose frames count; None stands for every core.  The first value that the
-    expression gets in a frame is no change.
+    ``read`` returns the value on a core and in a frame as text, or the last value of a variable that is out of scope; None
+    if the expression has no value.  ``label`` names the core whose frames count; None stands for every core.  The first
+    value that the expression gets in a frame does not count as a change.
     """
 
     text: str
@@ -435,8 +435,8 @@ class ValueWatch(Location):
     _tracer: Any = None
 
     def begin(self, tracer: Tracing) -> None:
-        """Read the value on every core where the run of *tracer* stands."""
-        # What it knew is out of date: it was disabled, or watched another run.
+        """Read the value on every core at the place where the run of *tracer* has stopped."""
+        # The values that it knew are out of date: it was disabled, or watched another run.
         self._tracer, self._known = tracer, {}
         for core in tracer.cores:
             here = next((f for f in stack_of(core) if self._meant(f)), None)
@@ -445,7 +445,7 @@ class ValueWatch(Location):
                 self._known[core] = _Watched(here, self.read(core, here), place)
 
     def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, _entered: bool) -> str | None:
-        """Stop where the value differs from that at the line before."""
+        """Stop if the value differs from that at the line before."""
         if core is None or not self._mine(core):
             return None
         if tracer is not self._tracer:
@@ -585,7 +585,7 @@ class Breakpoint(Stopper):
         return None if why is None else self._holds(why, core, tracer, frame)
 
     def _holds(self, why: str, core: "Core | None", tracer: Tracing, frame: FrameType | None) -> str | None:
-        """Return the reason where task, condition and counts allow a stop; at the end of a launch there is no core."""
+        """Return the reason to stop if task, condition and counts allow it; at the end of a launch there is no core."""
         if self.task is not None and (core is None or name_of(core) != self.task):
             return None
         note = ""
@@ -622,7 +622,7 @@ class Breakpoint(Stopper):
 
 
 def _frame(core: "Core | None", frame: FrameType | None, tracer: Tracing) -> FrameType | None:
-    """Return *frame*, or where it is None the frame that *core* is in."""
+    """Return *frame*, or the frame that *core* is in if *frame* is None."""
     return frame if frame is not None or core is None else tracer.frame_of(core)
 
 

@@ -92,11 +92,11 @@ class Source(Widget):
         return text
 
 
-HANGING = 2  # columns by which what is folded stands further in
+HANGING = 2  # columns by which continuation lines are indented
 
 
 class Folded:
-    """Lines that are folded at the width that there is; what is folded stands further in than its line begins."""
+    """Lines folded at the available width; continuation lines are indented further than their line."""
 
     def __init__(self, lines: Sequence[Text]) -> None:
         self._lines = lines
@@ -133,7 +133,7 @@ class Pane(VerticalScroll):
         return [self._shown]
 
     def show(self, text: str, changed: str | None = None) -> None:
-        """Show *text*; where *changed* is the text shown before, the lines that are not in it stand out."""
+        """Show *text*; if *changed* is the text shown before, highlight the lines that are not in it."""
         # The first text of a pane has none before it, so that nothing stands out.
         self.text = text
         before = set((changed or text).splitlines())
@@ -395,7 +395,7 @@ class DebuggerApp(App[None]):
                 yield RichLog(id="log", wrap=True, markup=False, min_width=20)
             with Container(id="panes"):
                 for name, title in PANES.items():
-                    if name != "chain":  # its lines are long: it stands under the source
+                    if name != "chain":  # its lines are long, so it goes under the source
                         yield Pane(title, id=name, folds=name == "pipes")
         yield CommandLine(id="line")
         yield Footer()

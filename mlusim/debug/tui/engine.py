@@ -99,7 +99,7 @@ class Engine:
         return self.worker.failure
 
     def attach(self, deliver: Callable[[LineResult], object], fail: Callable[[], object]) -> None:
-        """Deliver answers from now on, the first with where the session stands; call *fail* where it could not be made, or broke."""
+        """Deliver answers from now on, first one that says where the session is; call *fail* if it could not be made, or broke."""
         self._deliver, self._fail = deliver, fail
         self.worker.submit(lambda console: self._answer(console, "", Reply(console.stop_text())))
         self._ready.set()
@@ -265,7 +265,7 @@ def _nram(session: "DebugSession") -> str:
 
 
 def _kernel(console: "Console") -> tuple[str, int]:
-    """Return the file and line where the kernel begins, which is shown while no task is in it."""
+    """Return the file and line where the kernel begins, to show while no task is in it."""
     functions = console.session.recorded.functions
     return (functions[0].code.co_filename, functions[0].code.co_firstlineno) if functions else ("", 0)
 
