@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 # Macros of the sources of a translation unit, for the debugger: their definitions, and what an invocation
 # means.
 
-# Parameters stand directly behind the name: a parenthesis behind a space is the body's.
+# Parameters follow the name directly: a parenthesis after a space belongs to the body.
 _DEFINITION = re.compile(
     r"^[ \t]*#[ \t]*define[ \t]+(?P<name>\w+)(?P<parameters>\([^)\n]*\))?(?P<body>(?:.*\\\n)*.*)$",
     re.MULTILINE,
@@ -109,7 +109,7 @@ Bind = Callable[[FrameType, str, Any], None]
 
 @frozen
 class Assignment:
-    """An assignment that C allows: ``value`` is what the target holds behind it, and ``make`` makes it."""
+    """An assignment that C allows: ``value`` is what the target holds afterwards, and ``make`` makes it."""
 
     value: Typed
     make: Callable[[], None]
@@ -156,7 +156,7 @@ def _variable(name: str, given: Typed, scope: "FrameNames", bind: Bind) -> Assig
             space[name] = value
             return
         bind(scope.frame, local.name, value)
-        # Those of the old value; code makes one again where it is None.
+        # The kept casts are of the old value; code makes one again when it is None.
         for cast in kept_casts(local.name, list(space)):
             bind(scope.frame, cast, None)
 
@@ -188,7 +188,7 @@ def _member(target: c_syntax.MemberAccess, given: Typed, scope: "FrameNames") ->
 
 
 def _fit(given: Typed, target: Typed) -> Any:
-    """*given* as the target's type holds it."""
+    """Return *given* converted to the type of *target*."""
     to, given = target.type, decayed(given)
     if isinstance(to, t.Arithmetic) and isinstance(given.type, t.Arithmetic):
         return scalars.converted(given.number, to)
@@ -222,7 +222,7 @@ def _null(to: t.Pointer) -> Any:
     )
 
 
-_NOTHING = object()  # where a frame has no value
+_NOTHING = object()  # marks a name that has no value in a frame
 Position = tuple[int, int]  # a line and a column, which count from 1
 
 
@@ -265,7 +265,7 @@ class FunctionNames:
         line, end_line, column, end_column = (number or 0 for number in place)
         at = (line or frame.f_lineno, column + 1)  # columns of Python count from 0
         end = (end_line or at[0], end_column + 1)
-        # Of those that are in scope the innermost is the last.
+        # The innermost of those that are in scope comes last.
         return {name: v for name, vs in self.written.items() for v in vs if self._reaches(v, at, end)}
 
     def at_line(self, code: CodeType, line: int | None) -> dict[str, ir.Local]:
@@ -278,13 +278,13 @@ class FunctionNames:
         return {name: v for name, v in pairs if any(self._reaches(v, at, end) for at, end in ends)}
 
     def _reaches(self, local: ir.Local, at: Position, end: Position) -> bool:
-        """Return whether *local* is in scope at what stands from *at* to *end*."""
+        """Return whether *local* is in scope in the text from *at* to *end*."""
         if local.parameter:
             return True
         block, declared = local.block, self._declared.get(local, local.span)
         if block is not None and not block[1:3] <= at < block[3:5]:
             return False
-        # All that a macro makes is at the place where the macro is used.
+        # Everything that a macro expands to is at the place where the macro is used.
         in_macro = block == declared and (at, end) == (declared[1:3], declared[3:5])
         return in_macro or at >= declared[3:5]
 
@@ -479,7 +479,7 @@ class Scopes:
         return [*found.at_line(code, line), *(g.name for g in found.module.globals.values())]
 
     def refused(self, text: str, code: CodeType, line: int | None) -> str:
-        """Return why the expression *text* can have no value of C on *line* of a function, or where it begins (None); "" where it may."""
+        """Return why the expression *text* cannot have a value of C on *line* of a function, or at its start (None); "" if it may."""
         found = self.function(code)
         if found is None:
             return ""

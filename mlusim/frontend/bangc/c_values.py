@@ -49,7 +49,7 @@ class Letter(int):
 
     @classmethod
     def of(cls, value: Any, kind: t.Type) -> Any:
-        """Return *value* with its letter, where *kind* is one of char and it has one in ASCII; else as it is.
+        """Return *value* with its letter if *kind* is a char and ASCII has a letter for it, otherwise as it is.
 
         A quantised number is a char of C, too: those that are no letter stay numbers.
         """
@@ -225,7 +225,7 @@ def _prefix(tree: c_syntax.Prefix, scope: "FrameNames") -> Typed:
 def _infix(tree: c_syntax.Infix, scope: "FrameNames") -> Typed:
     left = decayed(value_of(tree.left, scope))
     if tree.op in ("&&", "||"):
-        # The right side is not evaluated where the left one decides, as in C++.
+        # The right side is not evaluated if the left one decides, as in C++.
         decided = _truth(left) == (tree.op == "||")
         return Typed(_truth(left) if decided else _truth(value_of(tree.right, scope)), t.BOOL)
     right = decayed(value_of(tree.right, scope))
@@ -470,7 +470,7 @@ def _distance(function: ir.Function, given: Sequence[Typed]) -> int:
 
 
 def _argument(given: Typed, parameter: ir.Local) -> Any:
-    """*given* as the parameter holds it."""
+    """Return *given* converted to the type of *parameter*."""
     to = parameter.type
     reference, kind, given = t.refers(to), t.referent(to), decayed(given)
     name = parameter.source_name or parameter.name
@@ -491,7 +491,7 @@ def _argument(given: Typed, parameter: ir.Local) -> Any:
 
 
 def _effect(function: ir.Function, form: ir.TranslationUnit, asked: set[str]) -> str:
-    """Return what *function* changes besides its own variables, with the line; nothing where it only computes."""
+    """Return what *function* changes besides its own variables, with the line; "" if it only computes."""
     asked.add(function.symbol)
     if function.problem is not None or function.external:
         return "is not defined in a file that was loaded"

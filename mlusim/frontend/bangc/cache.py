@@ -103,7 +103,7 @@ def clean() -> int:
 
 
 def put(path: Path, content: bytes, *, once: bool = False) -> None:
-    """Write a file in one step, so that no reader sees half of it; with *once* only where there is none."""
+    """Write a file in one step, so that no reader sees half of it; with *once* only if there is none yet."""
     make_own_folder(path.parent)
     handle, temporary = tempfile.mkstemp(dir=path.parent)
     try:

@@ -68,13 +68,13 @@ class SourceError(UsageError):
 
 
 def _unknown(diagnostics: tuple[Diagnostic, ...]) -> str:
-    """Return all names that the source does not have, where the first error is not the only one about a name."""
+    """Return words that list all unknown names, if the errors are about more than one."""
     names = dict.fromkeys(name for d in diagnostics for name in _MISSING.findall(d.message))
     return f"; not known: {', '.join(names)}" if len(names) > 1 else ""
 
 
 class SourceWarning(Remark):
-    """A function of a file does not compile, whose other functions run."""
+    """A function of a file does not compile; the other functions of the file run."""
 
 
 def diagnostic_of(function: "Function") -> Diagnostic:

@@ -28,7 +28,7 @@ def limits_of(parameter: ir.Local) -> tuple[int, int]:
 
 
 class Fitting:
-    """The check of arguments for one *parameter*, which recognises at a glance what has fitted before."""
+    """The check of arguments for one *parameter*, which quickly accepts what has fitted before."""
 
     def __init__(self, parameter: ir.Local) -> None:
         self.parameter = parameter
@@ -51,7 +51,7 @@ class Fitting:
 
 
 def misfit(kind: t.Type, argument: object) -> str | None:
-    """Return the words for what type *kind* takes, where *argument* is something else; None where it fits."""
+    """Return what *argument* is and what type *kind* takes instead; None if it fits."""
     if isinstance(kind, t.Pointer):
         if isinstance(argument, DeviceTensor):
             wanted = other_elements(argument.dtype, kind.to)

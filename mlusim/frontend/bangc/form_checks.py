@@ -125,7 +125,7 @@ def _members(kind: t.Record) -> Iterator[str]:
 
 
 def _whole(kind: t.Record) -> Iterator[str]:
-    """Yield a size that is not that of the members, where those are all there is in a record."""
+    """Yield a problem if a record has nothing but members and its size is not theirs."""
     if kind.fields and not (kind.others or kind.virtual) and all(_exact(f) for f in kind.fields):
         last = max(f.offset + f.type.size for f in kind.fields)
         if kind.size != -(-max(last, 1) // kind.align) * kind.align:  # C++ gives even an empty record a byte
@@ -133,7 +133,7 @@ def _whole(kind: t.Record) -> Iterator[str]:
 
 
 def _known(kind: t.Type) -> int:
-    """Return the bytes of a type; 0 where they are the library's matter, and no code in C is made of it."""
+    """Return the bytes of a type; 0 if only the library knows them, and no code in C is made of it."""
     return 0 if isinstance(t.element_of(kind), t.ClassType | t.FunctionType | t.Void) else kind.size
 
 

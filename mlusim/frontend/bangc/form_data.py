@@ -119,7 +119,7 @@ def _hints(cls: Any) -> tuple[tuple[str, Any], ...]:
 
 @functools.cache
 def schema() -> str:
-    """Return a digest that tells one state of the classes from another."""
+    """Return a digest of the classes and their fields, which changes whenever they do."""
     unions = [
         (name, str(value))
         for name, value in _SPACE.items()
@@ -158,7 +158,7 @@ class FormWriter:
         return id(node) if type(node) in _BY_OBJECT else node
 
     def add(self, root: object) -> int:
-        """Return the number of *root*'s row, which stands behind those of what it refers to."""
+        """Return the number of *root*'s row, which follows the rows that it refers to."""
         records, stack, open_ = [], [root], set()
         while stack:
             node = stack[-1]
@@ -224,7 +224,7 @@ def _nodes(value: object) -> Iterator[Any]:
 
 
 def write(translated: Translated) -> bytes:
-    """*translated* as compressed text."""
+    """Return *translated* as compressed text."""
     writer = FormWriter()
     root = writer.add(translated)
     document = {"schema": schema(), "root": root, "strings": list(writer.strings), "rows": writer.rows}

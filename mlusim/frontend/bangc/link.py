@@ -145,7 +145,7 @@ def link(
 
 
 def _deepen(plan: LinkPlan, symbols: frozenset[str], how: Mapping[str, bool]) -> None:
-    """Have the functions of *symbols*, which call themselves, count how deep they are."""
+    """Render the functions of *symbols*, which call themselves, again so that they count their depth."""
     for part in plan.parts:
         for symbol in symbols & part.code.keys():
             part.code[symbol] = part.file.function(symbol, deep=True, **how).code
@@ -177,7 +177,7 @@ def _absent(unit: "File", symbol: str, function: ir.Function | None) -> Callable
         else f"does not translate: {problem.span}: {problem.message}"
     )
 
-    # A fault where it is called: a kernel that never calls it runs.
+    # A fault only when it is called: a kernel that never calls it runs.
     def missing(*_: object) -> None:
         raise Unsupported(f"{name} {why}")
 
@@ -200,7 +200,7 @@ def _declare(part: FilePart) -> None:
             value = b.call("_c_constant", b.name(name), b.constant(variable.initial))
         if variable.fixed:
             value = b.call("_c_fixed", value, b.constant(variable.fixed))
-        # The alias is unique among files; the name itself is for people who look, where no other has it.
+        # The alias is unique among files; the name itself, if no other variable has it, is for people who look.
         names: list[ast.expr] = [b.target(variable.alias)]
         if variable.alone:
             names.append(b.target(variable.name))
@@ -256,7 +256,7 @@ def _variables(plan: LinkPlan) -> Iterator[tuple[str, str, int, ir.Span]]:
                     yield local.space.upper(), local.source_name, local.type.size, local.span
 
 
-# The stack of a kernel: which local variables of its functions are alive at once where they take most bytes.
+# The stack of a kernel: which local variables of its functions are alive at once when they take the most bytes.
 
 # Bytes up to which a record, or an array of what is no number, takes nothing of the stack [I].
 IN_REGISTERS = 256
@@ -283,7 +283,7 @@ class StackFrames:
         return self._found[symbol]
 
     def _peak(self, node: Any, live: Frame, function: ir.Function) -> Frame:
-        """Return the most that is alive in *node*, where *live* is alive in front of it."""
+        """Return the most that is alive in *node*, if *live* is alive before it."""
         best = live
         if node.__class__ is tuple:
             for part in node:

@@ -42,7 +42,7 @@ else:
     (c_scope,) = lazy("mlusim.frontend.bangc.c_scope")
 
 
-# A function of the sources as a kernel: its parameters behind ``mlu``, its name, its file and line.
+# A function of the sources as a kernel: ``mlu`` and its parameters, its name, its file and line.
 
 
 class Body:
@@ -245,7 +245,7 @@ class Module:
     def __init__(
         self, paths: Sequence[str], options: Options, units: Sequence[Translated] | None = None
     ) -> None:
-        """*units* are the files' translations, where they are known."""
+        """Take *units*, the files' translations, if they are known."""
         self.paths = tuple(paths)
         self.options = options
         self._requests: list[list[str]] = [[] for _ in paths]
@@ -343,7 +343,7 @@ class Module:
         return self._wrapped(file, file.form.functions[symbol])
 
     def instantiate(self, name: str, what: str, have: Sequence[str]) -> int:
-        """Have the file that has the template make the specialisation; its number.
+        """Make the specialisation in the file that has the template, and return the number of that file.
 
         Raises `UsageError`, with the names that it does *have*, where no file has a template of that name.
         """
@@ -413,7 +413,7 @@ def load_module(
     return Module([str(Path(p).resolve()) for p in given], options)
 
 
-# The names by which kernels are asked for: where several share one, with namespace or parameters.
+# The names by which kernels are asked for: with namespace or parameters if several share one.
 
 
 def named_kernels(functions: Iterable[ir.Function]) -> dict[str, tuple[ir.Function, ...]]:

@@ -29,7 +29,7 @@ def single_rounder() -> Callable[[float], float]:
 
 
 def to_half(x: float) -> float:
-    """*x* rounded to half."""
+    """Return *x* rounded to half."""
     try:
         # struct rounds to nearest, ties to even, as the device does, and is cheaper than a scalar of NumPy.
         return float(_HALF.unpack(_HALF.pack(float(x)))[0])
@@ -38,14 +38,14 @@ def to_half(x: float) -> float:
 
 
 def to_bfloat16(x: float) -> float:
-    """*x* rounded to float, then to bfloat16, as compilers compute with it."""
+    """Return *x* rounded to float, then to bfloat16, as compilers compute with it."""
     with np.errstate(all="ignore"):
-        # Straight from double, the last bit differs where the float in between is a tie.
+        # Rounding straight from double gives another last bit if the float in between is a tie.
         return float(np.float32(x).astype(ml_dtypes.bfloat16))
 
 
 def to_single(x: float) -> float:
-    """*x* rounded to float."""
+    """Return *x* rounded to float."""
     with np.errstate(all="ignore"):
         return float(np.float32(x))
 
@@ -100,7 +100,7 @@ def real_type(kind: t.Arithmetic) -> Real | None:
 
 
 def whole(x: float, low: int, high: int) -> int:
-    """*x* toward zero; what does not fit saturates, and NaN is 0, as the vendor's conversions do (inferred)."""
+    """Round *x* toward zero; values that do not fit saturate, and NaN becomes 0, as the vendor's conversions do (inferred)."""
     if x != x:  # noqa: PLR0124 - NaN is what differs from itself
         return 0
     return low if x <= low else high if x >= high else int(x)
@@ -252,7 +252,7 @@ def usual(a: t.Arithmetic, b: t.Arithmetic) -> t.Arithmetic:
     a, b = promoted(a), promoted(b)
     if a.size != b.size:
         return a if a.size > b.size else b
-    # Of equal size the one without a sign wins, as C has it: -1 < 1u is false.
+    # If both have one size, the unsigned one wins, as in C: -1 < 1u is false.
     return a if a.kind == "uint" else b
 
 

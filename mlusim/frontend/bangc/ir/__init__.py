@@ -64,7 +64,7 @@ class Local:
     def points_to_const(self) -> bool:
         """Return whether it is spelt as a pointer through which nothing is written, as ``const T *`` or ``T const *``."""
         pointee, star, _ = self.spelling.rpartition("*")
-        # Of a pointer to pointers const says nothing about these.
+        # In a pointer to pointers, const says nothing about the pointers that it points to.
         return bool(star) and "*" not in pointee and "const" in pointee.split()
 
 

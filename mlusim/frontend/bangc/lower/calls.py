@@ -126,7 +126,7 @@ def _replaced(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr 
 
 
 def _of_device(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
-    """Lower a function of the C library that has a counterpart on the device; refuse others, which are the host's."""
+    """Lower a function of the C library that the device has, too; refuse the others, which only the host has."""
     if target.name == "gettimeofday":
         return _gettimeofday(scope, node, target)
     instead = f"; use __{target.name}, or a loop" if target.name == "memcpy" else ""
@@ -136,7 +136,7 @@ def _of_device(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr
 
 
 def _gettimeofday(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
-    """Lower it to 0, where a kernel's clock stands: what its steps take is predicted when the launch has ended."""
+    """Lower ``gettimeofday`` to zeros: a kernel's clock stands still, as times are predicted only after a launch."""
     where, span = passed(scope, node, target, given_to(node))[0], node.span
     to_memory(where)
     at = first_at(where, span)

@@ -194,7 +194,7 @@ def _binary(scope: FunctionScope, node: Node) -> ir.Expr:
     if op in ("&&", "||"):
         first, mark = scope.valued(left, t.BOOL), len(scope.loose)
         second = scope.valued(right, t.BOOL)
-        scope.refuse_loose(mark, right.span)  # it may never be made, and its end is behind the expression
+        scope.refuse_loose(mark, right.span)  # it may never be made, yet would end after the expression
         return ir.Logical(op, first, second, node.span)
     first, second = scope.value(left), scope.value(right)
     if op in COMPARE:
@@ -218,7 +218,7 @@ def arithmetic(scope: FunctionScope, op: str, first: ir.Expr, second: ir.Expr, n
         second = convert(scope, second, kind, node.span)
     if isinstance(first, ir.Const) and isinstance(second, ir.Const):
         known = compute(op, first.value, second.value, kind)
-        if known is not None:  # what C leaves undefined is found where it is executed
+        if known is not None:  # what C leaves undefined is reported when it is executed
             return number(known, kind, node)
     return ir.Binary(op, first, second, kind, node.span)
 

@@ -100,7 +100,7 @@ class Lowering:
             work += referred(self.unit.reader, found)
 
     def _signature(self, declaration: Declaration) -> ir.Function:
-        """Return a function of the host, which the compiler has the body of."""
+        """Return the signature of a host function; the host's own compiler translates its body."""
         parameters = [
             ir.Local(p.name or "unnamed", p.name, p.type, p.spelling, p.span, parameter=True)
             for p in declaration.parameters
@@ -303,7 +303,7 @@ def _unreturned(declaration: Declaration, body: tuple[ir.Statement, ...]) -> tup
 def _ended(
     scope: FunctionScope, body: tuple[ir.Statement, ...], declaration: Declaration
 ) -> tuple[ir.Statement, ...]:
-    """Return the body of a destructor, and the ends of the members behind it."""
+    """Return the body of a destructor, followed by the destructors of the members."""
     this, kind, span = _object(scope, declaration.span)
     last = objects.ending_of_parts(scope, kind, first_at(this, span), span)
     body = (*_becoming(this, kind, span), *body)
@@ -360,7 +360,7 @@ def _members(scope: FunctionScope, declaration: Declaration) -> list[ir.Statemen
 
 
 def _becoming(this: ir.Expr, kind: t.Record, span: ir.Span) -> list[ir.Statement]:
-    """Set the object's class where a constructor or a destructor begins, whatever class is around it."""
+    """Set the object's class at the start of a constructor or destructor, whatever class the whole object is of."""
     return [ir.Evaluate(arguments.become(this, kind, span), span)] if kind.virtual else []
 
 
@@ -410,9 +410,9 @@ def _plain_base(scope: FunctionScope, node: Node, kind: t.Record) -> list[ir.Sta
 
 
 def lower(unit: ParsedFile) -> tuple[ir.TranslationUnit, set[str]]:
-    """*unit* in the intermediate form, and the records whose destructors, of templates, are to be asked for.
+    """Return *unit* in the intermediate form, and the records whose templates' destructors have to be asked for.
 
-    What does not translate has a problem and no body.
+    A function that does not translate has a problem in place of a body.
     """
     lowering = Lowering(unit)
     return lowering.run(), lowering.around.hidden

@@ -54,7 +54,7 @@ def _filled(scope: FunctionScope, given: Iterator[Node], kind: t.Type, node: Nod
 def _rest(
     scope: FunctionScope, kind: t.Array | t.Record, first: int, end: int, span: ir.Span
 ) -> list[ir.Expr]:
-    """Return the parts of a *kind* from *first* to before *end*, which the list leaves out."""
+    """Return the values of the parts of a *kind* from *first* up to *end*, exclusive, which the list leaves out."""
     if isinstance(kind, t.Array):
         return [made(scope, kind.of, span) for _ in range(first, end)]
     usual = scope.reader.member_values(kind)
@@ -255,7 +255,7 @@ def built(
 
 
 def listed(scope: FunctionScope, node: Node, kind: t.Record) -> ir.Expr | None:
-    """Return an object from inner braces, where its class has constructors: the library names none of them there."""
+    """Return an object from inner braces if its class has constructors: the library does not name the one called."""
     found = scope.reader.constructors(kind)
     acting = [c for c in found if arguments.acts(c) and not c.makes_copy]
     if not acting or kind.name.startswith("std::pair<"):  # whose constructor sets its members
@@ -331,7 +331,7 @@ def base_of(scope: FunctionScope, made: ir.Expr, kind: t.Record, span: ir.Span) 
 def assigned(
     scope: FunctionScope, to: ir.Place, given: Node, kind: t.Record, span: ir.Span, *, moved: bool
 ) -> ir.Expr:
-    """Return the assignment that the compiler makes of those of the members and bases."""
+    """Return the assignment that the compiler makes out of the assignments of the members and bases."""
     copying = Copying(scope, span, moved, assigning=True)
     if not copying.calls(kind):
         if ends(kind) and not places.is_place(given):  # what is new ends after that
@@ -443,7 +443,7 @@ def _steady(scope: FunctionScope, at: ir.Place, span: ir.Span, before: list[ir.E
     return first_at(ir.Load(pointer, span), span)
 
 
-# The ends of objects: destructors, those of members and bases behind their own.
+# The ends of objects: their own destructors, then those of members and bases.
 
 Statements = tuple[ir.Statement, ...]
 
@@ -523,7 +523,7 @@ def _wanted(scope: FunctionScope, node: Node, kind: t.Record) -> Iterator[Declar
     # In an instance of a template the library shows the captures themselves instead of the body.
     body = next((c for c in reversed(node.children) if c.kind == "COMPOUND_STMT"), node)
     used = list(_met(scope, body, set(named)))
-    # A constant is captured only where its address matters, which its use does not tell: by their number all are, or none.
+    # A constant is captured only if its address matters, which its use does not show: decide by counting for all or none.
     constants = [d for d in used if d.constant and isinstance(d.type, t.Arithmetic) and d.value is not None]
     others = len(used) - len(constants)
     if len(members) - len(named) - any(_is_this(scope, m.type) for m in members) <= others:

@@ -28,7 +28,7 @@ VARIABLES = ("VAR_DECL", "PARM_DECL", "UNEXPOSED_DECL")
 
 
 def bare(node: Node) -> Node:
-    """*node* without the parentheses and implicit steps around it that change no type."""
+    """Return *node* without the parentheses and implicit steps around it that do not change its type."""
     while node.kind in WRAPPERS and node.children and _same_object(node, node.children[-1]):
         node = node.children[-1]
     return node
@@ -318,7 +318,7 @@ def _call(scope: FunctionScope, node: Node) -> ir.Place:
 
 
 def _chosen(scope: FunctionScope, node: Node, op: str, given: list[Node]) -> ir.Place:
-    """Return the second of two places where it is less, or greater, than the first; each is found once."""
+    """Return the second of two places if it is less, or greater, than the first, otherwise the first; evaluate each once."""
     before: list[ir.Expr] = []
     pointers = (pointer(scope, g) for g in given)
     first, second = (scope.kept(at, before) if acts(at) else at for at in pointers)
@@ -356,7 +356,7 @@ _MAKERS = {
 
 
 def loaded(made: ir.Expr, node: Node) -> ir.Expr:
-    """*made*, or what it refers to where it is a reference that a call returned."""
+    """Return *made*, or, if it is a reference that a call returned, the value that it refers to."""
     if t.refers(made.type) and not isinstance(node.type, t.FunctionType):
         return ir.Load(referred(made, node.span), node.span)
     return made
@@ -366,7 +366,7 @@ def loaded(made: ir.Expr, node: Node) -> ir.Expr:
 
 
 def to_memory(pointer: ir.Expr) -> ir.Local | None:
-    """Return the local that *pointer* is the address of, which is memory: an instruction reads or writes its bytes."""
+    """Move the local that *pointer* is the address of to memory, as an instruction uses its bytes, and return it."""
     while isinstance(pointer, ir.Convert | ir.Offset):
         pointer = pointer.value if isinstance(pointer, ir.Convert) else pointer.pointer
     if isinstance(pointer, ir.AddressOf):

@@ -247,7 +247,7 @@ class FunctionScope(ABC):
             )
 
     def refuse_class(self, kind: t.Type, span: ir.Span) -> None:
-        """Refuse objects of classes of the C++ library, which the device has not."""
+        """Refuse objects of classes of the C++ library, which the device does not have."""
         inner = t.element_of(kind)
         if isinstance(inner, t.ClassType) and inner.name.startswith("std::"):
             self.refuse("class", f"{inner.name} is of the host, not of the device; use an array", span)
@@ -271,7 +271,7 @@ class FunctionScope(ABC):
         self.locals.remove(local)
 
     def refuse_loose(self, mark: int, span: ir.Span) -> None:
-        """Refuse temporary objects with a destructor, those behind the first *mark*, where they may not be there."""
+        """Refuse temporary objects with a destructor, after the first *mark* of them, in a place that does not allow any."""
         for local in self.loose[mark:]:
             self.refuse(
                 "destructor",
@@ -280,7 +280,7 @@ class FunctionScope(ABC):
             )
 
     def elide(self, local: ir.Local, span: ir.Span) -> ir.Local:
-        """Return the flag that tells at run time whether *local*, which has a destructor, is the result of the function."""
+        """Return the flag that is set at run time if *local*, which has a destructor, is the result of the function."""
         said = self.elided.get(local)
         if said is None:
             said = self.elided[local] = self.hold(t.BOOL, span).local
@@ -326,12 +326,12 @@ def first_at(pointer: ir.Expr, span: ir.Span) -> ir.Element:
 
 
 def followed(at: ir.Place, span: ir.Span) -> ir.Place:
-    """Return a place, or what it refers to where it holds a reference."""
+    """Return a place, or, if it holds a reference, the place that it refers to."""
     return first_at(ir.Load(at, span), span) if t.refers(at.type) else at
 
 
 def sequence(steps: Sequence[ir.Expr], last: ir.Expr, span: ir.Span, kind: t.Type | None = None) -> ir.Expr:
-    """Return the value of *last*, as a *kind* where it is given, in front of which the *steps* are evaluated."""
+    """Return an expression that evaluates *steps* and then *last*, whose value it has, as a *kind* if that is given."""
     for step in reversed(steps):
         last = ir.Comma(step, last, kind or last.type, span)
     return last

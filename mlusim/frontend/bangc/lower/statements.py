@@ -47,7 +47,7 @@ def statement(scope: FunctionScope, node: Node) -> list[ir.Statement]:
 
 
 def _ended(scope: FunctionScope, made: list[ir.Statement], mark: int, node: Node) -> list[ir.Statement]:
-    """*made* of *node*, and the ends of its temporary objects."""
+    """Return *made*, the statements of *node*, with the ends of its temporary objects."""
     loose = scope.loose[mark:]
     if not loose:
         return made
@@ -152,7 +152,7 @@ def declare(scope: FunctionScope, declaration: Declaration, span: ir.Span) -> li
 def _constructed(
     scope: FunctionScope, declaration: Declaration, initial: Node, span: ir.Span
 ) -> list[ir.Statement]:
-    """Lower a record that a call makes: straight in its place where that is a constructor of the sources."""
+    """Lower a record that a call makes; a constructor of the sources makes it in place, without a temporary object."""
     value = scope.call(initial)
     empty = not getattr(value, "values", (1,)) and not initial.children
     if places.new_object(value) is not None and not declaration.static:
@@ -245,7 +245,7 @@ def _each(scope: FunctionScope, node: Node) -> list[ir.Statement]:
 
 
 def _ends(scope: FunctionScope, source: Node, before: list[ir.Statement]) -> tuple[ir.Expr, ir.Expr]:
-    """Return the pointers to the first element and behind the last; a value is held *before* that."""
+    """Return the pointers to the first element and past the last; expressions added to *before* hold a value."""
     kind, span = source.type, source.span
     if isinstance(kind, t.Array):
         first = scope.address(places.place(scope, source), t.Pointer(kind.of), span)
@@ -291,7 +291,7 @@ def _while(scope: FunctionScope, node: Node) -> list[ir.Statement]:
 
 
 def _tested(scope: FunctionScope, node: Node, test: Node | None) -> tuple[ir.Expr | None, Body]:
-    """Return the test of a loop; where it declares a variable, what every turn begins with instead."""
+    """Return the test of a loop; if it declares a variable, return the statements that begin every turn instead."""
     declared = [child for child in node.children[:-1] if child.kind == "VAR_DECL"]
     begun = [s for child in declared for s in _begun(scope, child)]
     tested = None if test is None else scope.valued(test, t.BOOL)
@@ -588,7 +588,7 @@ def divided(scope: FunctionScope, node: Node, word: str) -> bool:
 
 
 def _semicolons(text: str, span: ir.Span, word: str = "for") -> Iterator[_Spot]:
-    """Find the semicolons of the head, and the parenthesis behind; nothing where the text is no such statement's."""
+    """Yield the places of the semicolons of the head and of its closing parenthesis; none if no such statement is there."""
     start = 0
     for _ in range(span.line - 1):
         start = text.find("\n", start) + 1

@@ -57,7 +57,7 @@ def _kinds(node: ir.IntrinsicCall) -> list[t.Type]:
 
 
 def _use(node: ir.IntrinsicCall) -> Use | None:
-    """Return how the row's door is called, where all arguments are numbers and pointers."""
+    """Return how the row's door is called if all arguments are numbers and pointers, otherwise None."""
     given = []
     for kind in _kinds(node):
         if isinstance(kind, t.Pointer):

@@ -85,7 +85,7 @@ class BangForm:
         return None if program is None else Loaded(self, program, compiler)
 
     def _refuse(self, arch: Arch, plan: "LinkPlan") -> None:
-        """Raise `NoForm` where no C can be rendered, whatever the functions hold."""
+        """Raise `NoForm` if no C can be rendered, whatever the functions contain."""
         if arch.bang_arch != self._bang_arch:
             raise NoForm("another architecture than the one it was loaded for")
         for p in self.form.parameters:
@@ -213,7 +213,7 @@ class BangForm:
         return lambda _core, *values: LIBRARY[name](*values)
 
     def _local(self, core: NativeCore, place: int) -> Any:
-        """Return the memory of an array of a function, when it is met first."""
+        """Declare the memory of a local array when control first reaches its declaration, and return it."""
         _, local = self._places[place]
         kind = local.type
         dtype = dtype_of(kind) or DTYPES[7]

@@ -117,7 +117,7 @@ def in_cell(local: ir.Local) -> bool:
 
 
 def in_frame(local: ir.Local) -> bool:
-    """Return whether a local is one of those that end where the function is left."""
+    """Return whether a local ends when its function is left."""
     register = isinstance(local.type, t.VectorRegister) and local.storage is ir.Storage.VALUE
     return local.storage is ir.Storage.CELL or register
 

@@ -40,7 +40,7 @@ def looked_up(c: Rendering, form: ir.Function) -> Iterator[str]:
 
 
 def _led_to(at: ir.Place) -> Iterator[tuple[ir.Local, int]]:
-    """Yield the pointer by which *at* is a member of the record behind it, and how far from its beginning."""
+    """Yield the pointer to the record that *at* is a member of, and how far *at* is from the beginning of the record."""
     offset, base = 0, at
     while isinstance(base, ir.Member):
         offset, base = offset + base.offset, base.base
@@ -86,7 +86,7 @@ def read(c: Rendering, given: ir.Expr, offset: int, kind: t.Type) -> str:
 
 
 def inside(c: Rendering, at: ir.Element, make: Callable[[str, str], str]) -> Callable[[str, str], str]:
-    """*make* of an element's pointer and index, which is checked where the array is a member of a record."""
+    """Return *make* for an element's pointer and index; the index is checked if the array is a member of a record."""
     array = _array(at)
     if not isinstance(array, ir.Member) or effectful(array):
         return make
@@ -103,7 +103,7 @@ def _array(at: ir.Place) -> ir.Place | None:
 
 
 def record(c: Rendering, at: ir.Place, span: ir.Span) -> str:
-    """Render a record by value: its bytes where it is a variable, otherwise what loads of its fields give."""
+    """Render a record by value: the bytes of a variable, otherwise the loads of its fields."""
     if isinstance(at, ir.Temporary):
         return c.value(at.value)
     found = of_value(at)
@@ -214,7 +214,7 @@ def _each(
 
 
 def _scalars(c: Rendering, kind: t.Type, offset: str, access: Callable[[t.Type, str], str]) -> Iterator[str]:
-    """*access* to each number and pointer in a *kind* that begins *offset* bytes into a record, in order."""
+    """Yield *access* to each number and pointer, in order, in a *kind* that begins *offset* bytes into a record."""
     if isinstance(kind, t.Record):
         for field_ in kind.fields:
             yield from _scalars(c, field_.type, f"{offset} + {field_.offset}", access)

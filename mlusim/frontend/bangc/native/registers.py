@@ -130,7 +130,7 @@ def inside(kind: t.Type) -> bool:
 
 
 def in_union(kind: t.Type) -> bool:
-    """Return whether a register is a part of a union in *kind*, which is memory: Python refuses it where it is met."""
+    """Return whether a union in *kind* has a register, which is no memory: Python refuses it when it is executed."""
     if isinstance(kind, t.Array):
         return in_union(kind.of)
     if not isinstance(kind, t.Record):

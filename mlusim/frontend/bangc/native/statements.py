@@ -61,13 +61,13 @@ def function(c: Rendering, form: ir.Function, *, calls: bool, recursive: bool) -
         lines += _local(c, local)
     lines += inner
     if not isinstance(form.result, t.Void):
-        # Not reached where the source returns on every way; compilers warn without it.
+        # Not reached if the source returns on every path; without it compilers warn.
         lines.append(f"  return {_zero(form.result)};")
     return "\n".join(_at_their_lines([*lines, "}"]))
 
 
 def _at_their_lines(lines: list[str]) -> Iterator[str]:
-    """Render the same with all that stands between two places of the source in one line: a further one would be the source's next."""
+    """Join the lines between two ``#line`` directives into one: the compiler would count a second one as the next line of the source."""
     whole: list[str] = []
     for line in lines:
         if line.startswith("#line") and whole:
@@ -183,7 +183,7 @@ def _writable(local: ir.Local, answer: int) -> str:
 
 
 def _once(c: Rendering, node: ir.Declare) -> list[str]:
-    """Return the value of a static variable outside memory, which is zeros until its declaration is met first."""
+    """Return the lines that set a static variable outside memory when control first reaches its declaration; until then it is zeros."""
     if node.value is None:
         return []
     met = f"PLACES_(m)[{c.place(('met', node.local.home))}]"
@@ -192,7 +192,7 @@ def _once(c: Rendering, node: ir.Declare) -> list[str]:
 
 
 def _met(c: Rendering, local: ir.Local, place: int, span: ir.Span) -> Iterator[str]:
-    """Yield the lines that declare the memory of *local*, number *place*, where nothing has done so yet."""
+    """Yield the lines that declare the memory of *local*, number *place*, unless that has been done already."""
     declared = f"declared_(m, {c.function('__declare')}, {c.site(span)}, {place})"
     yield f"if (UNLIKELY(!{name(local)})) {name(local)} = PLACES_(m)[{place}] = {declared};"
 
@@ -295,7 +295,7 @@ def _return(c: Rendering, node: ir.Return) -> list[str]:
         return [*left, "return;"]
     if isinstance(node.value.type, t.Void):
         return [f"{c.value(node.value)};", *left, "return;"]
-    # Otherwise the value is computed before objects end, as C++ has it, and returned behind.
+    # If objects end here, the value is computed before that, as in C++, and returned after it.
     if not left:
         return [f"return {c.value(node.value)};"]
     held = c.temporary()
@@ -303,7 +303,7 @@ def _return(c: Rendering, node: ir.Return) -> list[str]:
 
 
 def _ended(c: Rendering, node: ir.Finally) -> list[str]:
-    """Render statements with the ends of their objects, which stand at the end and before every jump out of them."""
+    """Render statements with the ends of their objects, both at the end and before every jump out of them."""
     c.leaving.append(node)
     inner = statements(c, node.body)
     c.leaving.pop()

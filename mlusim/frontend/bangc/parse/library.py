@@ -83,7 +83,7 @@ class Library:
         return found
 
     def used(self, owner: Cursor) -> Iterator[Any]:
-        """Yield the declarations that the ``using`` of a class make its own: of a template, those of the instance."""
+        """Yield the declarations that the ``using`` of a class inherit; for a template, those of the instance."""
         for child in owner.get_children():
             if child.kind.name == "USING_DECLARATION":
                 for named in child.get_children():

@@ -73,7 +73,7 @@ def _vendor(spelling: Any) -> str:
 
 
 def _integer(cursor: Cursor, n: int) -> int:
-    """Return argument *n* of a template; ``true``, one bit, is -1 where it is read with a sign."""
+    """Return argument *n* of a template; ``true`` is one bit, which would be -1 if it were read with a sign."""
     signed = int(cursor.get_template_argument_value(n))
     return 1 if cursor.get_template_argument_unsigned_value(n) == 1 else signed
 
@@ -470,7 +470,7 @@ class CursorReader:
         return self.declaration(node.cursor.type.get_canonical().get_declaration())
 
     def constructors(self, record: Record) -> tuple[Declaration, ...]:
-        """Return those that the class of a record declares."""
+        """Return the constructors that the class of a record declares."""
         children = self.types.declared[record.name].get_children()
         return tuple(self.declaration(c) for c in children if c.kind.name == "CONSTRUCTOR")
 
@@ -502,7 +502,7 @@ class CursorReader:
         return any(c.name == "operator=" and len(c.parameters) == 1 and not c.implicit for c in found)
 
     def destructor(self, record: Record) -> Declaration | None:
-        """Return the destructor that the class of a record declares, where it does something or is virtual."""
+        """Return the destructor that the class of a record declares; None if there is none, or if it is defaulted."""
         if self.types.patterned.get(record.name) and destructor(self.types.declared[record.name]) is None:
             return self.ends.get(record.name)
         found = destructor(self.types.declared[record.name])

@@ -53,7 +53,7 @@ def included_texts(path: str, text: str, directories: Sequence[str]) -> Iterator
 
 
 def _there(path: Path) -> bool:
-    """Return whether there is such a file; no where its folder may not be searched, which `read` then says."""
+    """Return whether there is such a file; False if its folder may not be searched, which `read` reports later."""
     return os.path.exists(path)  # noqa: PTH110 - `Path.exists` raises there
 
 
@@ -70,7 +70,7 @@ class SourceTexts:
         return self._texts[path]
 
     def between(self, path: str, start: Position, end: Position) -> str:
-        """Return the text from *start* to in front of *end*, whose columns count bytes; "" where there is no such file."""
+        """Return the text from *start* up to *end*, exclusive, whose columns count bytes; "" if there is no such file."""
         if path not in self._texts and not Path(path).is_file():
             return ""
         found = [line.encode() for line in self.of(path).split("\n")[start[0] - 1 : end[0]]]

@@ -35,11 +35,11 @@ _ONE = threading.Lock()  # the library holds locks while it parses, which a chil
 
 
 def in_child(path: str, make: Callable[[], bytes]) -> bytes | None:
-    """Call *make* in a child process and return its result; None where it raises there, or where there is no child.
+    """Call *make* in a child process and return its result; None if it raises there, or if there is no child.
 
-    Raises `UsageError` where a parse of it, in `bounded`, takes more than `SECONDS` of CPU time or `GROWTH` of memory, or where
-    it ends the process.  Systems without ``fork`` have no child, and neither has who trusts his sources: where
-    ``MLUSIM_PARSE_TRIAL`` is 0.
+    Raises `UsageError` if a parse in it, in `bounded`, takes more than `SECONDS` of CPU time or `GROWTH` of memory, or if
+    it ends the process.  There is no child on systems without ``fork``, nor if ``MLUSIM_PARSE_TRIAL`` is 0, by which users
+    say that they trust their sources.
     """
     if not hasattr(os, "fork") or os.environ.get("MLUSIM_PARSE_TRIAL") == "0":
         return None
@@ -101,7 +101,7 @@ _NO_MEMORY = (b"out of memory", b"bad_alloc", b"MemoryError")
 
 
 def _make_and_exit(make: Callable[[], bytes], said: int, made: int) -> None:
-    """Write in the child what *make* gives to the file *made*, errors to *said*, and end with 0 where it gave something."""
+    """Write in the child the result of *make* to the file *made* and errors to *said*; end with 0 if there was a result."""
     code = 1
     try:
         _CHILD.set()
@@ -109,7 +109,7 @@ def _make_and_exit(make: Callable[[], bytes], said: int, made: int) -> None:
         os.dup2(said, 2)
         faulthandler.disable()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        # A library of the process may have taken the faults, and have turned them into an exit that nothing tells apart.
+        # A library of the process may have handlers for these signals that turn them into an exit like any other.
         for number in (
             signal.SIGALRM,
             signal.SIGXCPU,

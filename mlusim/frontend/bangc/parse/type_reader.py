@@ -165,7 +165,7 @@ class TypeReader:
         record.virtual = any(m.is_virtual_method() for m in methods) or any(b.virtual for b in record.bases)
 
     def _bases(self, declaration: Cursor) -> tuple[tuple[t.Record, ...], tuple[t.Record, ...]]:
-        """Return the first base class and its own; those beside them that have members, which are not known."""
+        """Return the first base class with its bases, and the bases beside them that have members, which objects cannot be seen as."""
         definition = declaration.get_definition() or declaration
         found = (c for c in definition.get_children() if c.kind.name == "CXX_BASE_SPECIFIER")
         base, *others = [self.of(c.type) for c in found] or [t.VOID]

@@ -77,7 +77,7 @@ def instance_of(error: ClangDiagnostic) -> str:
 
 
 def outside(errors: Sequence[Any], root: object, own: Container[str]) -> list[Any]:
-    """Return those of *errors* that do not stand in the body of a function of the files *own*, below *root*."""
+    """Return the *errors* that are not in the body of a function of the files *own*, below *root*."""
     bodies = list(_bodies(root, own)) if errors else []
     return [
         error
@@ -120,7 +120,7 @@ def _bodies(cursor: Cursor, own: Container[str]) -> Iterator[Any]:
 def broken_in(declaration: Declaration, errors: Iterable[BrokenCall]) -> Diagnostic | None:
     """Return which of *errors* the body of *declaration* has; None where it is good.
 
-    Where it cannot be told from other specialisations of its template, it is not.
+    If it cannot be told apart from other specialisations of its template, it is not good.
     """
     errors = tuple(errors)
     if not errors or declaration.from_prelude:
@@ -139,7 +139,7 @@ def broken_in(declaration: Declaration, errors: Iterable[BrokenCall]) -> Diagnos
 
 
 def _with_names(first: BrokenCall, all_: Sequence[BrokenCall]) -> Diagnostic:
-    """Return the diagnostic of *first*, which also says the further names that *all_* do not know."""
+    """Return the diagnostic of *first*, with the other unknown names of *all_* added to its message."""
     unknown = [m[1] for e in all_ if (m := _UNKNOWN.match(e.diagnostic.message))]
     own = _UNKNOWN.match(first.diagnostic.message)
     more = [name for name in dict.fromkeys(unknown) if own is None or name != own[1]]
@@ -167,7 +167,7 @@ def _unresolved(node: Node) -> bool:
 HELPING = "__mlusim_"  # how the names of functions begin that are asked for, to see what they call
 REQUEST = "mlusim_request_"
 _ERROR = 3  # the library's severity of what stops a compiler
-_ON = 0x200  # parse on behind a header that is not found
+_ON = 0x200  # go on parsing after a header that is not found
 _NOTES = 3  # of the notes to an error, so many are shown
 _EXPLICIT = re.compile(r"^\s*template\s+(?!<)[^;{]*?\b((?:\w+\s*::\s*)*\w+)\s*(<[^;(]*>)\s*\(", re.MULTILINE)
 _SCOPE = re.compile(
@@ -361,9 +361,9 @@ def _target(variable: Declaration) -> Declaration | None:
 
 
 def _asked(text: str, kernels: Container[str] | None, found: dict[str, str]) -> str:
-    """*text* without explicit instantiations, ``template void K<float>(...);``, which the library does not show.
+    """Return *text* without explicit instantiations, ``template void K<float>(...);``, which the library does not show.
 
-    Their names go into *found*, each with the namespaces around it.  *kernels* are those that are taken, all where it is None.
+    Their names go into *found*, each with the namespaces around it.  Only those of *kernels* are taken, all if it is None.
     """
     if "template" not in text:
         return text
@@ -418,7 +418,7 @@ def _diagnostic(d: ClangDiagnostic, path: str, source: str, wanted: Sequence[str
 
 
 def _likely(found: re.Match[str]) -> str:
-    """Return the compiler's guess where the whole names are near, and both are of the device or neither is."""
+    """Keep the compiler's guess if the whole names are similar and both or neither are names of the device."""
     name, between, guess = found["name"], found["between"], found["guess"]
     kept = name.startswith("__") == guess.startswith("__") and near(name, [guess])
     return found[0] if kept else f"'{name}'{between}"

@@ -407,7 +407,7 @@ def assignment(c: Context, node: ir.Assign | ir.Update) -> list[ast.stmt]:
 
 
 def _chain(c: Context, node: ir.Assign, before: list[ast.stmt]) -> ast.expr:
-    """``a = b = v``: v is computed once and stored from the right."""
+    """Render ``a = b = v``: compute v once, and store it from right to left."""
     given = _chain(c, node.value, before) if isinstance(node.value, ir.Assign) else value(c, node.value)
     if not (isinstance(given, ast.Constant) or (b.simple(given) and isinstance(node.place, ir.LocalStorage))):
         name = c.temporary()  # the place may change a variable
@@ -453,7 +453,7 @@ def _target(c: Context, at: ir.Place) -> ast.Name | ast.Attribute | ast.Subscrip
 
 
 def _once(c: Context, at: ir.Place, before: list[ast.stmt]) -> ir.Place:
-    """*at* with everything in it that has an effect or a cost evaluated, once."""
+    """Return *at* with every part that has an effect or a cost evaluated once, ahead of it."""
     if isinstance(at, ir.Element):
         pointer = _kept(c, at.pointer, before)
         return ir.Element(pointer, _kept(c, at.index, before), at.span)
@@ -528,7 +528,7 @@ def _assigned(c: Context, node: ir.Assign) -> ast.expr:
 
 
 def _updated(c: Context, node: ir.Update) -> ast.expr:
-    """``++``, ``+=`` and their like as a value."""
+    """Render ``++``, ``+=`` and the like as a value."""
     at = node.place
     if isinstance(at, ir.LocalStorage) and not cell(at.local):
         new = b.held(at.local.name, _combined(c, node, b.name(at.local.name)))

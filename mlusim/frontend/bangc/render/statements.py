@@ -46,10 +46,10 @@ class BodyContext(Context):
 
 
 def body(c: BodyContext, statements: Body) -> Statements:
-    """Return the statements in order; code behind a jump is left out."""
+    """Return the statements in order; code after a jump is left out."""
     made: Statements = []
     for node in statements:
-        # A step and a side of ?: are no statements of the source.
+        # A step of a loop and a side of ?: are not statements of the source.
         if c.covered and not (c.stepping or c.within) and is_counted(node):
             made += passed(node.span)
         made += [
@@ -63,7 +63,7 @@ def body(c: BodyContext, statements: Body) -> Statements:
 
 
 def passed(span: ir.Span) -> Statements:
-    """Render what tells coverage that control has come to *span*; nothing in files of mlusim's own."""
+    """Render the call that reports to coverage that control has reached *span*; nothing for mlusim's own files."""
     if own_file(span.file):
         return []
     place = b.constant((span.file, span.line, span.column))
@@ -71,7 +71,7 @@ def passed(span: ir.Span) -> Statements:
 
 
 def suite(c: BodyContext, statements: Body) -> Statements:
-    """Return the statements, of which Python wants one at least."""
+    """Return the statements, or a ``pass`` if there are none: Python needs at least one."""
     return body(c, statements) or [ast.Pass()]
 
 
@@ -132,7 +132,7 @@ def _loop(c: BodyContext, node: ir.Loop) -> Statements:
 
 
 def _stepped(c: BodyContext, step: tuple[ir.Evaluate, ...]) -> Statements:
-    """Render the step of a loop behind each turn."""
+    """Render the step of a loop, which follows each turn."""
     outer, c.stepping = c.stepping, True
     made = body(c, step)
     c.stepping = outer
@@ -153,7 +153,7 @@ def _late(c: BodyContext, node: ir.Loop, test: ast.expr) -> Statements:
 
 
 def _bounds(c: BodyContext, node: ir.Loop) -> dict[str, Range]:
-    """Return the values of a counter in ``for (...; i < n; ++i)``, where nothing else changes it."""
+    """Return the range of the counter of ``for (...; i < n; ++i)`` in its body, if nothing else changes it there."""
     test, step = node.test, node.step
     if not (
         isinstance(test, ir.Compare)
@@ -184,7 +184,7 @@ def _bounds(c: BodyContext, node: ir.Loop) -> dict[str, Range]:
 
 
 def _switch(c: BodyContext, node: ir.Switch) -> Statements:
-    """Render a switch: as a chain of tests where no section runs into the next, else as a machine."""
+    """Render a switch: as a chain of tests if no section falls through into the next, otherwise as a machine."""
     name = c.temporary()
     made: Statements = [b.assign(b.target(name), asked(c, value(c, node.value), node.value))]
     closed = [_closed(s.body, last=s is node.sections[-1]) for s in node.sections]
@@ -194,7 +194,7 @@ def _switch(c: BodyContext, node: ir.Switch) -> Statements:
 
 
 def _flat(statements: Body) -> Body:
-    """*statements* without the braces of a section around all of them."""
+    """Return *statements* with the contents of blocks in place of the blocks."""
     out: list[ir.Statement] = []
     for node in statements:
         out.extend(_flat(node.body) if isinstance(node, ir.Block) else (node,))
@@ -202,7 +202,7 @@ def _flat(statements: Body) -> Body:
 
 
 def _closed(statements: Body, *, last: bool) -> Body | None:
-    """Return a section without its final break; None where it falls through or breaks in the middle."""
+    """Return a section without its final break; None if it falls through or breaks in the middle."""
     flat = _flat(statements)
     ends = bool(flat) and isinstance(flat[-1], ir.Break | ir.Return | ir.Continue)
     if not ends and not last:
@@ -240,12 +240,12 @@ def _chain(c: BodyContext, node: ir.Switch, name: str, parts: list[Body]) -> Sta
 
 
 def _machine(c: BodyContext, node: ir.Switch, name: str) -> Statements:
-    """``while True`` that runs once: a flag says that a label has matched."""
+    """Render a switch as a ``while True`` that runs once: a flag says that a label has matched."""
     inside, again = c.temporary(), c.temporary()
     every = tuple(label for s in node.sections for label in s.labels)
     outer = c.continues[-1] if c.continues else None
 
-    # The loop is not the source's own: a continue leaves it, and is repeated after it for the source's loop.
+    # This loop is not in the source: a continue leaves it, and is repeated after it for the loop of the source.
     def leave() -> Statements:
         return [b.at(b.assign(b.target(again), b.constant(True)), node.span), b.at(ast.Break(), node.span)]
 
@@ -258,7 +258,7 @@ def _machine(c: BodyContext, node: ir.Switch, name: str) -> Statements:
         if section.labels:
             tests.append(_test(name, section.labels))
         if section.default:
-            # Wherever default stands, all labels are compared first.
+            # All labels are compared before default is taken, wherever it is written.
             tests.append(b.compare(b.name(name), ast.NotIn(), b.constant(every)))
         entered = b.assign(b.target(inside), b.constant(True))
         entry = ast.If(ast.BoolOp(ast.Or(), tests), [entered, *body(c, section.body)], [])
@@ -278,7 +278,7 @@ def _machine(c: BodyContext, node: ir.Switch, name: str) -> Statements:
 
 def _labelled(c: BodyContext, node: ir.Labelled) -> Statements:
     """Render statements that have labels among them."""
-    left = c.temporary()  # 1: by a break, 2: by a continue of what is around
+    left = c.temporary()  # 1: by a break, 2: by a continue, of the loop or switch around
     machine = Machine(c.temporary(), c.temporary(), node.labels, c.loops + 1)
     outer = [c.breaks[-1] if c.breaks else None, c.continues[-1] if c.continues else None]
 
@@ -324,7 +324,7 @@ def _goto(c: BodyContext, node: ir.Goto) -> Statements:
 
 
 def _onward(c: BodyContext, node: Any) -> Statements:
-    """Render the statements behind a loop out of which there are gotos."""
+    """Render the jumps that follow a loop or a switch if a goto leaves it."""
     wanted = {n.label for n in walk(node) if isinstance(n, ir.Goto)} if c.machines else set()
     made: Statements = []
     for machine in c.machines:
@@ -335,7 +335,7 @@ def _onward(c: BodyContext, node: Any) -> Statements:
 
 
 def _ended(c: BodyContext, node: ir.Finally) -> Statements:
-    """Render a block, and what happens where it is left."""
+    """Render a block, and the statements that run when it is left."""
     last = ast.If(b.call("_c_ending"), body(c, node.last), [])
     return [ast.Try(suite(c, node.body), [], [], [last])]
 
@@ -356,7 +356,7 @@ _STATEMENTS: Mapping[type, Callable[[BodyContext, Any], Statements]] = {
 }
 
 
-# Locals as they come to life, by where their bytes are.
+# Declarations of locals, by where their bytes are.
 
 
 def declare(c: Context, node: ir.Declare, symbol: str) -> list[ast.stmt]:
@@ -367,7 +367,7 @@ def declare(c: Context, node: ir.Declare, symbol: str) -> list[ast.stmt]:
         body = made(c, local, node.value, symbol)
         if local.fixed:
             body = b.call("_c_fixed", body, b.constant(local.fixed))
-        # A lambda, since a static variable is made in the first call that comes to it, and in no other.
+        # A lambda, since a static variable is made only once: when control first reaches its declaration.
         maker = ast.Lambda(ast.arguments([], [], None, [], [], None, []), body)
         c.inside = False
         once = b.call("_c_static", b.constant(local.home), maker)
@@ -433,12 +433,12 @@ def _bytes(kind: t.Type) -> bool:
     while isinstance(kind, t.Array):
         kind = kind.of
         if isinstance(kind, t.Arithmetic):
-            return kind != t.DOUBLE  # of which device memory has none: they are in a list
+            return kind != t.DOUBLE  # device memory has no doubles: they are in a list
     return False
 
 
 def zero(kind: t.Type) -> ast.expr:
-    """Return the initial value of a variable without one; in C it may be anything."""
+    """Return the value that a variable without an initialiser starts with; in C it may be anything."""
     if isinstance(kind, t.Arithmetic):
         return b.constant({"float": 0.0, "bool": False}.get(kind.kind, 0))
     return b.name("_c_null")
@@ -466,7 +466,7 @@ def _memory(c: Context, local: ir.Local, initial: ir.Expr | None, symbol: str) -
 
 
 def _numbers(initial: ir.Expr) -> tuple[float, ...] | None:
-    """Return the elements of an array that is given constants; None where something else is among them, or arrays are."""
+    """Return the elements of an array of numbers whose initialisers are all constants; None for any other."""
     if not isinstance(initial, ir.Compose) or not isinstance(initial.type, t.Array):
         return None
     if not isinstance(initial.type.of, t.Arithmetic):

@@ -1,6 +1,6 @@
-// Classes and functions of the C and C++ libraries that host code uses, whose own headers the compiler of the host has.
-// They are here for their types: those of signatures, and of what is given to kernels, whose instances the host's launches are.
-// Templates that call what they are given have bodies, in which it is instantiated.
+// Classes and functions of the C and C++ libraries that host code uses; the host's own compiler has the real headers.
+// They are here for their types: those in signatures, and those of kernels' arguments, as launches in host code instantiate kernels.
+// Templates that call their arguments have bodies, so that what they call is instantiated.
 #pragma once
 #include "mlusim_base.h"
 #include "mlusim_math.h"
