@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script: bool) -> list[Checked]:
-    """Run what is asked for: what a replay file says, a script, or an operator's cases."""
+    """Run what is asked for: the program of a replay file, a script, or an operator's cases."""
     # A program that reads the report from standard output must find nothing else there.
     with plain_text.printing_aside(form != "text" and args.output is None):
         if args.replay is not None:

@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         found = survey(bangc.load(args.files, args.include, programs.defines(args.define), board))
     except SourceError as error:
-        # A script gets a document in any case; what is wrong is told on standard error as well.
+        # A script gets a document in any case; errors are reported on standard error as well.
         if args.json:
             show.emit({"board": board.name, "files": [_broken(name, error) for name in args.files]})
         raise

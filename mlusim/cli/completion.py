@@ -58,7 +58,7 @@ def complete(verbs: Iterable[Verb], parser_of: Callable[[Verb | None], argparse.
 
 
 def _typed() -> list[str]:
-    """Return the words of the line behind the program's name; a quote may be open yet."""
+    """Return the words of the line after the program's name; a quote may still be open."""
     line = os.environ.get("COMP_LINE", "")
     try:
         return shlex.split(line)[1:]
@@ -68,7 +68,7 @@ def _typed() -> list[str]:
 
 
 def _offer(parser: argparse.ArgumentParser) -> None:
-    """Say for each argument of the verb where its values come from; files are offered for what is not here."""
+    """Set for each argument of the verb where its values come from; for other arguments argcomplete offers files."""
     for action in parser._actions:  # noqa: SLF001 - argparse has no other list of them
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - nor a public name of this type
             for below in action.choices.values():
@@ -78,7 +78,7 @@ def _offer(parser: argparse.ArgumentParser) -> None:
 
 
 def _quiet(values: Values) -> Callable[..., list[str]]:
-    """Return *values* as argcomplete asks for them; what is wrong on the line offers nothing: the run will say it."""
+    """Return *values* as argcomplete asks for them; an error in the line offers nothing, since the run will report it."""
 
     def offered(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
         try:
@@ -108,7 +108,7 @@ def _kernels(_: str, args: argparse.Namespace) -> Iterable[str]:
 
 
 def _arguments(prefix: str, args: argparse.Namespace) -> Iterable[str]:
-    """Yield the parameters of the kernel with ``=``, and behind that the words that a value may begin with."""
+    """Yield the parameters of the kernel with ``=``, and after that the words that a value may begin with."""
     name, equals, _ = prefix.partition("=")
     if equals:
         yield from (

@@ -107,7 +107,7 @@ def _shown(recording: "Recording | None") -> int:
 def _console(
     args: argparse.Namespace, history: int, recording: "Recording | None"
 ) -> tuple[Console, list[str]]:
-    """Return a console on the program that was named, or on a recording; and what is not as recorded."""
+    """Return a console on the program that was named, or on a recording, and sentences about what differs from the recording."""
     if recording is None:
         return Console(DebugSession(programs.judged_program_of(args), history=history)), []
     session = DebugSession(recordings.program_in(recording), history=history)
@@ -313,7 +313,7 @@ def ticking(progress: Callable[[], str]) -> Iterator[None]:
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield
         return
-    done, stream = threading.Event(), sys.stderr  # not the one that stands for it while kernels run
+    done, stream = threading.Event(), sys.stderr  # not the stream that replaces it while kernels run
 
     def tick() -> None:
         seconds = 0

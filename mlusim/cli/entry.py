@@ -1,4 +1,4 @@
-"""The program ``mlusim``, from the first line of its process to the exit code: answer Ctrl-C, and not look for garbage.
+"""The program ``mlusim``, from the first line of its process to the exit code: it answers Ctrl-C, and seldom looks for garbage.
 
 Nothing of weight is imported before Ctrl-C leaves at once with a sentence: an interruption that is raised amid imports may be
 swallowed by one of them, or come out as a traceback of a callback; there is nothing yet that would have to clean up.
@@ -21,7 +21,7 @@ FINDINGS = 1  # findings, failed accuracy, a regression, a plan that does not fi
 USAGE = 2  # also: a host interface refused the user's arrays
 FAULT = 3  # a fault in the simulated machine
 INTERRUPTED = 130
-BROKEN_PIPE = 141  # what a shell reports for a program that a closed pipe has ended
+BROKEN_PIPE = 141  # what a shell reports for a program ended by a closed pipe
 
 
 def main() -> int:
@@ -54,7 +54,7 @@ def leave_at_once() -> None:
 
 
 def listen() -> None:
-    """Let Ctrl-C be raised as `KeyboardInterrupt` again, where `leave_at_once` has changed that."""
+    """Let Ctrl-C raise `KeyboardInterrupt` again if `leave_at_once` has changed that."""
     if signal.getsignal(signal.SIGINT) is _leave:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -71,7 +71,7 @@ def collect_rarely() -> None:
 
 
 def collect_as_usual() -> None:
-    """Have it look as often as usual, and no more through what is there now."""
+    """Have Python look as often as usual again, but never through the objects that exist now."""
     if gc.get_threshold()[0] == LOADING:
         gc.freeze()
         gc.set_threshold(*USUAL)

@@ -277,7 +277,7 @@ def known_helper(name: str) -> bool:
 
 
 def _bare(name: str) -> str:
-    """*name* as it is exported, from any case and with or without leading underscores."""
+    """Return *name* as it is exported; it may be in any case, with or without leading underscores."""
     wanted = name.lstrip("_").lower()
     return next((known for known in bang.__all__ if known.lower() == wanted), wanted)
 
@@ -325,6 +325,6 @@ def show_helper(helper: Callable[..., Any]) -> None:
 
 
 def _plain(doc: str) -> str:
-    """*doc* without marks, a line for each paragraph and item, which the terminal wraps as it needs."""
+    """Return *doc* without marks, one line for each paragraph and item, for the terminal to wrap."""
     joined = re.sub(r"(?<!\n)\n(?!\n|\* ) *", " ", doc.replace("``", ""))
     return re.sub(r"(?<![\w*])(\*{1,2})(\w[^*]*)\1(?!\w)", r"\2", joined)

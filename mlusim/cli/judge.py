@@ -64,7 +64,7 @@ def _wanted(args: argparse.Namespace, paths: Sequence[str]) -> list[Candidate]:
     if seed is not None and seed < 0:
         raise UsageError(f"--seed {seed} is below 0; give 0 or more")
     if args.kind is not None:
-        # For its refusal alone, before a process is started.
+        # Only for what it refuses, before a process is started.
         kind_of(args.kind)
     (board,) = options.boards_in([args.board] if args.board is not None else [], DEFAULT_BOARDS[:1])
     task = task_of(
@@ -130,7 +130,7 @@ def _show(found: Sequence[Mapping[str, Any]]) -> None:
 def _wrong(one: Mapping[str, Any]) -> Iterator[str]:
     if one["error"] is not None:
         yield one["error"]
-    ended = one["verdict"] in (FAULT, LIMIT)  # of which the error is a finding too
+    ended = one["verdict"] in (FAULT, LIMIT)  # whose error is among the findings too
     for finding in () if ended else one["findings"][:3]:
         place = f" ({finding['file']}:{finding['line']})" if finding.get("file") else ""
         yield f"{finding['id']}: {finding['message']}{place}"

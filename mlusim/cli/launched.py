@@ -37,7 +37,7 @@ class Launched:
 
     @property
     def told(self) -> str:
-        """Return how the program ended where it did not end well, as a page says it."""
+        """Return how the program ended if it did not end well, in the words of a page."""
         if isinstance(self.ended, MlusimError):
             return f"{type(self.ended).__name__}: {said(self.ended)}"
         if isinstance(self.ended, Run):
@@ -51,9 +51,9 @@ class Launched:
         return chosen(self.launches, number, kernel)
 
     def finish(self) -> int:
-        """Say how the program ended where it did not end well; the exit code.
+        """Report how the program ended if it did not end well, and return the exit code.
 
-        Raises what it ended with where that is an error of mlusim, which the command line says.
+        Raises the error that it ended with if that is one of mlusim's, which the command line reports.
         """
         ended = self.ended
         if isinstance(ended, MlusimError):
@@ -88,7 +88,7 @@ def launched(program: Program, *, lines: bool, processes: bool = True, board: st
             ended = program.run(())
     except KeyboardInterrupt:
         raise
-    # A program may raise anything, SystemExit too: that is its end, which `finish` tells.
+    # A program may raise anything, SystemExit too: that is how it ended, which `finish` reports.
     except BaseException as error:
         if not found.launches and isinstance(error, UsageError):
             raise

@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 
 def refuse_odd(args: argparse.Namespace) -> None:
-    """Raise `UsageError` where ``--restart`` has no file to start over, or the work has two places to run at."""
+    """Raise `UsageError` where ``--restart`` has no file to start over, or the work is given two places to run."""
     if args.restart and args.output is None:
         raise UsageError("--restart starts a file over; name it with -o")
     refuse_dask_with_jobs(args)
@@ -31,7 +31,7 @@ def refuse_dask_with_jobs(args: argparse.Namespace) -> None:
 
 
 def collected(work: InOrder[R], file: str | None, what: str) -> list[R]:
-    """Carry *work* out; say how many *what* were in *file* already, and, where it is interrupted, that the file keeps the rest."""
+    """Carry *work* out; report how many *what* were in *file* already and, if interrupted, that the file holds what has ended."""
     if work.reused:
         remark(f"{file}: {work.reused} of {work.total} {what} are there already")
     try:
@@ -52,7 +52,7 @@ KEPT = "what has ended is kept where -o says, and the same command goes on"
 
 
 class DaskExecutor(Executor):
-    """The executor of a Dask *client*; `complaint` says why nothing can end any more, and what is *kept*, or None."""
+    """The executor of a Dask *client*; `complaint` returns why nothing can end any more and what is *kept*, or None."""
 
     def __init__(self, client: Any, address: str, patience: float = PATIENCE, kept: str = KEPT) -> None:
         self._client = client
@@ -60,7 +60,7 @@ class DaskExecutor(Executor):
         self._address = address
         self._patience = patience
         self._inner: Executor = client.get_executor()
-        self._last = self._heard = time.monotonic()  # at which there was a worker, and an answer
+        self._last = self._heard = time.monotonic()  # the last times that there was a worker, and an answer
 
     def submit(self, work: Callable[..., Any], /, *words: object, **named: object) -> "Future[Any]":
         """Hand a call to the cluster."""
@@ -70,7 +70,7 @@ class DaskExecutor(Executor):
     def complaint(self) -> str | None:
         """Return a sentence where the scheduler is gone, or has had no worker for a while.
 
-        One that is only slow to answer, as on a busy machine, has as much time as one without workers.
+        A scheduler that is only slow to answer, as on a busy machine, gets as much time as one without workers.
         """
         gone = f"the Dask scheduler at {self._address} does not answer any more; {self._kept}"
         if self._client.status != "running":  # Dask has given up what was submitted
@@ -101,7 +101,7 @@ def machines(
 def cluster(address: str, kept: str = KEPT) -> Iterator[DaskExecutor]:
     """Yield the cluster of the scheduler at *address*; raises `UsageError` where there is none.
 
-    *kept* tells where it is lost what is not lost with it.
+    *kept* is the part of the sentence about a lost cluster that says what is not lost with it.
     """
     if not re.fullmatch(r"(tcp|tls|ws|wss|ucx)://\S+:\d+", address):  # Dask would take 20 s to refuse it
         raise UsageError(f"--dask {address!r} is no address of a scheduler; write it as tcp://host:8786")

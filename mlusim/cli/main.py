@@ -202,7 +202,7 @@ def _covering(args: argparse.Namespace) -> AbstractContextManager[None]:
 
 
 def _divided(arguments: Sequence[str], verb: Verb | None) -> tuple[list[str], list[str], list[str]]:
-    """Divide *arguments* into mlusim's own and those of the program that the verb runs, before and behind ``--``."""
+    """Divide *arguments* into mlusim's own and those of the program that the verb runs, before and after ``--``."""
     if verb is None:
         return list(arguments), [], []
     arguments = shared.macros_joined(arguments)

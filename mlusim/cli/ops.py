@@ -132,7 +132,7 @@ def _accuracy(limits: Thresholds) -> str:
     judged = [
         f"{name} <= {limit:g}"
         for name, limit in asdict(limits).items()
-        # The limit diff4 is told with the dynamic limits, the only ones that judge it.
+        # The limit of diff4 is printed with the dynamic limits, the only ones that judge it.
         if isinstance(limit, float) and name != "diff4"
     ]
     told = ", ".join(judged) or "not judged"

@@ -66,13 +66,13 @@ SPELT = {"include": "-I", "define": "-D", "draws": "--seed"}
 
 
 def refuse(args: argparse.Namespace, names: Iterable[str], words: str) -> None:
-    """Raise `UsageError` for the first option of *names* that was given: it is told, and *words* behind it.
+    """Raise `UsageError` for the first option of *names* that was given: its name, followed by *words*.
 
     Options that a verb does not have count as not given.
     """
     for name in names:
         value = getattr(args, name, None)
-        # Not by its truth: --seed 0 was typed.
+        # Not by truth value: `--seed 0` was given, too.
         if value is not None and value is not False and value != []:
             raise UsageError(f"{SPELT.get(name) or '--' + name.replace('_', '-')} {words}")
 

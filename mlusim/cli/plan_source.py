@@ -93,7 +93,7 @@ def answers(args: argparse.Namespace, form: str) -> list[plan_answer.PlanAnswer]
 def _told(
     found: Sequence[T | dict[str, Any]], tell: Callable[[T, bool], plan_answer.PlanAnswer]
 ) -> list[plan_answer.PlanAnswer]:
-    """Return what *tell* says of each board, given whether it is the last one; a board that refuses says that alone."""
+    """Return what *tell* says of each board, given whether it is the last one; the answer of a board that refuses is only its refusal."""
     return [
         plan_answer.PlanAnswer(_refused(one), one, good=False, column=_column(one))
         if isinstance(one, dict)
@@ -103,12 +103,12 @@ def _told(
 
 
 def _note(text: str, *, last: bool) -> list[RenderableType]:
-    # Once, behind the last board: it is the same for all of them.
+    # Once, after the last board: it is the same for all of them.
     return ["", Text(text, style="dim")] if last else []
 
 
 def _carved(found: Sequence[Carving | dict[str, Any]]) -> list[plan_answer.PlanAnswer]:
-    """Return the answers, of which the first shows all boards."""
+    """Return an answer for each board; the first shows them all."""
     view = Group(*_views(found))
     return [
         plan_answer.PlanAnswer(
@@ -123,7 +123,7 @@ def _carved(found: Sequence[Carving | dict[str, Any]]) -> list[plan_answer.PlanA
 
 
 def _column(one: Carving | dict[str, Any]) -> BoardColumn:
-    """Return what a picture of several boards has of this one."""
+    """Return the column of this board in a picture of several."""
     if isinstance(one, dict):
         return BoardColumn(one["board"], (), [one["refused"]])
     told = [*_memory(one), *(finding.message for finding in one.findings)]
@@ -133,7 +133,7 @@ def _column(one: Carving | dict[str, Any]) -> BoardColumn:
 def _on_each(
     args: argparse.Namespace, boards: Sequence[str], ask: Callable[["SearchedCall"], T]
 ) -> list[T | dict[str, Any]]:
-    """Call *ask* for each board; of several one may be refused or end in a fault, which its answer then tells."""
+    """Call *ask* for each board; if there are several, one may be refused or end in a fault, which is then its answer."""
     found: list[T | dict[str, Any]] = []
     failed: list[MlusimError] = []
     for board in boards:
@@ -142,7 +142,7 @@ def _on_each(
         except (UsageError, StatusError, Fault) as error:
             failed.append(error)
             found.append({"board": board, "refused": said(error)})
-    # One board that refuses is an answer; where all do, the command has failed.
+    # A refusal by one board is an answer; if all refuse, the command has failed.
     if len(failed) == len(boards):
         raise failed[0]
     return found
@@ -327,7 +327,7 @@ def _binds(binding: Binding, following: str) -> str:
 
 
 def _branching(one: LargestValue) -> str:
-    """Return the words for a kernel that branches, which its values in between may do in another way."""
+    """Return the sentence that says whether the kernel branches, as values in between may take other branches."""
     if one.function:
         return f"{one.kernel} and its kernels may branch by shape, so that values that were not run may behave in another way."
     if not one.branches:
@@ -344,7 +344,7 @@ def _frontier(one: SampledFrontier, *, last: bool) -> plan_answer.PlanAnswer:
     why = [] if one.refusal is None else [_line(f"  {found.y} = {one.refusal.value:,} {one.refusal.told}")]
     if one.cut:
         why.append(_line(f"  {one.cut}", "bold red"))
-    # Without time nothing is known, which is no limit of the kernel.
+    # If time ran out nothing is known; that is no limit of the kernel.
     late = bool(one.cut) or (one.refusal is not None and one.refusal.kind == "limit")
     shown = [frontier_view(found, every=True)] if len(found) or not late else []
     view = Group(title, *shown, *why, *_note(TRACED, last=last))
@@ -428,7 +428,7 @@ def _memory(found: Carving) -> Iterator[str]:
             left = min(total.reserve, total.limit - total.declared)
             told.append(f"stack {show.kib(total.stack)} of the {show.kib(left)} KiB that are left to it")
         if total.slack >= 0:
-            # Without the reserve of the stack, which a declaration may take and the compiler then misses.
+            # Not counting the stack's reserve: a declaration could take it, and the compiler would then lack it.
             told.append(f"{show.kib(total.slack)} KiB more may be declared")
         yield "; ".join(told)
 

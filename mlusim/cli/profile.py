@@ -78,7 +78,7 @@ def _write(args: argparse.Namespace, alone: Sequence[Launch], more: Mapping[str,
 def _compared(
     gate: Gate, name: str, made: Sequence[Launch], alone: Sequence[Launch]
 ) -> tuple[compare.BaselineComparison | None, list[compare.Measured], Exists]:
-    """Return the comparison with a baseline, what was measured of *alone*, and which launches there are any more."""
+    """Return the comparison with a baseline, the measurements of *alone*, and a function that says whether a launch still exists."""
     program = os.path.normpath(name)
     every = compare.measured_launches(program, made)
     keys = {one.key for one in every}

@@ -68,13 +68,13 @@ def refuse_call_arguments(args: argparse.Namespace) -> None:
 
 
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the files at the beginning of *words*, and the arguments behind them."""
+    """Return the files at the beginning of *words*, and the arguments after them."""
     count = next((n for n, word in enumerate(words) if not is_source(word)), len(words))
     return list(words[:count]), list(words[count:])
 
 
 def behind(args: argparse.Namespace) -> tuple[str, ...]:
-    """Return the words behind ``--``."""
+    """Return the words after ``--``."""
     return tuple(getattr(args, "behind", ()))
 
 
@@ -186,7 +186,7 @@ def program_on(args: argparse.Namespace, checks: tuple[str, ...], board: str | N
 
 
 def operators_behind(args: argparse.Namespace) -> list[str]:
-    """Return the names of operators behind the first; raises `UsageError` for what looks like an option."""
+    """Return the names of operators after the first; raises `UsageError` for what looks like an option."""
     words = [*args.arguments, *behind(args)]
     odd = next((word for word in words if word.startswith("-")), None)
     if odd is not None:
@@ -224,7 +224,7 @@ def source_program(
     draws = getattr(args, "draws", None)
     given = calls.named_values(args.arg, "--arg")
     case = getattr(args, "named_case", None)
-    # A number that the case's own sizes use is no slip where sizes that were typed stand before these.
+    # A number that only the case's own sizes use is not misspelt when typed sizes replace those.
     formulas = () if case is None else (*case.args.values(), *given.values())
     return calls.KernelCall(sources, args.kernel, dim, kind, given, *how, draws=draws, formulas=formulas)
 

@@ -54,7 +54,7 @@ def _own_arrays(args: argparse.Namespace, operator: Operator) -> int:
     try:
         done = attempt(operator, arrays, params, board=board, policy=args.policy, options=options)
     except Fault as fault:
-        # The document of --json comes before the sentence, which `main` says.
+        # The document of --json comes before the sentence, which `main` prints.
         _report(args, record_of_fault(fault, operator.name, None, board, SUCCESS.name, args.policy))
         raise
     if done.status != SUCCESS:

@@ -187,7 +187,7 @@ def _tried_calls(
     call, criterion = programs.kernel_call(args, boards[0]), _criterion(args)
     search = getattr(args, "search", None)
     parameters, rungs = _space(args, call, search)
-    # What is good on one board decides what is tried next, and would be another thing on each.
+    # Results decide what is tried next, so that a search would take another course on each board.
     if search in (tuning.HALVING, tuning.TPE) and len(boards) > 1:
         raise UsageError(
             f"--search {search} goes on from results, and takes one board; name one, or use random, or a grid"
@@ -221,7 +221,7 @@ def _tried_programs(
     options.refuse(args, ("reference", "expect"), only)
     if search not in (None, tuning.RANDOM):
         raise UsageError(f"--search {search} goes with a kernel; a program takes a grid, or random")
-    # Either alone would be passed over without a word.
+    # Either one without the other would be ignored without a word.
     if (search is None) != (getattr(args, "trials", None) is None):
         raise UsageError("--search and --trials go together, as in --search random --trials 50")
     parameters = program_parameters(args.param, program)
@@ -260,7 +260,7 @@ def _searched(
     """Return the documents of *wanted*: those that the search's file has, and those that are tried now."""
     known = {settings: kept.find(settings) for settings in wanted} if kept is not None else {}
     rest = [settings for settings in wanted if known.get(settings) is None]
-    # Documents come in any order, and name their settings.
+    # Documents arrive in any order, and name their settings.
     by_name = {tuple((s.name, s.value) for s in settings): settings for settings in rest}
 
     def keep(one: Mapping[str, Any]) -> None:

@@ -1,1 +1,1 @@
-"""The arguments of each verb: a function of its name in the file of its kind, which imports little; what runs the verb is not imported."""
+"""The arguments of each verb: a function named after it, in the file of its kind, which imports little and nothing that runs the verb."""

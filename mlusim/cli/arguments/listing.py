@@ -115,7 +115,7 @@ def plan(parser: ArgumentParser) -> None:
     add.several("--dtype D", "one element type or several, for plans that can hold more than one")
     _add_questions(parser)
     add.engine("taken as everywhere; a plan is solved, and no engine runs; of BANG C, Python's does")
-    # No engine is chosen for a plan, so that a compiler that is missing is not told (`main.settled`).
+    # No engine is chosen for a plan, so that a missing compiler is not reported (`main.settled`).
     parser.set_defaults(launches=False)
     add.flag("--json", "the same as --format json")
     add.answer(PLAN_FORMATS, "; csv is for a frontier")

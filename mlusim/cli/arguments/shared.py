@@ -98,7 +98,7 @@ class Adder:
         self.flag("--json", "one JSON document on standard output")
 
     def program(self, metavar: str, what: str, words: str) -> None:
-        """Declare the program, shown as *metavar*, and the *words* behind it."""
+        """Declare the program, shown as *metavar*, and the *words* after it."""
         self.parser.add_argument("program", metavar=metavar, nargs="?", help=what)
         self.parser.add_argument("arguments", metavar="ARG", nargs="*", help=words)
 
@@ -260,9 +260,9 @@ class Adder:
 
 
 def divide(parser: ArgumentParser, words: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-    """Return the options of *parser* and the program in *words*, what else is before ``--``, and what is behind it.
+    """Return the options of *parser* and the program in *words*, the other words before ``--``, and those after it.
 
-    Options of *parser* are its own on both sides of the program; both rests are the program's, where the first may begin
+    Options of *parser* count on either side of the program; both other lists belong to the program, and the first may begin
     with more files.
     """
     options = {text: action for action in parser._actions for text in action.option_strings}  # noqa: SLF001 - argparse has no public list
@@ -302,7 +302,7 @@ _TAKE_MACROS = ("--param", "--max", "--frontier")
 
 
 def macros_joined(words: Sequence[str]) -> list[str]:
-    """*words* with ``--param -DNAME=V``, and what else takes a macro, as one word, which would be two options to argparse."""
+    """Return *words* with ``--param -DNAME=V``, and other options that take a macro, as one word: argparse would see two options."""
     found: list[str] = []
     for word in words:
         before = found[-1] if found else ""
