@@ -280,7 +280,7 @@ def _bits(chunk: Array) -> Array:
 #     diff1 <= max(10 * diff1 of the other device, static threshold)    and the same for diff2
 #     the static threshold is that of the operator's class in the accuracy standard, or its document's own
 #
-# diff4, where it is asked for, passes where the errors of the other device have one sign only, too, as in the evaluator
+# diff4, if it is asked for, also passes if the errors of the other device have only one sign, as in the evaluator
 # of the vendor's tests.  The other device is a GPU there; here it is the operator's definition, computed in the type of
 # its tensors throughout (inferred: another order of additions would give another error of the same size).
 

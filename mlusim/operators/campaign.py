@@ -100,7 +100,7 @@ def _case(job: Job) -> tuple[str, str]:
 
 
 def executed(job: Job, made: Made | None = None) -> tuple[CallRecord, Run | None]:
-    """Perform *job* as `perform`, and return the run itself, too, None after a fault; *made*: what the case has been made into."""
+    """Perform *job* as `perform` does, and return also the run itself (None after a fault); *made* is what `made_of` made of the case."""
     case = find_case(find_operator(job.operator), job.case)
     try:
         run = run_case(
@@ -131,7 +131,7 @@ def usual_workers(jobs: Sequence[object]) -> int:
 
 
 def longest_first(jobs: Sequence[Job]) -> list[Job]:
-    """*jobs* in the order in which to start them: long cases first, so that no process has one left at the end."""
+    """Return *jobs* in the order in which to start them: long cases first, so that no process has one left at the end."""
 
     def effort(job: Job) -> float:
         return -find_case(find_operator(job.operator), job.case).effort
@@ -161,7 +161,7 @@ def perform_all(jobs: Sequence[Job], workers: int = 1, done: Done | None = None)
 
 
 def _portions(jobs: Sequence[Job]) -> list[OneAfterTheOther]:
-    """*jobs* by what runs in one process: those of a case, and first those of all large cases in C, the largest first.
+    """Return *jobs* grouped by process: those of one case, but first those of all large cases in C, the largest first.
 
     A process keeps the memory of a large case for the next one; another process would have to take it from the system,
     which may last longer than the kernels.  In Python these cases take minutes, and each is for a process of its own.
@@ -265,7 +265,7 @@ def finding_facts(finding: object) -> dict[str, Any]:
 
 
 def _launch(launch: Launch, *, dearest: bool) -> LaunchRecord:
-    """Return the record of *launch*; what would help is asked of the *dearest* of a call alone, since it times the work again."""
+    """Return the record of *launch*; advice is computed only for the *dearest* launch of a call, since that times the work again."""
     return LaunchRecord(
         kernel=launch.kernel,
         dim=launch.dim,

@@ -1,4 +1,4 @@
-"""Carrying work to an executor of `concurrent.futures`: this process, processes of our own, or a given executor."""
+"""Handing work to an executor of `concurrent.futures`: this process, processes of our own, or a given executor."""
 
 import ctypes
 import functools
@@ -93,7 +93,7 @@ def _given(
                 except Broken:
                     lost.append(index)
             if not running:
-                lost += [index for index, _ in waiting]  # where it takes none any more
+                lost += [index for index, _ in waiting]  # if the executor accepts no more
                 break
             for index, future in _ended(running, LOOK):
                 if future.cancelled():
@@ -141,7 +141,7 @@ def _refuse_if_none_lives() -> None:
 def _until_broken(
     work: Callable[[J], R], waiting: deque[tuple[int, J]], workers: int
 ) -> Generator[tuple[int, "Future[R]"], None, list[tuple[int, J]]]:
-    """Take jobs from *waiting*, no more than can run, until none is left or the pool breaks; return what was lost."""
+    """Take jobs from *waiting*, at most as many as can run, until none is left or the pool breaks; return the lost ones."""
     lost: list[int] = []
     started: dict[int, J] = {}
     running: dict[Future[R], int] = {}

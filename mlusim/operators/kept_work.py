@@ -39,7 +39,7 @@ J = TypeVar("J")
 class KeptWork(Generic[J]):
     """The work whose results a file keeps: its *word*, and a job as plain data and back.
 
-    *check* raises `UsageError` where a record is none, or of another job, of which the last word says where.  Where *drops* is set
+    *check* raises `UsageError` for an invalid record, or one of another job; its last argument says where the record is.  Where *drops* is set
     a result of a job that is not asked for is left out; otherwise the file is another's, and refused.  *more* is kept in the first
     line.  *basis* says of what a word of the sources is made.
     """
@@ -62,7 +62,7 @@ class Keep(Generic[J]):
     """The results in the file *name* that are those of *jobs* (None: any), by job, in ``known``; `add` appends to them.
 
     Raises `UsageError` for a file that is no sweep's, is in use by another sweep, was made from other
-    *sources*, or holds a job that is none of *jobs*: nothing is ever overwritten but on *restart*.
+    *sources*, or holds a job that is none of *jobs*: nothing is ever overwritten except with *restart*.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Keep(Generic[J]):
         self._file = _opened(name, work.word)
         try:
             size = 0 if restart and self._is_ours() else self._read(None if jobs is None else frozenset(jobs))
-            # What a kill has torn goes, and the next result begins a line.
+            # A line torn by a kill is cut off, so that the next result begins a line.
             self._file.truncate(size)
             self._file.seek(size)
             if size == 0:
@@ -192,7 +192,7 @@ class Keep(Generic[J]):
             raise UsageError(f"{where} has been changed since it was written; --restart starts the file over")
         if not asked:
             return
-        # Kept in the file for people, and run once more.
+        # Kept in the file for people to read, and run once more.
         if line.get("again") is True:
             self.known.pop(job, None)
         else:
@@ -311,7 +311,7 @@ def in_order(
 ) -> InOrder[R]:
     """Return the results of *wanted*: those that *kept* knows, and those of *waiting*, by index, as *ended* brings them.
 
-    *outcome* makes a document of an ended job, and says whether it is of an accident that another attempt may not have; *result* makes
+    *outcome* makes a document of an ended job, and says whether it comes from an accident that may not happen again; *result* makes
     of a document what is yielded, and told to *progress* as it comes.
     """
     known = {} if kept is None else dict(kept.known)
@@ -358,7 +358,7 @@ def sources_of(operators: tuple[str, ...]) -> str:
 def word_of(packages: frozenset[str]) -> str:
     """Return the word of the files of *packages*.
 
-    It is kept by packages, not by names of operators: the same name may be another operator later, where
+    The cache is keyed by packages, not by names of operators: the same name may be another operator later, where
     another distribution gives it.
     """
     found = hashlib.sha256(f"mlusim {mlusim.__version__}, numpy {np.__version__}\n".encode())

@@ -246,7 +246,7 @@ def _is_brace(line: str) -> bool:
 
 
 def _statements(text: Sequence[str]) -> dict[str, list[KernelStatement]]:
-    """Return the statements of every function, the head first; of functions of one name, one behind the other."""
+    """Return the statements of every function, the head first; functions that share a name follow one another."""
     whole = "\n".join(text)
     found: dict[str, list[KernelStatement]] = {}
     for head in _FUNCTION.finditer(whole):

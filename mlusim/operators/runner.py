@@ -208,7 +208,7 @@ def run_case(
 ) -> Run:
     """Run *case* of an operator; its outputs are judged, its status compared with the expected one.
 
-    *options* stand for *observe*, *seed*, *effects* and *engine*.  *made* is what `made_of` made of the case, where it runs several times.  A long case that nothing watches takes the
+    *options* replace *observe*, *seed*, *effects* and *engine*.  *made* is what `made_of` made of the case, for a case that runs several times.  A long case that nothing watches takes the
     native engine where *engine* leaves that open (`takes_source`).
     """
     spec = _operator(operator).called_as(case)
@@ -263,7 +263,7 @@ def case_generator(case: Case) -> np.random.Generator:
 def judged(
     done: Run, inputs: Mapping[str, Any], params: Mapping[str, Any], operator: Operator | None = None
 ) -> Run:
-    """*done* with its outputs compared to the reference of *operator* (None: the registered one)."""
+    """Return *done* with its outputs compared to the reference of *operator* (None: the registered one)."""
     spec = operator or find_operator(done.operator)
     expected = Expected(spec, inputs, _complete(spec, params))
     return evolve(done, accuracy=expected.judged(done.outputs))
@@ -389,7 +389,7 @@ def _arrays(spec: Operator, inputs: Mapping[str, Any]) -> dict[str, np.ndarray[A
     missing = [t.name for t in spec.inputs if not t.optional and inputs.get(t.name) is None]
     if missing:
         raise UsageError(f"{spec.name} needs the input {missing[0]!r}; its inputs are {', '.join(names)}")
-    # None stands for an optional input that is left out, as a null descriptor does in C.
+    # None means that an optional input is left out, as a null descriptor does in C.
     return {name: _array(spec, name, value) for name, value in inputs.items() if value is not None}
 
 
@@ -465,7 +465,7 @@ def _check_sizes(spec: Operator, name: str, shape: tuple[int, ...], params: Mapp
 def _output_shapes(
     spec: Operator, arrays: Mapping[str, np.ndarray[Any, Any]], params: Mapping[str, Any]
 ) -> Mapping[str, tuple[tuple[int, ...], str]]:
-    """Return the outputs' shapes; where the inputs have no such dimensions, empty ones, for the checks to get on with."""
+    """Return the outputs' shapes, or empty ones if the inputs lack the dimensions, so that the checks can go on."""
     try:
         return spec.shapes(arrays, params)
     except (IndexError, ValueError):
@@ -473,7 +473,7 @@ def _output_shapes(
 
 
 def _lend(handle: Handle, array: np.ndarray[Any, Any], *, copy: bool) -> Any:
-    """Return the array on the device; one of a dtype that no board has goes as raw bytes, for the checks to refuse."""
+    """Return the array on the device; an array whose dtype no board has is put there as raw bytes, for the checks to refuse."""
     # The descriptor keeps a type that no board has as a word, for the host function to refuse by its status.
     known = isinstance(TensorDescriptor((), array.dtype).dtype, str) is False
     host = array if known else np.ascontiguousarray(array).reshape(-1).view(np.uint8)

@@ -88,8 +88,8 @@ class Case:
     interface must answer; a case with another status than success has no outputs to compare.
     *boards* limits the case to some boards (empty: all).  *group* is where the case comes from:
     "network", "boundary", "random", "zero", "golden", "limit".
-    *effort* is about how many seconds of one CPU the Python engine takes, where these are several: of many cases, the
-    longest start first, and where nothing watches those of a minute take the native engine.  *memory* is about how
+    *effort* is roughly how many seconds of one CPU the Python engine takes, if there are several: of many cases, the
+    longest start first, and those of a minute or more take the native engine if nothing watches.  *memory* is about how
     many bytes its tensors and references take, where these are hundreds of MB.  *outputs* are the shapes of outputs that
     a caller passes although they do not follow from the inputs and parameters; the host interface has to refuse them.
     """

@@ -47,7 +47,7 @@ def sweep(
     Raises `UsageError` for unknown names, for a file of something else, and where a worker has other sources;
     `Unwritten` where *keep* takes no more, which says where the results are instead.
     """
-    # The same job twice is one: its record would be the same.
+    # A job that is listed twice runs once: its record would be the same.
     wanted = list(dict.fromkeys(_checked(job) for job in jobs))
     operators = tuple(sorted({job.operator for job in wanted}))
     sources = sources_of(operators)
@@ -68,7 +68,7 @@ def _restored(job: Job, document: Mapping[str, Any]) -> CallRecord:
 
 
 def _outcome(job: Job, future: "Future[WorkerAnswer]") -> tuple[Mapping[str, Any], bool]:
-    """Return the record of *job* as JSON has it, and whether it is of an accident that another attempt may not have."""
+    """Return the record of *job* as JSON has it, and whether it comes from an accident that may not happen again."""
     try:
         # A pool that broke is among them: the job whose process died must not end the sweep.
         answer = future.result()

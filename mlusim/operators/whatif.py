@@ -148,9 +148,9 @@ class _Study:
         run = attempt(self.spec, self.inputs, self.params, board=board, policy=self.policy, options=options)
         # A study keeps a run for each architecture, and outputs are most of its bytes.
         run = run if self.outputs else evolve(run, outputs={})
-        # Its launches came out as another list than without launching: it chooses by their results.
+        # It made other launches than it predicted without launching: it chooses by their results.
         if choices is not None and not _came(choices, run):
-            choices = None  # it looks at what its launches left in memory
+            choices = None  # it reads what its launches left in memory
         self.known.append(_Recorded(board, choices, run))
         return WhatIf(board.name, run, rerun=True, why=why)
 
@@ -202,7 +202,7 @@ def _shown(shapes: list[tuple[tuple[int, ...], str]]) -> str:
 
 
 def _on(spec: Operator, run: Run, board: Board) -> Run:
-    """*run* as it would be on *board*."""
+    """Return *run* as it would be on *board*."""
     launches = tuple(launch.on(board) for launch in run.launches)
     judged = None
     if run.efficiency is not None:
