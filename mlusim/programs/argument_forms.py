@@ -13,7 +13,7 @@ class ArgumentForm:
     """One way to write the value of an argument.
 
     ``word`` is what it begins with, empty where it has no such word; ``spelling`` shows its parts; ``parts`` are those
-    behind the word.  ``drawn`` says that its values depend on the seed, ``goes_in`` that it is an array that goes in, and
+    behind the word.  ``drawn`` says that its values depend on the seed, ``goes_in`` that it is an array passed in, and
     ``real`` that only floats can be its elements.
     """
 

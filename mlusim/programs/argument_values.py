@@ -88,7 +88,7 @@ def _worded(text: str, word: str, rest: str, what: str) -> ArgumentValue:
 
 
 def _drawn(text: str, rest: str, what: str) -> ArgumentValue:
-    """``int:LOW..HIGH`` and what may stand behind it."""
+    """``int:LOW..HIGH`` and what may follow it."""
     span, *behind = rest.split(":")
     low, dots, high = span.partition("..")
     if not (low and dots and high) or len(behind) > 2 or "" in behind:
@@ -116,7 +116,7 @@ def _refuse_on_device(value: ArgumentValue, what: str) -> None:
 
 
 def _refuse_unwritten(name: str, value: ArgumentValue, what: str) -> None:
-    """Raise `UsageError` for an output array behind a pointer to const, which the kernel cannot write."""
+    """Raise `UsageError` for an output array passed as a pointer to const, which the kernel cannot write."""
     if value.form is forms.OUT:
         raise _unread(
             what,
@@ -178,7 +178,7 @@ class ArgumentScope:
             return self._numbers[name]
         text = self.texts.get(name) or self.macros.get(name) or ""
         told = what or f"--arg {name}"
-        # Formulas may name each other in a ring, which the recursion would run into.
+        # Formulas may refer to each other in a circle, in which the recursion would never end.
         if name in self._open:
             ring = " and ".join(dict.fromkeys(self._open[self._open.index(name) :]))
             raise UsageError(f"{told} is given {shown(text)!r}; {ring} cannot be known from each other")
@@ -247,7 +247,7 @@ class ArgumentScope:
             what = f"--arg {name}"
             value = self.value(name, what)
             if value.sizes is not None:
-                # int32, which integers are drawn as without a type.
+                # int32, the type of drawn integers if none is named.
                 size = 4 if value.dtype is None else self.dtype_of(value, what).size
                 total += math.prod(self.sizes(value, what)) * size
         return total
@@ -313,7 +313,7 @@ class ArgumentScope:
                 as_dtype(array.dtype)
             except UsageError as error:
                 raise _unread(what, value.text, f"its elements: {error}") from None
-            # Lent, so that a store through a cast is a fault and no silent change of an input.
+            # Shared, so that a store through a cast is a fault instead of silently changing an input.
             made = device.put(array) if value.comes_back else device.share(array)
         made.allocation.declared = evolve(made.allocation.declared, name=name)
         return made
@@ -408,7 +408,7 @@ def _between(word: str, known: Mapping[str, None]) -> list[str] | None:
     """Return the sizes in *word*, x between them; the first and the last may be empty, where a parenthesis stands beside it."""
     if not word or word.isdigit() or word in known:
         return [word]
-    # By trying: names may have an x themselves, as in `boxesx4`.
+    # By trying, since names may contain an x themselves, as in `boxesx4`.
     for at, letter in enumerate(word):
         if letter == "x" and (at == 0 or word[:at].isdigit() or word[:at] in known):
             rest = _between(word[at + 1 :], known)

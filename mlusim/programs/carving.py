@@ -92,7 +92,7 @@ class Carving:
     """The arrays that a kernel declares, their parts in order, and what is wrong with them (inferred).
 
     ``overlaps`` are the parts that ``findings`` are about: which overwrites which.  ``allowed`` are findings that a comment in the kernel allows.  ``stack`` is the bytes of the local variables on the
-    stack that are alive at once, where they take most.
+    stack that are alive at once, at the point where they take most.
     """
 
     kernel: str
@@ -110,7 +110,7 @@ class Carving:
         return [part for part in self.parts if part.array is array]
 
     def touched(self, array: DeclaredArray) -> int:
-        """Return the byte behind the last one that is touched."""
+        """Return the byte after the last one that is touched."""
         return max((part.high or 0 for part in self.parts_of(array)), default=0)
 
 
@@ -121,7 +121,7 @@ def carve(call: "KernelCall | LaunchAgain") -> Carving:
     """
     call = call.watched()
     kernel = call.loaded()
-    # Two runs, since whether a variable holds one place is known at the end of the first alone.
+    # Two runs, since only at the end of the first is it known whether a variable holds one place.
     held = PointerPlaces(kernel)
     call.run([held])
     extents = Extents(held)
@@ -166,7 +166,7 @@ class PointerPlaces(Observer):
             self.array_of(allocation)
 
     def issue(self, effect: Effect) -> None:
-        """Note what the variables behind the operands hold."""
+        """Note what the variables that the operands come from hold."""
         task = effect.core.place.task
         for _, _, chains in self.frames.behind(effect):
             for chain in chains:
@@ -277,7 +277,7 @@ class Extents(Checker):
             self.tell(self.numbered(by - 1), part, site, effect.site, effect.core.place.task, count)
 
     def number(self, part: ArrayPart) -> int:
-        """Return the number of *part*, by which it is told apart from others."""
+        """Return the number that identifies *part*."""
         return self._numbers.index(part)
 
     def numbered(self, number: int) -> ArrayPart:
@@ -436,7 +436,7 @@ def _elements(part: ArrayPart) -> tuple[str, int]:
 
 
 def _regions(found: Carving, array: DeclaredArray) -> Iterator[PlacedRegion]:
-    """Yield the parts of *array* by what is touched through them, and what is touched through none."""
+    """Yield the parts of *array* with what is touched through each, and what is touched through none of them."""
     before: list[ArrayPart] = []
     for part in found.parts_of(array):
         if part.high is None or part.high <= part.offset:

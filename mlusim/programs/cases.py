@@ -38,7 +38,7 @@ TABLE = "case"
 
 @frozen
 class KernelCase:
-    """A named call of a kernel, with all that a command line would say of it; it stands in the file *path* at *line*."""
+    """A named call of a kernel, with everything that a command line would give; it is at *line* of the file *path*."""
 
     name: str
     path: str
@@ -187,7 +187,7 @@ class _CaseFile:
 
 
 def _joined(folder: Path, name: str) -> str:
-    """*name* as it is found from *folder*, from here."""
+    """Return the path from here of *name*, which is relative to *folder*."""
     return os.path.normpath(folder / name)
 
 
@@ -257,7 +257,7 @@ def _thresholds(value: object) -> Thresholds:
 
 
 def _error(value: object) -> float:
-    # Not `value < 0`, which is false of NaN, too.
+    # Not `value < 0`, which is false for NaN, too.
     if not isinstance(value, int | float) or isinstance(value, bool) or not value >= 0:
         raise TypeError
     return float(value)

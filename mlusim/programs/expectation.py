@@ -97,7 +97,7 @@ def file_module(path: str) -> Any:
 
 
 def module_of(name: str, folder: str | None) -> Any:
-    """Return the module *name*; of a *folder* a new one, for several folders may each have a module of this name."""
+    """Return the module *name*; from a *folder* it is a new one, since several folders may each have a module of this name."""
     path = None if folder is None else Path(folder, *name.split(".")).with_suffix(".py")
     if path is None or not path.is_file():
         return importlib.import_module(name)
@@ -203,5 +203,5 @@ def beside(output: Array, expected: Array, close: Thresholds) -> Compared:
     worst = accuracy.worst_index
     if worst is None:
         return Compared(accuracy)
-    # Numbers of Python, for JSON takes none of NumPy's.
+    # Python's numbers, since JSON takes none of NumPy's.
     return Compared(accuracy, output[worst].item(), expected[worst].item())

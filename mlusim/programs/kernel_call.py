@@ -82,7 +82,7 @@ class MacroTexts:
         return set(re.findall(r"\b[A-Za-z_]\w*\b", " ".join(self.texts.values())))
 
     def defined(self, name: str) -> int | None:
-        """Return the whole number that they give macro *name* where ``-D`` does not; None where they give none."""
+        """Return the whole number that they give macro *name* unless ``-D`` does, or None if they give none."""
         found = (_defined(name, text) for text in self.texts.values() if _guarded(name, text))
         return next((int(one[1], 0) for one in found if one is not None and one[1]), None)
 
@@ -99,7 +99,7 @@ class MacroTexts:
 
 def _defined(name: str, text: str) -> re.Match[str] | None:
     """Return the first definition of macro *name*, whose group is the whole number that it is."""
-    # It may stand in parentheses, with a suffix as u or L, and with a comment behind it.
+    # It may be in parentheses, have a suffix such as u or L, and be followed by a comment.
     number = r"(?:[ \t]+\(?((?:0[xX][0-9a-fA-F]+|0|[1-9]\d*))[uUlL]*\)?[ \t]*(?://.*|/\*.*)?$)?"
     return re.search(rf"^[ \t]*#[ \t]*define[ \t]+{name}\b{number}", text, re.MULTILINE)
 
@@ -264,7 +264,7 @@ class KernelCall:
         return done if expected is None else Called(back, launch, expected.compared(self, done))
 
     def _schedule_seed(self, scope: ArgumentScope) -> int | None:
-        """Return the seed of the schedule; none on the native engine where arguments are drawn, which the seed is then for."""
+        """Return the seed of the schedule; none on the native engine if arguments are drawn, as the seed is then for the drawing."""
         drawn = any(scope.value(name, name).form.drawn for name in self.arguments)
         # C has one schedule; the same option would otherwise be refused there.
         return None if drawn and self.engine == NATIVE else self.seed
@@ -305,7 +305,7 @@ class KernelCall:
     ) -> "KernelCall":
         """Return a call of the same sources, not loaded again, with other *arguments*, whose files stand for *arrays*.
 
-        *around* are changes of ``dim``, ``seed`` and ``effects``.
+        *around* changes ``dim``, ``seed`` and ``effects``.
         """
         return self._alike(arguments=dict(arguments), given=dict(arrays), **around)
 

@@ -3,8 +3,8 @@
 Launches without observers, which run natively where they can, find the largest value without a fault: values are
 doubled from the one that was given, then the interval is bisected.  Below it the same search finds the largest value at
 which no part of an on-chip array overwrites another (`carve`).  Some values in between are tried as well, for a kernel
-may branch by its shape; the others are not.  Of a host function what its own checks refuse is told apart from what they
-accept and what then fails, for that is a gap of the checks.
+may branch by its shape; the others are not.  For a host function, values that its own checks refuse are distinguished
+from values that they accept and that then fail: those are a gap in the checks.
 """
 
 import contextlib
@@ -42,7 +42,7 @@ FAR = Limit(seconds=10, growth=1 << 30)
 MOST_BYTES = 256 << 20
 """Bytes of the arrays of one launch of the search."""
 DIMS = ("dim.x", "dim.y", "dim.z")  # the tasks of a launch
-BRANCHES = 4  # places of branches that are told
+BRANCHES = 4  # places of branches that are printed
 PASSED = ("fault", "overlap", "launch")
 """Kinds of failures of a value that the checks of a host function let pass."""
 
@@ -128,7 +128,7 @@ class LargestValue:
     Without ``fails`` every value that was tried ran, up to the largest of the variable's type.  ``tried`` has the
     values in the order of the search, ``below`` what failed of those under the largest, and ``branches`` the places where
     the kernel branches.  Of a host function, where ``function`` says that it is one, ``passed`` are values that it accepts
-    and that fail; ``step`` is by what it was searched, and ``odd`` how what is no multiple of that is refused.
+    and that fail; ``step`` is what values were multiples of, and ``odd`` how other values are refused.
     ``unwatched`` says that parts may overlap where to look for that took longer than the search waits for.
     ``carved`` is how the arrays are divided at the largest value, where that was asked for, and ``uncarved`` why it is not known.
     """
@@ -224,8 +224,8 @@ def ascend(
 ) -> tuple[int | None, Failure | None]:
     """Return the largest value up to *top* that is not *failing*, and the failure above it.
 
-    With *near* it is expected at *start*, so that the first steps from there are small.  What the search does not wait for
-    is not told to the last value: each takes as long as it waits.
+    With *near* it is expected at *start*, so that the first steps from there are small.  A failure at the
+    limit is not located to the exact value: each try takes as long as the limit.
     """
     value = min(start, top)
     stride = 1 if near else value
@@ -555,7 +555,7 @@ class Shapes:
         return sorted(found, key=lambda one: one.value)
 
     def _find_step(self, name: str, fixed: Mapping[str, int], start: int) -> None:
-        """Find of which number values of *name* are multiples, where the checks of a host function want that: a divisor of *start*."""
+        """Find the divisor of *start* that values of *name* must be multiples of, if the checks of a host function want that."""
 
         def refused(value: int) -> Failure | None:
             found = self.fault({**fixed, name: value}, name)
@@ -573,7 +573,7 @@ class Shapes:
 
 @contextlib.contextmanager
 def _silent() -> Iterator[Callable[[], list[str]]]:
-    """Keep what the block prints; what is yielded returns its last line of standard error."""
+    """Capture what the block prints; yield a function that returns its last line of standard error."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         yield lambda: [line.strip() for line in err.getvalue().splitlines() if line.strip()][-1:]

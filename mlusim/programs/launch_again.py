@@ -16,7 +16,7 @@ from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation, Bytes
 from mlusim.memory.pointer import Ptr
 
-MOST = 16  # launches of a program that are kept
+MOST = 16  # launches kept of one program
 MOST_BYTES = 64 << 20  # of the memory that one launch is given
 
 
@@ -79,7 +79,7 @@ class LaunchKeeper(Observer):
         self._last = None
         request = launch.request
         memory = _memory_of(request.arguments)
-        # By sizes and numbers, by which kernels divide their memory; addresses differ anyhow.
+        # By sizes and numbers, which decide how kernels divide their memory; addresses always differ.
         key = (
             request.kernel,
             request.dim,

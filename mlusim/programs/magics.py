@@ -62,7 +62,7 @@ def source_cell(shell: Any, line: str, cell: str) -> None:
             f"%%mlu {line} is no call of this magic; write %%mlu, %%mlu NAME, %%mlu BOARD or %%mlu NAME BOARD: the kernels have "
             "their own names, or are NAME['Kernel']"
         )
-    # By its number, so that kernels of an earlier cell keep their lines; the number is that which the notebook shows.
+    # Named after the cell's number in the notebook, so that kernels of an earlier cell keep their source lines.
     path = Path(_cells().name).resolve() / f"In [{shell.execution_count}].mlu"
     # With the magic's own line, as the notebook counts lines.
     path.write_text(f"// %%mlu {line}\n{cell}", encoding="utf-8")

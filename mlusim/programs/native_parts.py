@@ -56,7 +56,7 @@ class Overlaps:
 def overlaps_in_c(call: "KernelCall | LaunchAgain", length: int) -> Overlaps | None:
     """Return which parts of on-chip arrays overwrite one another in *call*; None where `carve` has to find out.
 
-    *length* is how many instructions and scalar accesses the call has: of a short one `carve` takes less time than a compiler.
+    *length* is how many instructions and scalar accesses the call has: `carve` handles a short one faster than a compiler.
     """
     kernel = call.loaded()
     frames = Frames(kernel)
@@ -240,7 +240,7 @@ class _Parts:
         for one, rows in self._reached:
             for entry, chains in rows:
                 allocation = one.allocations[int(entry["alloc"])]
-                # Tasks meet in SRAM alone; any other array is one for each task.
+                # Tasks share only SRAM; each task has its own instance of any other array.
                 memory = allocation if allocation.space.shared else (id(one), allocation)
                 choices = self._choices(allocation, chains)
                 for low, high in entry["span"][: entry["many"]].tolist():

@@ -71,7 +71,7 @@ class CommandProgram:
 
 @define(eq=False)
 class HostProgram:
-    """The ``main`` of BANG C sources, compiled by ``cncc``, with *arguments* behind the program's name; a `Program`."""
+    """The ``main`` of BANG C sources, compiled by ``cncc``, with *arguments* after the program's name; a `Program`."""
 
     sources: "Sources"
     arguments: tuple[str, ...] = ()

@@ -31,7 +31,7 @@ def elsewhere(
     choose: Choose,
     step: Callable[[str], None] = lambda _: None,
 ) -> WhatIfStudy:
-    """Predict *program*, which *made* these launches, on each of *boards*; of its launches those that *choose* takes.
+    """Predict *program*, which *made* these launches, on each of *boards*; only the launches that *choose* takes.
 
     The launches of a script or a kernel are re-timed on boards of their architecture; on any other the program runs
     again with devices of that board, where a fault or a refusal is the answer; what it prints there goes nowhere.  An
@@ -98,7 +98,7 @@ def _run_on(program: Program, board: Board) -> list[Launch]:
         raise UsageError(f"the program raises {type(error).__name__} there: {said(error)}") from error
     except SystemExit as leaving:
         raise UsageError(f"the program ends with exit code {said(leaving)} there") from leaving
-    # A thread that the program has started before knows nothing of the block around this run.
+    # A thread that the program started earlier is not affected by the block around this run.
     astray = next((launch for launch in found.launches if launch.board != board.name), None)
     if astray is not None:
         raise UsageError(

@@ -114,7 +114,7 @@ class TextCall:
     def given_arrays(
         self, arguments: Mapping[str, str], arrays: Mapping[str, Array], **around: Any
     ) -> "TextCall":
-        """Return a call of the same with other *arguments*, whose files stand for *arrays*; *around* are changes of the rest."""
+        """Return the same call with other *arguments*, whose files stand for *arrays*; *around* changes the rest."""
         return evolve(self, arguments=dict(arguments), given=dict(arrays), **around)
 
     def tensor(
@@ -179,7 +179,7 @@ class PythonCall(TextCall):
         return self._loaded[0]
 
     def parameters(self) -> tuple[str, ...]:
-        """Return what the kernel takes behind ``mlu``."""
+        """Return what the kernel takes after ``mlu``."""
         return tuple(self.loaded().parameters)
 
     def needed(self) -> tuple[str, ...]:
@@ -331,7 +331,7 @@ class HostFunctionCall(TextCall):
                     device.free(made)
 
     def _directed(self) -> AbstractContextManager[Any]:
-        """Let launches take the schedule that is asked for; the usual one needs no director, which C has none of."""
+        """Let launches take the schedule that is asked for; the usual one needs no director, and C has none."""
         if self.seed is None and self.effects == EFFECTS[0]:
             return nullcontext()
         director = Director(self.seed)
@@ -377,7 +377,7 @@ class HostFunctionCall(TextCall):
         tensors: Mapping[str, DeviceTensor | Array | None],
         handle: Handle,
     ) -> Any:
-        """Return the value of a parameter; of a tensor that of *tensors*."""
+        """Return the value of a parameter; that of a tensor is in *tensors*."""
         name, kind = parameter.source_name, by_itself(parameter)
         if kind is not None and name not in self.arguments:
             known: Mapping[str, Callable[[], Any]] = {

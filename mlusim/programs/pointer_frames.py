@@ -1,4 +1,4 @@
-"""The variables behind an operand while a kernel of BANG C runs: through calls, up to the array that was declared."""
+"""The variables that an operand comes from while a kernel of BANG C runs: through calls, up to the array that was declared."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -93,7 +93,7 @@ Chain = tuple[PointerStep, ...]
 
 
 class Frames:
-    """Finds the variables behind the operands of a kernel's instructions."""
+    """Finds the variables that lead to the operands of a kernel's instructions."""
 
     def __init__(self, kernel: "BangKernel") -> None:
         self.uses: dict[str, FunctionUses] = {}  # by the symbol of the function
@@ -108,7 +108,7 @@ class Frames:
     def behind(self, effect: Effect) -> Iterator[tuple[int, Ptr | None, Sequence[Chain]]]:
         """Yield for each pointer that *effect* was given its number, the pointer, and the ways to its array.
 
-        A scalar access has none but its element; several ways where a condition chose, or where a line has several.
+        A scalar access has only its element.  There are several ways if a condition chose, or if a line has several.
         """
         stack = list(self._stack(sys._getframe(1)))  # noqa: SLF001 - the kernel is behind the instruction
         if not stack:

@@ -48,7 +48,7 @@ class FunctionProgram:
 
 @frozen(eq=False)
 class ScriptProgram:
-    """A Python script that launches kernels; it runs as ``__main__`` with *arguments* behind its name."""
+    """A Python script that launches kernels; it runs as ``__main__`` with *arguments* after its name."""
 
     path: str
     arguments: tuple[str, ...] = ()

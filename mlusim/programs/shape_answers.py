@@ -161,7 +161,7 @@ def _ints(values: list[int]) -> Any:
 def sampled(end: int, *more: int) -> list[int]:
     """Return at most `SAMPLES` values from 1 to *end*, evenly on a logarithmic scale, and those of *more* within."""
     steps = SAMPLES - 1
-    # Equal steps would hardly sample the small end of a range that may reach 2^31.
+    # Equal steps would hardly sample the low end of a range that may reach 2^31.
     found = {round(math.exp(math.log(max(end, 1)) * k / steps)) for k in range(steps + 1)}
     return sorted({1, end, *found, *(value for value in more if value <= end)})
 
@@ -229,7 +229,7 @@ class TestedClaim:
 
     @property
     def verdict(self) -> Verdict:
-        """How the claim relates to what runs, in the words of an operator's plan."""
+        """Return how the claim relates to what runs, in the words of an operator's plan."""
         generous = any(one.generous for one in self.samples)
         strict = any(one.admits < one.runs for one in self.samples)
         if generous:
@@ -284,7 +284,7 @@ def tested_claim(shapes: "Shapes", text: str) -> TestedClaim:
         start = max(1, min(admits, shapes.variables()[y]))
         runs, fails = shapes.largest(y, at, start, near=True)
         if fails is not None and fails.kind == "limit" and admits >= start:
-            # Where the search ended too early for the smallest value that fails, the first may have been seen to.
+            # If the search ended before it found the smallest value that fails, the first may have failed already.
             first = shapes.fault({**at, y: start}, y)
             fails = fails if first is None or first.kind == "limit" else first
         if not shapes.over or runs is not None or (fails is not None and fails.kind != "limit"):
