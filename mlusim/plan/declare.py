@@ -1,6 +1,6 @@
 """The words of a plan: regions in stages, and where each region lies, as formulas.
 
-Regions of a stage are packed one behind the other, in the order in which they are written, as in the
+Regions of a stage are packed one after the other, in the order in which they are written, as in the
 box drawings of design documents.  A later stage reuses the space of an earlier one, except for the
 regions that it *keeps*.
 """
@@ -43,7 +43,7 @@ class Region:
     *size* counts elements of *dtype*, or bytes where its unit says so (``nbytes(128)``).
     *align* is the alignment of its first byte, in bytes; 1, the default, packs tightly.
     *at* puts it where the author says (elements of *dtype* from the start of the buffer, or bytes)
-    instead of behind its predecessor.  *reuses* declares an alias: the regions whose space it
+    instead of after its predecessor.  *reuses* declares an alias: the regions whose space it
     shares on purpose; without *at* it starts where the first of them starts.
     *touches* is what the kernel really reads and writes, from the region's first element on; the
     size itself unless said otherwise.
@@ -88,7 +88,7 @@ class Stage:
 
 @frozen
 class RegionBounds:
-    """The bounds of a region, as formulas of bytes: first byte and the byte behind its last."""
+    """The bounds of a region, as formulas in bytes: its first byte and the byte after its last."""
 
     region: Region
     offset: expr.Expr
@@ -107,7 +107,7 @@ class StagePlaces:
 
 def _outermost(ends: Sequence[expr.Expr]) -> expr.Expr:
     # Sizes are never negative: max(a, a + b) is a + b, and the formula that is shown stays short.
-    """Return the maximum of *ends*, without those from which another is reached by adding to them."""
+    """Return the maximum of *ends*, leaving out each one to which another adds something."""
     distinct = list(dict.fromkeys(ends))
     inside = {part for end in distinct for part in list(expr.walk(end))[1:]}
     last = [end for end in distinct if end not in inside]
@@ -154,10 +154,10 @@ def _place_stage(stage: Stage, earlier: dict[str, RegionBounds]) -> StagePlaces:
     cursor = _outermost([p.end for p in alive.values()]) if alive else _START
     for region in stage.regions:
         offset = _offset(region, cursor, alive)
-        # 0 + size would stand so in the formula of every first region.
+        # Otherwise the formula of every first region would show "0 + size".
         end = region.bytes if offset == _START else offset + region.bytes
         alive[region.name] = RegionBounds(region, offset, end)
-        # An alias takes no space of its own: what follows is packed behind the region before it.
+        # An alias takes no space of its own: what follows is packed after the region before it.
         if not region.reuses:
             cursor = end
     if not alive:
@@ -181,7 +181,7 @@ def place_stages(stages: Sequence[Stage]) -> tuple[StagePlaces, ...]:
                     f"region {place.region.name!r} of stage {stage.name!r} lies elsewhere in an earlier stage;"
                     " keep it, or give it another name"
                 )
-            # One that lies where it lay is no contradiction.
+            # A region that keeps its place is not a contradiction.
             earlier[place.region.name] = place
         placed.append(done)
     names = [s.name for s in stages]

@@ -211,7 +211,7 @@ def shift(expr: Expr, name: str) -> Expr:
 
 def _one_sizeof(expr: Expr) -> SizeOf | None:
     """Return the sizeof that every byte of *expr* comes from, or None when there are several sources."""
-    # A number of plain bytes beside it comes from no element.
+    # If the formula also adds plain bytes, those come from no element.
     sizes = {e for e in walk(expr) if isinstance(e, SizeOf)}
     plain = any(isinstance(e, Amount) and e.unit is Unit.BYTES and e.value for e in walk(expr))
     return sizes.pop() if len(sizes) == 1 and not plain else None

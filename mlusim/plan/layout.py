@@ -187,7 +187,7 @@ _BANG = re.compile(r"__(?:nram|wram)__\s[^;=({]*?(\w+)\s*(?:\[[^;,]*)?[;=]")
 
 
 def _written(file: str, line: int) -> str:
-    """Return the variable that a line of source declares; "" where it declares none, or several."""
+    """Return the variable that a line of source declares; return "" if it declares none, or several."""
     text = linecache.getline(file, line)
     found = (_PYTHON if file.endswith(".py") else _BANG).match(text.lstrip())
     return found[1] if found else ""

@@ -66,7 +66,7 @@ class PlanScope:
         return env
 
     def _stepped(self, variable: Var, env: Mapping[str, int]) -> None:
-        """Raise `UsageError` when the value is no multiple of the variable's step."""
+        """Raise `UsageError` when the value is not a multiple of the variable's step."""
         step = variable.multiple_of
         width, value = step.evaluate(env), env[variable.name]
         if value % width:
@@ -486,7 +486,7 @@ def values_of(plan: Plan, values: Mapping[str, int]) -> dict[str, int]:
 
 
 def check_names(plans: Sequence[Plan], names: Sequence[str]) -> None:
-    """Raise `UsageError` for a name that is a variable of none of *plans*."""
+    """Raise `UsageError` for a name that is not a variable of any of *plans*."""
     known = list(dict.fromkeys(name for plan in plans for name in plan.variables))
     for name in names:
         if name not in known:
@@ -500,7 +500,7 @@ def choose(
 ) -> tuple[Plan, Layout]:
     """Return the first of *plans* that fits, tiles chosen, with its layout; the last when none fits.
 
-    Raises `UsageError` for a value that no plan knows or that the plan in question lacks.
+    Raises `UsageError` for a value that is not a variable of any plan, and if a plan that is tried lacks a value.
     """
     check_names(plans, list(values))
     for plan in plans:

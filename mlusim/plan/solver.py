@@ -140,7 +140,7 @@ def _room(constraint: Constraint) -> Expr:
 
 
 def bisect(holds: Callable[[int], bool], count: int) -> int:
-    """Return how many of the leading *count* candidates hold, where none does behind one that does not.
+    """Return how many of the leading *count* candidates hold, given that none holds after one that does not.
 
     It doubles its reach from below first: limits are small beside 2^31, and so are the numbers on the way.
     """
@@ -194,7 +194,7 @@ def last_index(ask: Search) -> tuple[int | None, str]:
         if count == 0:
             return None, "bisection"
         way = trend(_room(constraint), ask.name, ask.ranges(0, count - 1))
-        # What only tightens shortens the range for the constraints behind it, which may need the dearer
+        # A constraint that only tightens shortens the range for those after it, which may need the costlier
         # search.
         if way in {Trend.UP, Trend.STILL}:
             count = bisect(partial(ask.holds, constraint), count)
@@ -441,7 +441,7 @@ def span(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> tuple[in
 
 
 def _below(across: Search, along: Search, whole: "_Box", ranges: Mapping[str, Interval]) -> "_Box":
-    """Cut *whole* off behind the last x that the constraints which tighten with x allow; the answer lies in the rest."""
+    """Cut *whole* off after the last x that the constraints that tighten with x allow; the answer lies in the rest."""
     found = ways(across.problem, across.name, ranges)
     if found is None:
         return whole

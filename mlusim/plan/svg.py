@@ -158,9 +158,10 @@ def _last_mark(layout: Layout) -> int:
 def _column(
     column: BoardColumn, marks: Mapping[str, int], sizes: Mapping[str, int], names: Sequence[str]
 ) -> tuple[list[str], float]:
-    """Return what is drawn of one board, at the left edge and from 0 on, and where it ends.
+    """Return the drawing of one board, at the left edge and from 0 down, and the height at which it ends.
 
-    Of each memory *marks* has the byte at which the widest map ends, and *sizes* what the longest bar below a map stands for.
+    For each memory, *marks* has the byte at which the widest map ends, and *sizes* the bytes that the longest bar below a
+    map stands for.
     """
     most = int(_COLUMN / _CHARACTER)
     parts = [_text(_LEFT, 14, column.head, 'font-size="13" font-weight="bold"')]
@@ -182,9 +183,9 @@ def _column(
 
 
 def _keys(small: Sequence["Named"], y: float, across: int = 2, most: int = 1000) -> tuple[list[str], float]:
-    """Return the colours and words of regions that are too *small* for their names from *y* on, and where they end.
+    """Return the legend, from *y* down, of regions that are too *small* for their names, and the height at which it ends.
 
-    So many stand *across*, each of at *most* so many characters.
+    Each row has *across* entries, each of at most *most* characters.
     """
     shown = small if len(small) <= _MOST_KEYS else small[: _MOST_KEYS - 1]
     words = [one.words for one in shown] + [f"and {len(small) - len(shown)} more"] * (len(shown) < len(small))
@@ -310,7 +311,7 @@ def _named(layout: Layout, at: Mapping[int, int], names: Sequence[str]) -> list[
 def _gauge(used: int, capacity: int, whole: int, y: float, across: int) -> str:
     """Return the thin bar below a map, so many pixels *across*: what is used of the whole memory."""
     scale = across / max(whole, 1)
-    inside = max(min(used, capacity) * scale, 2 if used else 0)  # of a few bytes a hairline would not be seen
+    inside = max(min(used, capacity) * scale, 2 if used else 0)  # a hairline of a few bytes would not be seen
     parts = [
         f'<rect x="{_LEFT}" y="{y:.0f}" width="{across}" height="5" fill="currentColor" fill-opacity="0.15"/>',
         f'<rect x="{_LEFT}" y="{y:.0f}" width="{inside:.1f}" height="5" fill="#54a24b"/>',
