@@ -25,7 +25,7 @@ LEAST = 0.05
 """The part of the time that a change saves at least; less is not worth a rewrite."""
 MOST_START = 0.5
 """The part of the time that starting the launch takes, above which only fewer launches would help."""
-BARRIERS = 4  # of a task, below which none is superfluous
+BARRIERS = 4  # per task: with fewer, none is called superfluous
 UNEVEN = 1.1  # slowest core over the mean
 
 

@@ -31,8 +31,8 @@ Key = tuple[str, str, str]
 class Entry:
     """One call: time in us (6 digits), efficiencies as fractions (5 digits), bytes moved by direction.
 
-    ``nram_high_water`` is in bytes, ``instructions`` a count.  Of a launch ``operator`` is the program, ``case`` which of
-    its launches, and efficiencies are None: nothing says what the work is in theory.
+    ``nram_high_water`` is in bytes, ``instructions`` a count.  For a launch, ``operator`` is the program, ``case`` says
+    which of its launches it is, and efficiencies are None, because nothing says what the work is in theory.
     """
 
     operator: str
@@ -119,7 +119,7 @@ def merged(
 ) -> Baseline:
     """*before* with the entries *made* in place of what it had for them.
 
-    Entries of which *exists* says that their case is gone, as one that was renamed, are left out.
+    Entries whose case is gone according to *exists* are left out, for example after it was renamed.
     """
     kept = {} if before is None else {key: entry for key, entry in before.entries.items() if exists(key)}
     return Baseline(version, kept | {entry.key: entry for entry in made}, of)
@@ -478,7 +478,7 @@ def compare(
     verdicts = [_moved(before, one, threshold) for before, one in both]
     regressions = [v for v in verdicts if v.lost or (v.worse and not v.is_trade)]
     rest = [entry for key, entry in sorted(entries.items()) if key not in ran]
-    # A call that exists and was left out by the command is no loss; one that is gone hides a regression.
+    # A call that exists but that the command left out is not lost; one that is gone may hide a regression.
     missing = [entry for entry in rest if not exists(entry.key)]
     return BaselineComparison(
         name=name,

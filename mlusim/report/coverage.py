@@ -128,11 +128,11 @@ def _add(into: dict[str, int], tasks: Mapping[str, int]) -> None:
 def read_record(name: str) -> CoverageRecord:
     """Return the record in the file *name*.  Raises `UsageError` for a file of something else."""
     try:
-        older = frozenset({"branches"})  # which the first records had not
+        older = frozenset({"branches"})  # missing in the first records
         found: CoverageRecord = typed(CoverageRecord, json.loads(read_text(name)), name, older)
         for lines in found.files.values():
             for line, tasks in lines.items():
-                # Keys are texts in JSON; what is none of a line or a task is found here, and not amid a page.
+                # JSON keys are strings: one that is not a line or a task number is found here, not while a page is made.
                 _ = int(line), [int(task) for task in tasks]
         for tests in found.branches.values():
             for place, outcomes in tests.items():
@@ -177,7 +177,7 @@ def coverage_lines(record: CoverageRecord) -> list[str]:
 
 
 def _unmet(outcomes: Mapping[tuple[int, int], Mapping[str, int]]) -> list[str]:
-    """Return the outcomes that never came, as "12 false"; with the column where several tests stand in the line."""
+    """Return the outcomes that never came, as "12 false"; with the column if the line has several tests."""
     lines = Counter(line for line, _ in outcomes)
     return [
         f"{line}:{column} {outcome}" if lines[line] > 1 else f"{line} {outcome}"
@@ -225,7 +225,7 @@ def lcov(record: CoverageRecord) -> str:
                 count = of[outcome]
                 tests += f"BRDA:{line},{blocks[line]},{number},{count if asked else '-'}\n"
                 met, every = met + bool(count), every + 1
-            # Several tests of a line are blocks of it: lcov knows no columns.
+            # Several tests in a line become its blocks, because lcov has no columns.
             blocks[line] += 1
         tests += f"BRF:{every}\nBRH:{met}\n" if every else ""
         lines = "".join(f"DA:{line},{counts[line]}\n" for line in sorted(counts))

@@ -69,8 +69,8 @@ CLASSES = (">=60%", ">=30%", "<30%")
 class Rule:
     """The least that one of the two efficiencies has to reach, as fractions: on shapes of networks, and on others.
 
-    ``source`` is where that is asked.  Where not ``asked`` the operator's document asks for no efficiency: its calls are
-    not judged, and the fractions are only what the library's standard would ask.
+    ``source`` names the document that asks for it.  If ``asked`` is false, the operator's document asks for no efficiency:
+    its calls are not judged, and the fractions are only what the library's standard would ask.
     """
 
     network: float = HIGH
@@ -105,8 +105,8 @@ class Acceptance:
     """The verdict of the rule on a call.
 
     ``side`` is the bottleneck, "io" or "compute", ``efficiency`` that of this side as a fraction, ``bar``
-    what the case has to reach and ``shapes`` which shapes have to, ``grade`` one of `CLASSES`.  Where nothing is
-    ``asked`` every call is accepted, and the bar is the library's standard for all operators.
+    what the case has to reach and ``shapes`` which shapes have to, ``grade`` one of `CLASSES`.  If nothing is ``asked``,
+    every call is accepted, and the bar is the library's standard for all operators.
     """
 
     side: str
@@ -119,7 +119,7 @@ class Acceptance:
 
 
 def acceptance(found: Efficiency, group: str | None, rule: Rule = STANDARD) -> Acceptance:
-    """Judge *found* by *rule*; *group* is that of the case, None for arrays of one's own."""
+    """Judge *found* by *rule*; *group* is the group of the case, None if the user passed their own arrays."""
     value = max(found.io_efficiency, found.compute_efficiency)
     bar = rule.network if group == NETWORK else rule.other
     grade = CLASSES[0] if value >= HIGH else CLASSES[1] if value >= LOW else CLASSES[2]
@@ -134,9 +134,9 @@ def acceptance(found: Efficiency, group: str | None, rule: Rule = STANDARD) -> A
 class OperatorSummary:
     """One operator on one board over all its cases.
 
-    Times are added; the efficiencies are those of all calls together, that is theory over time; None
-    where nothing was launched.  ``nram`` is the largest share of the NRAM, ``accepted`` the number of calls
-    that meet the operator's rule, of the ``judged`` ones: those that were timed, none where its document asks for nothing.
+    Times are added; the efficiencies are those of all calls together (theory over time), or None if nothing was launched.
+    ``nram`` is the largest share of the NRAM, ``accepted`` the number of calls that meet the operator's rule, of the
+    ``judged`` ones: those that were timed, or none if its document asks for nothing.
     """
 
     operator: str

@@ -78,7 +78,7 @@ class Explanation:
 
 
 def explained(record: "CallRecord") -> Explanation:
-    """Return the explanation of *record*; of a call that launched nothing only the sentence."""
+    """Return the explanation of *record*; if the call launched nothing, it is only a sentence."""
     found = record.efficiency
     if found is None or not record.launches:
         return Explanation(record.message or "Nothing was launched.", ())
@@ -129,7 +129,7 @@ def _causes(launch: "Launch") -> list[Reason]:
 def bottleneck(launch: "Launch") -> str:
     """Return the cause that sets the time of *launch*: "The IO-DMA sets the time: busy 68% of it; 4 of 32 cores have work".
 
-    Behind it stands the weightiest of what else costs time.  "" where it was not timed.
+    The weightiest of the other causes follows it.  Return "" if the launch was not timed.
     """
     causes = _causes(launch)
     if not causes:
@@ -194,8 +194,8 @@ def reasons(record: "CallRecord") -> list[str]:
 def _sentence(judged: Acceptance, causes: list[str], bound: str) -> str:
     """Return the verdict and the causes.
 
-    The vendor calls the side of the larger efficiency the bottleneck; where the model says that the other side sets the
-    time, the sentence speaks of the efficiency alone.
+    The vendor calls the side of the larger efficiency the bottleneck; if the model says that the other side sets the time,
+    the sentence mentions only the efficiency.
     """
     meets = "meets" if judged.accepted else "misses"
     side, part, peak = _BOUND[judged.side], percent(judged.efficiency), _PEAK[judged.side]
@@ -273,7 +273,7 @@ def _reasons(record: "CallRecord") -> Iterator[Reason]:
     yield from _theory(record, found.theory_ios)
     main = _main(record)
     if main.figures is not None:
-        # Of the longest launch: the causes of a short one explain little of the call.
+        # Causes of the longest launch only: those of a short one explain little of the call.
         part = main.time_us / time_us if time_us > 0 else 0.0
         for reason in _launch(main.bound, main.figures, main.time_us - launch_us(board), board):
             if reason.weight * part > LEAST:
@@ -318,7 +318,7 @@ def _launch(bound: str, about: Figures, spent_us: float, board: Board) -> Iterat
 
 
 def _pace(bound: str, about: Figures) -> Reason:
-    """Return the pipe that sets the time; of one core, where that does much more than the mean."""
+    """Return the pipe that sets the time; name the core if one does much more than the mean."""
     pipe, share = _pipe(bound), about.busy.get(bound, 0.0)
     waits = ""
     if about.critical:
@@ -373,7 +373,7 @@ def _transfers(about: Figures) -> Iterator[Reason]:
     if mean < GOOD_TRANSFER:
         words = f"its {count(about.transfers)} off-chip transfers carry {mean:.0f} bytes each, {GOOD_TRANSFER} and more are best"
         yield Reason(share * (1 - mean / GOOD_TRANSFER), words)
-    # Of scalar accesses, no byte is counted.
+    # If all accesses are scalar, no bytes are counted.
     used = about.io_bytes / about.line_bytes if about.io_bytes else 1.0
     if used < 0.75:
         words = f"lines of 64 bytes that are used in part make the off-chip memory move {1 / used:.1f} times the bytes"
@@ -381,7 +381,7 @@ def _transfers(about: Figures) -> Iterator[Reason]:
 
 
 def _vector(about: Figures) -> Iterator[Reason]:
-    """Tell the work of the vector pipe besides elements."""
+    """Yield reasons for work of the vector pipe other than on elements."""
     share = about.busy.get("vector", 0.0)
     lines = share * (1 - about.starts)
     paid = sum(lanes.paid for lanes in about.lanes.values())

@@ -30,7 +30,7 @@ LITTLE = 0.1  # of the launch, by which it has to be busier, too
 class Figures:
     """The numbers of one launch.
 
-    ``cores`` are those of the board, ``working`` those of which a pipe was busy, ``slowest`` the number of
+    ``cores`` are those of the board, ``working`` those with a pipe that was busy, ``slowest`` the number of
     the core that was busy longest and ``balance`` its busy time over the mean of those that worked.  Tasks
     (or unions) come in ``waves`` of at most ``places``; ``last_wave`` is the share of them that the last fills.
     ``busy`` is each pipe's share of the launch, as the mean of the working cores, and ``overlap`` the part of
@@ -103,7 +103,7 @@ def figures(launch: "Launch") -> Figures:
 def _critical(launch: "Launch", mean: float) -> tuple[str, float]:
     """Return the core that keeps the pipe that sets the time busy longest, and for which share of the launch.
 
-    No name where that is near the *mean* of the cores that work.
+    The name is empty if that share is near the *mean* of the working cores.
     """
     board, whole = launch.forecast.board, launch.time_us - launch.forecast.start_us
     if launch.bound not in PIPES or whole <= 0:
@@ -137,7 +137,7 @@ def _busy(launch: "Launch", working: int) -> dict[str, float]:
 
 
 def _starts(launch: "Launch") -> float:
-    """Return the share of the vector cycles that are no lines: instructions that start, on-chip copies of MLU2xx."""
+    """Return the share of the vector cycles not spent on lines: instructions that start, on-chip copies of MLU2xx."""
     cycles = sum(task.work[VECTOR] for task in launch.tasks)
     # A line of 128 bytes takes a cycle, so that paid bytes are cycles.
     lines = sum(lanes.paid for lanes in launch.lanes.values()) // 128
@@ -146,8 +146,8 @@ def _starts(launch: "Launch") -> float:
 
 # -- rates, each beside the most that the board does -----------------------------------------------
 
-LANE = 4  # bytes of an operation of the vector unit; of half, two take its place
-LEAST = 0.0005  # of what the board has, below which a pipe is not mentioned
+LANE = 4  # bytes of one operation of the vector unit; two operations on half fit in it
+LEAST = 0.0005  # share of the board's peak below which a pipe is not mentioned
 ON_CHIP = tuple(d.name for d in DIRECTIONS if not d.off_chip)
 
 

@@ -20,7 +20,7 @@ from mlusim.report.tables import LINES_NOTE, launch_lines
 from mlusim.text_grid import facts, table
 
 DEAREST = 8  # lines that are shown unless all are asked for
-MOST = 4  # launches that are shown one by one; of more, the dearest
+MOST = 4  # launches that are shown one by one; if there are more, the most expensive ones
 
 
 def title(launch: Launch) -> str:
@@ -37,7 +37,7 @@ def time(launch: Launch) -> str:
 
 
 def launch_view(launch: Launch, most: int | None = DEAREST) -> RenderableType:
-    """Return everything about one launch for a terminal; of its lines the *most* dearest."""
+    """Return everything about one launch for a terminal, with at most *most* of its lines, the most expensive ones."""
     head = Text.assemble((title(launch), "bold"), f": {time(launch)}, bound by {launch.bound or 'nothing'}")
     parts: list[RenderableType] = [head, *(Text(f"  because {words}") for words in because(launch))]
     parts.append(facts([(f"  {name}", value) for name, value in _facts(launch)]))

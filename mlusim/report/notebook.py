@@ -41,7 +41,7 @@ _MAGIC = (
 )
 WIDTH = 110
 MOST = 8  # elements of a tensor that are shown
-MOST_CHARTS = 4  # of launches that were profiled together
+MOST_CHARTS = 4  # for launches that were profiled together
 FRAME = '<pre style="line-height:1.25;white-space:pre;overflow-x:auto;font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace">{code}</pre>'
 
 

@@ -128,7 +128,7 @@ def problems(records: Sequence[CallRecord]) -> Iterator[Text]:
     for record in records:
         name = f"{record.operator} {record.title} on {record.board}"
         if record.fault is not None or record.status != record.expected:
-            # A refusal that the case expects is no problem.
+            # A refusal that the case expects is not a problem.
             yield Text(f"{name}: {record.message or f'{record.status}, expected {record.expected}'}")
         for output, accuracy in record.accuracy.items():
             if not accuracy["passed"]:

@@ -45,7 +45,7 @@ class WhatIfRow:
 
 @frozen
 class WhatIfStudy:
-    """One call on many boards; ``base`` is the board of the recorded run, ``case`` None for arrays of one's own."""
+    """One call on many boards; ``base`` is the board of the recorded run, ``case`` is None for the user's own arrays."""
 
     operator: str
     case: str | None
@@ -63,10 +63,10 @@ class WhatIfStudy:
 
 
 def representatives(records: Sequence[CallRecord]) -> list[tuple[str, str]]:
-    """Return the (operator, case) pairs worth a study: of each operator the largest call that is quickly run again.
+    """Return the (operator, case) pairs worth a study: for each operator, its largest call that runs again quickly.
 
-    The largest is that with the most theory bytes among those of at most `WORK`; where all take more, the
-    one that takes least.  Calls that fail, refuse or have no case are none.
+    The largest call has the most theory bytes among those of at most `WORK`; if all take more, the one that takes least is
+    used.  Calls that fail, refuse or have no case do not count.
     """
     work: dict[str, dict[str, tuple[float, int]]] = {}
     for record in records:

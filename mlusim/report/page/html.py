@@ -115,7 +115,7 @@ def _contents(records: Sequence[CallRecord]) -> dict[str, Any]:
         "spaces": [
             n
             for n in SPACES
-            # NRAM always: that nothing is in it is worth a column; of the others it is not.
+            # NRAM is always shown, because it is worth knowing that it is empty; other spaces only if they are used.
             if n == SPACES[0] or any(n in r.memory and r.memory[n].high_water for r in records)
         ],
         "verdicts": verdicts(records),

@@ -353,13 +353,13 @@ def queues_data(launches: Sequence[Launch]) -> str:
 
 
 def end_of_queues(launches: Sequence[Launch]) -> tuple[int, float]:
-    """Return how many queues *launches* of one board are in, and at what us the last of them ends."""
+    """Return how many queues *launches* of one board are in, and the time in us at which the last of them ends."""
     names, every = _queues(launches)
     return len(names), max((bar.end for bar in every), default=0.0)
 
 
 def _queues(launches: Sequence[Launch]) -> tuple[list[str], list[_Bar]]:
-    """Return the names of the queues of *launches*, and a bar for each launch; without a queue those of a board are one after the other."""
+    """Return the names of the queues of *launches*, and a bar for each launch; those in none follow each other on a board."""
     rows: dict[tuple[str, int | None], int] = {}
     made, clocks = [], dict.fromkeys((launch.board for launch in launches), 0.0)
     for number, launch in enumerate(launches, 1):
@@ -380,7 +380,7 @@ def _queues(launches: Sequence[Launch]) -> tuple[list[str], list[_Bar]]:
 
 
 def _draw(picture: Picture, axes: object, shown: list[_Bar], height: float, unit: float) -> None:
-    """Draw each bar with words of its own; of very many, those of a pipe as one."""
+    """Draw each bar with its own label, or, if there are very many, the bars of each pipe as one."""
     if len(shown) <= _TOLD:
         groups = [(bar.label, bar.pipe, [bar]) for bar in shown]
     else:

@@ -142,7 +142,7 @@ def _frame(axis: Axis, height: float) -> str:
 
 
 def _starting(excerpt: Excerpt, axis: Axis, height: float) -> list[str]:
-    """Return the time before the first task begins, where the piece has it."""
+    """Return the shapes for the time before the first task begins, if the piece includes it."""
     if excerpt.start_us >= excerpt.begins_us:
         return []
     width = axis.units(min(excerpt.begins_us, excerpt.end_us) - excerpt.start_us)

@@ -23,7 +23,7 @@ from mlusim.time.lines import Line
 # -- the source of kernels with the time of each line, which the page shows beside each call -----------
 
 AROUND = 2  # lines without time that are shown around those with
-WORTH = 0.1  # of the time of a call: launches that take less have no listing and no picture
+WORTH = 0.1  # share of a call's time: launches that take less have no listing and no picture
 LEAST = 0.0005  # shares below have no colour
 
 
@@ -150,7 +150,7 @@ def rendered(template: str, version: str, **contents: object) -> str:
 
 
 def _worth_showing(shown: Any) -> Iterable[Any]:
-    """Return the launches of a record that have lines worth a picture; of a launch itself, the launch."""
+    """Return the launches of a record that have lines worth a picture; given a launch, return it if it has lines."""
     return worth_showing(shown) if hasattr(shown, "launches") else [shown] if shown.lines else []
 
 
