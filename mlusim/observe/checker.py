@@ -13,13 +13,13 @@ from mlusim.machine.observed import ObservedKernel, ObservedLaunch, ObservedScre
 from mlusim.observe.finding import NOTE, Finding, RelatedPlace
 from mlusim.observe.rules import RULES
 
-MOST = 200  # different findings of one checker in one launch; what comes behind them is counted only
+MOST = 200  # different findings of one checker in one launch; further ones are only counted
 COMMENT = re.compile(r"(?:#|//)\s*mlusim:\s*allow\s+(?P<id>[\w-]+)\s*(?::\s*(?P<reason>.*))?$")
 
 
 @frozen
 class Allowed:
-    """A finding that a comment in the kernel allows: ``# mlusim: allow <id>: <reason>``, in C behind ``//``."""
+    """A finding that a comment in the kernel allows: ``# mlusim: allow <id>: <reason>``, in C after ``//``."""
 
     finding: Finding
     reason: str
@@ -58,11 +58,11 @@ class Checker(Observer):
         self.beyond = 0
 
     def screen_begin(self, _launch: ObservedLaunch, _screen: ObservedScreen) -> bool:
-        """Answer that C knows nothing of notes, which are remarks on what is in order."""
+        """Return False if the checker has notes (remarks on what is in order): C knows nothing of them."""
         return not self.notes
 
     def repeats(self, _kernel: ObservedKernel) -> bool:
-        """Answer that checkers know nothing of launches before, but for what tensors hold."""
+        """Return False if the checker has notes; others remember nothing of earlier launches but what tensors hold."""
         return not self.notes
 
     def left(self) -> Any:
@@ -92,7 +92,7 @@ class Checker(Observer):
         return tuple(found for found in self._found.values() if isinstance(found, Allowed))
 
     def report(self, key: Hashable, make: Callable[[], Finding], times: int = 1) -> None:
-        """Count *times* more of what *key* names; the first time, *make* tells it."""
+        """Count *times* more of what *key* names; *make* makes the finding the first time."""
         if key in self._counts:
             self._counts[key] += times
         elif len(self._found) >= MOST:
@@ -112,9 +112,9 @@ class Checker(Observer):
         times: int = 1,
         where: object = None,
     ) -> None:
-        """Add a related place, which happened *times* more, to the finding of *key*; *about* tells it from other places.
+        """Add a related place, which happened *times* more, to the finding of *key*.
 
-        *make* tells it the first time; *where* tells places of the same *about* apart.
+        *about* distinguishes it from other places, *where* from those of the same *about*.  *make* makes it the first time.
         """
         if isinstance(self._found.get(key), Finding):
             below = self._joined.setdefault(key, {})
@@ -128,7 +128,7 @@ class Checker(Observer):
         return [evolve(place, count=count) for place, count in self._joined.get(key, {}).values()]
 
     def tells(self, key: Hashable) -> bool:
-        """Return whether *key* names a finding that is told: not one that is allowed, nor one beyond the two hundredth."""
+        """Return whether *key* names a finding that is reported: neither allowed nor beyond the two hundredth."""
         return isinstance(self._found.get(key), Finding)
 
 

@@ -25,7 +25,7 @@ class Collector(Observer):
     checkers and takes what is there at each beginning; `close` takes those of the last launch.
     ``findings`` is empty, so that a launch does not report them twice: ``found`` has them, ``allowed`` those that
     comments in the kernels allow, ``comments`` are these, ``faults`` the faults, and ``launches`` counts.  A fault that no
-    checker has told becomes a finding too, whose id begins with ``fault``.
+    checker has reported also becomes a finding, whose id begins with ``fault``.
     """
 
     name = "collector"
@@ -60,12 +60,12 @@ class Collector(Observer):
         self._untold = fault
 
     def host_mistake(self, finding: Finding | Fault) -> None:
-        """Keep what the host did wrong, behind the findings of the launch before."""
+        """Keep what the host did wrong, after the findings of the previous launch."""
         self.close()
         self.found.append(finding_of(finding, None) if isinstance(finding, Fault) else finding)
 
     def add(self, fault: Fault) -> None:
-        """Note a fault that ended the program; one of a launch is known already."""
+        """Note a fault that ended the program; a launch's own fault is known already."""
         if fault not in self.faults:
             self.close()
             self.faults.append(fault)
@@ -108,7 +108,7 @@ def collecting(names: Iterable[str] = (), *, notes: bool = False) -> Iterator[Co
 
 
 def _plain(name: str, wanted: tuple[str, ...]) -> Observer:
-    """Return the checker *name*; memcheck hears of instructions where another of those *wanted* has them announced anyway."""
+    """Return the checker *name*; memcheck also watches instructions if another of *wanted* has them announced anyway."""
     checker = observers_of(name)[0]
     if type(checker) is MemCheck and any(_listens(other) for other in wanted if other != name):
         return MemCheckFilters()

@@ -37,9 +37,10 @@ def _outcomes() -> Outcomes:
 class LineCoverage(Observer):
     """Counts how often each line of the kernels that are launched ran, and each outcome of their tests, in which tasks.
 
-    ``lines`` has, by file and line, the runs by task, ``branches`` by file, place and outcome; a line or an outcome that could be
-    and was not has none.  ``launches`` counts.  A memory core counts as task -1.  With *once* a line or an outcome is counted the
-    first time alone, and functions in which all were met are followed no more, so that many launches cost little.
+    ``lines`` has, by file and line, the runs by task, ``branches`` by file, place and outcome; a line or an outcome that
+    was possible but never came has no runs.  ``launches`` counts.  A memory core counts as task -1.  With *once* a line or
+    an outcome is counted the first time alone, and functions in which all were met are followed no more, so that many
+    launches cost little.
 
     A line of BANG C runs as often as the statement or test in it that comes most often; the code tells it, or C counts it.  Tests are
     those of if, loops and ``?:``, and the operands of ``&&`` and ``||``; of Python those of ``if``, ``while`` and ``for`` whose body
@@ -217,7 +218,7 @@ class LineCoverage(Observer):
     def _testing(
         self, counted: Trace, tests: Mapping[int, "PythonTest"], branches: Mapping[Place, Outcomes], task: int
     ) -> Trace:
-        """Return what, in one call of a function of Python, counts lines by *counted*, and outcomes of *tests* by the line behind them."""
+        """Return a trace of one call of a function: *counted* counts lines, the line after one of *tests* its outcome."""
         asked: PythonTest | None = None
 
         def follow(frame: FrameType, event: str, argument: Any) -> Trace:
@@ -269,7 +270,7 @@ class LineCoverage(Observer):
 
 @frozen
 class PythonTest:
-    """A test of Python in the lines ``line`` to ``last``; line ``then`` follows where it holds."""
+    """A test of Python in the lines ``line`` to ``last``; line ``then`` follows if it holds."""
 
     line: int
     column: int

@@ -276,7 +276,7 @@ class _Neighbours:
         self.known.append(allocation)
 
     def around(self, address: int, space: str | None) -> Iterator[str]:
-        """Say whose bytes those behind and before the one at *address* are."""
+        """Say whose bytes lie after and before the one at *address*."""
         live = sorted((a for a in self.known if a.live and a.space.name == space), key=lambda a: a.address)
         own = next((a for a in live if a.address <= address < a.address + a.nbytes), None)
         end = address if own is None else own.address + own.nbytes

@@ -18,11 +18,11 @@ from mlusim.observe.finding import Finding
 class PlanCheck(Checker):
     """Reports accesses that leave their region, slack that is used, and regions that are not.
 
-    The plans are those that the kernel places (``PLAN.place``) and the one that the launch was given; where *layout*
-    is given, that one alone counts.  The buffer of a plan that the kernel does not place is a task's first NRAM
-    declaration that holds the smallest stage.  An operand may take several whole regions at once, as a fill of two
-    neighbours does; what takes a part of the second has run over.  ``touched`` is the real high-water mark of the
-    buffer in bytes, ``planned`` the plan's; ``checked`` is false where no plan was seen.
+    The plans are those that the kernel places (``PLAN.place``) and the one that the launch was given; if *layout* is given,
+    only that one counts.  The buffer of a plan that the kernel does not place is a task's first NRAM declaration that holds
+    the smallest stage.  An operand may take several whole regions at once, as a fill of two neighbours does; one that takes
+    only part of the second has overrun.  ``touched`` is the real high-water mark of the buffer in bytes, ``planned`` the
+    plan's; ``checked`` is false if no plan was seen.
     """
 
     name = "plancheck"
@@ -41,7 +41,7 @@ class PlanCheck(Checker):
         return bool(self._layouts)
 
     def repeats(self, kernel: ObservedKernel) -> bool:
-        """Return whether no plan was given or checked; of a plan more is kept than findings."""
+        """Return whether no plan was given or checked: for a plan, more than findings is kept."""
         return self._given is None and not self.checked and super().repeats(kernel)
 
     def launch_begin(self, launch: ObservedLaunch) -> None:
@@ -206,7 +206,7 @@ def _told(rule: str, step: Step, effect: Effect, placement: Placement, low: int,
 
 
 def _whole(regions: list[Any], low: int, high: int) -> bool:
-    """Return whether *regions* lie one behind the other and are just the bytes [low, high)."""
+    """Return whether *regions* follow each other without gaps and are exactly the bytes [low, high)."""
     at = low
     for region in sorted(regions, key=lambda r: (r.offset, r.end)):
         if region.offset != at:

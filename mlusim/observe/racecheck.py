@@ -176,7 +176,7 @@ class RaceCheck(Checker):
         blamed = self._blamed.get(core)
         for step in core.fresh_steps():
             if blamed:
-                blamed.pop(step, None)  # it ran again, behind where the sync is missing
+                blamed.pop(step, None)  # it ran again, after the place where the sync is missing
             if step.pipe in COMPUTE:
                 order.computes(step)
             elif step.row is None and not (step.writes or step.reads)[0].allocation.space.shared:
@@ -425,7 +425,7 @@ def _party(party: Party, label: str, beside: Party, value: object = None) -> str
 
 
 def _differ(one: object, other: object) -> bool:
-    """Return whether two values are known, and are different numbers; of two NaN that cannot be told."""
+    """Return whether two values are known and are different numbers; two NaN do not count as different."""
     return None not in (one, other) and not (one != one and other != other)  # noqa: PLR0124 - true of NaN only
 
 
@@ -458,7 +458,7 @@ def _value(effect: Effect) -> Any:
 
 # -- syncs that order nothing ----------------------------------------------------------------------
 
-# What each sync closed is held against everything that comes behind it.  A wait is of use when something behind it touches
+# What each sync closed is compared with everything that comes after it.  A wait is of use if something after it touches
 # what it was the first to wait for, so that all idle syncs may go at once.  A barrier is of use for that, too, or when the
 # run without it would have a conflict between tasks.
 

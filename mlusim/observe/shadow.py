@@ -122,7 +122,7 @@ class Shadow:
     def wrote(self, access: Access, effect: Effect, *, whole: bool = True) -> None:
         """Remember the write as the last one of its statement, and whether all that it wrote had a value.
 
-        Of those that wrote bytes without a value, the last one of each core to each place is remembered, up to `MOST`.
+        If it wrote bytes without a value, remember the last such write of each core to each place, up to `MOST`.
         """
         site = effect.step.site
         key: Hashable = site if whole or len(self.writes) >= MOST else (site, effect.core, access.start)
@@ -170,7 +170,7 @@ def _last(flags: Mask) -> int:
 
 
 def index_reads(effect: Effect) -> int:
-    """Return how many reads of the discrete atomic *effect*, the first ones, say where: offsets and mask."""
+    """Return how many of the first reads of the discrete atomic *effect* are of its offsets and mask."""
     masked, from_memory = effect.arguments[4] is not None, hasattr(effect.arguments[3], "view")
     runs = (len(effect.reads) - masked - _updates(effect)) // (1 + from_memory)
     return runs + masked
@@ -179,8 +179,8 @@ def index_reads(effect: Effect) -> int:
 def atomics(effect: Effect, known: Sequence[Mask], places: int) -> list[Mask]:
     """Return the flags of what the discrete atomic *effect* writes; *known* are those of its reads.
 
-    A place has a value where it had one before and all that is done to it has; what the kernel gets back
-    is what stood there, of a place that several elements change the same as the place.
+    A place has a value if it had one before and everything done to it has one; an element that the kernel gets back has a
+    value if its place had one before, or, if several elements change that place, if it has one after.
     """
     dst, base, offset = effect.arguments[:3]
     size, updates = base.view.itemsize, _updates(effect)

@@ -148,7 +148,7 @@ class Comment:
 
 
 def comments_in(function: object) -> Iterator[Comment]:
-    """Yield the comments of a kernel's *function*; none where its source is not to be had."""
+    """Yield the comments of a kernel's *function*; yield none if its source is not available."""
     for file, lines, start in _texts(function):
         for number, line in enumerate(lines, start):
             found = COMMENT.search(line.rstrip("\r\n"))

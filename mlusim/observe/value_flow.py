@@ -319,7 +319,7 @@ def places(hops: list[Hop]) -> Iterator[RelatedPlace]:
 
 
 def neighbours(hop: Hop, shadow: Shadow, here: Site) -> Iterator[str]:
-    """Say who wrote the byte of *hop*, or what was last written before and behind it; *here* is the finding's place."""
+    """Say who wrote the byte of *hop*, or what was last written before and after it; *here* is the finding's place."""
     if hop.write is not None:
         yield f"{_described(hop.write, here)} wrote them out of bytes without a value"
         return

@@ -46,7 +46,7 @@ NOWHERE: Ints = np.zeros(0, np.int64)
 
 
 class Cut(NamedTuple):
-    """A barrier of *scope* in front of each statement of *before*, and behind *behind*, by number.
+    """A barrier of *scope* before each statement of *before*, and after *behind*, by number.
 
     With both, some tasks pass the one place and all others the other.
     """
@@ -199,7 +199,7 @@ class Recorded:
     # -- which barriers there are --------------------------------------------------------------
 
     def candidates(self, accused: list[Accused]) -> Iterator[Cut]:
-        """Yield the barriers in front of the statements of *accused*, then behind them."""
+        """Yield the barriers before the statements of *accused*, then those after them."""
         numbers = dict.fromkeys(end for one in accused for end in (one.second, one.first))
         yield from self._in_scopes(accused, (((number,), None) for number in numbers))
         yield from self._in_scopes(accused, (((), number) for number in numbers))
@@ -221,7 +221,7 @@ class Recorded:
     ) -> Iterator[Cut]:
         """Yield a barrier at each of *places*, as far-reaching as one of *accused* needs it, the cheapest first.
 
-        A barrier stands between lines: in front of all that a line does to shared memory, or behind it.
+        A barrier stands between lines: before everything that a line does to shared memory, or after it.
         """
         scopes = [scope for scope in SCOPES if any(one.scope == scope for one in accused)]
         for before, behind in places:
@@ -493,7 +493,7 @@ def _of_one_statement(recorded: Recorded, one: Accused) -> Remedy:
 
 
 def _added(one: Accused) -> str:
-    """Advise where several tasks change what they have read."""
+    """Return the advice for several tasks that change what they have read."""
     add = one.conflict.second.statement.site.spelled("bang_atomic_add")
     return (
         "what another task writes between this task's read and its write is lost: "
@@ -529,7 +529,7 @@ MOST_HANDED = 1 << 12  # events that are remembered of a launch
 
 
 class Withheld(NamedTuple):
-    """A mutex given back, or a word changed, by *task* behind effect *number*, with a store on its way."""
+    """A mutex given back, or a word changed, by *task* after effect *number*, with a store on its way."""
 
     site: Site
     task: int
@@ -538,7 +538,7 @@ class Withheld(NamedTuple):
 
 
 class Handing:
-    """The releases that were withheld, and who took over the same mutex or word behind them."""
+    """The releases that were withheld, and who took over the same mutex or word after them."""
 
     def __init__(self) -> None:
         self._withheld: list[Withheld] = []
@@ -550,7 +550,7 @@ class Handing:
             self._withheld.append(event)
 
     def take(self, task: int, key: object, number: int) -> None:
-        """Note that *task* took over *key* behind effect *number*."""
+        """Note that *task* took over *key* after effect *number*."""
         for event in self._withheld:
             if event.key == key and event.task != task and len(self._taken) < MOST_HANDED:
                 self._taken.append((event, task, number))
