@@ -29,7 +29,7 @@ MOST_BUILT = 64
 FLAGS = ("-g", "-O1")
 OBJECT = ("-c", "-x", "bang", "-fPIC", *FLAGS)
 LINKED = (
-    "-Wl,-z,lazy",  # what no file defines is missed when it is called, and not when the program begins
+    "-Wl,-z,lazy",  # a function that no file defines fails when it is called, not when the program starts
     "-Wl,--as-needed",
     "-lcnnl_extra",
     "-lcnnl",

@@ -307,7 +307,7 @@ class CompilerDriver:
         return ["-include", str(self.home / "include" / name)]
 
     def _bang(self, path: str, target: str | None, modes: Sequence[str], more: Sequence[str]) -> list[str]:
-        """Return the words behind clang's name that compile a file with kernels."""
+        """Return the arguments with which clang compiles a file with kernels."""
         command = self.command
         return [
             *("-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-nobuiltininc"),
@@ -344,7 +344,7 @@ class CompilerDriver:
             raise UsageError(
                 f"no space is left on the disk for {target}, or for files in {tempfile.gettempdir()}"
             )
-        if done.returncode == -signal.SIGXFSZ:  # behind which clang asks for a report
+        if done.returncode == -signal.SIGXFSZ:  # after which clang asks for a bug report
             raise UsageError(TOO_LARGE)
         sys.stderr.write(done.stderr.decode(errors="replace"))
         if done.returncode < 0:
@@ -379,7 +379,7 @@ class CompilerDriver:
         return found
 
     def _device_only(self, path: str, target: str | None, scratch: str) -> int:
-        """Write the device's side of a file: as text behind ``-S``, as what `cnas` makes of that text behind ``-c``."""
+        """Write the device's side of a file: as text for ``-S``, as what `cnas` makes of that text for ``-c``."""
         command = self.command
         if command.dry:
             return self._with_kernels(path, target, ["-S"], scratch)

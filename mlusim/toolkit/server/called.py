@@ -47,7 +47,7 @@ class CalledSession(ProgramSession):
         self._stored: list[tuple[LentPiece, int, int]] = []
 
     def handle(self, request: ProgramRequest) -> ProgramReply:
-        """Do what *request* asks for, behind what the process has stored to lent memory."""
+        """Do what *request* asks for, after taking over what the process has stored to lent memory."""
         self.take_stores()
         return super().handle(request)
 

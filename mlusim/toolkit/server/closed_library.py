@@ -103,7 +103,7 @@ class Pointers(Sequence[Any]):
 
 
 class ClosedLibrary:
-    """The stand-ins for one program, whose device pointers *pointing* finds; None is what it finds for no device memory."""
+    """The stand-ins for one program, whose device pointers *pointing* finds; it returns None for other addresses."""
 
     def __init__(self, pointing: Callable[[int], Any]) -> None:
         self._pointing = pointing
@@ -174,7 +174,7 @@ def _tensor(data: bytes) -> NativeTensor:
 def _parts(payload: bytes) -> Iterator[tuple[str, bytes]]:
     at = 0
     while at < len(payload):
-        length = int.from_bytes(payload[at + 1 : at + 5], "little")  # behind the byte of the kind
+        length = int.from_bytes(payload[at + 1 : at + 5], "little")  # after the byte of the kind
         yield chr(payload[at]), payload[at + 5 : at + 5 + length]
         at += 5 + length
 

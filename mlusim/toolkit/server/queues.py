@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from mlusim.machine.observed import ObservedScreen
 
 
-MOST = 4096  # pieces of work that are held against what follows; of more, the oldest are forgotten
+MOST = 4096  # pieces of work that later work is compared with; if there are more, the oldest are forgotten
 MANY = 4096  # accesses of a launch that are kept apart before they are joined
 Clock = dict[int, int]  # the last piece of work of each queue that is over
 # By allocation of the device; None: memory of the host, by address.
@@ -249,7 +249,7 @@ class NativeQueue:
     number: int
     caller: int = 0
     error: int = 0  # of the launches since the last sync
-    _times: list[float] = field(factory=lambda: [0.0])  # the clock behind each step
+    _times: list[float] = field(factory=lambda: [0.0])  # the clock after each step
     _pending: list["Launch | tuple[NativeQueue, int]"] = field(factory=list)
 
     @property
@@ -264,7 +264,7 @@ class NativeQueue:
             self.at(self.steps)
 
     def at(self, step: int) -> float:
-        """Return the clock in us behind *step*."""
+        """Return the clock in us after *step*."""
         while len(self._times) <= step:
             given = self._pending.pop(0)
             now = self._times[-1]

@@ -37,7 +37,7 @@ class RecordModule:
 
 
 def read(payload: bytes, others: Sequence[bytes] = (), bang_arch: int | None = None) -> RecordModule:
-    """Return the module of a record's bytes behind its head, for the architecture *bang_arch* (None: the first that it has).
+    """Return the module of a record's bytes after its head, for the architecture *bang_arch* (None: the first that it has).
 
     Of *others*, the program's records, those are joined that define what it only declares.
     Raises `UsageError` for a record that is broken, of another version, or without that architecture.

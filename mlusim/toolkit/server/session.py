@@ -347,7 +347,7 @@ class ProgramSession:
         )
 
     def _waits(self, request: ProgramRequest, handle: int) -> None:
-        """Put what is asked for without a queue behind the work of the usual one."""
+        """Put work that is given no queue after the work of the default queue."""
         if handle == 0:
             self._order.waited(self.board(request).usual.number)
 

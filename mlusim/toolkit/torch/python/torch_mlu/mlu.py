@@ -145,11 +145,11 @@ class Stream:
         return found
 
     def wait_event(self, event: "Event") -> None:
-        """Begin later work behind *event*."""
+        """Begin later work after *event*."""
         event.wait(self)
 
     def wait_stream(self, stream: "Stream") -> None:
-        """Begin later work behind all that *stream* has now."""
+        """Begin later work after everything that *stream* has now."""
         self.wait_event(stream.record_event())
 
     def __eq__(self, other: object) -> bool:
@@ -182,12 +182,12 @@ class Event:
             _C.end_notifier(self.mlu_event)
 
     def record(self, stream: Stream | None = None) -> None:
-        """Place it behind what *stream*, the current one if none is given, has now."""
+        """Place it after the work that *stream* (the current one if none is given) has now."""
         _C.place(self.mlu_event, _C.queue() if stream is None else stream.mlu_stream)
         self._recorded = True
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Let *stream* begin later work behind this event."""
+        """Let *stream* begin later work after this event."""
         if self._recorded:
             _C.queue_waits(_C.queue() if stream is None else stream.mlu_stream, self.mlu_event)
 
