@@ -241,9 +241,10 @@ def show_as_cells(folder: str) -> None:
 
 
 def shown_file(file: str) -> str:
-    """*file* as every message names it: relative to the current folder where it lies below it.
+    """*file* as every message names it: relative to the current folder if it lies below it.
 
-    Of an installed package, as operators are, it is without the folders above the package; a cell of a notebook has its name.
+    A file of an installed package, such as an operator, is shown without the folders above the package; a notebook's cell
+    by its name.
     """
     cell = next((file[len(folder) :] for folder in _CELLS if file.startswith(folder)), None)
     if cell is not None:

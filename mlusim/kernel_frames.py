@@ -52,12 +52,12 @@ def kernel_site(frame: FrameType | None = None) -> tuple[str, int]:
 
 
 def function_of(code: CodeType) -> tuple[str, int, str]:
-    """Return the code that tells functions apart: one of BANG C has another code where checkers of its values watch."""
+    """Return a key of a function: one of BANG C has another code object while checkers watch its values."""
     return code.co_filename, code.co_firstlineno, code.co_name
 
 
 def file_of(code: CodeType) -> str:
-    """Return the file that *code* is in; of a cell of a notebook its name there, as ``In [3]``."""
+    """Return the file that *code* is in; for a notebook's cell, its name there, such as ``In [3]``."""
     name = code.co_filename
     return _cell_or(name) if "ipykernel_" in name or name.startswith("<ipython-") else name
 
@@ -82,9 +82,9 @@ FULL = "MLUSIM_TRACEBACK"
 def show_kernel(error: BaseException) -> None:
     """Leave mlusim's own frames out of the traceback of *error*, which a kernel raised or ran into.
 
-    Of an error that mlusim raises on purpose all are left out, so that its last frame is the kernel's; of another
-    those before the kernel's only.  Nothing is left out where no kernel takes part, or where the environment
-    variable ``MLUSIM_TRACEBACK`` is "full".
+    If mlusim raises the error on purpose, all of them are left out, so that its last frame is the kernel's; otherwise only
+    those before the kernel's.  Nothing is left out if no kernel takes part, or if the environment variable
+    ``MLUSIM_TRACEBACK`` is "full".
     """
     entries = list(_entries(error.__traceback__))
     foreign = [n for n, entry in enumerate(entries) if not is_own(entry.tb_frame)]

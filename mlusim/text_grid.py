@@ -229,7 +229,7 @@ def table(
 
 @frozen
 class NameCell:
-    """A name in a cell: a long one is broken behind an underscore or a space."""
+    """A name in a cell: a long one is broken after an underscore or a space."""
 
     text: str
     indent: int = 0

@@ -82,7 +82,7 @@ def own(path: Path, within: Path | None = None) -> bool:
 
 
 def read_own(path: Path, within: Path) -> bytes | None:
-    """Return the bytes of *path*, None where it or a folder above it up to *within* is not `own`.  Raises `OSError`."""
+    """Return the bytes of *path*, or None if it or a folder above it up to *within* is not `own`.  Raises `OSError`."""
     return path.read_bytes() if own(path, within) else None
 
 

@@ -146,7 +146,7 @@ def kept_elsewhere(name: str, fill: Callable[[BinaryIO], Any]) -> Path | None:
 
 
 def _folders() -> Iterable[str]:
-    """Yield the folders that are meant for what has no other place."""
+    """Yield the folders in which a file can be kept that has no other place."""
     with contextlib.suppress(OSError):
         yield tempfile.gettempdir()
     yield "/var/tmp"  # noqa: S108 - a name is made in it that cannot be foreseen

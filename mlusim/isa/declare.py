@@ -501,8 +501,8 @@ class RowDeclaration:
     overload: tuple[str, str] | None = None
     # Types of C that no annotation of a parameter says.
     c: Mapping[str, str | tuple[str, ...]] | None = None
-    elements: tuple[DType, ...] = ()  # of a row without operands
-    offsets: Offsets | None = None  # of a row with an operand that lies where data say
+    elements: tuple[DType, ...] = ()  # for a row without operands
+    offsets: Offsets | None = None  # for a row with an operand whose place depends on data
     native: Any = ""
     passes: Passes = Passes.ONE  # what a line costs the vector unit
 
@@ -591,7 +591,7 @@ def multiple_of(name: str, divisor: str | int, generations: tuple[int, ...] = ()
     """*name* must be a multiple of *divisor* (a number or a parameter)."""
     shown = f"{divisor} ({{{divisor}}})" if isinstance(divisor, str) else str(divisor)
     return OperandRule(
-        # Of a divisor of 0 another rule speaks: this one must not divide by it.
+        # Another rule reports a divisor of 0; this one must not divide by it.
         f"{name} % {divisor} != 0"
         if not isinstance(divisor, str)
         else f"{divisor} > 0 and {name} % {divisor} != 0",
@@ -677,7 +677,7 @@ def _unary(dst: Tile, src: Tile, elem_count: int) -> None: ...
 def _with_scalar(dst: Tile, src: Tile, value: Value, elem_count: int) -> None: ...
 
 
-# Of the spelling, the ufunc, the documentation, the element types, and what else the row says.
+# Parameters: the spelling, the ufunc, the documentation, the element types, and what else the row says.
 binary = functools.partial(_of_ufunc, _binary)
 unary = functools.partial(_of_ufunc, _unary)
 with_scalar = functools.partial(

@@ -7,8 +7,8 @@ import numpy as np
 
 # NumPy leaves the sign of a zero to the vector unit, so that it differs between processors, element types and the
 # places of one array.  Here -0 is below +0, as IEEE 754-2019 has it; that the device does so is inferred.
-# Of a signalling NaN and a float the vector unit takes the float, the C library the NaN, which NumPy asks about the last
-# elements of an array, and on aarch64 about all.  Here a NaN of any kind loses, as of halves and bfloat16.
+# Given a signalling NaN and a float, the vector unit takes the float, the C library the NaN; NumPy asks the library about
+# the last elements of an array, and on aarch64 about all.  Here a NaN of any kind loses, as it does for halves and bfloat16.
 
 ZEROS = "-0 is below +0 (inferred)."
 """What the pages of these rows say."""

@@ -96,7 +96,7 @@ class WeightStore:
 
     def rows(self, weight: "Tile", count: int, generation: int, dtype: Any) -> "Tile":
         """Return the *count* filters of *weight* as the tensor unit multiplies them, one a row; not to be written to."""
-        # Of the others a conversion takes no longer than to compare: a shift, or none at all.
+        # Other types are converted by a shift or not at all, which takes no longer than to compare.
         dear = weight.dtype == np.float16 or (weight.dtype == np.float32 and generation >= 5)
         if not dear or weight.size < KEPT:
             return factor(filters(weight, count, generation), generation, dtype)

@@ -41,7 +41,7 @@ def _look_up(
     words = {d.size: np.dtype(f"u{d.size}") for d in indices}
 
     def body(dst: Tile, src: Tile, table: Tile, elem_count: int, table_length: int) -> None:
-        src = src.view(words[src.itemsize])  # of signed types a negative index is none either
+        src = src.view(words[src.itemsize])  # a negative index of a signed type is out of range too
         try:
             dst[...] = table.take(src)
         except IndexError:

@@ -163,7 +163,7 @@ def _lies_in(spelling: str, doc: str, *spaces: Space) -> Intrinsic:
 
     body.__doc__ = doc
     tests = " || ".join(f"in == {space}" for space in spaces)
-    # Of pointers to what is no memory of the device only Python knows what they are.
+    # Only Python knows what a pointer to memory outside of the device is.
     native = f"const int in = see(m, pointer).a->space; if (in >= CELL) goto slow; result = {tests};"
     return _row(spelling, "C", "vendor declaration header, control", native=native)(body)
 

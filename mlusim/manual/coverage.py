@@ -216,7 +216,7 @@ def _table(names: list[VendorName]) -> Iterator[str]:
     order = {row.name: n for n, row in enumerate(ISA.values())}
     rows = [(name, row_of(name)) for name in names]
     yield TABLE
-    # In the order of the table, helpers behind, so that a family stays together.
+    # In the order of the table, helpers last, so that a family stays together.
     for name, row in sorted(
         rows, key=lambda pair: (len(order) if pair[1] is None else order[pair[1].name], pair[0].bare)
     ):

@@ -119,7 +119,7 @@ Perform = Callable[[Job], CallRecord]
 
 
 def predicted(text: str, perform: Perform = perform, only: str = "") -> str:
-    """Return the page *text* with its predicted figures as they are today; with *only* those of the rows that begin so."""
+    """Return the page *text* with its predicted figures as they are today; with *only*, just in rows that begin so."""
     operator, head, lines = "", tuple[str, ...](), list[str]()
     for line in text.splitlines(keepends=True):
         cells = _cells(line)

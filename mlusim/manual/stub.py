@@ -98,7 +98,7 @@ def stub_text() -> str:
 
 
 def _forms(row: Intrinsic) -> Iterator[str]:
-    """Yield the method of *row*, behind that of its longer form if there is one."""
+    """Yield the method of *row*, after that of its longer form if there is one."""
     if row.overload is not None:
         longer = ISA[row.overload[0]]
         yield "    @overload"
