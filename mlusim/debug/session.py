@@ -92,12 +92,12 @@ class DebugSession:
 
     @property
     def ended(self) -> bool:
-        """True where the program has come to its end; its launches can still be visited."""
+        """True if the program has come to its end; its launches can still be visited."""
         return self.host.state == ENDED
 
     @property
     def over(self) -> bool:
-        """True where it stands at the end of the program."""
+        """True if the session has reached the end of the program."""
         last = not self.launches or self.recorded is self.launches[-1]
         return self.ended and self.position.at_end and last
 
@@ -144,7 +144,7 @@ class DebugSession:
     # -- what it looks at --------------------------------------------------------------------------
 
     def look(self) -> PausedRun:
-        """Return the machine where the session stands, from a run to that place where there is none."""
+        """Return the machine where the session stands; if none is there, run the launch to that place first."""
         recorded = self.recorded
         here = self._run
         if here is not None and here.stop is not None:
@@ -187,7 +187,7 @@ class DebugSession:
             run.abandon()
 
     def core(self) -> "Core | None":
-        """Return the core in focus; None where none has begun, or all have ended."""
+        """Return the core in focus; None if no core has begun, or all have ended."""
         if self.stop.kind is LAUNCH_END:
             return None
         paused = self.look()
@@ -219,7 +219,7 @@ class DebugSession:
         return names_of(self.look(), self.core())
 
     def resolve(self, text: str) -> ByteSpan:
-        """Return the bytes that *text* means in the frame in focus; raises `UsageError` where it is no place in memory."""
+        """Return the bytes that *text* means in the frame in focus; raises `UsageError` if it is not a place in memory."""
         return resolve(text, self.look(), self.core(), self.frame())
 
     # -- forwards --------------------------------------------------------------------------------

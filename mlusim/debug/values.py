@@ -134,7 +134,7 @@ def tasks(session: "DebugSession") -> tuple[TaskState, ...]:
 
 
 def frames(session: "DebugSession", task: str | None = None) -> tuple[Frame, ...]:
-    """Return the functions that *task*, or the task in focus, is in, innermost first; none where it is not in the kernel."""
+    """Return the functions that *task*, or the task in focus, is in, innermost first; none if it is not in the kernel."""
     paused = session.look()
     core = session.core() if task is None else paused.core(task)
     if core is None:
@@ -173,7 +173,7 @@ def scopes(session: "DebugSession") -> tuple[Scope, ...]:
 
 
 def on_chip(session: "DebugSession") -> "list[Region]":
-    """Return the regions of the plan of the task in focus; where it has none, its declarations."""
+    """Return the regions of the plan of the task in focus, or its declarations if there are none."""
     paused, core = session.look(), session.core()
     return regions.plan_regions(paused, core) or regions.declarations(paused, core)
 
@@ -319,7 +319,7 @@ def _doing(paused: PausedRun, core: "Core") -> tuple[str, str]:
 
 
 def _absent(core: "Core") -> str:
-    """Return the name of a core that has not arrived, and whether it ever can."""
+    """Return the name of a core that has not arrived, with a note if it has ended and never will."""
     return f"{name_of(core)} (ended)" if core.ended else name_of(core)
 
 

@@ -181,7 +181,7 @@ def moment_at(session: DebugSession, launch: int, time_us: float) -> Position:
 
 
 def _previous_stop(session: DebugSession) -> bool:
-    """Go back to the last place at which a breakpoint stops, and return True; False where there is none."""
+    """Go back to the last place at which a breakpoint stops, and return True; return False if there is none."""
     session.leave_interrupt()
     limit = session.position
     armed = session.armed()

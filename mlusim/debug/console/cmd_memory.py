@@ -115,7 +115,7 @@ def parse_or_assign(words: str) -> "Expression":
 
 
 def _count(session: "DebugSession", text: str) -> int | None:
-    """Return how many elements ``place@text`` means; None where *text* is no integer, as in a matrix product of Python."""
+    """Return how many elements ``place@text`` means; None if *text* is not an integer, as in a matrix product of Python."""
     try:
         value = evaluate(parse(text), session.frame(), session.core(), _known(session))
     except UsageError:
@@ -163,7 +163,7 @@ def _elements(session: "DebugSession", words: str) -> "np.ndarray[Any, Any] | np
 
 
 def _here(session: "DebugSession", text: str) -> "np.ndarray[Any, Any] | None":
-    """Return the elements of a place of the device, as they are now; None where *text* is no place."""
+    """Return the present elements of a place of the device; None if *text* is not a place."""
     try:
         return array_of(session.look(), session.core(), session.resolve(text))
     except UsageError:

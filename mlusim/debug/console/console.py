@@ -294,7 +294,7 @@ class Console(CommandContext):
         try:
             command = find_command(word.partition("/")[0], self.commands)
         except UsageError:
-            # A completion never shows an error: there is nothing to complete then.
+            # A completion never shows an error: on an error there is nothing to complete.
             return []
         kind, last = command.completes, rest.split(" ")[-1]
         try:

@@ -203,7 +203,7 @@ def thread_name(number: object) -> str | None:
 
 
 def found_by(stop: Stop) -> tuple[str, str] | None:
-    """Return the rule and the sentence of the finding at which a breakpoint has stopped; None where it is none."""
+    """Return the rule and the sentence of the finding at which a breakpoint has stopped, or None if there is none."""
     made = next((one for one in stop.hits if isinstance(one.location, FindingLocation)), None)
     if made is None:
         return None
@@ -313,7 +313,7 @@ def name_in(state: "State", reference: object, name: str) -> str:
 
 
 def memory_reference(session: "DebugSession", one: Variable) -> str | None:
-    """Return the place of a variable's bytes, as ``task 3/NRAM/0x200100``; None where it has none."""
+    """Return the place of a variable's bytes, as ``task 3/NRAM/0x200100``; None if it has no place."""
     if not one.place:
         return None
     try:

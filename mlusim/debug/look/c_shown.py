@@ -141,7 +141,7 @@ def elements_from(
 ) -> CValue | None:
     """Return *count* records, or elements outside memory, beginning at a place of C; None for numbers in memory.
 
-    Raises `UsageError` where there are fewer.
+    Raises `UsageError` if there are fewer.
     """
     found = typed(expression, frame, core, extra)
     scope = None if found is None else c_scope(frame, extra)

@@ -184,7 +184,7 @@ class CauseSearch(BeyondBytes):
     ) -> Origin | None:
         """Return the origin of what a statement reads; None for memory, because its loads are known.
 
-        *held* are the values of the locals at the end of the trail, where that is what *point* means; *turn* counts calls of one name.
+        *held* are the values of the locals at the end of the trail, if *point* is that end; *turn* counts calls of one name.
         """
         if read.kind == BUILT_IN:
             trail = point.followed.trail
@@ -233,7 +233,7 @@ class CauseSearch(BeyondBytes):
         return self._statement(inside, text, "set", store.reads, depth, own)
 
     def _given(self, point: TrailPoint, read: Read, text: str, depth: int) -> Origin:
-        """Return the origin of a local that the function has not written: the argument that it was called with."""
+        """Return the origin of a local that the function has not written: the argument that the caller gave."""
         given = point.given(read.name)
         if given is not None:
             words, reads, _ = given
@@ -307,7 +307,7 @@ class CauseSearch(BeyondBytes):
         return made
 
     def _sources(self, point: TrailPoint, reads: Reads, depth: int, own: Read | None = None) -> list[Origin]:
-        """Return the origins of the values that a statement took: *reads* and its loads, and its *own* variable before it first ran."""
+        """Return the origins of the values that a statement took: *reads* and its loads, and its *own* variable as it was before the first run."""
         found: list[Origin] = []
         known: set[Any] = set()
         turns: dict[str, int] = {}

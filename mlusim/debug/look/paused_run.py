@@ -162,7 +162,7 @@ def need_core(paused: PausedRun, name: str) -> "Core":
 
 
 def no_such_task(paused: PausedRun, name: str) -> str:
-    """Return why the launch has no core called *name*, as a sentence; nothing where it has one."""
+    """Return a sentence that says why the launch has no core called *name*, or an empty text if it has one."""
     x, y, z = paused.session.dim
     number, memory = int(name.removeprefix("task ").rstrip("m")), name.endswith("m")
     board = paused.session.board

@@ -270,7 +270,7 @@ def _nan(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def same_place(span: ByteSpan, other: PausedRun, core: "Core | None") -> "tuple[ByteSpan, Core | None]":
     """Return *span* and its owner in another paused run: the core of the same name there.
 
-    Raises `UsageError` where that core does not run there.
+    Raises `UsageError` if that core does not run there.
     """
     if span.owner is None:
         return span, None

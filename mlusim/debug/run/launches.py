@@ -205,7 +205,7 @@ def _copied(argument: Any, kept: Mapping[Allocation, Bytes], copies: dict[Alloca
 
 
 def trim(launches: list[KeptLaunch], budget: int) -> None:
-    """Give up the copies of the oldest launches until the rest takes at most *budget* bytes; the last stays."""
+    """Drop the copies of the oldest launches until the rest takes at most *budget* bytes; keep those of the last."""
     total = sum(one.nbytes for one in launches)
     # The last launch is the one that the user looks at.
     for one in launches[:-1]:

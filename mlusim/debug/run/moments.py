@@ -165,7 +165,7 @@ class Milestones:
         return moment >= last + self._spacing and 2 * nbytes <= self.room
 
     def keep(self, snapshot: Snapshot) -> None:
-        """Keep a snapshot that is later than all others; give up every other one where they are too many."""
+        """Keep a snapshot that is later than all others; drop every second one if there are too many."""
         self._snapshots.append(snapshot)
         total = sum(one.nbytes for one in self._snapshots)
         if len(self._snapshots) > SNAPSHOTS or total > self.room:
@@ -217,7 +217,7 @@ FEW = 16  # cores under way, of which counters are read at a rare event
 
 
 def explored(session: "Session") -> bool:
-    """Return True where the launch follows another schedule than the default one."""
+    """Return whether the launch follows a schedule other than the default one."""
     return session.choices is not None
 
 
@@ -247,7 +247,7 @@ def elapsed(session: "Session") -> tuple[int, int]:
 def under_way(cores: "Iterable[Core]") -> tuple[int, int] | None:
     """Return how many rare events and moments *cores*, all of them under way, have had.
 
-    None where the counters do not tell: a core has an effect in flight, or has asked for a mutex and may be waiting for it.
+    None if the counters do not tell: a core has an effect in flight, or has asked for a mutex and may be waiting for it.
     """
     rare = moments = 0
     for core in cores:

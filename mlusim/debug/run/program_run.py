@@ -70,7 +70,7 @@ class ProgramRun(RunObserver):
 
     @property
     def failure(self) -> BaseException | None:
-        """The error that ended the program; None where none has."""
+        """The error that ended the program, or None."""
         return self._strand.error
 
     @property
@@ -126,7 +126,7 @@ class ProgramRun(RunObserver):
         self._rare_event(snapshot=first and len(self.cores) == 1)
 
     def _rare_event(self, *, snapshot: bool = False, ending: "Core | None" = None) -> None:
-        """Note the moment of a rare event, of one in so many where there are many."""
+        """Note the moment of a rare event, or of only one in several if there are many."""
         self._events += 1
         if self._events % self._stride:
             return

@@ -83,7 +83,7 @@ class LaunchRun:
 
     @property
     def ended(self) -> bool:
-        """True where the launch is over."""
+        """True if the launch is over."""
         return self._strand.ended
 
     @property
@@ -101,7 +101,7 @@ class LaunchRun:
     ) -> Stop | None:
         """Go on to the next stop and return it; None when the launch has ended.
 
-        With *collect* the stops before *goal* are handed over, and only *goal* stops.  Raises what the program would see, where it is no fault of the kernel's.
+        With *collect* the stops before *goal* are handed over, and only *goal* stops.  Raises what the program would see, unless it is a fault of the kernel.
         """
         every = tuple(stoppers)
         for stopper in every:
@@ -125,7 +125,7 @@ class LaunchRun:
         return self.stop
 
     def abandon(self) -> None:
-        """End the run where it is; nothing of it is left."""
+        """End the run where it is, and leave nothing of it."""
         self.tracer.disarm()
         self.tracer.ear.loud = False
         if self._begun and not self._strand.ended:
@@ -150,7 +150,7 @@ class LaunchRun:
 
 
 class RunListener(Observer):
-    """An observer that listens to a run beside the debugger, and is told which run it is."""
+    """An observer that listens to a run beside the debugger, and knows which run it is."""
 
     def begin(self, run: LaunchRun) -> None:
         """Note what it has to know of *run*, which has not begun."""
@@ -181,7 +181,7 @@ class RunMaker:
         return LaunchRun(recorded, *arguments, holder=self.holder, **options)
 
     def recorded(self, launch: int) -> KeptLaunch:
-        """Return the launch with that number; raises `UsageError` where there is none."""
+        """Return the launch with that number; raises `UsageError` if there is none."""
         if not 1 <= launch <= len(self._host.launches):
             raise UsageError(f"there is no launch {launch}; the program has begun {len(self._host.launches)}")
         return self._host.launches[launch - 1]
@@ -218,9 +218,9 @@ class RunMaker:
         watching: RunListener | None = None,
         following: Stopper | None = None,
     ) -> LaunchRun:
-        """Return a run beside the present one, at *position*; with *watching* at the launch's end where that comes first.
+        """Return a run beside the present one, at *position*, or with *watching* at the launch's end if that comes first.
 
-        It is watched from moment *since* on, or from *position* on where that is None.  *watching* hears what the run
+        It is watched from moment *since* on, or from *position* on if *since* is None.  *watching* hears what the run
         announces, and *following* is asked as a stopper.  The caller abandons it.
         """
         recorded = self.recorded(position.launch)
@@ -240,7 +240,7 @@ class RunMaker:
     def last_before(self, limit: Position, stoppers: Iterable[Stopper], count: int = 1) -> Stop | None:
         """Return the *count*-th last stop that *stoppers* would make in the launch of *limit* before it, or None.
 
-        Where there are fewer, the first of them.  Looks at the last moments first, then further back.
+        Return the first of them if there are fewer.  Looks at the last moments first, then further back.
         """
         wanted = tuple(stoppers)
         moment = self.moments(limit.launch) if limit.at_end else limit.moment

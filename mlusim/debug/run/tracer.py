@@ -211,7 +211,7 @@ class Tracer(RunObserver, Tracing):
         self._last(LAUNCH_END, None)
 
     def fault(self, core: ObservedCore, fault: Fault) -> None:
-        """Take the last moment: the core could not do what it was told."""
+        """Take the last moment: the core could not do what its kernel asked for."""
         super().fault(core, fault)
         self._last(FAULT, whole(core))
 

@@ -241,7 +241,7 @@ class Trail(Stopper):
 
 
 def _function(frame: FrameType) -> FunctionPieces | None:
-    """Return the pieces of the function of *frame*; None where there is no source of it."""
+    """Return the pieces of the function of *frame*; None if there is no source for it."""
     scopes = frame.f_globals.get(SCOPES)
     if scopes is None:
         return pieces_of(frame.f_code)

@@ -143,7 +143,7 @@ class _Builder:
     # -- what is read ------------------------------------------------------------------------------
 
     def _reads(self, node: Any) -> Reads:
-        """Return the values that an expression reads, without those behind pointers, which are followed in memory."""
+        """Return the values that an expression reads, except those that pointers lead to, which are followed in memory."""
         if isinstance(node, ir.Load):
             return self._place_read(node.place)
         if isinstance(node, ir.Builtin):

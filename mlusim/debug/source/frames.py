@@ -129,7 +129,7 @@ def raised_at(error: BaseException) -> str:
 
 
 def place_of(file: str) -> str:
-    """Return *file* as it is shown: relative to the current folder, or its name alone where that is long."""
+    """Return *file* as it is shown: relative to the current folder, or its name alone if that path is long."""
     text = shown_file(file)
     return text if len(text) <= LONGEST else Path(file).name
 

@@ -241,7 +241,7 @@ LONGEST = 72  # characters of a statement that is shown
 
 
 def pieces_of(code: CodeType) -> FunctionPieces | None:
-    """Return the pieces of the function whose code is *code*; None where there is no source of it."""
+    """Return the pieces of the function whose code is *code*; None if there is no source for it."""
     tree = _parsed(code.co_filename, "".join(linecache.getlines(code.co_filename)))
     found = next((n for n in ast.walk(tree) if _is(n, code)), None) if tree is not None else None
     if not isinstance(found, ast.FunctionDef):

@@ -191,7 +191,7 @@ class Lines(Stopper):
 
 
 def _begins(op: Op, label: str | None) -> str | None:
-    """Return the reason to stop where the core called *label* begins."""
+    """Return the reason to stop if the core called *label* begins."""
     begins = op.kind is BEGIN and op.core is not None and name_of(op.core) == label
     return f"{label} begins" if begins else None
 

@@ -65,12 +65,12 @@ class Position:
 
     @property
     def exact(self) -> bool:
-        """True where the debugger can come back to it."""
+        """True if the debugger can come back to it."""
         return self.lines < SOME
 
     @property
     def at_end(self) -> bool:
-        """True where it is the end of its launch."""
+        """True if it is the end of its launch."""
         return self.moment >= END
 
     def __str__(self) -> str:
