@@ -1,9 +1,10 @@
 """The protocols between an engine and the machine.
 
 The machine owns cores, memories, the schedule and the log; an engine makes what a kernel is handed.  The Python engine
-gives the machine's `Mlu` one generated method for each row (`engine.issue.mlu_class`); the methods ask nothing of the
-machine but what stands here.  What they count of a core's loads of shared memory, its `Polls`, stands here, too.  The native engine runs a whole kernel instead (`machine.native.core`), on a core of the
-same machine, and calls up for what is rare.
+gives the machine's `Mlu` one generated method for each row (`engine.issue.mlu_class`); the methods use nothing of the
+machine except what is declared here.  `Polls`, which counts a core's loads of shared memory, is declared here too.  The
+native engine runs a whole kernel instead (`machine.native.core`), on a core of the same machine, and calls up for what
+is rare.
 """
 
 from collections.abc import Callable
@@ -19,10 +20,10 @@ from mlusim.time.quantities import CopyLoad
 
 # -- polling, told from reading: a core that looks at the same shared bytes again and again lets others run ----
 
-# Both engines count alike: when a core lets others run decides the order of float atomics, and so their last bits.
+# Both engines count the same way: when a core lets others run decides the order and last bits of float atomics.
 SPIN_LOADS = 256  # polls of shared memory after which a core lets others run
 POLLED = 16  # addresses that a polling loop may look at
-POLL_BYTES = 64  # a copy of no more may be a look at a flag
+POLL_BYTES = 64  # a copy of at most so many bytes may be a look at a flag
 POLL_COPIES = 16  # such looks after which a core lets others run
 
 
@@ -39,7 +40,7 @@ class Polls:
         self._looks = 0
 
     def load(self, address: int) -> None:
-        """Account for a scalar load: a core that keeps to a few addresses polls."""
+        """Account for a scalar load; a core that keeps loading from a few addresses is polling."""
         if address in self._addresses:
             self._loads += 1
             if self._loads % SPIN_LOADS == 0:
@@ -51,7 +52,7 @@ class Polls:
             self._loads = 0
 
     def copy(self, address: int) -> None:
-        """Account for a small copy: the same bytes again and again are polling too."""
+        """Account for a small copy; copying the same bytes again and again is polling too."""
         if address in self._addresses:
             self._looks += 1
             if self._looks % POLL_COPIES == 0:
@@ -62,7 +63,7 @@ class Polls:
             self._addresses = {address}
 
     def again(self) -> None:
-        """Account for a large copy of the bytes that were copied last: work it may be, or polling."""
+        """Account for a large copy of the bytes that were copied last; it may be work or polling."""
         self._repeats += 1
         if self._repeats % POLL_COPIES == 0:
             self._spin()
@@ -72,7 +73,8 @@ class Polls:
 class Flight:
     """An asynchronous effect between its issue and its landing: its pipe, what lands it, what was announced.
 
-    ``inside`` is true of a copy from NRAM to NRAM, ``landed`` of one whose bytes are there before what waits for it.
+    ``inside`` is true for a copy from NRAM to NRAM, ``landed`` for an effect whose bytes are there before the wait for
+    it.
     """
 
     pipe: Pipe

@@ -50,7 +50,7 @@ class Routes:
     rows: Lanes  # of `two`, those that need no alignment
 
     def form(self, numbers: int, asynchronous: bool) -> Lanes:
-        """Return the directions of the copy with so many *numbers* behind its direction; a KeyError for no form."""
+        """Return the directions of the copy with so many *numbers* after its direction; a KeyError if there is none."""
         blocking = {0: self.one, 3: self.two, 8: self.three}[numbers]
         return {0: self.one_async, 3: self.two_async, 8: self.three}[numbers] if asynchronous else blocking
 
@@ -96,7 +96,7 @@ def steps_of(shape: tuple[int, ...]) -> tuple[tuple[tuple[int, int], ...], tuple
 
 # -- why a copy was refused, one sentence for each way to get it wrong ---------------------------------
 
-# By the numbers behind the direction.
+# Keyed by how many numbers follow the direction.
 FORMS = {0: "1-D", 1: "1-D", 3: "2-D", 4: "2-D", 8: "3-D", 9: "3-D"}
 WITH_CLUSTER = (1, 4, 9)  # those that end with the destination's cluster
 
@@ -112,12 +112,12 @@ def explain_copy(
     *,
     asynchronous: bool,
 ) -> int:
-    """Raise the fault of a refused copy; return the size as an int where only its type was at fault."""
+    """Raise the fault of a refused copy; return the size as an int if only its type was at fault."""
     count = count_of(mlu, row, "size", size)
     numbers = tuple(count_of(mlu, row, "a stride or segment count", n) for n in shape)
     strides = numbers[:-1] if len(numbers) in WITH_CLUSTER else numbers
     fault = (
-        # In this order: each asks of what the ones before it have made sure.
+        # The order matters: each check relies on what the ones before it have made sure of.
         _arguments(dst, src, direction, numbers)
         or _token(mlu, dst, src, direction, numbers, asynchronous=asynchronous)
         or foreign(mlu, "dst", dst)
@@ -171,7 +171,7 @@ def _token(
     allowed = mlu.directions.form(len(shape) - (len(shape) in WITH_CLUSTER), asynchronous)
     if direction in allowed:
         return None
-    # Said before the architecture: no other board would help.
+    # Reported before faults of the architecture: no other board would help.
     if mlu.core.place.memory_core and {direction.src, direction.dst} & {NRAM, WRAM}:
         return Unsupported(
             f"a memory core cannot copy {direction}: it has no NRAM and no WRAM",
@@ -330,20 +330,20 @@ def observed_copy(
     """Make a blocking copy from byte *s* to byte *d* that is observed."""
     size, to, frm = call[2], call[0].view, call[1].view
     seen = watch.copy(row, pipe, (Access(frm.allocation, s, size),), (Access(to.allocation, d, size),), call)
-    # Where the sides overlap NumPy gives what a copy from the front gives, and no other overlap comes here.
+    # If the sides overlap, NumPy gives what a copy from the front gives; no other overlap comes here.
     to.raw[d : d + size] = frm.raw[s : s + size]
     watch.retire(seen)
 
 
 def misaligned(generation: int, direction: Direction, d: int, s: int, size: int) -> bool:
-    """Return whether a copy of *size* bytes from byte *s* to byte *d* is not in multiples of what *direction* asks for."""
+    """Return whether a copy of *size* bytes from byte *s* to byte *d* breaks the alignment that *direction* asks for."""
     of_dst, of_src, of_size = grain(direction, generation, strided=False)
     return bool(d % of_dst or s % of_src or size % of_size)
 
 
 def look(core: IssuingCore, to: View, frm: View, start: int, size: int) -> None:
     """Report a small or repeated copy that may poll what another task changes."""
-    # What no other task can change is not polled.
+    # Memory that no other task can change is not polled.
     if frm.space.shared and frm.allocation.writable and not to.space.shared:
         if size > POLL_BYTES:
             core.polls.again()
@@ -352,7 +352,7 @@ def look(core: IssuingCore, to: View, frm: View, start: int, size: int) -> None:
 
 
 def remember_flight(core: IssuingCore, dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> None:
-    """Remember where a copy that flies reads: the same bytes again and again are polling."""
+    """Remember where an asynchronous copy reads; reading the same bytes again and again is polling."""
     frm, start = src.view, src.offset
     if (shape or size > POLL_BYTES) and (frm.allocation is not core.source or start != core.source_at):
         core.source, core.source_at = frm.allocation, start
@@ -379,7 +379,7 @@ def strided_copy(
     dst, src, size, direction, shape = call
     try:
         plan = _plan(mlu, dst, src, size, direction, shape, asynchronous)
-    # Nothing is asked of the arguments on the way that succeeds; what they are instead is said below.
+    # The path that succeeds does not check the arguments; what is wrong with them is reported below.
     except (AttributeError, KeyError, TypeError, ValueError):
         plan = None
     if plan is None:
@@ -390,7 +390,7 @@ def strided_copy(
     core, watch = mlu.core, mlu.watch
     load = load_of(pipe, reads, writes)
     given = (dst, src, size, direction, *shape)
-    # On the vector pipe the order of issue is the order of the bytes, so that nothing flies.
+    # On the vector pipe bytes change in the order of issue, so no effect is left in flight.
     if asynchronous and pipe is not Pipe.VECTOR:
         seen = None if watch is None else watch.flight(row, pipe, (reads,), (writes,), given)
         move = functools.partial(_move, target, source)
@@ -455,7 +455,7 @@ def _aligned(mlu: IssuingMlu, direction: Direction, writes: Access, reads: Acces
     of_dst, of_src, of_size = grain(direction, generation, strided=bool(writes.steps))
     if writes.start % of_dst or reads.start % of_src or writes.size % of_size:
         return False
-    # `grain` speaks of addresses and sizes alone.
+    # `grain` is about addresses and sizes only.
     return direction.dst is not WRAM or not any(stride % 8 for stride, _ in writes.steps)
 
 
@@ -496,7 +496,7 @@ def _views(to: View, writes: Access, frm: View, reads: Access) -> tuple[Any, Any
 def other_cluster(mlu: IssuingMlu, dst: Ptr, number: int) -> Ptr:
     """Return the same SRAM declaration in cluster *number* of the union."""
     core = mlu.core
-    # ValueError, which the caller takes for any argument that is wrong: `explain_copy` says which.
+    # The caller takes ValueError to mean that some argument is wrong; `explain_copy` says which.
     if core.cluster is None or not 0 <= number < len(core.union.clusters):
         raise ValueError(number)
     key = dst.view, number

@@ -1,9 +1,9 @@
 """The door: straight-line code for every row, through which each effect on memory passes.
 
-`mlu_class` makes one Python method per row and policy from its recipe (`engine.recipes.recipe`).  The method is what the
-recipe says and nothing else (`engine.recipes.render`); what a check has to say is composed by `engine.refuse`, off the fast
-path.  `source_of` shows the code; a debugger shows it too.  Before that method the policy of a launch may put others: that
-notes the instruction, or leaves out one that has no effect on this kind of core.
+`mlu_class` makes one Python method per row and policy from its recipe (`engine.recipes.recipe`).  The method is what
+the recipe says and nothing else (`engine.recipes.render`); what a check has to say is composed by `engine.refuse`, off
+the fast path.  `source_of` shows the code; a debugger shows it too.  The policy of a launch may put other methods
+before it: one that notes the instruction, or one that leaves it out if it has no effect on this kind of core.
 """
 
 import functools
@@ -31,7 +31,7 @@ Method = Callable[..., Any]
 
 
 class Later:
-    """A method of a class that is rendered when it is first asked for, and stands there itself from then on.
+    """A method that is rendered when it is first looked up, and then replaces this object in its class.
 
     A launch uses few of the rows, and to compile all of them takes half a second.
     """
@@ -97,7 +97,7 @@ def _outer(made: Recipe, method: Method) -> Method:
 
 
 def _method(made: Recipe) -> Method:
-    """Return the method of a recipe that begins with nothing of the launch's."""
+    """Return the method of a recipe without the steps that a launch's policy puts before it."""
     row, arch = made.row, made.policy.arch
     if isinstance(made.steps[0], steps.Refuse):  # as its text says, without the time to compile it
         return _refused(row)
@@ -127,14 +127,14 @@ def _refused(row: Intrinsic) -> Method:
 
 
 def noted(method: Callable[..., Any], number: int, step: Note) -> Callable[..., Any]:
-    """Return *method*, the intrinsic of *number*, as one that tells the core's log when and where it begins."""
+    """Return *method*, the intrinsic of *number*, wrapped so that the core's log notes when and where it begins."""
     place = step.lanes
 
     @functools.wraps(method)
     def noting(mlu: IssuingMlu, *given: Any, **named: Any) -> Any:
         lanes = given[place] if 0 <= place < len(given) else 0
         if lanes.__class__ is not int:
-            # Below 0 is a direction, from 0 on a number of lanes.
+            # A number below 0 stands for a direction, any other for a number of lanes.
             lanes = -1 - lanes.value if lanes.__class__ is Direction else 0
         mlu.core.log.begin(caller(1), number, lanes)
         return method(mlu, *given, **named)
@@ -157,7 +157,7 @@ def copies_of_one_kind(method: Callable[..., None], step: LeaveOthers) -> Callab
     idle = frozenset(d for d in DIRECTIONS if _others(d, memory_core=step.memory_core))
 
     def copy(mlu: IssuingMlu, dst: object, src: object, size: int, direction: Direction, *shape: int) -> None:
-        # What is no direction is for the method to refuse.
+        # The method itself refuses what is not a direction.
         if direction.__class__ is not Direction or direction not in idle:
             if shape:
                 method(mlu, dst, src, size, direction, *shape)

@@ -39,9 +39,9 @@ def arguments_of(
     given: tuple[Any, ...],
     named: dict[str, Any],
 ) -> tuple[Any, ...]:
-    """Return the arguments in the order of *names*, None for the operand *optional* where it is left out.
+    """Return the arguments in the order of *names*, None for the operand *optional* if it is left out.
 
-    Those behind the first *front* may be named in any order.  Raises a fault where there are too few or too many.
+    Those after the first *front* may be named in any order.  Raises a fault if there are too few or too many.
     """
     asked, number = names, len(given) + len(named)
     if optional is not None and number == len(names) - 1:
@@ -88,7 +88,7 @@ def pieces_meet(size: int, stride: int, count: int) -> Fault | None:
 
 
 def not_directed(direction: object, directions: tuple[Direction, ...]) -> Fault | None:
-    """Return the fault of a *direction* that is none of *directions*."""
+    """Return the fault of a *direction* that is not one of *directions*."""
     if direction in directions:
         return None
     return RuleFault(
@@ -99,7 +99,7 @@ def not_directed(direction: object, directions: tuple[Direction, ...]) -> Fault 
 
 
 def misplaced(mlu: IssuingMlu, name: str, pointer: object, space: Space) -> Fault | None:
-    """Return the fault of an operand that is no pointer of this core into *space*."""
+    """Return the fault of an operand that is not a pointer of this core into *space*."""
     if not isinstance(pointer, Ptr):
         return no_pointer(name, pointer, space)
     fault = foreign(mlu, name, pointer)
@@ -141,7 +141,7 @@ def unlike(name: str, value: object, like: str, pointer: Ptr) -> Fault | None:
 
 
 def no_room(pointer: object, name: str, count: int) -> Fault | None:
-    """Return the fault of *count* elements that do not fit behind *pointer*; a number needs no room."""
+    """Return the fault of *count* elements that do not fit after *pointer*; a number needs no room."""
     if not isinstance(pointer, Ptr):
         return None
     fault = bounds_fault(pointer.view, pointer.offset, count * pointer.view.itemsize)
@@ -151,7 +151,7 @@ def no_room(pointer: object, name: str, count: int) -> Fault | None:
 
 
 def meeting(target: Ptr, source: object, name: str, count: int, exact: bool) -> Fault | None:
-    """Return the fault of a vector *target* that overlaps the vector *source*, but *exact*ly; a number lies nowhere."""
+    """Return the fault of a *target* that overlaps *source*; *exact* lets both be the same. A number never overlaps."""
     if not isinstance(source, Ptr) or target.view.allocation is not source.view.allocation:
         return None
     width, other = count * target.view.itemsize, count * source.view.itemsize

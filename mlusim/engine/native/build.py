@@ -66,7 +66,7 @@ class EngineWarning(Remark):
 def compiler(choice: str | None, path: str | None) -> tuple[str, ...] | None:
     """Return the command of a C compiler: *choice* if given, else the first of the system's, else the ``ziglang`` package's.
 
-    *path* is the search path, so that a change of it counts.  None where there is none.
+    *path* is the search path, so that a change of it counts.  Return None if there is no compiler.
     """
     if choice:
         try:
@@ -85,7 +85,7 @@ def compiler(choice: str | None, path: str | None) -> tuple[str, ...] | None:
 
 
 def available(environ: Mapping[str, str] = os.environ) -> tuple[str, ...] | None:
-    """Return the compiler that a launch would use now, None where there is none."""
+    """Return the compiler that a launch would use now, or None if there is none."""
     return compiler(environ.get(CHOICE), environ.get("PATH"))
 
 
@@ -101,7 +101,7 @@ def no_compiler(environ: Mapping[str, str] = os.environ) -> str:
 
 @functools.cache
 def machine_flags() -> tuple[str, ...]:
-    """Return the flags for the processor at hand; none where it has less than the fast ones need."""
+    """Return the flags for this processor; none if it lacks something that the fast ones need."""
     if platform.machine() not in ("x86_64", "AMD64"):
         return ()
     try:
@@ -113,7 +113,7 @@ def machine_flags() -> tuple[str, ...]:
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Return the folder of compiled kernels.  Raises `BuildError` where there is no folder."""
+    """Return the folder of compiled kernels.  Raises `BuildError` if there is no folder."""
     return next(_folders(environ))
 
 
@@ -150,7 +150,7 @@ def clean_cache(environ: Mapping[str, str] = os.environ) -> int:
 
 
 def _sweep(left: Iterable[Path]) -> None:
-    """Remove those of the folders in which no compiler can be at work any more."""
+    """Remove the folders in which no compiler can still be at work."""
     for folder in left:
         with contextlib.suppress(OSError):
             if folder.stat().st_mtime < time.time() - LONGEST:
@@ -191,8 +191,8 @@ def build(text: str, environ: Mapping[str, str] = os.environ, folder: Path | Non
 def load(text: str, environ: Mapping[str, str] = os.environ) -> ctypes.PyDLL:
     """Compile *text*, or take it from the cache, and load it.  Raises `BuildError`.
 
-    A library that is not whole is compiled once more, and so is one that another process removed;
-    the second folder serves where the first may not hold programs, as homes that are mounted so.
+    An incomplete library is compiled again, and so is one that another process removed; the second folder is used if
+    programs in the first must not run, as in homes that are mounted that way.
     """
     why: OSError | None = None
     for folder in _folders(environ):
@@ -211,7 +211,7 @@ def load(text: str, environ: Mapping[str, str] = os.environ) -> ctypes.PyDLL:
 
 
 def _whole(path: Path) -> bool:
-    """Return whether a library is what this user compiled: one that lost its end would end the process when it is used."""
+    """Return whether a library is what this user compiled: a truncated one would crash the process when it is used."""
     if not own(path):
         return False
     try:
@@ -225,12 +225,12 @@ def _whole(path: Path) -> bool:
 
 
 def _sum(content: bytes) -> bytes:
-    """Return the checksum that is written behind a library of *content*: the loader does not read it."""
+    """Return the checksum that is appended to a library of *content*; the loader does not read it."""
     return hashlib.sha256(content).digest()
 
 
 def _unless(given: str, flags: tuple[str, ...], command: tuple[str, ...]) -> tuple[str, ...]:
-    """*flags*, or none where a word of the *command* begins with *given*."""
+    """Return *flags*, or none if a word of the *command* begins with *given*."""
     return () if any(word.startswith(given) for word in command) else flags
 
 
@@ -299,7 +299,7 @@ def _run(whole: Sequence[str], environ: Mapping[str, str], folder: str) -> tuple
 
 
 def abandon() -> None:
-    """End the compilers that run, and remove their folders: for a process that ends at once."""
+    """End the running compilers and remove their folders, for a process that is about to end at once."""
     _ENDS.append(None)
     for group, folder in list(_RUNNING.items()):
         _stop(group)
@@ -312,7 +312,7 @@ def _stop(group: int) -> None:
 
 
 def _bound(folder: Path, keep: Path) -> None:
-    """Remove from time to time what compilers left, and the libraries that were not used for longest where there is more than is kept."""
+    """Remove from time to time what compilers left, and the least recently used libraries beyond the number kept."""
     if not sweep_due(folder):
         return
     found = []
@@ -320,7 +320,7 @@ def _bound(folder: Path, keep: Path) -> None:
         with contextlib.suppress(OSError):
             status = path.stat()
             found.append((status.st_mtime_ns, status.st_size, path))
-    # Zig keeps the objects, and never finds them again: the name of their source is a new one each time.
+    # Zig keeps the objects but never finds them again, because their source has a new name each time.
     objects = (path.parent for path in folder.glob(f"{ZIG}/o/*/kernel.o"))
     _sweep((*objects, *folder.glob(f"{MAKING}*")))
     total = sum(size for _, size, _ in found)

@@ -1,6 +1,6 @@
 """The forms of copies as C: a function of the run-time for each, from the steps that Python's method has, and what they cost.
 
-What does not hold leaves the whole call to Python, as the doors of other rows do (`engine.native.door`).
+If a check fails, the whole call is left to Python, as in the doors of other rows (`engine.native.door`).
 """
 
 import functools
@@ -175,7 +175,7 @@ DONE: Mapping[type, Sequence[str] | Callable[[CopyForm], Lines]] = {
     at.MoveBytes: ("  carry_(DIRECTION_DST[d], DIRECTION_SRC[d], at(dst), at(src), size);",),
     at.MoveRows: (
         "  uint8_t *t = at(dst), *s = at(src);",
-        # Of a size that the compiler knows, memcpy is no call.
+        # With a size that the compiler knows, memcpy is not a call.
         "  if (size == 4) for (int64_t k = 0; k < rows; k++) memcpy(t + k * ts, s + k * fs, 4);",
         "  else for (int64_t k = 0; k < rows; k++) memcpy(t + k * ts, s + k * fs, (size_t)size);",
     ),

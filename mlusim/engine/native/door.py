@@ -202,7 +202,7 @@ class _Door:
         text = body(RowCall(row, self.types, self.scalars | self.absent))
         if text is None:
             raise Unknown(row.name)
-        # Inlined, its tiles would be room on the stack of the kernel's own function.
+        # If it were inlined, its tiles would take room on the stack of the kernel's own function.
         apart = "__attribute__((noinline)) " if "TILE" in text else ""
         yield f"PART {apart}{result} {self.use.name}(Core *m, {', '.join([*self._parameters(), 'int site'])}) {{"
         if result != "void":
@@ -393,7 +393,7 @@ class _Door:
         yield f"out(a_{o.name}, {self.types[o.name].size if o.partial else touched})"
 
     def _span(self, o: Operand) -> str:
-        """Render the bytes that *o* may touch: of a part that depends on the data, as far as the memory goes."""
+        """Render the bytes that *o* may touch; if the data decide how far, they reach to the end of the memory."""
         if self.row.form == "strided":
             return f"(more_{o.name} * step_{o.name} + {self._extent(o)})"
         if not o.partial:
@@ -453,7 +453,7 @@ def charges(recipe: Sequence[object], call: "_Door") -> Iterator[str]:
 
 
 def _access(step: steps.AccessScalar, counted: str) -> Iterator[str]:
-    """Yield C that accounts for loads and stores as for those through a pointer."""
+    """Yield C that accounts for loads and stores in the same way as for those through a pointer."""
     o = step.operand
     places = "loads" if step.stored is None else "stores"
     yield f"{counted} m->{places}[a_{o.name}.a->space]++;"
@@ -497,7 +497,7 @@ def _transfer(step: steps.ChargeTransfer, call: "_Door") -> Iterator[str]:
 
 
 _PIPES = {"all": FOR_ALL, "io": FOR_IO, "move": FOR_MOVE}
-# The rows that only wait for pipes, and for which.
+# The rows that only wait for pipes, and the pipes that each waits for.
 WAITS: Mapping[str, int] = {
     row.name: _PIPES[row.native[1]] for row in ISA.values() if row.native and row.native[0] == "wait"
 }

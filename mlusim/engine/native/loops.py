@@ -69,7 +69,7 @@ def table() -> Any:
 
 
 def _loop(ufunc: np.ufunc, types: str) -> tuple[int, int]:
-    # Shorter than the headers have it: another implementation, whose memory means something else.
+    # Shorter than in the headers: this is another implementation, whose memory is laid out differently.
     if object.__sizeof__(ufunc) < ctypes.sizeof(_UFunc) or types not in ufunc.types:
         return 0, 0
     seen = _UFunc.from_address(id(ufunc))

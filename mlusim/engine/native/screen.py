@@ -1,7 +1,7 @@
 """The part of a row's C door for a screen: where its operands' bytes have values, what is in flight, what is shared.
 
-A screen is no checker.  It runs the kernel in C and looks for what a checker might report; where there is such, the launch
-is made again in Python, whose checkers say what it was (`machine.native.screen`).  How definedness flows through a row is what
+A screen is no checker.  It runs the kernel in C and looks for what a checker might report; if there is any, the launch
+is run again in Python, whose checkers report it (`machine.native.screen`).  How definedness flows through a row is what
 the row declares, for both engines.
 """
 
@@ -210,7 +210,7 @@ def _in_order(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
 
 
 def beside(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
-    """Render the lines before the bytes change, for a launch of which several tasks run at once: what is off chip is noted."""
+    """Render the lines that note accesses off chip, before the bytes change, if several tasks run at once."""
     for span in spans:
         if GDRAM not in span.operand.spaces:
             continue
@@ -232,7 +232,7 @@ _LANES = {Flow.LANEWISE: 1, Flow.REPEATING: 2}
 
 
 def behind(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
-    """Render the lines behind: what is written has a value where all that was read had one."""
+    """Render the lines after the instruction: what it writes has a value if all that it read had one."""
     if row.form in ("load", "store") or not spans:
         return
     sources = [s for s in spans if s.reads]

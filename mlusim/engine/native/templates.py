@@ -60,7 +60,7 @@ def body(call: RowCall) -> str | None:
 
 
 def _mapped(call: RowCall, function: Callable[..., Any]) -> str | None:
-    """Render one NumPy function, element by element; what is no operand is the scalar."""
+    """Render one NumPy function, element by element; an argument that is not an operand is the scalar."""
     names = [p.name for p in call.row.given if p.kind != "count" and p.name != "dst"]
     found = _expression(function, call.dst)
     if found is None:
@@ -87,7 +87,7 @@ def _elementwise(call: RowCall, text: str, names: Sequence[str]) -> str:
         )
     else:
         get = " ".join(f"U_${n} {letters[n]} = GET_${n}({n}[i]);" for n in tiles)
-        # INDEPENDENT is a promise: the door passes no other overlap than a source exactly at the destination.
+        # INDEPENDENT is a promise: the only overlap that the door lets pass is a source exactly at the destination.
         lines.append(
             f"INDEPENDENT for (int64_t i = 0; i < elem_count; i++) {{ {get} dst[i] = PUT_$dst({text}); }}"
         )
@@ -224,7 +224,7 @@ def _remainder(call: RowCall) -> str:
 
 
 def _compared_filter(call: RowCall) -> str:
-    """Render elements that compare true behind their number; in place Python takes a copy first."""
+    """Render how many elements compare true, then those elements; Python does it in place, from a copy."""
     second = "const U_$dst b_ = GET_$dst(src1);" if "src1" in call.scalars else ""
     other = "b_" if second else "GET_$src1(src1[i])"
     test = f"compared_(mode, GET_$src0(src0[i]), {other})"
