@@ -57,7 +57,7 @@ class Announcer:
         self._explore = explore
         self._kernel = KernelFrame()
         self._steps: dict[Any, _Known] = {}
-        # Apart, so that a long loop over scalars does not drive the others out.
+        # Kept apart, so that a long loop over scalars does not drive the others out.
         self._scalars: dict[Any, _Known] = {}
         self._fresh: list[Step] = []
         self._since = 0
@@ -86,7 +86,7 @@ class Announcer:
         satisfied = self.issue is None or self.issue(effect) is True
         if self.effect is not None and self.effect(effect) is not True:
             satisfied = False
-        # `retire` has no answer by which an observer could say that it knows enough.
+        # `retire` returns nothing, so an observer cannot say there that it knows enough.
         if satisfied and self.retired is None:
             known.quiet = self._hub.epoch
         return effect
@@ -118,7 +118,7 @@ class Announcer:
         return effect
 
     def in_flight(self, row: Intrinsic, pipe: Pipe, reads: Side, writes: Side, arguments: Given) -> Effect:
-        """Return an asynchronous effect at its issue, of which nothing is announced here."""
+        """Return an asynchronous effect at its issue without announcing it."""
         effect = self._made(row, pipe, reads, writes, arguments)
         effect.asynchronous = True
         return effect
@@ -169,7 +169,7 @@ class Announcer:
         return Effect(step, self._core, next(self._numbers), arguments)
 
     def _scalar_step(self, name: str, frame: FrameType, view: "View", index: int, *, loads: bool) -> _Known:
-        """Return the step of a scalar access at the kernel's *frame*, which may be known, though not by the guess at it."""
+        """Return the step of a scalar access at the kernel's *frame*; it may be known though the quick look missed it."""
         key = frame.f_lasti, view, index, loads
         known = self._scalars.get(key)
         if known is not None and known.code is frame.f_code:
@@ -183,7 +183,7 @@ class Announcer:
         return known
 
     def _step(self, row: Intrinsic, frame: FrameType, operands: tuple[Any, ...]) -> _Known:
-        """Return the step of *row* at the kernel's *frame*, which may be known, though not by who called it."""
+        """Return the step of *row* at the kernel's *frame*; it may be known though the caller did not find it."""
         key = frame.f_lasti, operands
         known = self._steps.get(key)
         if known is None or known.code is not frame.f_code or known.row is not row:

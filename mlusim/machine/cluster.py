@@ -79,7 +79,7 @@ class Half(Meeting):
 
     @property
     def wanted(self) -> str:
-        """How many arrivals have come of those that complete it, in words."""
+        """How many of the arrivals that complete it have come, in words."""
         return f" ({len(self.arrived)} of {self.count} arrivals at barrier {self.ident} came)"
 
 
@@ -240,7 +240,7 @@ class Union:
         return self._completed
 
     def passes(self, core: "Core", scope: str) -> bool:
-        """Return whether a barrier of *scope* is nothing at all to *core*, not even a wait for its own pipes.
+        """Return whether a barrier of *scope* has no effect on *core*, not even as a wait for its own pipes.
 
         A barrier of memory cores is a plain sync of every core where the union has one cluster.
         """
@@ -283,7 +283,7 @@ class Union:
         core.session.scheduler.wake([c for c in meeting.expected if c is not core])
 
     def half(self, core: "Core", name: str, scope: str, ident: int, count: int, *, waits: bool) -> None:
-        """Let *core* arrive at a barrier in two halves, or wait for it; in a Block task both are a wait for the own pipes."""
+        """Let *core* arrive at a barrier in two halves, or wait for it; in a Block task both wait for its own pipes."""
         if not self.block:
             _check(core, scope, ident, count)
         if self.block or not waits:
@@ -325,7 +325,7 @@ def _wait(core: "Core") -> tuple[str, str, str, int]:
 
 
 def _at_places(parts: Iterable[tuple[str, Site, str]]) -> list[str]:
-    """Return each of *parts* as ``WORDS at PLACE`` and what follows; a place in the file of the first is told by its line."""
+    """Return each of *parts* as ``WORDS at PLACE`` and what follows; places in the file of the first are given as lines."""
     told: list[str] = []
     first: Site | None = None
     for words, site, behind in parts:
@@ -357,7 +357,7 @@ def left_early(meeting: Meeting, left: list["Core"]) -> Divergence:
 
 
 def stuck(waiting: list["Core"], spinning: list["Core"]) -> Deadlock:
-    """Return the fault of a launch in which no core can go on: which waits where, for which."""
+    """Return the fault of a launch in which no core can go on; it says where each core waits and for which others."""
     waits = tuple(_wait(core) for core in waiting)
     spins = tuple((core.place.label, *core.site()) for core in spinning)
     places = [

@@ -231,7 +231,7 @@ class Core:
         return self.bind(allocation, dtype)
 
     def _or_blame(self, act: Callable[..., Any], *given: object) -> Any:
-        """Call *act* with what it is *given*; a fault of it is put down to the kernel."""
+        """Call *act* with the arguments *given*, and blame the kernel's statement for any fault."""
         try:
             return act(*given)
         except Fault as fault:
@@ -331,7 +331,7 @@ class Core:
         self.drain()
 
     def land_one(self, pipe: Pipe) -> None:
-        """Land the oldest effect in flight on *pipe*; used where a seed chooses the moment."""
+        """Land the oldest effect in flight on *pipe*; used when a seed chooses the moment."""
         oldest = next((f for f in self.flights if f.pipe is pipe), None)
         if oldest is not None:
             self.flights.remove(oldest)
@@ -349,9 +349,9 @@ class Core:
     def wait(
         self, name: str, *pipes: Pipe, waiting: Sequence[Pipe] = (), route: tuple[str, ...] = ()
     ) -> None:
-        """Wait for *pipes*, or for all when none is named; *waiting* are the pipes that wait, where not all do.
+        """Wait for *pipes*, or for all when none is named; *waiting* are the pipes that wait, if not all do.
 
-        *route* tells the observers of a wait that is for copies between two spaces only.
+        *route* tells observers that the wait is only for copies between two spaces.
         """
         if self.hub.control is not None:
             self.hub.control(self, name)
@@ -368,9 +368,9 @@ class Core:
     # Copies from NRAM to NRAM are in order with the compute stream of compiled code; how is inferred.
 
     def _land_inside(self, flight: Flight) -> None:
-        """Have the bytes of a copy inside NRAM in order with vector instructions; its end is waited for.
+        """Order the bytes of a copy inside NRAM with vector instructions; its end still has to be waited for.
 
-        Behind other copies of the move-DMA that have not landed it waits as they do.
+        After other copies of the move-DMA that have not landed it waits as they do.
         """
         if all(f.landed for f in self.flights if f.pipe is Pipe.MOVE and f is not flight):
             self._land(flight)
@@ -393,7 +393,7 @@ class Core:
     # -- the log -------------------------------------------------------------------------------
 
     def _await(self, waits: int) -> None:
-        """Note a wait for pipes; where nothing is in flight, the next flight will note it."""
+        """Note a wait for pipes; if nothing is in flight, the next flight will note it."""
         if self.pending & OPENING and waits & FOR_IO:
             self.head.ends(self.mlu.work)
             self.pending &= ~OPENING
@@ -477,7 +477,7 @@ class Core:
             self.session.scheduler.pause(self)
 
     def explore(self, choices: "Choices") -> None:
-        """Land something in flight, or let another core go first, where *choices*, those of another schedule, say so."""
+        """Land something in flight, or let another core go first, if the *choices* of another schedule say so."""
         pipe = choices.land(self.number, [flight.pipe for flight in self.flights])
         if pipe is not None:
             if choices.explains:
@@ -507,7 +507,7 @@ class Core:
         self.ended = True
 
     def close_bindings(self, first: int) -> None:
-        """Let the pointers of all bindings from *first* on lead nowhere."""
+        """Invalidate the pointers of all bindings from *first* on."""
         for binding in self.bindings[first:]:
             for view in binding.values():
                 view.close()

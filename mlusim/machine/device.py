@@ -117,13 +117,13 @@ class Device(Presented):
         return self._adopt(raw, sizes, found, filled=False)
 
     def advise(self, advice: str) -> None:
-        """Say *advice* to who asks for more memory than is left, in place of what is said to programs in Python."""
+        """Give *advice* when more memory is asked for than is left, in place of the advice for programs in Python."""
         self._heap.advice = advice
 
     def cut(self, memory: Bytes, nbytes: int, told: Callable[[], str] | None = None) -> DeviceTensor:
         """Return a tensor of *nbytes* bytes in *memory*, which stands for this GDRAM from its first byte on.
 
-        The bytes are as they are there: nothing poisons them, and none counts as given.  *told* says what they are, in
+        The bytes stay as they are: they are not poisoned, and none counts as given.  *told* says what they are, in
         words.  Raises `OutOfMemory` when the board's GDRAM, or *memory*, is exhausted.
         """
         declared = MemoryDeclaration(GDRAM, uint8, nbytes, shape=(nbytes,), told=told)
@@ -293,7 +293,7 @@ class Device(Presented):
         screening: Screening | None,
         how: dict[str, bool],
     ) -> "tuple[Loaded | None, int]":
-        """Return the compiled kernel of a launch where C runs it, and on how many of so many *threads*."""
+        """Return the compiled kernel of a launch if C runs it, and how many of at most *threads* threads it uses."""
         counting = wants_counts(watching) and worth_a_compiler(request)
         native = None
         if screening is None:
@@ -398,7 +398,7 @@ class Device(Presented):
 
 @contextlib.contextmanager
 def _metered(bound: Limit) -> Iterator[Meter | None]:
-    """Return the observer of the limit *bound* of a run; None where there is none."""
+    """Return the observer of the limit *bound* of a run, or None if there is no limit."""
     if bound == UNLIMITED:
         yield None
         return
@@ -409,7 +409,7 @@ def _metered(bound: Limit) -> Iterator[Meter | None]:
 
 @contextlib.contextmanager
 def _counting(session: Session, counting: Sequence[Observer]) -> Iterator[None]:
-    """Let C count in the block for *counting*, which hear of nothing else but the beginning of the launch."""
+    """Let C count within the block for the observers *counting*, which otherwise hear only that the launch begins."""
     if not counting:
         yield
         return
@@ -442,7 +442,7 @@ def _arguments(args: object) -> tuple[Any, ...]:
 
 
 def _watching(wanted: Sequence[Any]) -> tuple[Observer, ...]:
-    """Return the observers that are *wanted*, of which some may be given by name."""
+    """Return the *wanted* observers, some of which may be given by name."""
     if all(isinstance(one, Observer) for one in wanted):
         return tuple(wanted)
     return checkers.observers_of(wanted)  # the names live above the machine

@@ -100,13 +100,13 @@ class Observer:
         """
 
     def value(self, core: "ObservedCore", change: "ValueChange", site: "Site") -> None:
-        """Arithmetic of BANG C at *site* changed a number of *core* without a word, as *change* says.
+        """Arithmetic of BANG C at *site* silently changed a number of *core*, as *change* says.
 
         Code that reports it is made only for launches that someone with this method watches.
         """
 
     def taken(self, core: "ObservedCore", value: object, variable: str = "") -> "Follower | None":
-        """Code of BANG C on *core* keeps *value*, which it may have loaded just now; what follows it, where it has no value.
+        """Code of BANG C on *core* keeps *value*, perhaps just loaded; return what follows it if it has no value.
 
         With *variable* the value is that of a variable, or of a member, to which nothing has been assigned yet.
         Code that asks is made only for launches that someone with this method watches; the first of them is asked.
@@ -169,12 +169,12 @@ class Observer:
         return True
 
     def screen_end(self, screen: "ObservedScreen") -> bool:
-        """The run is over, and C has found nothing; whether that holds for what *screen* has kept, too."""
+        """The run is over, and C has found nothing; return whether that also holds for what *screen* has kept."""
         del screen
         return True
 
     def screened(self, screen: "ObservedScreen") -> None:
-        """The launch is over, and Python need not run it: take over what *screen* knows, and tell what follows from it."""
+        """The launch is over, and Python need not run it: take over what *screen* knows; report what follows."""
 
     def repeats(self, kernel: "ObservedKernel") -> bool:
         """Return whether it would find in the next launch of *kernel* what it found in the last, of the same arguments and no memory."""
@@ -243,7 +243,7 @@ class Hub:
 
 
 def hears_the_ends(observer: Observer) -> bool:
-    """Return whether *observer* hears of no more than that launches begin and end, or end in a fault."""
+    """Return whether *observer* hears only that launches begin, end, or end in a fault."""
     ends = "launch_begin", "launch_end", "fault", "error"
     return not observer.every_step and not any(_overrides(observer, e) for e in EVENTS if e not in ends)
 
@@ -391,7 +391,7 @@ _PLACE: ContextVar[Callable[[], str] | None] = ContextVar("launched_from", defau
 
 @contextmanager
 def launched_from(place: Callable[[], str]) -> Iterator[None]:
-    """Launches of the block were written at *place*, which is asked for where a finding names it."""
+    """Say that launches within the block were written at *place*, which is called when a finding names it."""
     token = _PLACE.set(place)
     try:
         yield

@@ -84,7 +84,7 @@ class Kernel:
 
     @property
     def on_stack(self) -> tuple[StackVariable, ...]:
-        """The local variables on the stack that are alive at once, where they take most; of a kernel in Python none."""
+        """The local variables on the stack alive at once where they take most; none for a kernel in Python."""
         return ()
 
     @functools.cached_property
@@ -94,12 +94,12 @@ class Kernel:
 
     @property
     def element_types(self) -> Mapping[str, DType]:
-        """The types that its pointers lead to, by the names of the parameters; of a kernel in Python the arguments say it."""
+        """The types that its pointers lead to, by the names of the parameters; in Python the arguments say it."""
         return {}
 
     @property
     def parameters(self) -> list[str]:
-        """The names of what the body takes behind ``mlu``, as its source has them; none where it does not say."""
+        """The names of the parameters after ``mlu``, as in the source of the body; none if it does not name them."""
         try:
             return list(self._signature.parameters)[1:]
         except (TypeError, ValueError):  # some callables have none
@@ -107,18 +107,18 @@ class Kernel:
 
     @functools.cached_property
     def _counts(self) -> range:
-        """How many positional arguments surely fit; empty where only a call by the signature can tell."""
+        """How many positional arguments surely fit; empty if only a call by the signature can tell."""
         parameters = list(self._signature.parameters.values())
         if any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters):
             return range(0)
         return range(sum(p.default is p.empty for p in parameters), len(parameters) + 1)
 
     def oversize(self, _arch: Arch) -> str | None:
-        """Return why an architecture has too little memory for the kernel; None where that shows only while it runs, as in Python."""
+        """Return why an architecture has too little memory for the kernel; None if only a run shows it, as in Python."""
         return None
 
     def complaint(self, arguments: tuple[Any, ...]) -> str | None:
-        """Return why the kernel cannot be called with *arguments* behind ``mlu``; None where it can."""
+        """Return why the kernel cannot be called with *arguments* after ``mlu``; None if it can."""
         try:
             signature = self._signature
         except (TypeError, ValueError):  # some callables have none
@@ -180,7 +180,7 @@ class KernelOnGrid:
 
     @classmethod
     def of(cls, kernel: Kernel, words: tuple[Any, ...]) -> "KernelOnGrid":
-        """Return that of ``kernel[words]``: numbers of tasks, then a kind or its name, then a device."""
+        """Return ``kernel[words]``, whose words are numbers of tasks, then a kind or its name, then a device."""
         rest = list(words)
         # Its class stands above this file.
         device = rest.pop() if rest and hasattr(rest[-1], "launch") else None

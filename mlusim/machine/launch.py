@@ -99,7 +99,7 @@ class Launch(Presented):
 
     @property
     def busy_us(self) -> Mapping[str, float]:
-        """For how long the busiest core kept each pipe busy, predicted, in us."""
+        """The predicted time for which the busiest core kept each pipe busy, in us."""
         return self.forecast.found.busy_us
 
     @property
