@@ -19,7 +19,7 @@ NO_BYTES: Bytes = np.empty(0, np.uint8)
 
 
 def fresh_bytes(nbytes: int) -> Bytes:
-    """*nbytes* unspecified bytes that begin at a multiple of 64, where NumPy's loops are fastest."""
+    """Return *nbytes* unspecified bytes that begin at a multiple of 64, where NumPy's loops are fastest."""
     # NumPy aligns to 16 bytes, and a line of the host's cache has 64.
     raw = np.empty(nbytes + 64, np.uint8)
     start = -raw.ctypes.data % 64
@@ -111,12 +111,12 @@ class Allocation:
         )
 
     def end(self) -> None:
-        """Forget the bytes: from now on no view of this allocation answers."""
+        """Drop the bytes: from now on every view of this allocation refuses accesses."""
         self.live = False
         self.raw = NO_BYTES
 
     def begin_again(self, raw: Bytes, *, poison: bool = True) -> None:
-        """Have the bytes *raw* that it had before its end, as if it were declared now: they are poison, and may change."""
+        """Take back the bytes *raw* that it had before its end, as if declared now: they are poison, and may change."""
         if poison:
             raw.fill(POISON)
         self.raw = raw
@@ -203,7 +203,7 @@ class Arena:
         self.allocations.append(allocation)
 
     def reaches(self, allocation: Allocation) -> None:
-        """Count *allocation*, which was cut here and has ended, among what there was at once."""
+        """Count *allocation*, which was cut here and has ended, in the high-water mark."""
         self.high_water = max(self.high_water, allocation.address - self.base + allocation.nbytes)
 
     def cut(self, top: int, kept: int) -> None:
@@ -250,8 +250,8 @@ class Pool:
 class Heap:
     """The device's GDRAM: allocations at growing addresses, bounded by *capacity* bytes.
 
-    ``kept`` are those that kernels find by an address in memory, beside their arguments: a driver's, which are freed by call.
-    ``advice`` is for who asks for more than there is.
+    ``kept`` are those that kernels find by an address in memory, beside their arguments: a driver's, which are freed by
+    call.  ``advice`` is given when more is asked for than there is.
     """
 
     ALIGN = 256  # bytes; inferred, the driver's allocation granularity is not published
@@ -269,7 +269,7 @@ class Heap:
         """Give *raw* an address.  Raises `OutOfMemory` when the board's memory is exhausted."""
         self.reserve(raw.size)
         address = self._next
-        # With a gap behind each, so that an access behind its end meets nothing, and not a neighbour.
+        # There is a gap after each, so that an access past its end hits nothing instead of a neighbour.
         self._next += -(-max(raw.size, 1) // self.ALIGN) * self.ALIGN + self.ALIGN
         self.used += raw.size
         allocation = Allocation(self.space, address, raw, declared, writable=writable)
@@ -279,7 +279,7 @@ class Heap:
     def place_of(self, nbytes: int, most: int) -> int:
         """Return the offset from the base at which the next allocation of *nbytes* bytes will begin.
 
-        Raises `OutOfMemory` where it would end behind byte *most*, or exceed the capacity.
+        Raises `OutOfMemory` if it would end after byte *most*, or exceed the capacity.
         """
         self.reserve(nbytes)
         start = self._next - self.base
@@ -368,7 +368,7 @@ class StackVariable:
 
 
 def elements(space: Space, count: Any) -> int:
-    """*count* as a number of elements to declare in *space*; a `RuleFault` where it is none."""
+    """Return *count* as a number of elements to declare in *space*; raise `RuleFault` if it is not one."""
     try:
         # NumPy's integers have `__index__`; floats, even whole ones, and text have none.
         number: int = count.__index__()

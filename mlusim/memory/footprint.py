@@ -93,7 +93,7 @@ class Access(NamedTuple):
     def index_of(self, offset: int) -> int:
         """Return which byte of the access, in the order in which it touches them, lies at *offset*.
 
-        That of the first repetition, where several hold it; of a byte in a gap the index of the byte before.
+        If several repetitions hold it, the first one counts; a byte in a gap has the index of the byte before.
         """
         if not self.steps:
             return min(max(offset - self.start, 0), self.size - 1)
@@ -147,10 +147,10 @@ class Access(NamedTuple):
         return self.common(other) is not None
 
     def before_read_by(self, other: "Access") -> int:
-        """Return how many bytes a copy from *other* to this access writes before it reads them: 0 where none.
+        """Return how many bytes a copy from *other* to this access writes before it reads them; 0 if there are none.
 
-        Both have as many bytes and their repetitions, which are apart here, have one size.  Byte after byte in
-        ascending order; a byte that is copied to itself is as it was.
+        Both have as many bytes and their repetitions, which are apart here, have one size.  It copies byte by byte in
+        ascending order; a byte that is copied to itself does not change.
         """
         shared = self.common(other)
         if shared is None or self == other:
@@ -292,7 +292,7 @@ MOST_WRITERS = (1 << 16) - 1  # what 16 bits can name; 0 is no writer
 class WrittenBytes:
     """The last writer of each of *nbytes* bytes, whose they were before, and the number of the place where they were written.
 
-    Writers are numbers from 1 on.  The three tables lie one behind the other, as `screen.h` has them (``written_``).
+    Writers are numbers from 1 on.  The three tables lie one after the other, as `screen.h` has them (``written_``).
     """
 
     def __init__(self, nbytes: int) -> None:

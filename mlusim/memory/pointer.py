@@ -104,7 +104,7 @@ class View:
         self.nbytes = allocation.nbytes
         self.size = max(allocation.nbytes - phase, 0) // dtype.size
         self.array: np.ndarray[Any, Any] = np.ndarray(
-            # NumPy refuses an offset behind the last byte, even for no elements.
+            # NumPy refuses an offset past the last byte, even for no elements.
             (self.size,),
             dtype.dtype,
             allocation.raw,
@@ -133,7 +133,7 @@ class View:
         self.siblings[self.dtype] = self
 
     def close(self) -> None:
-        """Answer no access any more; every bound is now exceeded."""
+        """Refuse every access from now on: every bound is exceeded."""
         self.size = self.nbytes = -1
         self.array = self.raw = NO_BYTES
 
@@ -234,7 +234,7 @@ class Ptr(Presented):
 
     @property
     def v(self) -> Any:
-        """The element that is pointed to, ``*p``, as a number of Python."""
+        """The element that is pointed to, ``*p``, as a Python number."""
         view = self.view
         port = view.port
         if (
@@ -276,7 +276,7 @@ class Ptr(Presented):
         return Ptr(view.recast(dtype, phase), element)
 
     def placed(self, plan: object) -> None:
-        """Tell the core that holds the pointer that the regions of *plan* lie from here on; see `Plan.place`."""
+        """Tell the core that holds the pointer that the regions of *plan* begin here; see `Plan.place`."""
         if self.view.port is not None:
             self.view.port.placed(self.view.allocation, self.offset, plan)
 
@@ -302,7 +302,7 @@ class Ptr(Presented):
         return self.view.allocation.address + self.offset
 
     def _elements(self, n: Any) -> int:
-        """*n* as a Python integer; floats and other things are refused."""
+        """Return *n* as a Python integer; refuse floats and other things."""
         try:
             return n.__index__()  # type: ignore[no-any-return]
         except (AttributeError, TypeError):
@@ -314,7 +314,7 @@ class Ptr(Presented):
             raise fault if self.view.port is None else self.view.port.blame(fault) from None
 
     def _number(self, value: object) -> Any:
-        """*value* as something that a store converts; what is no number is refused."""
+        """Return *value* as something that a store converts; refuse what is not a number."""
         handed = getattr(value, "handed", None)
         if handed is not None:  # an observer follows it
             return handed()
@@ -433,7 +433,7 @@ def bounds_fault(view: View, place: int, nbytes: int, ahead: int = 0) -> OutOfBo
 
 
 def values_shown(array: np.ndarray[Any, Any]) -> str:
-    """Return the elements as text; those that consist of poison are called so, or get a ``?`` where a number may be meant."""
+    """Return the elements as text; those that consist of poison are called so, or get a ``?`` if a number may be meant."""
     fresh = (array.view(np.uint8).reshape(array.size, -1) == POISON).all(axis=1)
     if not fresh.any():
         return np.array2string(array, separator=", ", threshold=4)

@@ -115,7 +115,7 @@ THREE_D = frozenset(DIRECTIONS)  # from __BANG_ARCH__ 322 on
 
 
 def direction_of(number: Any) -> Any:
-    """Return the direction that an enumerator of ``mluMemcpyDirection_t`` means; what is none stays, for the row to refuse."""
+    """Return the direction that an enumerator of ``mluMemcpyDirection_t`` means; leave any other for the row to refuse."""
     return DIRECTIONS[number] if number in range(len(DIRECTIONS)) else number
 
 
