@@ -56,7 +56,7 @@ Change = Callable[[CoreLog], CoreLog]
 
 
 def changed(tasks: Sequence[TaskWork], change: Change) -> list[TaskWork]:
-    """*tasks* with the log of each as *change* has it."""
+    """Return *tasks* with *change* applied to the log of each."""
     made = {log: change(log) for log in dict.fromkeys(task.log for task in tasks)}
     return [task._replace(log=made[task.log], steps=None) for task in tasks]
 
@@ -168,7 +168,7 @@ def longer_copies(log: CoreLog, fewer: float, lines: float) -> CoreLog:
 
 
 def half_the_barriers(log: CoreLog, left_out: dict[int, bool]) -> CoreLog:
-    """Return *log* without every second barrier that a whole group meets at, and without the wait for the own pipes there.
+    """Return *log* without every second barrier that a whole group meets at, and without the wait for own pipes there.
 
     *left_out* is shared by the logs of a launch: by the number of a meeting, whether it is left out.
     """
@@ -213,7 +213,7 @@ class _Rows:
     chunks: list[Any] = field(factory=list)
 
     def add(self, rows: Rows, times: int = 1) -> None:
-        """*rows*, one behind the other, *times* over."""
+        """Add *rows*, one after the other, so many *times*."""
         if self.known + len(rows) > _DISTINCT:
             self._pack()
         self.blocks.append(rows)
@@ -238,7 +238,7 @@ def _without_sums(rows: Rows) -> Rows:
 
 
 def _overlapped(made: _Rows, span: Rows, last: Rows, stores: float) -> None:
-    """Add the rows of *span*, and the sums of *last* behind it, as pieces of which one is copied while another is computed."""
+    """Add the rows of *span*, then the sums of *last*, as pieces, one of which is copied while another is computed."""
     flights = span[span[:, KIND] == IO_FLIGHT]
     sums = span[:, SUMS:].sum(axis=0) + last[SUMS:]
     load = flights[:, OWN:SUMS].sum(axis=0)
@@ -269,5 +269,5 @@ def _row(kind: int, argument: int, own: Any = 0, sums: Any = 0) -> Rows:
 
 
 def _each(log: CoreLog, change: Callable[[Any], Any]) -> CoreLog:
-    """*log* with its distinct rows as *change* makes them of a copy."""
+    """Return *log* with *change* applied to a copy of its distinct rows."""
     return CoreLog(tuple((change(distinct.copy()), turns) for distinct, turns in log.chunks))

@@ -130,7 +130,7 @@ class Log:
         return sum(part.nbytes for part in self._chunks[-1])
 
     def extend(self, rows: Rows) -> int:
-        """Write *rows*, laid out as a chunk is, behind those that are there; sums and result as for `note`."""
+        """Append *rows*, laid out as a chunk is; the sums and the result are as for `note`."""
         at, before = 0, len(self._chunks)
         while at < len(rows):
             piece = rows[at : at + CHUNK - len(self._rows)]
@@ -178,7 +178,7 @@ class Log:
 
 
 def _each_once(rows: Rows) -> tuple[Rows, np.ndarray[Any, np.dtype[np.uint16]]]:
-    """Return the distinct ones of *rows*, of which there is one at least, in order, and which of them each row is.
+    """Return the distinct rows of *rows* (at least one) in order, and the index among them of each row.
 
     Rows are told apart by their bytes, in 10 us for a few of them, of which `np.unique` takes 70.  Their type has a
     name: NumPy asks a function in Python about ``(np.void, n)``, and drops a Ctrl-C that comes meanwhile.
@@ -365,7 +365,7 @@ class NotedLog(Log):
         self._fresh = True
 
     def again(self, frame: FrameType, space: int, *, store: bool) -> bool:
-        """Note a scalar access that is known, if *frame* made it; returns False where nothing is known of that."""
+        """Note a known scalar access, if *frame* made it; return False if nothing is known of that."""
         number = self._table.numbers.get(((id(frame.f_code), frame.f_lasti), space, store))
         if number is None:
             return False
@@ -437,7 +437,7 @@ class NotedLog(Log):
         return CoreSteps(self._table, turns, cuts, owners, np.trim_zeros(times, "b"))
 
     def _settle(self) -> None:
-        """Give what has been added since to the instruction that the core is in."""
+        """Attribute what has been added since then to the instruction that the core is in."""
         work, before = self._core.mlu.work, self._sums
         if work == before:
             self._flight = None

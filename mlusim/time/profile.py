@@ -32,7 +32,7 @@ class CoreUse:
     """One core of the board: its cluster and number, its tasks, and times in us.
 
     ``active_us`` is how long at least one of its pipes is busy, ``end_us`` when its last task ends, from
-    the start of the first task of the launch on.  The memory core of a cluster is numbered behind its IPU cores.
+    the start of the first task of the launch on.  The memory core of a cluster is numbered after its IPU cores.
     """
 
     cluster: int
@@ -47,12 +47,11 @@ class CoreUse:
 class Profile:
     """The time of all cores of a launch, added up in us.
 
-    ``busy_us`` is by pipe.  ``active_us`` is the time in which at least one pipe of a core is busy,
-    ``overlap_us`` in which two or more are.  ``pipe_wait_us`` is what cores wait for their own pipes,
-    ``core_wait_us`` what they wait at barriers for others and for the barrier itself, ``memory_wait_us`` what
-    tasks are longer for sharing the off-chip memory.  ``elapsed_us`` adds up how long the tasks run.
-    ``cores`` has those that ran a task; ``waves`` says how many tasks or unions began as the first, second,
-    ... on their place, ``places`` how many have room at once.
+    ``busy_us`` is by pipe.  ``active_us`` is the time in which at least one pipe of a core is busy, ``overlap_us`` in
+    which two or more are.  ``pipe_wait_us`` is what cores wait for their own pipes, ``core_wait_us`` what they wait at
+    barriers for others and for the barrier itself, ``memory_wait_us`` how much longer tasks take because they share the
+    off-chip memory.  ``elapsed_us`` adds up how long the tasks run. ``cores`` has those that ran a task; ``waves`` says
+    how many tasks or unions began as the first, second, ... on their place, ``places`` how many have room at once.
     """
 
     busy_us: Mapping[str, float]

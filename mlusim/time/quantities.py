@@ -39,7 +39,7 @@ class CopyLoad(NamedTuple):
 
 # -- counters --------------------------------------------------------------------------------------
 
-# Each field is a run of counters.  In C they lie behind each other in this order; in Python each is a list of its own,
+# Each field is a run of counters.  In C they lie one after the other in this order; in Python each is a list of its own,
 # which is as fast as one list for all (NumPy's arrays and ``array`` take two to three times as long for an increment),
 # and lets cores that nothing watches write straight to the lists of the launch.
 
@@ -91,7 +91,7 @@ LONGEST = 8  # blocking copies after which a task that never computes is past it
 class Head:
     """The first loads of a task: their off-chip transactions, and how many transfers they are.
 
-    It ends with the first off-chip copy behind a vector or tensor instruction, with the first wait for the
+    It ends with the first off-chip copy after a vector or tensor instruction, with the first wait for the
     IO-DMA, or at a barrier.  At the start of a launch all cores wait for these bytes at once.
     """
 
@@ -112,6 +112,6 @@ class Head:
         return True
 
     def ends(self, work: Sequence[int]) -> None:
-        """Take all that was loaded so far as what had to come first."""
+        """Count everything loaded so far as what had to be loaded first."""
         self.transactions += work[TRANSACTIONS]
         self.transfers += work[IO_STARTS]

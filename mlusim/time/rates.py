@@ -65,7 +65,7 @@ class BoardValue:
             raise UsageError(f"the mark of a rate is {mark!r}; use one of {', '.join(MARKS)}")
 
     def inherited(self, board: "Board") -> bool:
-        """Return whether *board* has it from boards that printed measurements, without having printed one."""
+        """Return whether *board* inherits it from boards that printed measurements, and has printed none itself."""
         return bool(self.measured) and board.name not in self.measured
 
     def ends(self, board: "Board") -> tuple[float, float] | None:

@@ -119,7 +119,7 @@ class Stack:
     @classmethod
     def of(cls, logs: Sequence[CoreLog]) -> "Stack":
         """Return the stack of *logs*."""
-        # Behind each other, since NumPy costs per call: most logs have a few dozen distinct rows.
+        # Put one after the other, since NumPy costs per call: most logs have a few dozen distinct rows.
         chunks = [distinct for log in logs for distinct, _ in log.chunks]
         rows = np.concatenate(chunks) if chunks else np.zeros((0, COLUMNS), np.int64)
         ends = list(accumulate(sum([len(distinct) for distinct, _ in log.chunks]) for log in logs))
@@ -215,7 +215,7 @@ class CoreReplay:
         return bool(self.chunk)
 
     def _fly(self, kind: int, duration: float, channel: int) -> tuple[float, float]:
-        """An asynchronous copy takes its turn; the latency of one is hidden behind the next.  When it starts and ends."""
+        """Give an asynchronous copy its turn and return when it starts and ends; the next one hides its latency."""
         if kind == IO_FLIGHT:
             begin = max(
                 self.now,

@@ -163,7 +163,7 @@ def joined(spans: Spans) -> Spans:
 
 
 def coverage(spans: Sequence[Spans], owners: int) -> tuple[Times, Times]:
-    """Return for how long at least one of the intervals of each owner lasts, and at least two."""
+    """Return for how long at least one, and at least two, of the intervals of each owner last."""
     owner = np.concatenate([s.owner for s in spans] * 2)
     when = np.concatenate([*(s.starts for s in spans), *(s.ends for s in spans)])
     change = np.repeat(np.array([1, -1]), len(owner) // 2)
@@ -244,7 +244,7 @@ def pieces(track: Track, steps: CoreSteps | None) -> Pieces:
 
 
 def _made(row: Any, where: Any, start: Any, lasting: Any, step: Any) -> Pieces:
-    """Pieces from columns or single numbers, without those that take no time."""
+    """Return pieces from columns or single numbers, without those that take no time."""
     row, where, start, lasting, step = np.broadcast_arrays(row, where, start, lasting, step)
     there = lasting > 0
     start = start[there]

@@ -82,7 +82,7 @@ class Warp:
     where: tuple[int, ...]
 
     def __call__(self, times: Any) -> Any:
-        """*times* by itself, on the board."""
+        """Convert *times* of a task by itself to times on the board."""
         return np.interp(times, self.alone, self.there)
 
     def ends(self, found: Pieces) -> Any:
@@ -238,7 +238,7 @@ class Timeline(Sequence[TaskSpan]):
     def scenes(self, most: int = MOST_SPANS, slots: Collection[int] | None = None) -> Iterator[Scene]:
         """Yield each task or union in the order of their start, with *most* spans in all; only those on *slots* where given.
 
-        Of the one in which they run out the first spans are given, of those behind it none.
+        The one in which they run out has its first spans; those after it have none.
         """
         for group in self._groups(slots):
             scene = _scene(group, most)
