@@ -245,7 +245,7 @@ class Arch:
         return max(min(STACK_RESERVE, self.nram - declared), 0)
 
     def stack_taken(self, space: str, declared: int) -> str:
-        """Return what to say of *declared* bytes of *space* that reach into the stack's share; empty where none do."""
+        """Return what to say of *declared* bytes of *space* that reach into the stack's share; empty if none do."""
         over = declared - self.limits(compiled=False).get(space, declared)
         # More than the whole memory does not fit at all, which is a fault with a sentence of its own.
         if over <= 0 or declared > self.limits(compiled=True)[space]:

@@ -270,7 +270,7 @@ def find_board(name: str | Board) -> Board:
 
 
 def board_constants(board: Board | str) -> Mapping[str, int]:
-    """``NRAM``, ``SRAM``, ``WRAM`` in usable bytes, ``CLUSTERS``, and ``CORES`` of one cluster.
+    """Return ``NRAM``, ``SRAM``, ``WRAM`` in usable bytes, ``CLUSTERS``, and ``CORES`` of one cluster.
 
     Raises `UsageError` for a name that is no board.
     """

@@ -38,7 +38,7 @@ def as_elements(values: object, dtype: "DType") -> np.ndarray[Any, Any] | None:
 
 
 def _of_list(values: object) -> np.ndarray[Any, Any] | None:
-    """*values* as an array: of objects where some are integers and NumPy would make floats of them."""
+    """Return *values* as an array, of objects if some are integers that NumPy would make floats of."""
     try:
         array = np.asarray(values)
         if array.ndim != 1 or array.dtype.kind in "biu":
@@ -114,7 +114,7 @@ class DType:
         return self.dtype.type(wrapped)
 
     def _whole(self, value: Any) -> int:
-        """*value* toward zero; what no integer can hold saturates."""
+        """Return *value* rounded toward zero; what no integer can hold saturates."""
         try:
             return int(value)
         except (OverflowError, ValueError):
