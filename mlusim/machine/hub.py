@@ -106,7 +106,7 @@ class Observer:
         """
 
     def taken(self, core: "ObservedCore", value: object, variable: str = "") -> "Follower | None":
-        """Code of BANG C on *core* keeps *value*, perhaps just loaded; return what follows it if it has no value.
+        """Code of BANG C on *core* keeps *value*, which it may have just loaded; return what follows it if it has no value.
 
         With *variable* the value is that of a variable, or of a member, to which nothing has been assigned yet.
         Code that asks is made only for launches that someone with this method watches; the first of them is asked.
