@@ -21,12 +21,17 @@ SIGNS = {
 
 def plain_leaf(leaf: e.Expr) -> str:
     """Return a leaf as the rows write it: ``elem_count``, ``sizeof(T)``, ``phase(dst)``."""
+    return _leaf(leaf, "{}({})")
+
+
+def _leaf(leaf: e.Expr, fact: str) -> str:
+    """Return a leaf, with *fact* as the form of what is said of an operand."""
     if isinstance(leaf, e.Var | e.BoardConst):
         return leaf.name
     if isinstance(leaf, e.SizeOf):
-        return f"sizeof({leaf.type.name})"
+        return fact.format("sizeof", leaf.type.name)
     if isinstance(leaf, Fact):
-        return f"{leaf.what}({leaf.operand})"
+        return fact.format(leaf.what, leaf.operand)
     raise UsageError(f"{leaf!r} is no leaf of a formula")
 
 
@@ -115,13 +120,7 @@ FUNCTIONS = {e.DIV: "floor_div", e.MOD: "floor_mod", e.CEIL: "ceil_div", e.MIN: 
 
 def c_leaf(leaf: e.Expr) -> str:
     """Return a leaf as a C name: ``elem_count``, ``sizeof_src``, ``phase_dst``."""
-    if isinstance(leaf, e.Var | e.BoardConst):
-        return leaf.name
-    if isinstance(leaf, e.SizeOf):
-        return f"sizeof_{leaf.type.name}"
-    if isinstance(leaf, Fact):
-        return f"{leaf.what}_{leaf.operand}"
-    raise UsageError(f"{leaf!r} is no leaf of a formula")
+    return _leaf(leaf, "{}_{}")
 
 
 def to_c(expr: e.Expr, leaf: Callable[[e.Expr], str] = c_leaf) -> str:

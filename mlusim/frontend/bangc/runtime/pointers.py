@@ -30,7 +30,7 @@ class Moving:
         raise NotImplementedError
 
     def __add__(self, n: int) -> Any:
-        raise NotImplementedError
+        raise NotImplementedError  # each kind of pointer moves in its own way
 
     def __radd__(self, n: int) -> Any:
         return self + n
