@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import math
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ from mlusim.machine.hub import (
     turn,
     wants_counts,
 )
-from mlusim.machine.kernel import BLOCK, Kernel, Kind, grid_of
+from mlusim.machine.kernel import BLOCK, DeviceVariable, Kernel, Kind, grid_of
 from mlusim.machine.launch import Launch, queue_place
 from mlusim.machine.limits import UNLIMITED, Limit, Meter, limit_of
 from mlusim.machine.native.beside import run_beside, threads_for
@@ -80,6 +81,8 @@ class Device(Presented):
         self.base = base
         self._heap = Heap(GDRAM, base, self.board.gdram)
         self._running: list[set[Allocation]] = []  # what the launches that run were given
+        # By the files that were loaded, their variables in GDRAM by symbol.
+        self._variables: weakref.WeakKeyDictionary[Any, dict[str, DeviceTensor]] = weakref.WeakKeyDictionary()
 
     def __repr__(self) -> str:
         return f"<Device {self.board.name}>"
@@ -195,6 +198,21 @@ class Device(Presented):
         allocation.filled = filled
         return DeviceTensor(self, allocation, shape, dtype)
 
+    def variable(self, variable: DeviceVariable) -> DeviceTensor:
+        """Return the memory of *variable*: made when it is first asked for, and the same bytes from then on."""
+        known = self._variables.setdefault(variable.home, {})
+        if variable.symbol not in known:
+            declared, content = variable.declared, variable.content
+            nbytes = declared.count * declared.dtype.size
+            self._heap.reserve(nbytes)
+            raw = fresh_bytes(nbytes)
+            raw[: len(content)] = np.frombuffer(content, np.uint8)
+            raw[len(content) :] = 0
+            allocation = self._heap.allocate(raw, declared, writable=not declared.const)
+            allocation.filled = True
+            known[variable.symbol] = DeviceTensor(self, allocation, (declared.count,), declared.dtype)
+        return known[variable.symbol]
+
     # -- launches ------------------------------------------------------------------------------
 
     def launch(
@@ -243,7 +261,8 @@ class Device(Presented):
         __tracebackhide__ = True
 
         given = _kernel(kernel), grid_of(self.board, dim, kind), kind, _arguments(args)
-        request = Request(*given, options.checked(args))
+        variables = tuple(map(self.variable, given[0].variables))
+        request = Request(*given, options.checked(args), variables)
         watching = _watching((*attendants(), *request.options.observers))
         self._check_arguments(request)
         inside = looks_inside(watching)

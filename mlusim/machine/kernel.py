@@ -13,9 +13,22 @@ from mlusim.arch.dtypes import DType
 from mlusim.counted import counted, plural
 from mlusim.errors import LaunchError, UsageError
 from mlusim.machine.mlu import Mlu
-from mlusim.memory.allocation import StackVariable
+from mlusim.memory.allocation import MemoryDeclaration, StackVariable
 
 _LATER = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
+
+
+@frozen(eq=False)
+class DeviceVariable:
+    """A variable at file scope in GDRAM, which a device has once for all launches of the kernels that were loaded together.
+
+    ``home`` is the file that it belongs to, ``symbol`` its name there; ``content`` are its first bytes, and zeros follow.
+    """
+
+    home: object
+    symbol: str
+    declared: MemoryDeclaration
+    content: bytes
 
 
 class Kernel:
@@ -112,6 +125,11 @@ class Kernel:
         if any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters):
             return range(0)
         return range(sum(p.default is p.empty for p in parameters), len(parameters) + 1)
+
+    @property
+    def variables(self) -> tuple[DeviceVariable, ...]:
+        """The variables in GDRAM that it reaches; none for a kernel in Python, which is given tensors."""
+        return ()
 
     def oversize(self, _arch: Arch) -> str | None:
         """Return why an architecture has too little memory for the kernel; None if only a run shows it, as in Python."""

@@ -63,6 +63,8 @@ class ObservedRequest(Protocol):
     @property
     def arguments(self) -> tuple[Any, ...]: ...  # those of the kernel, behind ``mlu``
     @property
+    def variables(self) -> tuple[Any, ...]: ...  # tensors for its variables in GDRAM
+    @property
     def options(self) -> "LaunchOptions": ...
 
 
@@ -74,7 +76,11 @@ class ObservedLaunch(Protocol):
     @property
     def request(self) -> ObservedRequest: ...
     @property
-    def given(self) -> "list[Allocation]": ...  # the memories that its arguments lead to, each once
+    def given(
+        self,
+    ) -> (
+        "list[Allocation]"
+    ): ...  # the memories that its arguments lead to, and its variables in GDRAM, each once
 
 
 class ObservedCluster(Protocol):

@@ -1,7 +1,7 @@
 """Launches that are the same again: a kernel that is given no memory does what it did, and checkers find what they found.
 
-A kernel of BANG C reaches no memory of the board but what its arguments lead to, and what it declares is poison again in each launch.  So
-where the arguments are numbers, all that it does follows from them, the board, the grid and the options; the launch before has done it.
+A kernel of BANG C reaches no memory of the board but what its arguments lead to and its variables in GDRAM, and what it declares on the
+chip is poison again in each launch.  So where the arguments are numbers and there are no such variables, all that it does follows from them, the board, the grid and the options; the launch before has done it.
 """
 
 import struct
@@ -90,7 +90,7 @@ def repeatable(
     if drawn or options.layout is not None or not request.kernel.compiled:
         return None
     numbers = tuple(_exactly(request.arguments))
-    if None in numbers:
+    if None in numbers or request.variables:
         return None
     interested = sorted_by_interest(watching)
     if interested is None or any(told.counts for told in interested[1]):

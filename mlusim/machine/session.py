@@ -77,13 +77,14 @@ def _block_tasks(dim: tuple[int, int, int], cores: int, each: int) -> "np.ndarra
 
 @frozen
 class Request:
-    """The request for a launch."""
+    """The request for a launch; ``variables`` are the device's for those of the kernel, in the same order."""
 
     kernel: Kernel
     dim: tuple[int, int, int]
     kind: Kind
     arguments: tuple[Any, ...]
     options: LaunchOptions
+    variables: tuple[DeviceTensor, ...] = ()
 
 
 class Session:
@@ -201,6 +202,7 @@ class Session:
     def again(
         self,
         arguments: Iterable[Any],
+        variables: Iterable[DeviceTensor],
         observers: Iterable[Any],
         skip: int = 0,
         choices: Choices | None = None,
@@ -209,7 +211,7 @@ class Session:
         native_groups: int = 0,
         native_members: int = 0,
     ) -> "Session":
-        """Return the same launch once more, not yet run, with *timing* or without: *arguments* stand for those of the request.
+        """Return the same launch once more, not yet run, with *timing* or without: *arguments* and *variables* stand for those of the request.
 
         The first *skip* groups of tasks (Block tasks, or unions) are left out, as if they had ended.  Where C ran the launch,
         it runs the first *native_groups* again, those left out among them, and the first *native_members* cores of the next one to
@@ -217,7 +219,9 @@ class Session:
         *choices* are those of the schedule, from its beginning; without them the seed of the request counts.
         """
         options = evolve(self.request.options, timing=timing)
-        request = evolve(self.request, arguments=tuple(arguments), options=options)
+        request = evolve(
+            self.request, arguments=tuple(arguments), variables=tuple(variables), options=options
+        )
         some = native_groups > skip or native_members
         native = self.native.again() if self.native is not None and some else None
         session = Session(self.board, request, observers, choices, native)
@@ -297,7 +301,7 @@ class Session:
 
     @property
     def given(self) -> list[Allocation]:
-        """The memories that the arguments of the launch lead to, each once."""
+        """The memories that the arguments of the launch lead to, and the kernel's variables in GDRAM, each once."""
         return allocations(self.request)
 
     # -- who runs where ------------------------------------------------------------------------

@@ -162,8 +162,8 @@ def allocation_of(argument: object) -> Allocation | None:
 
 
 def allocations(request: "ObservedRequest") -> list[Allocation]:
-    """Return the allocations that the kernel is given, each once, in order."""
-    found = (allocation_of(argument) for argument in leaves(request))
+    """Return the allocations that the kernel is given, and its variables in GDRAM, each once, in order."""
+    found = (allocation_of(argument) for argument in (*leaves(request), *request.variables))
     return list(dict.fromkeys(allocation for allocation in found if allocation is not None))
 
 

@@ -128,7 +128,8 @@ class KeptLaunch:
     @property
     def homes(self) -> dict[Allocation, DType]:
         """The program's own allocations behind the tensors and pointers among the arguments, with their element types."""
-        found = ((allocation_of(a), a) for a in leaves(self.session.request))
+        request = self.session.request
+        found = ((allocation_of(a), a) for a in (*leaves(request), *request.variables))
         return {allocation: argument.dtype for allocation, argument in found if allocation is not None}
 
     @property
@@ -173,9 +174,11 @@ class KeptLaunch:
             mapped(argument, lambda part: _copied(part, kept, copies), compiled=request.kernel.compiled)
             for argument in request.arguments
         ]
+        variables = [_copied(variable, kept, copies) for variable in request.variables]
         groups = 0 if snapshot is None else snapshot.groups
         session = self.session.again(
             arguments,
+            variables,
             observers,
             groups,
             # A run uses its choices up.

@@ -1,19 +1,22 @@
-"""The check that the arguments of a launch fit the kernel's parameters, and structures as arguments, which are tuples."""
+"""The check that the arguments of a launch fit the kernel's parameters, structures as arguments, which are tuples, and values as bytes of C."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from mlusim.arch.dtypes import DType
+from mlusim.arch.dtypes import DType, as_elements, uint8
 from mlusim.counted import counted
 from mlusim.errors import LaunchError
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.runtime.layouts import NULL, ArrayLayout, PointerLayout, RecordLayout
 from mlusim.frontend.bangc.runtime.pointers import Layout, Value, see
 from mlusim.frontend.bangc.scalars import converted
+from mlusim.machine.kernel import DeviceVariable
 from mlusim.machine.tensor import DeviceTensor
+from mlusim.memory.allocation import MemoryDeclaration
 from mlusim.memory.pointer import Ptr
+from mlusim.memory.space import GDRAM
 
 LONG = 128  # bits of a number that is written out
 _BITS_OF_BFLOAT16 = 2  # bytes; files have no bfloat16, and integers carry it
@@ -176,3 +179,41 @@ def packed_number(value: object, kind: t.Arithmetic) -> bytes:
         return (int(given) & (1 << 8 * kind.size) - 1).to_bytes(kind.size, "little")
     form = np.float64 if kind.size == 8 else t.memory_dtype(kind).dtype.type
     return bytes(form(given).tobytes())
+
+
+# -- variables at file scope in GDRAM --------------------------------------------------------------------
+
+
+def device_variable(variable: ir.Global, home: object) -> DeviceVariable:
+    """Return the memory that *variable* of the file *home* is: its elements, or bytes where they are no numbers."""
+    kind, leaf, span = variable.type, t.element_of(variable.type), variable.span
+    dtype = t.memory_dtype(leaf) if isinstance(leaf, t.Arithmetic) else uint8
+    declared = MemoryDeclaration(
+        GDRAM, dtype, kind.size // dtype.size, span.file, span.line, variable.name, const=bool(variable.fixed)
+    )
+    return DeviceVariable(home, variable.symbol, declared, _content(kind, leaf, variable.initial or ()))
+
+
+def _content(kind: t.Type, leaf: t.Type, scalars: Sequence[Any]) -> bytes:
+    """Return the bytes of C of the first *scalars* of a *kind*, in order of memory."""
+    if isinstance(leaf, t.Arithmetic):
+        elements = as_elements(scalars, t.memory_dtype(leaf))
+        assert elements is not None  # all are numbers
+        return bytes(elements.tobytes())
+    raw = bytearray()
+    for (at, inner), value in zip(_scalars(kind, 0), scalars, strict=False):
+        raw += bytes(at - len(raw))
+        raw += packed_number(value, inner) if isinstance(inner, t.Arithmetic) else bytes(inner.size)
+    return bytes(raw)
+
+
+def _scalars(kind: t.Type, at: int) -> Iterator[tuple[int, t.Type]]:
+    """Yield the byte and the type of each number and pointer of a *kind* at byte *at*."""
+    if isinstance(kind, t.Array):
+        for n in range(kind.count):
+            yield from _scalars(kind.of, at + n * kind.of.size)
+    elif isinstance(kind, t.Record):
+        for field in kind.fields:
+            yield from _scalars(field.type, at + field.offset)
+    else:
+        yield at, kind

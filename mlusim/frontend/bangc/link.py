@@ -19,11 +19,16 @@ from mlusim.frontend.bangc.render.statements import Rendered, initial, render
 from mlusim.memory.allocation import StackVariable
 
 
+class Home:
+    """The owner of the variables in GDRAM of one file, however often the file is translated."""
+
+
 @define(eq=False)
 class File:
     """A file that was lowered; ``rendered`` grows as functions are wanted."""
 
     form: ir.TranslationUnit
+    home: Home = field(factory=Home)
     rendered: dict[tuple[str, bool, bool, bool], Rendered] = field(factory=dict)
     initials: dict[str, tuple[ast.expr, Uses]] = field(factory=dict)
 
@@ -69,12 +74,13 @@ class FilePart:
 class LinkPlan:
     """All that the function called ``symbol`` reaches.
 
-    ``absent`` are functions that say why they are not there, ``deep`` the code of device functions that call themselves.
+    ``variables`` are those in GDRAM, each with the file that it belongs to; ``absent`` are functions that say why they are not there, ``deep`` the code of device functions that call themselves.
     """
 
     symbol: str
     parts: list[FilePart] = field(factory=list)
     rows: dict[str, None] = field(factory=dict)
+    variables: dict[ir.Global, File] = field(factory=dict)
     absent: dict[str, Callable[..., Any]] = field(factory=dict)
     deep: frozenset[CodeType] = frozenset()
     # Functions whose address is taken, in the order of their addresses.
@@ -140,7 +146,7 @@ def link(
     if file.form.functions[symbol].kind != "host":
         _deepen(plan, circles(calls), how)
     for part in plan.parts:
-        _declare(part)
+        _declare(plan, part)
     return plan
 
 
@@ -184,7 +190,7 @@ def _absent(unit: "File", symbol: str, function: ir.Function | None) -> Callable
     return missing
 
 
-def _declare(part: FilePart) -> None:
+def _declare(plan: LinkPlan, part: FilePart) -> None:
     """Write code that declares the variables at file scope that are reached, in their order, each at its own line."""
     globals_: Mapping[str, ir.Global] = part.file.form.globals
     for variable in sorted((globals_[s] for s in part.symbols), key=lambda g: (g.span.file, g.span.line)):
@@ -193,12 +199,15 @@ def _declare(part: FilePart) -> None:
         initial = part.file.initial(variable.symbol)
         if initial is not None:
             value: ast.expr = initial[0]
+        elif variable.space == ir.GDRAM:
+            value = b.call("_c_device_variable", b.constant(len(plan.variables)), b.name(name))
+            plan.variables[variable] = part.file
         elif variable.space:
             values = () if variable.initial is None else (b.constant(variable.initial),)
             value = b.call("_c_declare", b.constant(variable.space), b.name(name), *values)
         else:
             value = b.call("_c_constant", b.name(name), b.constant(variable.initial))
-        if variable.fixed:
+        if variable.fixed and variable.space != ir.GDRAM:
             value = b.call("_c_fixed", value, b.constant(variable.fixed))
         # The alias is unique among files; the name itself, if no other variable has it, is for people who look.
         names: list[ast.expr] = [b.target(variable.alias)]

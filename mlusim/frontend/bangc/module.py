@@ -18,7 +18,7 @@ from mlusim.counted import counted, plural
 from mlusim.errors import LaunchError, UsageError, shown_file
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.errors import ERROR, Diagnostic, SourceError, SourceWarning, diagnostic_of
-from mlusim.frontend.bangc.fitting import Fitting, check_structure, made_structure
+from mlusim.frontend.bangc.fitting import Fitting, check_structure, device_variable, made_structure
 from mlusim.frontend.bangc.form_data import Translated
 from mlusim.frontend.bangc.ir.walk import branches, steps
 from mlusim.frontend.bangc.link import File, LinkPlan, StackFrames, declared_memory, link
@@ -32,7 +32,7 @@ from mlusim.frontend.bangc.scalars import converted
 from mlusim.frontend.bangc.translate import translate
 from mlusim.kernel_frames import SCOPES, own_file
 from mlusim.lazy import lazy
-from mlusim.machine.kernel import Kernel
+from mlusim.machine.kernel import DeviceVariable, Kernel
 from mlusim.machine.launch import Launch
 from mlusim.memory.allocation import StackVariable
 
@@ -175,6 +175,11 @@ class BangKernel(Kernel):
         """The types that its pointers to numbers lead to, by the names of the parameters."""
         found = ((p.source_name or p.name, t.pointed_dtype(p.type)) for p in self.form.parameters)
         return {name: dtype for name, dtype in found if dtype is not None}
+
+    @cached_property
+    def variables(self) -> tuple[DeviceVariable, ...]:
+        """The variables at file scope in GDRAM that it reaches."""
+        return tuple(device_variable(variable, file.home) for variable, file in self.plan.variables.items())
 
     @cached_property
     def on_stack(self) -> tuple[StackVariable, ...]:
@@ -353,7 +358,7 @@ class Module:
                 wanted = [*self._requests[number], name]
                 made = translate(path, self.options, wanted)
                 self._requests[number], self.units[number] = wanted, made
-                self.files[number] = File(made.form)
+                self.files[number] = File(made.form, self.files[number].home)
                 self._made.clear()
                 self._launched.clear()
                 self.host_calls = None

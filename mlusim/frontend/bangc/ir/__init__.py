@@ -68,6 +68,10 @@ class Local:
         return bool(star) and "*" not in pointee and "const" in pointee.split()
 
 
+GDRAM = "gdram"
+"""The space of a variable that the device has once: ``__mlu_device__`` and ``__mlu_const__`` at file scope."""
+
+
 @define(eq=False)
 class Global:
     """A variable at file scope: memory of ``space``, or a host or constant variable where that is "".

@@ -187,26 +187,31 @@ class Lowering:
 
     # -- variables at file scope ---------------------------------------------------------------
 
-    def variable(self, declaration: Declaration) -> ir.Global:
-        """Return the variable at file scope that *declaration* declares."""
-        found = self.module.globals.get(declaration.symbol)
+    def variable(self, declaration: Declaration, symbol: str = "") -> ir.Global:
+        """Return the variable at file scope, or of a function in GDRAM, that *declaration* declares, by its *symbol* where it has none of its own."""
+        key = symbol or declaration.symbol
+        found = self.module.globals.get(key)
         if found is None:
-            whole = declaration.definition or declaration
-            space = next((a for a in whole.annotations if a in _SPACES), "")
-            found = ir.Global(declaration.name, declaration.symbol, whole.type, space, whole.span)
-            # A mutable member of a const object may be stored to.
-            if "const" in whole.annotations or (whole.constant and not self.unit.reader.mutable(whole.type)):
-                found.fixed = fixed_words(whole)
-            found.alone = all(g.name != found.name for g in self.module.globals.values())
-            self.module.globals[declaration.symbol] = found
-            initial = whole.initialiser
+            found = self._new_variable(declaration.definition or declaration, key)
+        if key in self._without:
+            raise self._without[key]
+        return found
+
+    def _new_variable(self, whole: Declaration, symbol: str) -> ir.Global:
+        space = _space_of(whole)
+        found = ir.Global(whole.name, symbol, whole.type, space, whole.span)
+        # A mutable member of a const object may be stored to.
+        if "const" in whole.annotations or (whole.constant and not self.unit.reader.mutable(whole.type)):
+            found.fixed = fixed_words(whole)
+        found.alone = all(g.name != found.name for g in self.module.globals.values())
+        self.module.globals[symbol] = found
+        initial = whole.initialiser
+        try:
+            _refuse_own(LoweredFunction(self.around, t.VOID), whole, found)
             if initial is not None and not (space and self._default(initial)):
-                try:
-                    self._initial(found, initial)
-                except Untranslatable as refused:
-                    self._without[declaration.symbol] = refused
-        if declaration.symbol in self._without:
-            raise self._without[declaration.symbol]
+                self._initial(found, initial)
+        except Untranslatable as refused:
+            self._without[symbol] = refused
         return found
 
     def _default(self, initial: Node) -> bool:
@@ -221,7 +226,8 @@ class Lowering:
 
     def _initial(self, made: ir.Global, initial: Node) -> None:
         scope = LoweredFunction(self.around, t.VOID)
-        if made.space == "sram" or (made.space and isinstance(t.element_of(made.type), t.Record)):
+        on_core = made.space and made.space != ir.GDRAM
+        if made.space == "sram" or (on_core and isinstance(t.element_of(made.type), t.Record)):
             what = (
                 "a variable that cores share" if made.space == "sram" else "a structure in memory of a core"
             )
@@ -240,6 +246,9 @@ class Lowering:
         flat = list(_flat(value, made.type))
         if all(v is not None for v in flat):
             made.initial = tuple(flat)
+        elif made.space == ir.GDRAM and made.fixed:
+            # No task changes it, so that each may have its own; only a copy needs it in GDRAM.
+            made.space, self.module.initialisers[made.symbol] = "", value
         elif made.space:
             scope.refuse(
                 "initial value",
@@ -257,6 +266,29 @@ class Lowering:
             made.name, symbol, "device", (), tuple(scope.locals), made.type, body, made.span
         )
         return ir.Call(symbol, made.name, (), made.type, made.span)
+
+
+def _space_of(declaration: Declaration) -> str:
+    """Return the space of a variable at file scope; "" for one of the host or a constant."""
+    space = next((a for a in declaration.annotations if a in _SPACES), "")
+    marked = not space and not declaration.from_prelude and {"device", "const"} & {*declaration.annotations}
+    return ir.GDRAM if marked and _has_bytes(declaration.type) else space
+
+
+def _refuse_own(scope: FunctionScope, declaration: Declaration, made: ir.Global) -> None:
+    """Refuse a variable that the device has once and that cannot lie in its memory: each task would have its own."""
+    if made.space or made.fixed or declaration.from_prelude or "device" not in declaration.annotations:
+        return
+    text = f"{made.name} is in device memory, where a {made.type} cannot lie; declare numbers, pointers or plain structures of them"
+    scope.refuse("device variable", text, declaration.span)
+
+
+def _has_bytes(kind: t.Type) -> bool:
+    """Return whether values of *kind* lie in memory as bytes."""
+    inner = t.element_of(kind)
+    if isinstance(inner, t.Record):
+        return not inner.virtual and all(_has_bytes(f.type) and not f.bits for f in inner.fields)
+    return isinstance(inner, t.Arithmetic) or (isinstance(inner, t.Pointer) and not inner.reference)
 
 
 def _flat(value: ir.Expr | None, kind: t.Type) -> list[Any]:

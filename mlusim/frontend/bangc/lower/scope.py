@@ -45,7 +45,7 @@ class Surroundings:
 
     unit: "ParsedFile"
     need: Callable[[Declaration], str]  # asks for a function; its symbol
-    variable: Callable[[Declaration], ir.Global]
+    variable: Callable[..., ir.Global]  # at file scope, or in GDRAM: of a declaration, by its symbol
     as_bytes: set[str]  # records that are seen as bytes somewhere
     hidden: set[str] = field(factory=set)  # functions that the library has to be asked for by name
     dispatches: list[tuple[Any, ...]] = field(factory=list)  # calls of virtual methods, with the class
@@ -145,6 +145,21 @@ class FunctionScope(ABC):
                 )
             self.owned.append(local)
         return local
+
+    def in_gdram(self, declaration: Declaration) -> bool:
+        """Return whether a variable of the function is one that the device has, ``__mlu_const__`` or ``__mlu_device__``; it is bound then."""
+        marks = {"device", "const"} & {*declaration.annotations}
+        if not marks:
+            return False
+        symbol = f"{self.symbol}.{declaration.name}.{declaration.span.line}"
+        try:
+            variable = self.around.variable(declaration, symbol)
+        except Untranslatable:
+            if "const" in marks:  # with a value that is known in the call alone: the task has its own
+                return False
+            raise
+        self.bindings[id(declaration)] = ir.GlobalPlace(variable, declaration.span)
+        return bool(variable.space)
 
     def unnamed(self, declaration: Declaration) -> ir.Local:
         """Return a variable for the value of a declaration that names its parts alone."""

@@ -126,6 +126,8 @@ def declare(scope: FunctionScope, declaration: Declaration, span: ir.Span) -> li
             f"{declaration.name} has a length that is no constant; declare it with the largest length",
             span,
         )
+    if scope.in_gdram(declaration):
+        return []
     if initial is None:
         made = ir.Declare(scope.add(declaration), None, span)
         if made.local.storage is ir.Storage.STATIC and isinstance(kind, t.Array):

@@ -191,6 +191,10 @@ class BangForm:
     def _declared(self, core: NativeCore, variable: Any) -> int:
         """Return the pointer to memory that is declared at the variable's own line."""
         kind, span = variable.type, variable.span
+        if variable.space == ir.GDRAM:
+            number = list(self._plan().variables).index(variable)
+            tensor = core.session.request.variables[number]
+            return core.pointer(core.bind(tensor.allocation, tensor.dtype))
         leaf = dtype_of(kind)
         dtype = leaf or DTYPES[7]  # uint8, for records and pointers
         count = kind.size // dtype.size

@@ -186,6 +186,7 @@ class Task:
         space["_c_local"] = self.local
         space["_c_static"] = self.static
         space["_c_declare"] = self.declare
+        space["_c_device_variable"] = self.device_variable
         space["_c_constant"] = constant
         space["_c_fixed"] = fixed
         space["_c_pointer_of"] = self.find
@@ -272,6 +273,11 @@ class Task:
             "stack": functools.partial(self.core.declare, LDRAM, values=None, stack=True),
         }
         return see(make[space](dtype, number, *initial), leaf)
+
+    def device_variable(self, number: int, layout: Layout) -> Any:
+        """Return the device's memory of the kernel's *number*-th variable in GDRAM."""
+        tensor = self.core.session.request.variables[number]
+        return see(self.core.bind(tensor.allocation, tensor.dtype), _leaf(layout)[0])
 
     def local(self, space: str, key: str, layout: Layout, initial: object = None) -> Any:
         """Return the memory of a local: the same bytes in every call, filled again if it has *initial* values."""
