@@ -106,7 +106,10 @@ Device code goes through mlusim's front end at the same time; its typed form is 
 architecture that is named, or for that of the folder's board.
 A program therefore runs where its sources are gone; where they are, every tool shows their lines.
 
-What a kernel does that the front end does not take is a warning with its line and a caret, and a fault when that kernel is launched.
+If a kernel, or a function of the device that other files may call, does not translate, that is an error with its line and a caret, and no object
+is written. With `--mlusim-untranslated` it is a warning, and a launch of such a kernel is an error of its queue. What no kernel needs is a warning.
+The kernels of an object are compared with those that clang has made host code of, so that none is missing when it is launched. One that is
+there for the first architecture and not for another is a warning.
 Errors of the source are clang's own.
 
 The vendor's flags, older spellings among them, and those of clang's that the driver looks at; every other flag goes to clang as it

@@ -19,7 +19,7 @@ from mlusim.files.reading import shown
 from mlusim.files.user_cache import SWEPT, make_own_folder, own, sweep_due, user_cache
 from mlusim.frontend.bangc import cache
 from mlusim.toolkit import record
-from mlusim.toolkit.cncc import main
+from mlusim.toolkit.cncc import UNTRANSLATED, main
 from mlusim.toolkit.compiler import host_compiler
 from mlusim.toolkit.folder import INCLUDE, PYTHON, digest_of_libraries, make
 
@@ -27,7 +27,7 @@ FOLDER = cache.HOST
 MOST_BUILT = 64
 """Programs and libraries that are kept, the ones used last."""
 FLAGS = ("-g", "-O1")
-OBJECT = ("-c", "-x", "bang", "-fPIC", *FLAGS)
+OBJECT = ("-c", "-x", "bang", "-fPIC", UNTRANSLATED, *FLAGS)
 LINKED = (
     "-Wl,-z,lazy",  # a function that no file defines fails when it is called, not when the program starts
     "-Wl,--as-needed",

@@ -14,11 +14,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 import mlusim
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import BOARDS, find_board
+from mlusim.counted import plural
 from mlusim.errors import MlusimError, UsageError
 from mlusim.frontend.bangc import ir, prelude
 from mlusim.frontend.bangc.errors import Diagnostic, SourceError, diagnostic_of
@@ -34,10 +35,10 @@ from mlusim.toolkit.record import EmbeddedRecord, RecordSource
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc import making
+    from mlusim.frontend.bangc.parse import unit
 else:
-    (making,) = lazy(
-        "mlusim.frontend.bangc.making"
-    )  # a record in the cache needs neither parser nor lowering
+    # A record in the cache needs neither parser nor lowering.
+    making, unit = lazy("mlusim.frontend.bangc.making", "mlusim.frontend.bangc.parse.unit")
 
 VERSION = "4.15.2"
 """Of the vendor's compiler, whose flags these are."""
@@ -47,6 +48,7 @@ LANGUAGES = {"bang": ".mlu", "mlu": ".mlu", "c++": ".cpp", "c": ".c", "none": ""
 QUIET = (
     "-Wno-unknown-cuda-version",
     "-Wno-ignored-attributes",  # memory spaces on locals
+    "-Wno-cuda-compat",  # a kernel that is inline
     "-Wno-undefined-internal",  # variables of a memory space that another file defines
     "-Wno-unused-but-set-variable",  # what the vendor's clang does not have yet
     "-Wno-unused-but-set-parameter",
@@ -58,6 +60,7 @@ STOPS = frozenset({"-E", "-M", "-MM", "-fsyntax-only"})
 FOLDERS = frozenset({"-I", "-isystem", "-iquote", "-idirafter"})
 FULL = b"No space left on device"
 TOO_LARGE = "what is made is larger than a file may be here; raise the limit of the shell, `ulimit -f`"
+_NO_KERNEL = "_ZL35__device_stub____mlusim_no_kernel__v"  # of the header of that name
 _OWN_HEADERS = (
     *("stdint.h", "cstdint", "bits/c++config.h", "Python.h"),
     *(
@@ -68,6 +71,7 @@ _OWN_HEADERS = (
         "framework/core/MLUStream.h",
     ),
 )
+UNTRANSLATED = "--mlusim-untranslated"
 DEPTH = 10  # files of flags that name each other
 
 
@@ -278,30 +282,55 @@ class CompilerDriver:
 
     def _with_kernels(self, path: str, target: str | None, modes: Sequence[str], scratch: str) -> int:
         """Compile a file with kernels into *target*, with the record of its device code embedded."""
-        command = self.command
-        more: list[str] = []
-        refused: SourceError | None = None
-        made: EmbeddedRecord | None = None
-        if not command.modes & {"-E", "-M", "-MM", "--bang-host-only"} and not command.dry:
-            try:
-                made = self._record(path)
-            except SourceError as error:  # clang's own words come first, if it has any
-                refused = error
-        if made is not None:
-            blob = Path(scratch) / "record"
-            blob.write_bytes(made.content)
-            # Where clang puts device code for CUDA's run-time, which the driver's library stands in for.
-            more += ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
-            more += self._included("mlusim_no_kernel.h") if made.no_kernel else []
-            links = _links(made, ".globl" if "--bang-device-only" in command.modes else ".weak")
-            more += [f"-D__mlusim_links__={links}", *self._included("mlusim_links.h")] if links else []
-        code = self._call(self._bang(path, target if refused is None else os.devnull, modes, more))
+        command, source = self.command, self._source(path)
+        if command.modes & {"-E", "-M", "-MM", "--bang-host-only"} or command.dry:
+            return self._call(self._bang(path, target, modes, ()))
+        try:
+            made = self._record(source)
+        except SourceError:  # clang's own words come first, if it has any
+            code = self._call(self._bang(path, os.devnull, modes, ()))
+            if code == 0:
+                raise
+            return code
+        code = self._call(self._bang(path, target, modes, self._embedding(made, scratch)))
+        lost = self._lost(made, target) if code == 0 else ()
+        if lost:  # the host's compiler sees more, with the real headers of C++
+            made = self._record(evolve(source, asked=tuple(map(record.name_of, lost))))
+            code = self._call(self._bang(path, target, modes, self._embedding(made, scratch)))
+            lost = self._lost(made, target) if code == 0 else ()
         if code == 0:
-            for one in made.warnings if made is not None else ():
-                _tell(one, "warning")
-            if refused is not None:
-                raise refused
+            self._judge(source, made, lost, target)
         return code
+
+    def _embedding(self, made: EmbeddedRecord, scratch: str) -> list[str]:
+        """Return the flags with which clang embeds *made* in the object."""
+        blob = Path(scratch) / "record"
+        blob.write_bytes(made.content)
+        # Where clang puts device code for CUDA's run-time, which the driver's library stands in for.
+        more = ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
+        more += self._included("mlusim_no_kernel.h") if made.no_kernel else []
+        links = _links(made, ".globl" if "--bang-device-only" in self.command.modes else ".weak")
+        more += [f"-D__mlusim_links__={links}", *self._included("mlusim_links.h")] if links else []
+        return more
+
+    def _lost(self, made: EmbeddedRecord, target: str | None) -> list[str]:
+        """Return the kernels that clang has made host code of in *target*, by their stubs, and that *made* lacks."""
+        if target is None or not Path(target).is_file() or self.command.modes & STOPS:
+            return []
+        return sorted(record.stubs_in(Path(target).read_bytes()) - {*made.kernels, _NO_KERNEL})
+
+    def _judge(
+        self, source: RecordSource, made: EmbeddedRecord, lost: Sequence[str], target: str | None
+    ) -> None:
+        """Say what does not translate.  Raises `SourceError`, and removes *target*, where a kernel would not be there when it is launched."""
+        refused = (*made.refused, *_reasons(source, lost))
+        lenient = UNTRANSLATED in self.command.modes
+        for one in (*made.warnings, *(refused if lenient else ())):
+            _tell(one, "warning")
+        if refused and not lenient:
+            if target is not None and target != os.devnull:
+                Path(target).unlink(missing_ok=True)
+            raise SourceError(refused)
 
     def _included(self, name: str) -> list[str]:
         return ["-include", str(self.home / "include" / name)]
@@ -318,6 +347,7 @@ class CompilerDriver:
             *("-include", str(self.home / "include" / "mlu.h")),
             *command.flags,
             f"-std={self._standard()}",  # the last counts
+            "-fno-lto",  # kernels are looked up in the object
             *QUIET,
             *modes,
             path,
@@ -369,9 +399,8 @@ class CompilerDriver:
             self._standard(),
         )
 
-    def _record(self, path: str) -> EmbeddedRecord:
-        """Make the record to embed of *path*.  Raises `SourceError` where the file does not parse."""
-        source = self._source(path)
+    def _record(self, source: RecordSource) -> EmbeddedRecord:
+        """Make the record to embed of *source*.  Raises `SourceError` where the file does not parse."""
         found = record.kept(source)
         if found is None:
             found = _embedded_of(source)
@@ -453,7 +482,7 @@ def _options(source: RecordSource, board: Board) -> Options:
 
 
 def _embedded_of(source: RecordSource) -> EmbeddedRecord:
-    """Return the record to embed of *source*, with a warning for each function that does not translate: launched, it is a fault.
+    """Return the record to embed of *source*, with what does not translate in it.
 
     Raises as `_form_of`.
     """
@@ -464,21 +493,58 @@ def _embedded_of(source: RecordSource) -> EmbeddedRecord:
 
 def _made_of(source: RecordSource) -> EmbeddedRecord:
     forms = [
-        record.device_side(making.made(source.path, _options(source, board)).form) for board in source.boards
+        record.device_side(making.made(source.path, _options(source, board), source.asked).form)
+        for board in source.boards
     ]
-    every = [f for form in forms for f in form.functions.values()]
-    warnings = dict.fromkeys(diagnostic_of(f) for f in every if f.problem is not None)
-    kinds = {f.kind for f in every if not f.external}
+    kinds = {f.kind for form in forms for f in form.functions.values() if not f.external}
     read = dict.fromkeys(path for form in forms for path in form.includes)
+    refused, warnings = _problems(forms, source.path)
     return EmbeddedRecord(
         record.write(source, forms),
-        tuple(warnings),
+        (*warnings, *_absent(forms, source.boards)),
         kinds == {"device"},
         tuple(dict.fromkeys(one for form in forms for one in record.offered(form, source.path))),
         tuple(dict.fromkeys(one for form in forms for one in record.wanted(form, source.path))),
         {path: record.digest(path) for path in read},
         tuple(record.launched(forms[0], source.path)),  # whose architecture the host is compiled for
+        refused,
+        tuple(record.stubs(forms[0])),
     )
+
+
+def _problems(
+    forms: Sequence[ir.TranslationUnit], path: str
+) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
+    """Return what does not translate, once each: first what code must be there of, then the rest."""
+    needed, unneeded = dict[Diagnostic, None](), dict[Diagnostic, None]()
+    for form in forms:
+        required = record.required(form, path)
+        for symbol, function in form.functions.items():
+            if function.problem is not None:
+                (needed if symbol in required else unneeded)[diagnostic_of(function)] = None
+    return tuple(needed), tuple(one for one in unneeded if one not in needed)
+
+
+def _absent(forms: Sequence[ir.TranslationUnit], boards: Sequence[Board]) -> Iterator[Diagnostic]:
+    """Yield a warning for each kernel that is there for the first architecture, and not for another."""
+    for form, board in zip(forms[1:], boards[1:], strict=True):
+        for symbol, function in forms[0].functions.items():
+            if function.kind == "kernel" and not function.external and symbol not in form.functions:
+                text = f"{function.name} is there for {boards[0].arch.name} and not for {board.arch.name}, where its launch is an error"
+                yield Diagnostic(function.span.file, function.span.line, function.span.column, text)
+
+
+def _reasons(source: RecordSource, lost: Sequence[str]) -> tuple[Diagnostic, ...]:
+    """Return why the kernels *lost* have no device code: what the front end met in *source* that clang did not; none where none is lost."""
+    if not lost:
+        return ()
+    names = ", ".join(map(record.name_of, lost))
+    verb = plural(len(lost), "this kernel", "these kernels")
+    first = Diagnostic(
+        source.path, 1, 1, f"the host's compiler has {verb} and the device's does not see how: {names}"
+    )
+    with unit.parsed(source.path, _options(source, source.boards[0])) as read:
+        return (first, *(one.diagnostic for one in read.broken))
 
 
 def _text_of(source: RecordSource) -> str:

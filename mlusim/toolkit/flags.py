@@ -60,6 +60,7 @@ FLAGS: tuple[CompilerFlag, ...] = (
     CompilerFlag("-MM", _A, FlagUse.MODE, "the same without headers of the system"),
     CompilerFlag("--bang-device-only", _A, FlagUse.MODE, "with -S or -c: the device's side alone, kernels that objects of other compilers launch"),
     CompilerFlag("--bang-host-only", _A, FlagUse.MODE, "the host's side alone: kernels cannot be launched"),
+    CompilerFlag("--mlusim-untranslated", _A, FlagUse.MODE, "only of mlusim: a kernel that does not translate is a warning and no error, and its launch is an error of its queue"),
     CompilerFlag("-shared", _A, FlagUse.MODE, "link a shared library"),
     CompilerFlag("-o", _S, FlagUse.OUTPUT, "the file to write"),
     CompilerFlag("-I", _S, FlagUse.BOTH, "a folder of headers"),

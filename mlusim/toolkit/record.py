@@ -14,6 +14,7 @@ import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 from attrs import evolve, field, frozen
 
@@ -34,7 +35,10 @@ _WORD = re.compile(r"(?:\\.|[^\s\\])+")  # of a list of dependencies: blanks in 
 
 @frozen
 class RecordSource:
-    """The source of device code: the file, folders, macros, first headers and C++ of its parse, the boards of its architectures."""
+    """The source of device code: the file, folders, macros, first headers and C++ of its parse, the boards of its architectures.
+
+    ``asked`` are kernels by name, as ``a::K<float>``, that the front end does not see to be used, and the host's compiler does.
+    """
 
     path: str
     include: tuple[str, ...]
@@ -42,12 +46,15 @@ class RecordSource:
     boards: tuple[Board, ...]
     before: tuple[str, ...] = ()
     standard: str = prelude.LANGUAGE
+    asked: tuple[str, ...] = ()
 
 
 @frozen
 class EmbeddedRecord:
     """A record, what is to be said of its file, and the digests of all files that it follows from.
 
+    ``refused`` tells of what kernels, and functions that other files may call, need and does not translate; ``warnings`` of the
+    rest.  ``kernels`` are the stubs of the kernels, those of the architecture that the host is compiled for.
     ``no_kernel`` tells that the file has functions of the device alone.
     ``defined`` are the symbols of functions of the device that other files may call, ``needed`` those that this one calls of others;
     ``launched`` has the names by which objects of other compilers have its kernels, each with the symbol that clang gives it.
@@ -60,6 +67,8 @@ class EmbeddedRecord:
     needed: tuple[str, ...] = ()
     includes: Mapping[str, str] = field(factory=dict)
     launched: tuple[tuple[str, str], ...] = ()
+    refused: tuple[Diagnostic, ...] = ()
+    kernels: tuple[str, ...] = ()
 
 
 def kept(source: RecordSource) -> EmbeddedRecord | None:
@@ -85,25 +94,36 @@ def unpack(content: bytes) -> EmbeddedRecord:
     """Unpack the *content* that `pack` made.  Raises `ValueError`, `struct.error`, `TypeError` or `LookupError` for other bytes."""
     (size,) = _SIZE.unpack_from(content)
     head = json.loads(content[_SIZE.size : _SIZE.size + size])
-    warnings = tuple(
-        Diagnostic(file, line, column, message, excerpt, tuple(notes))
-        for file, line, column, message, excerpt, notes in head["warnings"]
-    )
     return EmbeddedRecord(
         content[_SIZE.size + size :],
-        warnings,
+        _told(head["warnings"]),
         bool(head["no_kernel"]),
         tuple(head["defined"]),
         tuple(head["needed"]),
         dict(head["includes"]),
         tuple((name, stub) for name, stub in head["launched"]),
+        _told(head["refused"]),
+        tuple(head["kernels"]),
     )
+
+
+def _told(diagnostics: list[list[Any]]) -> tuple[Diagnostic, ...]:
+    return tuple(
+        Diagnostic(file, line, column, message, excerpt, tuple(notes))
+        for file, line, column, message, excerpt, notes in diagnostics
+    )
+
+
+def _telling(diagnostics: Iterable[Diagnostic]) -> list[list[object]]:
+    return [[d.file, d.line, d.column, d.message, d.excerpt, d.notes] for d in diagnostics]
 
 
 def pack(made: EmbeddedRecord) -> bytes:
     """Pack what was *made* into bytes."""
     head = {
-        "warnings": [[w.file, w.line, w.column, w.message, w.excerpt, w.notes] for w in made.warnings],
+        "warnings": _telling(made.warnings),
+        "refused": _telling(made.refused),
+        "kernels": made.kernels,
         "no_kernel": made.no_kernel,
         "defined": made.defined,
         "needed": made.needed,
@@ -153,7 +173,7 @@ def _name(source: RecordSource) -> str:
         repr(source.include),
         repr(source.define),
         boards,
-        repr((source.before, source.standard)),
+        repr((source.before, source.standard, source.asked)),
         mlusim.__version__,
     )
     return f"{cache.FOLDER}/{cache.key_of(state(), *parts)}.ir"
@@ -183,7 +203,9 @@ HEAD = struct.Struct("<I")
 """Before the head, its bytes."""
 STUB = "__device_stub__"
 """What clang puts before the name of a kernel for the host function that launches it."""
-_COUNTED = re.compile(rf"(\d+){STUB}")  # mangled names have the number of their letters in front
+_LABEL = re.compile(rf'^"?([\w.$]*{STUB}[\w.$]*)"?:', re.MULTILINE)  # where assembly defines one
+_SECTIONS_AT, _SECTION_COUNT_AT, _SYMTAB = 0x28, 0x3C, 2  # in the head of an ELF file; a section's kind
+_SECTION, _SYMBOL = struct.Struct("<IIQQQQIIQQ"), struct.Struct("<IBBHQQ")
 
 
 def write(source: RecordSource, forms: Sequence[ir.TranslationUnit]) -> bytes:
@@ -238,6 +260,20 @@ def _types(given: Sequence[t.Type]) -> set[t.Type]:
     return found
 
 
+def required(form: ir.TranslationUnit, source: str) -> frozenset[str]:
+    """Return the symbols of the functions that code must be there of: the kernels, what other files may call, and what these reach."""
+    return _closure(form, [*_kernels(form), *offered(form, source)], {})
+
+
+def stubs(form: ir.TranslationUnit) -> list[str]:
+    """Return the stubs of the kernels that *form* defines."""
+    return [stub_of(form.functions[symbol]) for symbol in _kernels(form)]
+
+
+def _kernels(form: ir.TranslationUnit) -> list[str]:
+    return [s for s, f in form.functions.items() if f.kind == "kernel" and not f.external]
+
+
 def offered(form: ir.TranslationUnit, source: str) -> list[str]:
     """Return the symbols of the functions of the device that *source* has for other files: not static, and in no header."""
     own = (
@@ -258,8 +294,7 @@ def launched(form: ir.TranslationUnit, source: str) -> list[tuple[str, str]]:
         shared = not (kernel.symbol.startswith("_ZL") or "_GLOBAL__N_" in kernel.symbol or "<" in kernel.name)
         if kernel.kind != "kernel" or kernel.external or kernel.span.file != source or not shared:
             continue
-        stub = kernel.symbol if STUB in kernel.symbol else STUB + kernel.symbol
-        mangled = symbol_of_stub(stub)
+        stub, mangled = stub_of(kernel), symbol_of(kernel)
         plain = set() if kernel.scope else {kernel.name}
         for name in {mangled, mangled.replace("DF16_", "t")} | plain:  # _Float16 and unsigned short
             found.setdefault(name, set()).add(stub)
@@ -268,9 +303,74 @@ def launched(form: ir.TranslationUnit, source: str) -> list[tuple[str, str]]:
     ]
 
 
-def symbol_of_stub(symbol: str) -> str:
-    """Return a kernel's own mangled name: the parser, which sees the host's side, gives that of the stub."""
-    return _COUNTED.sub(lambda found: str(int(found[1]) - len(STUB)), symbol).removeprefix(STUB)
+def stub_of(kernel: ir.Function) -> str:
+    """Return the symbol of the host function that launches *kernel*: what the parser, which sees the host's side, gives as its name."""
+    return kernel.symbol if STUB in kernel.symbol else STUB + kernel.symbol
+
+
+def symbol_of(kernel: ir.Function) -> str:
+    """Return the mangled name of *kernel* itself, with which clang registers it: names in it have their length in front."""
+    name = kernel.name.partition("<")[0]
+    of_stub, own = (f"{len(word.encode())}{word}" for word in (STUB + name, name))
+    return kernel.symbol.replace(of_stub, own, 1).removeprefix(STUB)
+
+
+def name_of(stub: str) -> str:
+    """Return the name of the kernel whose stub is mangled as *stub*, as ``a::K<float>``; *stub* itself where that is not known."""
+    try:
+        demangle = ctypes.CDLL("libstdc++.so.6")["__cxa_demangle"]
+    except (OSError, AttributeError):
+        return stub
+    demangle.restype = ctypes.c_void_p
+    found = demangle(stub.encode(), None, None, None)
+    if not found:
+        return stub.removeprefix(STUB)
+    text = ctypes.cast(found, ctypes.c_char_p).value or b""
+    ctypes.CDLL(None).free(ctypes.c_void_p(found))
+    return _name_in(text.decode().replace("(anonymous namespace)::", "")).replace(STUB, "")
+
+
+def _name_in(signature: str) -> str:
+    """Return the name alone of a *signature* as ``void a::K<float>(float*)``."""
+    depth, start = 0, 0
+    for at, letter in enumerate(signature):
+        depth += (letter == "<") - (letter == ">")
+        if depth == 0 and letter == " ":
+            start = at + 1
+        elif depth == 0 and letter == "(":
+            return signature[start:at]
+    return signature[start:]
+
+
+def stubs_in(made: bytes) -> frozenset[str]:
+    """Return the stubs of the kernels that clang made host code of in *made*, an object or its assembly.
+
+    Raises `UsageError` for what is neither.
+    """
+    if made.startswith(b"\x7fELF"):
+        return frozenset(name for name in _defined(made) if STUB in name)
+    try:
+        text = made.decode()
+    except UnicodeDecodeError:
+        raise UsageError(
+            "what clang made is neither an object nor assembly; leave out the flags that say so"
+        ) from None
+    return frozenset(_LABEL.findall(text))
+
+
+def _defined(elf: bytes) -> Iterator[str]:
+    """Yield the names of the symbols that an object of 64 bits defines."""
+    (sections,) = struct.unpack_from("<Q", elf, _SECTIONS_AT)
+    (count,) = struct.unpack_from("<H", elf, _SECTION_COUNT_AT)
+    every = [_SECTION.unpack_from(elf, sections + _SECTION.size * number) for number in range(count)]
+    for _, kind, _, _, start, size, strings, _, _, _ in every:
+        if kind == _SYMTAB:
+            names = every[strings][4]
+            for at in range(start, start + size, _SYMBOL.size):
+                name, _, _, section, _, _ = _SYMBOL.unpack_from(elf, at)
+                if section:
+                    first = names + name
+                    yield elf[first : elf.index(0, first)].decode()
 
 
 @functools.cache

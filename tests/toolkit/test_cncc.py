@@ -158,11 +158,18 @@ def test_a_moved_program_runs_without_its_sources(cncc, native, tmp_path):
 
 
 def test_what_does_not_translate_is_said_at_compile_time(cncc, tmp_path):
-    """A kernel that the front end does not take is a warning with its line; clang's own errors come alone."""
-    (tmp_path / "bad.mlu").write_text("__mlu_entry__ void k(int *p) {\n  memcpy(p, p + 1, 4);\n}\n")
-    said = cncc("-c", "bad.mlu", "-Wall", "-Werror")
-    assert f"{tmp_path}/bad.mlu:2:3: warning: k does not translate: memcpy is a function of the host" in said
+    """A kernel that the front end does not take is an error with its line, unless asked otherwise; clang's own errors come alone."""
+    (tmp_path / "bad.mlu").write_text(
+        "__mlu_entry__ void k(int *p) {\n  memcpy(p, p + 1, 4);\n}\nstatic __mlu_func__ void f(int *p) { memcpy(p, p, 4); }\n"
+    )
+    said = cncc("-c", "bad.mlu", code=1)
+    assert f"{tmp_path}/bad.mlu:2:3: error: k does not translate: memcpy is a function of the host" in said
     assert "\n  memcpy(p, p + 1, 4);\n  ^" in said
+    assert f"{tmp_path}/bad.mlu:4:38: warning: f does not translate" in said
+    assert not (tmp_path / "bad.o").exists()
+    said = cncc("-c", "bad.mlu", "-Werror", "--mlusim-untranslated")
+    assert f"{tmp_path}/bad.mlu:2:3: warning: k does not translate" in said
+    assert (tmp_path / "bad.o").exists()
     (tmp_path / "worse.mlu").write_text("__mlu_entry__ void k(float *p) {\n  *p = undeclared;\n}\n")
     said = cncc("-c", "worse.mlu", code=1)
     assert said.count("undeclared identifier 'undeclared'") == 1
@@ -368,11 +375,68 @@ def test_the_flags_met_in_builds_are_taken(cncc, tmp_path):
         assert "_Z1kPi" in record_module.read(payload, (), bang_arch).symbols
 
 
+KERNELS = r"""
+#include <cnrt.h>
+#include <cstdio>
+#include <functional>
+#include "kernels.h"
+#define NAMED(name, more...) __mlu_global__ void name##_made(float *p) { *p = 1; more }
+#define INSTANCE(T) \
+  template void launched<T>(cnrtQueue_t, T *);
+typedef void (*Kernel)(float *);
+cnrtDim3_t one = {1, 1, 1};
+NAMED(pasted, *p += 1;)
+#line 900 "elsewhere.inc"
+__mlu_entry__ void moved(float *p) { *p = 3; }
+namespace { __mlu_global__ void hidden(float *p) { *p = 4; } }
+static __mlu_global__ void own(float *p) { *p = 5; }
+namespace v2 { template <class T, int N> __mlu_global__ void number(T *p) { *p = N; } }
+struct Class { static __mlu_global__ void member(float *p) { *p = 7; } };
+template <class T> __mlu_global__ void by_template(T *p) { *p = 8; }
+template <class T> __mlu_global__ void by_function(T *p) { *p = 9; }
+template <class T> void launched(cnrtQueue_t q, T *p) { by_template<<<one, cnrtFuncTypeBlock, q>>>(p); }
+INSTANCE(float)
+int main() {
+  cnrtQueue_t q; cnrtQueueCreate(&q);
+  float *p, found; cnrtMalloc(&p, 4);
+  auto show = [&] { int code = cnrtQueueSync(q); cnrtMemcpy(&found, p, 4, cnrtMemcpyDevToHost); printf("%d:%g ", code, found); };
+  for (Kernel k : {pasted_made, moved, hidden, own, v2::number<float, 6>, Class::member}) { k<<<one, cnrtFuncTypeBlock, q>>>(p); show(); }
+  launched(q, p); show();
+  std::function<void(float *)> call = [&](auto *x) { by_function<<<one, cnrtFuncTypeBlock, q>>>(x); };
+  call(p); show();
+  in_header<<<one, cnrtFuncTypeBlock, q>>>(p); show();
+}
+"""
+
+
+def test_no_kernel_is_lost_on_its_way(cncc, native, tmp_path):
+    """Macros, names pasted together, unnamed namespaces, classes, templates that only the real C++ library instantiates, headers."""
+    (tmp_path / "kernels.h").write_text("__mlu_global__ void in_header(float *p) { *p = 10; }\n")
+    (tmp_path / "kernels.mlu").write_text(KERNELS)
+
+    assert cncc("kernels.mlu", "-o", "kernels") == ""
+    assert native.run(tmp_path / "kernels").stdout == "".join(f"0:{n} " for n in range(2, 11))
+
+
+def test_a_kernel_that_only_the_host_has_is_an_error(cncc, tmp_path):
+    """Where the front end does not see a kernel that clang registers the object is not written, and what it met is said."""
+    (tmp_path / "two.mlu").write_text(
+        "#ifdef __mlusim_native__\n__mlu_global__ void k(int *p) { *p = 1; }\n#endif\n__mlu_global__ void l(int *p) { *p = 2; }\n"
+    )
+    said = cncc("-c", "two.mlu", code=1)
+
+    assert (
+        f"{tmp_path}/two.mlu:1:1: error: the host's compiler has this kernel and the device's does not see how: k"
+        in said
+    )
+    assert not (tmp_path / "two.o").exists()
+
+
 def test_what_is_embedded_follows_every_file(cncc, tmp_path):
     """Compiled again it comes from the cache, warnings too; a changed header or macro makes another one."""
     (tmp_path / "k.h").write_text("#define N 4\n")
     (tmp_path / "k.mlu").write_text(
-        '#include "k.h"\n__mlu_entry__ void k(int *p) { p[0] = N + M; }\n__mlu_func__ void f(int *p) { memcpy(p, p + 1, 4); }\n'
+        '#include "k.h"\n__mlu_entry__ void k(int *p) { p[0] = N + M; }\nstatic __mlu_func__ void f(int *p) { memcpy(p, p + 1, 4); }\n'
     )
     seen = []
     for macro, header in (("-DM=1", 4), ("-DM=1", 4), ("-DM=2", 4), ("-DM=2", 5)):

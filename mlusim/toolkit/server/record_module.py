@@ -15,7 +15,7 @@ from mlusim.frontend.bangc import form_data
 from mlusim.frontend.bangc.form_data import Translated
 from mlusim.frontend.bangc.module import BangKernel, Module
 from mlusim.frontend.bangc.parse.sources import Options
-from mlusim.toolkit.record import HEAD, symbol_of_stub
+from mlusim.toolkit.record import HEAD, symbol_of
 
 DAMAGED = "the record of the program's kernels is damaged; compile it again with cncc"
 
@@ -52,7 +52,7 @@ def read(payload: bytes, others: Sequence[bytes] = (), bang_arch: int | None = N
                 paths.append(place)
     module = Module(paths, Options((), (), board), units)
     own = (f for f in unit.form.functions.values() if f.kind == "kernel" and not f.external)
-    return RecordModule(module, {symbol_of_stub(f.symbol): f.symbol for f in own})
+    return RecordModule(module, {symbol_of(f): f.symbol for f in own})
 
 
 def _form(payload: bytes, bang_arch: int | None) -> tuple[str, Board, Translated]:

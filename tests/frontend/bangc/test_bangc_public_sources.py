@@ -106,6 +106,21 @@ def test_explicit_instantiations_need_not_repeat_the_attribute(load):
     assert 5 == out[0]
 
 
+def test_what_the_preprocessor_makes_is_instantiated(load):
+    """Instantiations that macros write, of host functions and of kernels, with and without their word; none that it leaves out."""
+    module = load(
+        "template <typename T> __mlu_global__ void K(T *x) { x[0] = sizeof(T); }\n"
+        "template <typename T> void go(cnrtQueue_t q, T *x) { cnrtDim3_t d = {1, 1, 1}; K<<<d, cnrtFuncTypeBlock, q>>>(x); }\n"
+        "#define HOST(T) \\\n  template void go<T>(cnrtQueue_t q, T *x);\n"
+        "#define DEVICE(name, ...) \\\n  template void name<__VA_ARGS__>(__VA_ARGS__ *);\n"
+        "HOST(float)\nDEVICE(K, half)\n#if 0\ntemplate void K<int>(int *);\n#endif\n"
+        "// template void K<char>(char *);\n"
+    )
+
+    assert ["K<float>", "K<half>"] == sorted(module.kernels)
+    assert ["go<float>"] == list(module.functions)
+
+
 def test_a_file_that_only_includes_another_has_its_kernels(tmp_path):
     """Another ``.mlu`` counts as a part of the file, with its host functions; of a header its kernels do."""
     part = "#include <bang.h>\n__mlu_global__ void One(float *p) { p[0] = 1.0f; }\n"

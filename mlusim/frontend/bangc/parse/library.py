@@ -82,6 +82,13 @@ class Library:
             found._tu = cursor._tu
         return found
 
+    def spelled(self, place: ClangLocation) -> tuple[str, int] | None:
+        """Return the file and the offset in bytes where the text at *place* is written, in a macro too; None where no file has it."""
+        file, (line, column, offset) = self.ci.c_object_p(), (ctypes.c_uint() for _ in range(3))
+        given = [ctypes.byref(one) for one in (file, line, column, offset)]
+        self.lib.clang_getSpellingLocation(place, *given)
+        return (str(self.ci.File(file).name), offset.value) if file else None
+
     def used(self, owner: Cursor) -> Iterator[Any]:
         """Yield the declarations that the ``using`` of a class inherit; for a template, those of the instance."""
         for child in owner.get_children():

@@ -55,6 +55,8 @@ _SCOPES = frozenset(
         "CLASS_TEMPLATE_PARTIAL_SPECIALIZATION",
     )
 )
+_TEMPLATES = frozenset(("CLASS_TEMPLATE", "CLASS_TEMPLATE_PARTIAL_SPECIALIZATION"))
+_KERNEL, _DEVICE = "CUDAGLOBAL_ATTR", "CUDADEVICE_ATTR"
 _UNKNOWN = re.compile(r"use of undeclared identifier '(\w+)'")
 _UNRESOLVED = "OVERLOADED_DECL_REF"  # a name that no call of a good function still has
 
@@ -169,14 +171,10 @@ REQUEST = "mlusim_request_"
 _ERROR = 3  # the library's severity of what stops a compiler
 _ON = 0x200  # go on parsing after a header that is not found
 _NOTES = 3  # of the notes to an error, so many are shown
-_EXPLICIT = re.compile(r"^\s*template\s+(?!<)[^;{]*?\b((?:\w+\s*::\s*)*\w+)\s*(<[^;(]*>)\s*\(", re.MULTILINE)
-_SCOPE = re.compile(
-    r"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|namespace\s+([\w:\s]*?)\s*\{|[{}]""",
-    re.DOTALL,
-)
-_KERNEL = re.compile(r"\b__mlu_(?:global|entry)__\s+[\w\s]*?\b(\w+)\s*\(")
+_MARK = b"__attribute__((global)) "  # what makes an explicit instantiation one of a kernel
+_NOT_ALIKE = "target attributes do not match"  # the library's note where an instantiation lacks that word
+_QUALIFIED = re.compile(rb"(?:\w+\s*::\s*)*\Z")
 _GUESS = re.compile(r"'(?P<name>\w+)'(?P<between>[^';]*); did you mean '(?P<guess>\w+)'\?")
-_STATEMENT = re.compile(_EXPLICIT.pattern + r"[^;{]*;", re.MULTILINE)
 
 
 @define(eq=False)
@@ -220,32 +218,52 @@ def parsed(path: str, options: Options, requests: Sequence[str] = ()) -> Iterato
     found = library()
     sources = SourceTexts()
     source = sources.of(path)
-    given = {path: source, **dict(included_texts(path, source, options.include))}
-    kernels = {name for text in given.values() for name in _KERNEL.findall(text)}
-    explicit: dict[str, str] = {}  # kernels that are instantiated, and what stands around each
-    texts = {p: _asked(text, None if p == path else kernels, explicit) for p, text in given.items()}
-    wanted = [*explicit, *requests]
-    # A request instantiates as well; the statement would have to repeat __mlu_global__ to be the same function.
-    asked = "".join(f"\n{_request(n, name, explicit.get(name, ''))}" for n, name in enumerate(wanted))
-    texts = {path: texts[path] + asked + "\n"} | {
-        p: t for p, t in texts.items() if p != path and t != given[p]
-    }
-    supply = headers(found, options.board, options.standard)
-    tree = _tree(found, path, texts, supply, options)
-    if tree is None or any("precompiled" in d.spelling for d in tree.diagnostics):
-        if tree is not None:
-            found.dispose(tree)
-        supply = headers(found, options.board, options.standard, cached=False)  # the kept header is not taken
-        tree = _tree(found, path, texts, supply, options)
+    texts = {path: source, **dict(included_texts(path, source, options.include))}
+    asked = "".join(f"\nstatic auto {REQUEST}{n} = &{name};" for n, name in enumerate(requests))
+    read_otherwise = {path: source + asked + "\n"}
+    tree, supply = _tree(found, path, read_otherwise, options)
+    places = _unmarked(found, tree)
+    if places:  # C++ for the device wants the kernel's own word there, and the vendor's compiler does not
+        found.dispose(tree)
+        read_otherwise |= {
+            one: _marked(read_otherwise.get(one, text), places[one])
+            for one, text in texts.items()
+            if one in places
+        }
+        tree, supply = _tree(found, path, read_otherwise, options)
     try:
-        broken = _broken(path, source, wanted, tree, vouched=options.vouched)
+        broken = _broken(path, source, requests, tree, vouched=options.vouched)
         reader = CursorReader(found, (str(prelude.INCLUDE), supply.directory), supply.rows, sources, path)
-        unit = _unit(path, source, wanted, reader, tree)
+        unit = _unit(path, source, requests, reader, tree, options)
         unit.broken = broken
         _ends(unit)
         yield unit
     finally:
         found.dispose(tree)
+
+
+def _unmarked(found: Library, tree: ClangTree) -> dict[str, set[int]]:
+    """Return where explicit instantiations of kernels name one without its word: offsets in bytes by file.
+
+    A name that a macro pastes together is written nowhere, and stays an error.
+    """
+    places: dict[str, set[int]] = {}
+    for error in tree.diagnostics:
+        if any(_NOT_ALIKE in str(note.spelling) for note in error.children):
+            place = found.spelled(error.location)
+            if place is not None:
+                places.setdefault(place[0], set()).add(place[1])
+    return places
+
+
+def _marked(text: str, offsets: Iterable[int]) -> str:
+    """Return *text* with the word of kernels before the names at *offsets*; lines stay where they are."""
+    content = text.encode()
+    for offset in sorted(offsets, reverse=True):
+        qualified = _QUALIFIED.search(content, 0, offset)
+        start = offset if qualified is None else qualified.start()
+        content = content[:start] + _MARK + content[start:]
+    return content.decode()
 
 
 def _broken(
@@ -277,7 +295,19 @@ def _ends(unit: ParsedFile) -> None:
             unit.reader.ends[name.removeprefix(END)[:-1]] = called.decl
 
 
-def _tree(found: Library, path: str, texts: Mapping[str, str], supply: Headers, options: Options) -> Any:
+def _tree(found: Library, path: str, texts: Mapping[str, str], options: Options) -> tuple[ClangTree, Headers]:
+    """Return the parsed file with the supplied headers that it was parsed with; *texts* are read in place of files."""
+    supply = headers(found, options.board, options.standard)
+    tree = _parsed(found, path, texts, supply, options)
+    if tree is None or any("precompiled" in d.spelling for d in tree.diagnostics):
+        if tree is not None:
+            found.dispose(tree)
+        supply = headers(found, options.board, options.standard, cached=False)  # the kept header is not taken
+        tree = _parsed(found, path, texts, supply, options)
+    return tree, supply
+
+
+def _parsed(found: Library, path: str, texts: Mapping[str, str], supply: Headers, options: Options) -> Any:
     made = {**prelude.supplied(), **supply.unsaved, **texts}
     flags, files = [*supply.flags, *options.flags], list(made.items())
     how = _ON if options.vouched else 0
@@ -292,10 +322,12 @@ def _tree(found: Library, path: str, texts: Mapping[str, str], supply: Headers, 
         return None
 
 
-def _unit(path: str, source: str, wanted: Sequence[str], reader: CursorReader, tree: ClangTree) -> ParsedFile:
+def _unit(
+    path: str, source: str, wanted: Sequence[str], reader: CursorReader, tree: ClangTree, options: Options
+) -> ParsedFile:
     functions, templates, requested = [], [], {}
     own = [name for name in _included(tree) if not reader.is_prelude(name)]
-    for cursor in _own(tree.cursor, path, frozenset(own)):
+    for cursor in _own(tree.cursor, path, frozenset(own), reader.library):
         kind = cursor.kind.name
         if kind == "FUNCTION_TEMPLATE" and cursor.is_definition():
             found = reader.declaration(cursor)
@@ -307,9 +339,10 @@ def _unit(path: str, source: str, wanted: Sequence[str], reader: CursorReader, t
             target = _target(reader.declaration(cursor))
             if target is not None:
                 requested[wanted[int(cursor.spelling.removeprefix(REQUEST))]] = target
-    if not functions and not templates:  # kernels that only headers define
-        kernels = _own(tree.cursor, path, frozenset(own), kernels=True)
-        functions.extend(map(reader.declaration, kernels))
+    # Of a file without functions, those of its headers; all that a compiler makes code of where one compiles the file, too.
+    if options.vouched or not (functions or templates):
+        kernels = map(reader.declaration, _kernels(tree.cursor, frozenset((path, *own))))
+        functions = [*dict.fromkeys((*functions, *kernels))]
     named = {n: requested.pop(n) for n in [*requested] if n.startswith(HELPING)}
     includes = {path: digest(source)}
     for name in own:
@@ -321,10 +354,11 @@ def _included(tree: ClangTree) -> dict[str, None]:
     return dict.fromkeys(str(i.include) for i in tree.get_includes())
 
 
-def _own(cursor: Cursor, path: str, below: Container[str], *, kernels: bool = False) -> Any:
+def _own(cursor: Cursor, path: str, below: Container[str], found: Library) -> Iterator[Any]:
     """Yield the declarations at file scope of *path* itself, those in its namespaces too, and the templates of its below.
 
-    With *kernels* the kernels of all of them instead.
+    The library shows what a template was instantiated to beside the template; kernels and host functions among them are the
+    file's own wherever the template stands.
     """
     for child in cursor.get_children():
         file = child.location.file
@@ -332,13 +366,36 @@ def _own(cursor: Cursor, path: str, below: Container[str], *, kernels: bool = Fa
             continue
         kind = child.kind.name
         if kind in ("NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL"):
-            yield from _own(child, path, below, kernels=kernels)
-        elif kernels:
-            attributes = (c.kind.name for c in child.get_children())
-            if kind == "FUNCTION_DECL" and child.is_definition() and "CUDAGLOBAL_ATTR" in attributes:
-                yield child
-        elif _source(child, path) or kind == "FUNCTION_TEMPLATE":
+            yield from _own(child, path, below, found)
+        elif _source(child, path) or kind == "FUNCTION_TEMPLATE" or _instance(child, found):
             yield child
+
+
+def _instance(cursor: Cursor, found: Library) -> bool:
+    """Return whether *cursor* is an instance of a template that is no function of the device alone."""
+    function = cursor.kind.name == "FUNCTION_DECL" and found.template(cursor) is not None
+    return function and _DEVICE not in _attributes(cursor)
+
+
+def _kernels(cursor: Cursor, files: Container[str]) -> Iterator[Any]:
+    """Yield the kernels that *files* define, those of classes and instances of templates too."""
+    for child in cursor.get_children():
+        file = child.location.file
+        if file is None or file.name not in files:
+            continue
+        kind = child.kind.name
+        if kind in _SCOPES and kind not in _TEMPLATES:
+            yield from _kernels(child, files)
+        elif (
+            kind in ("FUNCTION_DECL", "CXX_METHOD")
+            and child.is_definition()
+            and _KERNEL in _attributes(child)
+        ):
+            yield child
+
+
+def _attributes(cursor: Cursor) -> set[str]:
+    return {child.kind.name for child in cursor.get_children()}
 
 
 def _source(cursor: Cursor, path: str) -> bool:
@@ -358,44 +415,6 @@ def _target(variable: Declaration) -> Declaration | None:
             None,
         )
     return None
-
-
-def _asked(text: str, kernels: Container[str] | None, found: dict[str, str]) -> str:
-    """Return *text* without explicit instantiations, ``template void K<float>(...);``, which the library does not show.
-
-    Their names go into *found*, each with the namespaces around it.  Only those of *kernels* are taken, all if it is None.
-    """
-    if "template" not in text:
-        return text
-
-    def taken(statement: re.Match[str]) -> str:
-        name = re.sub(r"\s", "", statement[1])
-        if kernels is not None and name.rpartition("::")[2] not in kernels:
-            return statement[0]
-        around = _around(text, statement.start())
-        found["".join(f"{one}::" for one in around) + name + statement[2]] = "::".join(around)
-        return re.sub(r"\S", " ", statement[0])  # as many lines and columns of nothing
-
-    return _STATEMENT.sub(taken, text)
-
-
-def _around(text: str, end: int) -> list[str]:
-    """Return the namespaces that are open at a place of *text*; one without a name is none."""
-    open_: list[str] = []
-    for token in _SCOPE.finditer(text, 0, end):
-        if token[0] == "}":
-            del open_[-1:]
-        elif token[0].endswith("{") and token[0][0] in "n{":
-            open_.append(re.sub(r"\s", "", token[1] or ""))
-    return [name for name in open_ if name]
-
-
-def _request(number: int, name: str, around: str) -> str:
-    """Return a variable that asks for the instance *name*; its arguments may be names of the namespace *around* it."""
-    if not around:
-        return f"static auto {REQUEST}{number} = &{name};"
-    inner = name.removeprefix(f"{around}::")
-    return f"namespace {around} {{ static auto {REQUEST}{number} = &{inner}; }}"
 
 
 def _diagnostic(d: ClangDiagnostic, path: str, source: str, wanted: Sequence[str]) -> Diagnostic:
