@@ -53,8 +53,8 @@ class RecordSource:
 class EmbeddedRecord:
     """A record, what is to be said of its file, and the digests of all files that it follows from.
 
-    ``refused`` tells of what kernels, and functions that other files may call, need and does not translate; ``warnings`` of the
-    rest.  ``kernels`` are the stubs of the kernels, those of the architecture that the host is compiled for.
+    ``refused`` are problems of kernels, of functions that other files may call, and of what these reach; ``warnings`` are the
+    others.  ``kernels`` are the stubs of the kernels, those of the architecture that the host is compiled for.
     ``no_kernel`` tells that the file has functions of the device alone.
     ``defined`` are the symbols of functions of the device that other files may call, ``needed`` those that this one calls of others;
     ``launched`` has the names by which objects of other compilers have its kernels, each with the symbol that clang gives it.
