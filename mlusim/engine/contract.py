@@ -25,47 +25,61 @@ SPIN_LOADS = 256  # polls of shared memory after which a core lets others run
 POLLED = 16  # addresses that a polling loop may look at
 POLL_BYTES = 64  # a copy of at most so many bytes may be a look at a flag
 POLL_COPIES = 16  # such looks after which a core lets others run
+PATIENCE = (
+    4096  # looks after which it does so though it works between them, as one that tells others that it waits
+)
 
 
 class Polls:
-    """The loads of shared memory that one core has made."""
+    """The looks of one core at shared memory: loads, and copies of the same bytes.
 
-    __slots__ = ("_addresses", "_loads", "_looks", "_repeats", "_spin")
+    A core that carries or stores something else between its looks works, and does not wait for others.  *work* returns a number that
+    grows with the bytes of all its copies, and with its stores to shared memory.
+    """
 
-    def __init__(self, spin: Callable[[], None]) -> None:
-        self._spin = spin  # lets others run
+    __slots__ = ("_addresses", "_loads", "_looked", "_looks", "_others", "_spin", "_work")
+
+    def __init__(self, spin: Callable[[], None], work: Callable[[], int]) -> None:
+        self._spin, self._work = spin, work  # *spin* lets others run
         self._addresses: set[int] = set()
-        self._loads = 0
-        self._repeats = 0
-        self._looks = 0
+        self._loads = self._looks = 0
+        self._looked = 0  # bytes that the looks have carried
+        self._others = 0  # work beside the looks, at the last time when this was asked
 
     def load(self, address: int) -> None:
         """Account for a scalar load; a core that keeps loading from a few addresses is polling."""
         if address in self._addresses:
             self._loads += 1
             if self._loads % SPIN_LOADS == 0:
-                self._spin()
+                self._wait(self._loads)
         elif len(self._addresses) < POLLED:
             self._addresses.add(address)
         else:
             self._addresses = {address}
             self._loads = 0
 
-    def copy(self, address: int) -> None:
-        """Account for a small copy; copying the same bytes again and again is polling too."""
+    def copy(self, address: int, nbytes: int) -> None:
+        """Account for a small copy, of *nbytes*; copying the same bytes again and again is polling too."""
         if address in self._addresses:
-            self._looks += 1
-            if self._looks % POLL_COPIES == 0:
-                self._spin()
+            self.again(nbytes)
         elif len(self._addresses) < POLLED:
             self._addresses.add(address)
         else:
             self._addresses = {address}
 
-    def again(self) -> None:
-        """Account for a large copy of the bytes that were copied last; it may be work or polling."""
-        self._repeats += 1
-        if self._repeats % POLL_COPIES == 0:
+    def again(self, nbytes: int) -> None:
+        """Account for a copy, of *nbytes*, of bytes that were copied before."""
+        self._looks += 1
+        self._looked += nbytes
+        if self._looks % POLL_COPIES == 0:
+            self._wait(self._looks)
+
+    def _wait(self, looks: int) -> None:
+        """Let others run, if this core has done nothing else since the last time, or after every so many *looks*."""
+        others = self._work() - self._looked
+        waits = others == self._others or looks % PATIENCE == 0
+        self._others = others
+        if waits:
             self._spin()
 
 

@@ -341,23 +341,27 @@ def misaligned(generation: int, direction: Direction, d: int, s: int, size: int)
     return bool(d % of_dst or s % of_src or size % of_size)
 
 
-def look(core: IssuingCore, to: View, frm: View, start: int, size: int) -> None:
-    """Report a small or repeated copy that may poll what another task changes."""
-    # Memory that no other task can change is not polled.
-    if frm.space.shared and frm.allocation.writable and not to.space.shared:
-        if size > POLL_BYTES:
-            core.polls.again()
+def look(core: IssuingCore, to: View, frm: View, start: int, nbytes: int, *, small: bool) -> None:
+    """Report a *small* or repeated copy that may poll what another task changes.
+
+    Whether this launch may write there does not matter, so that the schedule is the same for a tensor that was lent and for a copy of it.
+    """
+    if frm.space.shared and not to.space.shared:
+        if small:
+            core.polls.copy(frm.allocation.address + start, nbytes)
         else:
-            core.polls.copy(frm.allocation.address + start)
+            core.polls.again(nbytes)
 
 
 def remember_flight(core: IssuingCore, dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> None:
     """Remember where an asynchronous copy reads; reading the same bytes again and again is polling."""
     frm, start = src.view, src.offset
-    if (shape or size > POLL_BYTES) and (frm.allocation is not core.source or start != core.source_at):
+    small = not shape and size <= POLL_BYTES
+    if not small and (frm.allocation is not core.source or start != core.source_at):
         core.source, core.source_at = frm.allocation, start
     else:
-        look(core, dst.view, frm, start, POLL_BYTES + 1 if shape else size)
+        nbytes = size if not shape else _accesses(dst, src, size, shape)[1].nbytes
+        look(core, dst.view, frm, start, nbytes, small=small)
 
 
 def move_rows(

@@ -19,9 +19,9 @@ from mlusim.machine.scheduling.scheduler import Scheduler, frames_here
 from mlusim.memory.allocation import Absent, Allocation, Arena, MemoryDeclaration, elements
 from mlusim.memory.pointer import Ptr, View, initialise
 from mlusim.memory.regions import Placement
-from mlusim.memory.space import NRAM, SPACES, SRAM, WRAM, Space
+from mlusim.memory.space import GDRAM, NRAM, SPACES, SRAM, WRAM, Space
 from mlusim.time.log import END, FOR_ALL, FOR_COMPUTE, FOR_IO, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT, WAITS, Log
-from mlusim.time.quantities import LOADS, OPENING, STORES, CopyLoad, Head
+from mlusim.time.quantities import IO, LOADS, MOVE, OPENING, STORES, CopyLoad, Head
 
 if TYPE_CHECKING:
     from mlusim.machine.announcer import Accesses, Announcer
@@ -122,7 +122,12 @@ class Core:
     @cached_property
     def polls(self) -> Polls:
         """The record of the shared memory that it polls, made when it polls first."""
-        return Polls(functools.partial(self.session.scheduler.spin, self))
+        return Polls(functools.partial(self.session.scheduler.spin, self), self._carried)
+
+    def _carried(self) -> int:
+        """Return a number that grows with the bytes of all copies and atomics, and with the stores to shared memory."""
+        work, stores = self.mlu.work, self.stores
+        return work[IO] + work[MOVE] + stores[GDRAM.number] + stores[SRAM.number]
 
     @cached_property
     def placements(self) -> Placements:

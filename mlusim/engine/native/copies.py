@@ -154,8 +154,8 @@ def _traffic(form: CopyForm) -> Lines:
 
 
 def _remember(form: CopyForm) -> Lines:
-    size = "size" if form.shaped is False else "shaped ? POLL_BYTES + 1 : size"
-    yield f"  remember_(m, src_p, dst, src, {size});"
+    small, nbytes = ("", "size") if form.shaped is False else ("!shaped && ", "nbytes")
+    yield f"  remember_(m, src_p, dst, src, {nbytes}, {small}size <= POLL_BYTES);"
 
 
 _ROWS = "rows_load_(far_direction(d), FAR(DIRECTION_SRC[d]), FAR(DIRECTION_DST[d]), in_sram(d), {}, ts, {}, fs, size, rows, l);"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mlusim.arch.board import Pipe
-from mlusim.engine.contract import POLL_BYTES, POLL_COPIES, POLLED, SPIN_LOADS
+from mlusim.engine.contract import PATIENCE, POLL_BYTES, POLL_COPIES, POLLED, SPIN_LOADS
 from mlusim.engine.native.loops import NAMES
 from mlusim.isa.table import ISA
 from mlusim.isa.vv import BYTES
@@ -62,7 +62,7 @@ _CORE: Fields = (
     ("head_transactions", "i64", 1),
     *_fields("i32", "most_flights ncells most_cells nlog nseen site depth nallocs argc"),
     ("seen", "u64", POLLED),
-    *_fields("i64", "polls repeats looks source source_at fuel cells_top met many"),
+    *_fields("i64", "polls looks looked others source source_at fuel cells_top met many"),
     ("asked", "i64", 3),
     *_fields("u64", "stack_end base state"),
     ("inside", "i32", 1),
@@ -150,7 +150,7 @@ def preamble() -> str:
     """Render the C declarations: the structures, the numbers of rows, spaces, places of work, kinds of log rows."""
     constants: dict[str, int] = {
         "ROWS": len(ISA), "PLACES": quantities.PLACES, "COLUMNS": log.COLUMNS, "LOG_ROWS": log.CHUNK, "LOG_SUMS": log.SUMS,
-        "POLLED": POLLED, "SPIN_LOADS": SPIN_LOADS, "POLL_BYTES": POLL_BYTES, "POLL_COPIES": POLL_COPIES,
+        "POLLED": POLLED, "SPIN_LOADS": SPIN_LOADS, "POLL_BYTES": POLL_BYTES, "POLL_COPIES": POLL_COPIES, "PATIENCE": PATIENCE,
         "FUEL": FUEL, "TURN_BYTES": TURN_BYTES, "SPACES": len(SPACES), "CELL": CELL, "NOWHERE": NOWHERE, "OFFSET_BITS": OFFSET_BITS,
         "CELL_BYTES": CELL_BYTES, "MOST_CELLS": MOST_CELLS, "LINE": copy_costs.LINE, "VECTOR_BYTES": work.VECTOR_BYTES, "UNIT": copy_costs.UNIT, "START": copy_costs.START, "OPENING": quantities.OPENING, "LONGEST": quantities.LONGEST,
         "K_END": log.END, "K_IO": log.IO_FLIGHT, "K_MOVE": log.MOVE_FLIGHT, "K_WAIT": log.WAIT, "K_MEET": log.MEET,

@@ -128,7 +128,7 @@ def _rows(_: int, __: bool) -> Lines:
 def _remember(_: int, __: bool) -> Lines:
     yield f"if size > {POLL_BYTES} and (frm.allocation is not core.source or s != core.source_at):"
     yield "    core.source, core.source_at = frm.allocation, s"
-    yield "else: look(core, to, frm, s, size)"
+    yield f"else: look(core, to, frm, s, size, small=size <= {POLL_BYTES})"
 
 
 def _move_rows(_: int, __: bool) -> Lines:

@@ -108,13 +108,13 @@ class NativePolls:
         """Account for a scalar load."""
         self._library.mlusim_poll_load(self._at, address)
 
-    def copy(self, address: int) -> None:
+    def copy(self, address: int, nbytes: int) -> None:
         """Account for a small copy."""
-        self._library.mlusim_poll_copy(self._at, address)
+        self._library.mlusim_poll_copy(self._at, address, nbytes)
 
-    def again(self) -> None:
-        """Account for a large copy of the bytes that were copied last."""
-        self._library.mlusim_poll_again(self._at, 0)
+    def again(self, nbytes: int) -> None:
+        """Account for a copy of bytes that were copied before."""
+        self._library.mlusim_poll_again(self._at, nbytes)
 
 
 MOST_LOCALS = 256  # arrays of functions, each where it has been declared, that a core keeps for further tasks

@@ -185,7 +185,8 @@ def library_of(text: str, compiler: tuple[str, ...] | None) -> ctypes.PyDLL:
         )
     run, with_number = [ctypes.c_void_p] * 3, [ctypes.c_void_p, ctypes.c_uint64]
     takes = {"beside": run, "crew": run, "chain": [*run, ctypes.c_int64]}
-    takes |= dict.fromkeys(("drain", "land_inside", "poll_load", "poll_copy", "poll_again"), with_number)
+    takes |= dict.fromkeys(("drain", "land_inside", "poll_load", "poll_again"), with_number)
+    takes["poll_copy"] = [*with_number, ctypes.c_int64]
     for name, arguments in takes.items():
         function = getattr(library, f"mlusim_{name}")
         function.argtypes, function.restype = arguments, None

@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
 
-SPIN_LIMIT = 2000
+SPIN_LIMIT = 1000
 """Rounds of looking at memory that no task changes, after which it is asked whether any can go on.
 
-Compiled code is asked first after 8, 16, 32 rounds and so on, since a round that is observed costs much.  A kernel in Python is
+Compiled code is asked first after 4, 8, 16 rounds and so on, since a round that is observed costs much.  A kernel in Python is
 not: how far an iterator has come is in none of its variables.
 """
 
 
 def _asks(rounds: int, *, early: bool) -> bool:
-    return rounds % SPIN_LIMIT == 0 or (early and 8 <= rounds < SPIN_LIMIT and rounds & (rounds - 1) == 0)
+    return rounds % SPIN_LIMIT == 0 or (early and 4 <= rounds < SPIN_LIMIT and rounds & (rounds - 1) == 0)
 
 
 def _quiet() -> Context:
@@ -94,8 +94,9 @@ class Scheduler:
         self._spinning: set[Core] = set()
         self._idle_rounds = 0
         self._shared_progress = -1
-        # States of spinning tasks at an earlier look; nothing shared has changed since.
-        self._states: dict[Core, bytes] = {}
+        # The variables of spinning tasks at an earlier look, and their memories, where another look found the same variables;
+        # nothing shared has changed since.
+        self._states: dict[Core, tuple[bytes, bytes | None]] = {}
         self._stuck: set[Core] = set()  # tasks that were in the same state twice since then
         self._asked: set[Core] = set()  # tasks whose state is compared when they spin next
         self._looks = 0  # since then
@@ -357,11 +358,12 @@ class Scheduler:
             self.block(core)
 
     def _ask(self, waiting: list["Core"]) -> None:
-        """Ask every spinning task for its state, which it tells when it spins next."""
+        """Ask every spinning task for its state, which it tells when it spins next, unless one has moved since the last time."""
         shared = self._shared()
         if shared != self._shared_progress:
             self._shared_progress = shared
             self.changed()
+            return
         self._looks += 1
         self._asked = self._spinning.difference(waiting, self._stuck)
 
@@ -369,16 +371,18 @@ class Scheduler:
         """Return whether *core* and every other spinning task has come back to an earlier state, while nothing shared has changed.
 
         It will come back to it for ever: a state is everything that decides how the task goes on.  A task whose
-        variables or memories differ each time, as a counter that moves towards its end, is not stuck.
+        variables or memories differ each time, as a counter that moves towards its end, is not stuck.  Memories, which are large,
+        are compared where the variables are the same.
         """
         self._asked.discard(core)
-        state = state_of(core)
-        if self._states.get(core) == state:
+        variables = digest_of(core.variables())
+        seen, memories = self._states.get(core, (b"", None))
+        now = digest_of(_memories(core)) if seen == variables else None
+        if now is not None and now == memories:
             self._stuck.add(core)
-        elif (
-            core not in self._states or self._looks & (self._looks - 1) == 0
-        ):  # a round of any length is found
-            self._states[core] = state
+        # An earlier look is replaced at times that lie further and further apart, so that a round of any length is found.
+        elif not seen or (now and not memories) or self._looks & (self._looks - 1) == 0:
+            self._states[core] = variables, now
         return self._stuck >= self._spinning.difference(waiting) and self._shared() == self._shared_progress
 
     def _shared(self) -> int:
@@ -422,16 +426,20 @@ MANY = 100_000  # values; a state of more is like no other
 _NEVER = itertools.count()
 
 
-def state_of(core: Any) -> bytes:
-    """Collect the state of *core*, which runs: its own memories, its variables, and where it is."""
+def digest_of(parts: Iterable[Any]) -> bytes:
+    """Return a digest of *parts*, which are bytes."""
     digest = blake2b(digest_size=16)
-    for space, arena in core.used.items():
-        digest.update(space.name.encode())
-        if arena.raw is not None:
-            digest.update(arena.raw[: arena.top])
-    for part in core.variables():
+    for part in parts:
         digest.update(part)
     return digest.digest()
+
+
+def _memories(core: Any) -> Iterator[Any]:
+    """Yield what the memories of *core* hold."""
+    for space, arena in core.used.items():
+        yield space.name.encode()
+        if arena.raw is not None:
+            yield arena.raw[: arena.top]
 
 
 def frames_here() -> Iterator[bytes]:

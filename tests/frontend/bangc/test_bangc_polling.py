@@ -5,6 +5,7 @@ import pytest
 from engines import alike
 
 import mlusim
+from mlusim.engine.contract import PATIENCE
 from mlusim.errors import Deadlock
 from mlusim.machine.hub import Observer
 
@@ -100,6 +101,50 @@ def test_loads_that_wait_for_no_task_are_a_deadlock(load_once, board):
 
     with pytest.raises(Deadlock, match=r"task 0 spins at .*task 1 spins at"):
         board.launch(load_once(READS)["waits"], dim=2, args=(flags, out, 3))
+
+
+ADDS = """\
+__nram__ float box[4];
+__nram__ float sum[16];
+__mlu_global__ void adds(const float *boxes, float *out, int many) {
+  __bang_write_value(sum, 16, 0.1f + 1e6f * taskId);
+  for (int i = 0; i < many; ++i) {
+    __memcpy(box, boxes + i / 8 * 4, 16, GDRAM2NRAM);
+    __bang_mul_scalar(sum, sum, box[0], 16);
+    __bang_atomic_reduce_add(out, sum, 16);
+  }
+}
+__mlu_global__ void tells(int *flag) {
+  __nram__ int seen[16];
+  seen[0] = 0;
+  for (int i = 0; taskId == 0 && !seen[0]; ++i) { __memcpy(seen, flag, 4, GDRAM2NRAM); flag[1] = i; }
+  if (taskId == 1) { flag[0] = 1; }
+}
+"""
+
+
+def test_a_task_that_reads_again_and_works_keeps_its_turn(load_once, board):
+    """Float sums have the bits of the order of tasks, for an input that was lent and for a copy of it."""
+    boxes, many, tasks = np.linspace(0.99, 1.01, 64, dtype=np.float32), 128, 4
+    expected, sums = np.float32(0), []
+    for task in range(tasks):
+        added = np.float32(0.1) + np.float32(1e6) * np.float32(task)
+        for turn in range(many):
+            added = added * boxes[turn // 8 * 4]
+            expected += added
+    for given in (board.share(boxes), board.put(boxes)):
+        out = board.put(np.zeros(16, np.float32))
+        board.launch(load_once(ADDS)["adds"], dim=tasks, args=(given, out, many))
+        sums.append(board.get(out).tolist())
+
+    assert [[expected] * 16] * 2 == sums
+
+
+def test_a_task_that_tells_that_it_waits_lets_others_go_on(load_once):
+    """It stores between its looks, as one that works does; the task that it waits for has its turn all the same."""
+    launch = alike(load_once(ADDS)["tells"], (np.zeros(2, np.int32),), dim=(2, 1, 1))
+
+    assert PATIENCE <= launch.instructions["__memcpy"] < 2 * PATIENCE
 
 
 UNSET = """\

@@ -5,11 +5,11 @@ ALWAYS int unaligned_(int d, int64_t to, int64_t frm, int64_t size) {
   if (DIRECTION_DST[d] == WRAM) return to % 8 || size % 16;
   return DIRECTION_SRC[d] == WRAM && (frm % 8 || size % 16);
 }
-ALWAYS void look_(Core *m, At dst, At src, int64_t size) {
-  if (!SHARED(src.a->space) || !src.a->writable || SHARED(dst.a->space)) return;
-  if (size > POLL_BYTES) poll_again(m); else poll_copy(m, src.a->address + (uint64_t)src.o);
+ALWAYS void look_(Core *m, At dst, At src, int64_t nbytes, int small) {
+  if (!SHARED(src.a->space) || SHARED(dst.a->space)) return;
+  if (small) poll_copy(m, src.a->address + (uint64_t)src.o, nbytes); else poll_again(m, nbytes);
 }
-ALWAYS void remember_(Core *m, Ptr src_p, At dst, At src, int64_t size) {
-  if (LIKELY(size > POLL_BYTES && (number_(src_p) != m->source || src.o != m->source_at))) { m->source = number_(src_p); m->source_at = src.o; }
-  else look_(m, dst, src, size);
+ALWAYS void remember_(Core *m, Ptr src_p, At dst, At src, int64_t nbytes, int small) {
+  if (LIKELY(!small && (number_(src_p) != m->source || src.o != m->source_at))) { m->source = number_(src_p); m->source_at = src.o; }
+  else look_(m, dst, src, nbytes, small);
 }

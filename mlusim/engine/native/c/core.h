@@ -202,21 +202,26 @@ PART void wait_compute_(Core *m, int row) {
   if (left) m->pending |= P_MOVE;
 }
 
-/* ---- telling polling from reading, as machine/polls.py does ---- */
-COLD void spin_(Core *m) { up_(m, UP_SPIN, 0, 0); }
+/* ---- telling polling from reading, as Polls of engine/contract.py does ---- */
+#define SHARED(space) ((space) == GDRAM || (space) == SRAM)
+COLD void looked_(Core *m, int64_t looks) {
+  const int64_t others = m->work[W_IO] + m->work[W_MOVE] + m->stores[GDRAM] + m->stores[SRAM] - m->looked;
+  const int waits = others == m->others || looks % PATIENCE == 0;
+  m->others = others;
+  if (waits) up_(m, UP_SPIN, 0, 0);
+}
 ALWAYS int known_(Core *m, uint64_t address) { for (int i = 0; i < m->nseen; i++) if (m->seen[i] == address) return 1; return 0; }
 COLD void poll_load(Core *m, uint64_t address) {
-  if (known_(m, address)) { if (++m->polls % SPIN_LOADS == 0) spin_(m); }
+  if (known_(m, address)) { if (++m->polls % SPIN_LOADS == 0) looked_(m, m->polls); }
   else if (m->nseen < POLLED) m->seen[m->nseen++] = address;
   else { m->seen[0] = address; m->nseen = 1; m->polls = 0; }
 }
-COLD void poll_again(Core *m) { if (++m->repeats % POLL_COPIES == 0) spin_(m); }
-COLD void poll_copy(Core *m, uint64_t address) {
-  if (known_(m, address)) { if (++m->looks % POLL_COPIES == 0) spin_(m); }
+COLD void poll_again(Core *m, int64_t nbytes) { m->looked += nbytes; if (++m->looks % POLL_COPIES == 0) looked_(m, m->looks); }
+COLD void poll_copy(Core *m, uint64_t address, int64_t nbytes) {
+  if (known_(m, address)) poll_again(m, nbytes);
   else if (m->nseen < POLLED) m->seen[m->nseen++] = address;
   else { m->seen[0] = address; m->nseen = 1; }
 }
-#define SHARED(space) ((space) == GDRAM || (space) == SRAM)
 
 /* ---- what Python calls ---- */
 VISIBLE int64_t mlusim_sizeof(void) { return sizeof(Core); }
@@ -302,5 +307,5 @@ VISIBLE void mlusim_crew(Core *m, const uint64_t *words, void (*entry)(Core *, c
 VISIBLE void mlusim_drain(Core *m, int64_t pipes) { GUARDED(m, drain_(m, (int)pipes)); }
 VISIBLE void mlusim_land_inside(Core *m, int64_t unused) { (void)unused; GUARDED(m, land_inside_(m)); }
 VISIBLE void mlusim_poll_load(Core *m, uint64_t address) { GUARDED(m, poll_load(m, address)); }
-VISIBLE void mlusim_poll_copy(Core *m, uint64_t address) { GUARDED(m, poll_copy(m, address)); }
-VISIBLE void mlusim_poll_again(Core *m, int64_t unused) { (void)unused; GUARDED(m, poll_again(m)); }
+VISIBLE void mlusim_poll_copy(Core *m, uint64_t address, int64_t nbytes) { GUARDED(m, poll_copy(m, address, nbytes)); }
+VISIBLE void mlusim_poll_again(Core *m, int64_t nbytes) { GUARDED(m, poll_again(m, nbytes)); }
