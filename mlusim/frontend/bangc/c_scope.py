@@ -140,10 +140,14 @@ def in_cell(raw: object, kind: t.Type, local: ir.Local | None) -> bool:
 
 def _variable(name: str, given: Typed, scope: "FrameNames", bind: Bind) -> Assignment:
     held, local = scope.find(name), scope.local(name)
-    if local is None and all(g.name != name for g in scope.module.globals.values()):
+    known = scope.variable(name)
+    if local is not None:
+        space, held_as = scope.frame.f_locals, local.name
+    elif known is not None:
+        space, held_as = scope.frame.f_globals, known.called
+    else:
         raise c_syntax.Foreign(f"{name} is no variable of the source")
-    space = scope.frame.f_globals if local is None else scope.frame.f_locals
-    raw = space[name if local is None else local.name]
+    raw = space[held_as]
     reference = local is not None and t.refers(local.type)
     aside = held.place is not None or in_cell(raw, held.type, local)
     # What has a place of its own keeps it: pointers to it see the new value.
@@ -153,7 +157,7 @@ def _variable(name: str, given: Typed, scope: "FrameNames", bind: Bind) -> Assig
 
     def put() -> None:
         if local is None:
-            space[name] = value
+            space[held_as] = value
             return
         bind(scope.frame, local.name, value)
         # The kept casts are of the old value; code makes one again when it is None.
@@ -376,13 +380,17 @@ class FrameNames:
                 raise c_syntax.NotInScope(f"{name} has no value yet")
             value = raw.v if in_cell(raw, local.type, local) else raw
             return _held(value, local.type, local.source_name)
-        value = self.frame.f_globals.get(name)
-        known = next((g for g in self.module.globals.values() if g.name == name), None)
+        known = self.variable(name)
+        value = self.frame.f_globals.get(name if known is None else known.called)
         if known is not None and value is not None:
             return _held(value.v if isinstance(value, Cell) else value, known.type, name)
         if value is None or callable(value):
             value = self.extra.get(name)
         return self._without_place(name) if value is None else self.of_python(value, name)
+
+    def variable(self, name: str) -> ir.Global | None:
+        """Return the variable at file scope called *name*; None where there is none."""
+        return next((g for g in self.module.globals.values() if g.name == name), None)
 
     def _without_place(self, name: str) -> Typed:
         """Return what *name* is that is no variable here: a macro or an enumerator.  Raises `NoExpression` with what it is instead."""

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from mlusim.counted import plural, with_article
 from mlusim.errors import UsageError, shown_file
-from mlusim.frontend.bangc import c_syntax, ir, scalars, types as t
+from mlusim.frontend.bangc import c_syntax, ir, names, scalars, types as t
 from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.runtime.layouts import NULL, RecordPointer
 from mlusim.frontend.bangc.runtime.pointers import Address
@@ -450,7 +450,7 @@ def called(name: str, given: Sequence[Typed], scope: "FrameNames") -> Typed | No
     reason = _effect(function, scope.module, set())
     if reason:
         raise UsageError(f"{function.name} {reason}; an expression of the debugger changes nothing")
-    code = scope.frame.f_globals.get(function.symbol)
+    code = scope.frame.f_globals.get(names.of_function(function.symbol))
     if code is None:
         raise UsageError(f"the kernel does not reach {function.name}, so it cannot be called here")
     made = [_argument(one, p) for one, p in zip(given, function.parameters, strict=True)]

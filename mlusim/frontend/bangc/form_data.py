@@ -51,7 +51,7 @@ MOST_NODES = 4_000_000
 """Of a function, each counted as often as it is referred to."""
 OPERATORS = frozenset(("~", "!", "&&", "||", *BINARY, *COMPARE))
 # \Z, as $ would allow a line feed behind a name; names as __class__ are Python's own.
-_NAME = re.compile(r"(?!__\w*__$)[A-Za-z_]\w*\Z")
+_NAME = re.compile(rf"(?!__\w*__$)[^\W\d][\w{t.MARK}]*\Z")
 _SYMBOL = re.compile(r"[\w$.@:#*&<>~,() \-]+\Z")
 _WORDS = re.compile(r"[\w:<>~\[\]()+\-*/%=!&|^, .]+\Z")
 _PATH = re.compile(r"[^\x00-\x1f]*\Z")

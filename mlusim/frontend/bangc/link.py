@@ -210,10 +210,10 @@ def _declare(plan: LinkPlan, part: FilePart) -> None:
         if variable.fixed and variable.space != ir.GDRAM:
             value = b.call("_c_fixed", value, b.constant(variable.fixed))
         # The alias is unique among files; the name itself, if no other variable has it, is for people who look.
-        names: list[ast.expr] = [b.target(variable.alias)]
-        if variable.alone:
-            names.append(b.target(variable.name))
-        node = b.at(ast.Assign(names, value), variable.span)
+        targets: list[ast.expr] = [
+            b.target(name) for name in dict.fromkeys((variable.alias, variable.called))
+        ]
+        node = b.at(ast.Assign(targets, value), variable.span)
         tree = ast.fix_missing_locations(ast.Module([node], []))
         part.declarations[variable.symbol] = compile(tree, variable.span.file, "exec")
 

@@ -16,7 +16,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import DType
 from mlusim.counted import counted, plural
 from mlusim.errors import LaunchError, UsageError, shown_file
-from mlusim.frontend.bangc import ir, types as t
+from mlusim.frontend.bangc import ir, names, types as t
 from mlusim.frontend.bangc.errors import ERROR, Diagnostic, SourceError, SourceWarning, diagnostic_of
 from mlusim.frontend.bangc.fitting import Fitting, check_structure, device_variable, made_structure
 from mlusim.frontend.bangc.form_data import Translated
@@ -58,9 +58,10 @@ class Body:
         self.bang_arch = bang_arch
         self.__name__ = self.__qualname__ = form.name
         self.__doc__ = None
-        names = ("mlu", *(p.name for p in form.parameters))
+        own = [p.name for p in form.parameters]
+        first = f"{names.OWN}mlu" if "mlu" in own else "mlu"
         # C has no arguments by name.
-        parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names]
+        parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in (first, *own)]
         self.__signature__ = inspect.Signature(parameters)
 
     @cached_property
@@ -147,8 +148,8 @@ def _shown(plan: LinkPlan) -> FunctionType:
     space: dict[str, Any] = {"__builtins__": __builtins__, SCOPES: _scopes(plan)}
     for part in plan.parts:
         for symbol, code in part.code.items():
-            space[symbol] = FunctionType(code, space, code.co_name)
-    found: FunctionType = space[plan.symbol]
+            space[names.of_function(symbol)] = FunctionType(code, space, code.co_name)
+    found: FunctionType = space[names.of_function(plan.symbol)]
     return found
 
 

@@ -90,12 +90,14 @@ class Array:
 # What records of the Python engine, and pointers to them and beside them, have themselves.
 _TAKEN = "_ahead _c_acting _unit address assign cast cell copied field here layout n raw v"
 RECORD_ATTRIBUTES = frozenset(_TAKEN.split())
-MARK = "\N{MIDDLE DOT}"  # in no name of C
+_OF_PYTHON = frozenset(("None", "True", "False"))  # which are no attributes
+MARK = "\N{MIDDLE DOT}"
 
 
 def attribute_of(member: str) -> str:
     """Return the attribute that holds *member* in a record of the Python engine: its name, marked where records have it for themselves."""
-    return member + MARK if member in RECORD_ATTRIBUTES else member
+    ours = member in RECORD_ATTRIBUTES or member in _OF_PYTHON or member.endswith(MARK)
+    return member + MARK if ours else member
 
 
 @frozen

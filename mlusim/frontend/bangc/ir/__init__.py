@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from attrs import Factory, define, frozen
 
+from mlusim.frontend.bangc import names
 from mlusim.frontend.bangc.types import BOOL, INT8, INT64, VOID, Field, Pointer, Record, Type
 
 # The referents of nodes: pieces of source text, locals, variables at file scope.
@@ -93,7 +94,12 @@ class Global:
     @property
     def alias(self) -> str:
         """A name that nothing else has."""
-        return "_c_v_" + re.sub(r"\W", "_", self.symbol)
+        return names.VARIABLE + re.sub(r"\W", "_", self.symbol)
+
+    @property
+    def called(self) -> str:
+        """Its name in code: its own, if nothing else has that."""
+        return self.name if self.alone and not names.taken(self.name) else self.alias
 
 
 @frozen
@@ -652,7 +658,7 @@ Statement = (
 
 # Functions and modules of the intermediate form.
 
-REST = "_c_rest"  # the arguments behind the parameters, in a function that takes some
+REST = f"{names.OWN}rest"  # the arguments behind the parameters, in a function that takes some
 
 
 @define(eq=False)

@@ -1,8 +1,7 @@
 """Conversions: each of them explicit, those of constants computed."""
 
-import ast
-import codecs
 import math
+import re
 
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.lower.scope import FunctionScope, innermost, number
@@ -98,9 +97,13 @@ def _variable(value: ir.Expr) -> bool:
 
 def letters(text: str, kind: t.Array, span: ir.Span) -> ir.Compose:
     """Return a text as the numbers of its characters."""
-    raw = text.encode("utf-8", "surrogateescape")[: kind.count]
+    of = kind.of
+    assert isinstance(of, t.Arithmetic)
+    raw = text.encode("utf-8", "surrogateescape")[: kind.size]
+    raw = raw[: len(raw) - len(raw) % of.size]
+    numbers = (int.from_bytes(raw[n : n + of.size], "little") for n in range(0, len(raw), of.size))
     # The device's char has a sign.
-    return ir.Compose(tuple(ir.Const(n - 256 if n > 127 else n, kind.of, span) for n in raw), kind, span)
+    return ir.Compose(tuple(ir.Const(of.wrapped(n), of, span) for n in numbers), kind, span)
 
 
 def literal(scope: FunctionScope, node: Node) -> ir.Expr:
@@ -117,14 +120,33 @@ def literal(scope: FunctionScope, node: Node) -> ir.Expr:
     )
 
 
+# A character in the library's spelling of a literal; "" parts one in hexadecimal from a digit behind it.
+_CHARACTER = re.compile(
+    r'""|\\(?P<octal>[0-7]{1,3})|\\x(?P<unit>[\da-fA-F]+)|\\(?P<code>u[\da-fA-F]{4}|U[\da-fA-F]{8})|\\?(?P<plain>.)',
+    re.DOTALL,
+)
+_ESCAPES = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
+_ENCODINGS = {1: "utf-8", 2: "utf-16-le", 4: "utf-32-le"}
+
+
 def string(scope: FunctionScope, node: Node) -> ir.Text:
-    """Lower a string literal to its text."""
+    """Lower a string literal to the bytes of its characters, of one, two or four bytes each."""
     written = scope.reader.text(node)
-    try:
-        text = ast.literal_eval(written)
-        if not text.isascii() and "\\" in written:  # \xff is a byte of C, and a character of Python
-            raw, _ = codecs.escape_decode(written[1:-1].encode())
-            text = raw.decode("utf-8", "surrogateescape") if "\\u" not in written.lower() else text
-    except (SyntaxError, ValueError):
-        text = written.strip('"')
-    return ir.Text(text, node.span)
+    size = t.element_of(node.type).size
+    start = written.find('"') + 1
+    found = _CHARACTER.finditer(written[start:-1])
+    raw = b"".join(_encoded(character, size) for character in found)
+    zeros = bytes(size - 1)  # the last byte of the zero at the end is every text's own
+    return ir.Text((raw + zeros).decode("utf-8", "surrogateescape"), node.span)
+
+
+def _encoded(character: re.Match[str], size: int) -> bytes:
+    """Return the bytes of one character of a literal whose characters have *size* bytes."""
+    octal, unit, code, plain = character.group("octal", "unit", "code", "plain")
+    if octal or unit:  # a part of a character, maybe
+        return int(octal or unit, 8 if octal else 16).to_bytes(size, "little")
+    if code:
+        plain = chr(int(code[1:], 16))
+    elif character[0].startswith("\\"):
+        plain = _ESCAPES.get(plain, plain)
+    return (plain or "").encode(_ENCODINGS[size], "surrogatepass")

@@ -238,7 +238,7 @@ class Lowering:
         if scope.locals:
             value = self._function_of(made, scope, value)
         if isinstance(value, ir.Text) and isinstance(made.type, t.Array):
-            if made.space:
+            if made.space or made.type.of.size > 1:
                 value = letters(value.value, made.type, made.span)
             else:
                 # The last zero is every text's own.

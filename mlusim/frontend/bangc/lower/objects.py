@@ -510,7 +510,10 @@ def of_lambda(scope: FunctionScope, node: Node) -> ir.Expr:
             name += "_"
         names[name] = None
         captures.members[captured] = name
-    kind.fields = tuple(t.Field(n, f.type, f.offset) for n, f in zip(names, kind.fields, strict=True))
+    kind.fields = tuple(
+        t.Field(n, _captured_type(f.type, c), f.offset)
+        for n, f, c in zip(names, kind.fields, wanted, strict=True)
+    )
     scope.around.closures[kind.name] = captures
     made = [_captured(scope, c, f.type, node) for c, f in zip(wanted, kind.fields, strict=True)]
     return ir.Compose(tuple(made), kind, node.span)
@@ -567,7 +570,15 @@ def _met(scope: FunctionScope, node: Node, known: set[Declaration]) -> Iterator[
 
 def _fits(member: t.Type, have: t.Type) -> bool:
     """Return whether a member may hold a variable of type *have*, or refer to one."""
-    return t.referent(member) == t.referent(have)
+    same = t.referent(member) == t.referent(have)
+    return same or (isinstance(member, t.Array) and have == t.Pointer(member.of))
+
+
+def _captured_type(member: t.Type, captured: Declaration | None) -> t.Type:
+    """Return the type of a *member*: the library calls a parameter that is written as an array one where it is captured, too."""
+    return (
+        captured.type if isinstance(member, t.Array) and captured is not None and captured.decayed else member
+    )
 
 
 def _is_this(scope: FunctionScope, kind: t.Type) -> bool:

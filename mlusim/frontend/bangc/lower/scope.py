@@ -1,7 +1,5 @@
 """The state of lowering one function: its names, its locals, and the module that it becomes part of."""
 
-import keyword
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -9,16 +7,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from attrs import define, field
 
 from mlusim.errors import shown_file
-from mlusim.frontend.bangc import ir, types as t
+from mlusim.frontend.bangc import ir, names, types as t
 from mlusim.frontend.bangc.errors import excerpt_of
 from mlusim.frontend.bangc.parse.nodes import CursorReader, Declaration, Node
 from mlusim.frontend.bangc.parse.type_reader import ends
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.parse.unit import ParsedFile
-
-HELPERS = "_c_"  # how names begin that a rendering may add
-_PYTHONS = re.compile(r"(__\w*__|None|True|False)\Z")  # names that Python has a meaning for
 
 
 class Untranslatable(Exception):
@@ -125,7 +120,7 @@ class FunctionScope(ABC):
         if parameter:
             self.refuse_destructor(kind, declaration.span)
         local = ir.Local(
-            self._unique(declaration.name or "unnamed"),
+            self._unique(names.free(declaration.name or "unnamed")),
             declaration.name,
             kind,
             declaration.spelling,
@@ -165,7 +160,7 @@ class FunctionScope(ABC):
         """Return a variable for the value of a declaration that names its parts alone."""
         kind = declaration.type
         self.refuse_destructor(kind, declaration.span)
-        local = ir.Local(self._unique(f"{HELPERS}b"), "", kind, declaration.spelling, declaration.span)
+        local = ir.Local(self._unique(f"{names.OWN}b"), "", kind, declaration.spelling, declaration.span)
         self._place(local, declaration)
         self.locals.append(local)
         return local
@@ -207,7 +202,7 @@ class FunctionScope(ABC):
         if home is None:
             return None
         local = ir.Local(
-            self._unique(home.source_name), home.source_name, home.type, home.spelling, home.span
+            self._unique(names.free(home.source_name)), home.source_name, home.type, home.spelling, home.span
         )
         local.storage, local.space, local.home = ir.Storage.STATIC, home.space, home.home
         local.fixed = home.fixed
@@ -228,7 +223,7 @@ class FunctionScope(ABC):
 
     def hold(self, kind: t.Type, span: ir.Span) -> ir.LocalStorage:
         """Return a variable that the source does not name, which is stored to before it is read."""
-        local = ir.Local(self._unique(f"{HELPERS}t"), "", kind, str(kind), span)
+        local = ir.Local(self._unique(f"{names.OWN}t"), "", kind, str(kind), span)
         self.locals.append(local)
         return ir.LocalStorage(local, span)
 
@@ -304,7 +299,7 @@ class FunctionScope(ABC):
 
     def _unique(self, name: str) -> str:
         chosen, n = name, 1
-        while chosen in self._names or keyword.iskeyword(chosen) or _PYTHONS.match(chosen):
+        while chosen in self._names:
             n += 1
             chosen = f"{name}_{n}"
         self._names.add(chosen)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 
 from mlusim.engine.native.layout import UNSET
-from mlusim.frontend.bangc import ir, types as t
+from mlusim.frontend.bangc import ir, names, types as t
 from mlusim.frontend.bangc.native.numbers import IDS, NoForm, dtype_of, name, suffix
 from mlusim.frontend.bangc.native.rendering import Rendering
 from mlusim.isa.table import ISA, NUMBERS
@@ -30,7 +30,7 @@ def place(c: Rendering, at: ir.Place, span: ir.Span) -> str:
 def kept(c: Rendering, made: str, span: ir.Span) -> str:
     """Keep the answer of a call in a register of the function that calls."""
     kind = t.VectorRegister(t.INT32)  # of whatever elements: it is bytes
-    local = ir.Local(c.temporary(), "", kind, str(kind), span, ir.Storage.CELL)
+    local = ir.Local(names.OWN + c.temporary(), "", kind, str(kind), span, ir.Storage.CELL)
     c.values.append(local)
     return f"((const uint8_t *)memmove(d_{local.name}, {made}, REGISTER_BYTES))"
 

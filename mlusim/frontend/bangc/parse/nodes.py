@@ -6,7 +6,7 @@ The rest of the front end reads these and never sees the library.
 import ctypes
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -117,7 +117,12 @@ class Declaration:
     def type(self) -> Type:
         """Its type; a parameter that is written as an array is a pointer."""
         found = self._reader.types.of(self._cursor.type)
-        return Pointer(found.of) if self.kind == "PARM_DECL" and isinstance(found, Array) else found
+        return Pointer(found.of) if self.decayed and isinstance(found, Array) else found
+
+    @cached_property
+    def decayed(self) -> bool:
+        """Return whether it is a parameter that is written as an array."""
+        return self.kind == "PARM_DECL" and isinstance(self._reader.types.of(self._cursor.type), Array)
 
     @cached_property
     def spelling(self) -> str:
@@ -542,6 +547,8 @@ class CursorReader:
             if self._invoked is not None:
                 self._in_macro(node, stack[-1][1])
             stack[-1][1].children.append(node)
+            if node.decl is not None and node.decl.decayed and node.kind == "DECL_REF_EXPR":
+                _decay((node, *(one for _, one in reversed(stack))))
             if cursor._kind_id in _DECLARATIONS:
                 return _CONTINUE
             stack.append((_key(cursor), node))
@@ -686,6 +693,19 @@ class CursorReader:
     def text(self, node: Node) -> str:
         """Return the library's spelling of *node*: the text of a literal."""
         return str(node.cursor.spelling)
+
+
+def _decay(nodes: Iterable[Node]) -> None:
+    """Let a parameter that is written as an array be the pointer that it is, and what is computed from it: the library calls both arrays.
+
+    *nodes* begin with the name of the parameter; each is the one around the last.
+    """
+    written = None
+    for node in nodes:
+        written = written or node.type
+        if not isinstance(written, Array) or node.type != written:
+            return
+        node.type = Pointer(written.of)
 
 
 def _key(cursor: Cursor) -> tuple[Any, Any, Any]:

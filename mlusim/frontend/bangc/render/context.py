@@ -8,12 +8,9 @@ from typing import Any
 
 from attrs import define, field
 
-from mlusim.frontend.bangc import ir, types as t
+from mlusim.frontend.bangc import ir, names, types as t
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.arithmetic import Range
-
-BEGIN = "_c_"  # how the names of layouts begin
-NUMBER = f"{BEGIN}np_"  # how the names of number types begin
 
 
 @define(eq=False)
@@ -55,13 +52,12 @@ class Context:
     def temporary(self) -> str:
         """Return a name that nothing else has."""
         self.temporaries += 1
-        return f"_c_{self.temporaries}"
+        return f"{names.OWN}{self.temporaries}"
 
     def variable(self, variable: ir.Global) -> ast.Name:
         """Return the name of a variable at file scope: its own, unless another variable or a local has the same."""
         self.uses.globals[variable.symbol] = None
-        plain = variable.alone and variable.name not in self.names
-        return b.name(variable.name if plain else variable.alias)
+        return b.name(variable.alias if variable.name in self.names else variable.called)
 
     def layout(self, kind: t.Type) -> ast.expr:
         """Return the name of the layout of a type that memory holds."""
@@ -76,14 +72,13 @@ def named_layout(kind: t.Type) -> tuple[str, t.Type]:
         kind = t.Pointer(kind.to)
     if isinstance(kind, t.Arithmetic):
         plain = t.Arithmetic(t.element_name(kind), kind.kind, kind.size)
-        return BEGIN + plain.name, plain
+        return names.LAYOUT + plain.name, plain
     if isinstance(kind, t.Void | t.FunctionType):
-        return f"{BEGIN}void", t.VOID
+        return f"{names.LAYOUT}void", t.VOID
+    # A structure may be called float32, too, and two types may have names of which the same is left.
     text = str(kind)
     word = re.sub(r"\W+", "_", text).strip("_")[:40]
-    if re.fullmatch(r"\w+", text):
-        return BEGIN + word, kind
-    return f"{BEGIN}{word}_{hashlib.blake2b(text.encode(), digest_size=3).hexdigest()}", kind
+    return f"{names.LAYOUT}{word}_{hashlib.blake2b(text.encode(), digest_size=3).hexdigest()}", kind
 
 
 def cell(local: ir.Local) -> bool:
@@ -136,12 +131,12 @@ def cast(c: "Context", made: ast.expr, given: ir.Expr, to: t.Pointer) -> ast.exp
 
 def _kept(local: str) -> str:
     """Return the beginning of the names that hold casts of *local*, which are made once; the name of a layout follows it."""
-    return f"_c_{local}"
+    return f"{names.KEPT}{local}"
 
 
-def kept_casts(local: str, names: Iterable[str]) -> list[str]:
-    """Return those of a frame's *names* that hold casts of the pointer *local*, or None until they are made."""
-    return [name for name in names if name.startswith(_kept(local) + BEGIN)]
+def kept_casts(local: str, there: Iterable[str]) -> list[str]:
+    """Return those of the names *there*, in a frame, that hold casts of the pointer *local*, or None until they are made."""
+    return [name for name in there if name.startswith(_kept(local) + names.LAYOUT)]
 
 
 def _again(c: "Context", given: ir.Expr, to: t.Pointer) -> bool:

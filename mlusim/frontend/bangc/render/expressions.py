@@ -4,10 +4,10 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mlusim.frontend.bangc import ir, types as t
+from mlusim.frontend.bangc import ir, names, types as t
 from mlusim.frontend.bangc.ir.walk import is_branch, walk
 from mlusim.frontend.bangc.render import arithmetic, build as b, context
-from mlusim.frontend.bangc.render.context import NUMBER, Context, cell, named_layout, refers
+from mlusim.frontend.bangc.render.context import Context, cell, named_layout, refers
 from mlusim.isa.table import ISA
 from mlusim.kernel_frames import own_file
 from mlusim.memory.space import DIRECTIONS
@@ -298,7 +298,7 @@ def _logical(c: Context, node: ir.Logical) -> ast.expr:
 
 def _call(c: Context, node: ir.Call) -> ast.expr:
     c.uses.symbols[node.symbol] = None
-    return b.call(node.symbol, *(value(c, a) for a in node.arguments))
+    return b.call(names.of_function(node.symbol), *(value(c, a) for a in node.arguments))
 
 
 def _intrinsic(c: Context, node: ir.IntrinsicCall) -> ast.expr:
@@ -323,7 +323,7 @@ def _operand(c: Context, row: Any, n: int, argument: ir.Expr, kind: t.Type) -> a
         return made if plain else b.call("_c_register_at", made)
     # Its type says how untyped operands are seen, and a number of Python has none.
     if isinstance(kind, t.Arithmetic) and n in row.typing:
-        name = NUMBER + named_layout(kind)[0].removeprefix("_c_")
+        name = names.NUMBER + named_layout(kind)[0].removeprefix(names.LAYOUT)
         c.uses.layouts[name] = kind
         return b.call(name, made)
     return made
@@ -351,7 +351,7 @@ def _own(c: Context, node: ir.Expr) -> ast.expr:
 
 def _function(c: Context, node: ir.FunctionAddress) -> ast.expr:
     c.uses.symbols[node.symbol] = c.uses.pointed[node.symbol] = None
-    return b.name(node.symbol)
+    return b.name(names.of_function(node.symbol))
 
 
 def _invoked(c: Context, node: ir.Invoke) -> ast.expr:
@@ -364,8 +364,8 @@ def _dispatch(c: Context, node: ir.Dispatch) -> ast.expr:
     c.uses.symbols.update(dict.fromkeys(node.targets.values()))
     first, *rest = node.arguments
     held = c.temporary()
-    names: list[ast.expr | None] = [b.constant(n) for n in node.targets]
-    targets = ast.Dict(names, [b.name(s) for s in node.targets.values()])
+    classes: list[ast.expr | None] = [b.constant(n) for n in node.targets]
+    targets = ast.Dict(classes, [b.name(names.of_function(s)) for s in node.targets.values()])
     chosen = b.call("_c_class", b.held(held, value(c, first)))
     # Made in every call; it is a fault only where it is itself called.
     absent = b.call("_c_pure", b.constant(node.name))
@@ -558,7 +558,7 @@ def _put(c: Context, at: ir.Place, given: ast.expr) -> ast.expr:
     if isinstance(target, ast.Name):
         return b.held(target.id, given)
     if isinstance(target, ast.Attribute):
-        return b.call("setattr", target.value, b.constant(target.attr), given)
+        return b.call("_c_setattr", target.value, b.constant(target.attr), given)
     # Python assigns to items by statements only.
     return b.call(b.attribute(target.value, "__setitem__"), target.slice, given)
 

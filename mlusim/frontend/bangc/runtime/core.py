@@ -10,9 +10,8 @@ import numpy as np
 
 from mlusim.arch.dtypes import DType, as_elements, uint8
 from mlusim.errors import Fault, MemoryFault, RuleFault, Unsupported, UsageError
-from mlusim.frontend.bangc import scalars, types as t
+from mlusim.frontend.bangc import names, scalars, types as t
 from mlusim.frontend.bangc.ir.walk import DEEP
-from mlusim.frontend.bangc.render.context import NUMBER
 from mlusim.frontend.bangc.runtime.followed import FOLLOWED, asked, followed, following, like, place, plain
 from mlusim.frontend.bangc.runtime.layouts import (
     LEAVING,
@@ -81,6 +80,7 @@ def common() -> Mapping[str, Any]:
         "_c_seen": seen,
         "_c_copy": copy,
         "_c_copy_as": copy_as,
+        "_c_setattr": setattr,
         **scalars.HELPERS,
         # Python's remainder has the sign of the divisor, so this is two's complement.
         "_c_wrap": lambda x, half: (x + half) % (2 * half) - half,
@@ -168,7 +168,7 @@ class Task:
             for symbol, code in part.code.items():
                 made[symbol] = FunctionType(code, space, code.co_name)
         for space in spaces:  # a file calls functions of the others by name
-            space.update(made)
+            space.update((names.of_function(symbol), function) for symbol, function in made.items())
         for number, symbol in enumerate(plan.pointed):
             made[symbol].address = code_address(number)  # type: ignore[attr-defined]  # a function takes any
             self._pointed.append(made[symbol])
@@ -206,7 +206,7 @@ class Task:
         if hub.taken is not None:
             rows = {ISA[name].spelling: ISA[name] for name in self.plan.rows}
             space.update(_followed())
-            space.update(_FollowingNames(self.core).names(space, rows, NUMBER))
+            space.update(_FollowingNames(self.core).names(space, rows, names.NUMBER))
         space[SCOPES] = self.scopes
         return space
 

@@ -26,7 +26,7 @@ from mlusim.frontend.bangc.runtime.pointers import (
     see,
     within,
 )
-from mlusim.frontend.bangc.runtime.variables import BesideVariable, Cell, LonePointer, past, size_of
+from mlusim.frontend.bangc.runtime.variables import BesideVariable, Bits, Cell, LonePointer, past, size_of
 from mlusim.memory.pointer import Ptr
 
 NULL = Address()
@@ -230,10 +230,14 @@ class FieldPointer(LonePointer, VariableAddress):
         """The value of the field, for who looks at the pointer."""
         return getattr(self.owner, self.name)
 
-    def cast(self, layout: Layout) -> "FieldPointer":
-        """Return the same field; only its own type may be seen."""
+    def cast(self, layout: Layout) -> "FieldPointer | Bits":
+        """Return the same field; a number may be seen as another one."""
         pointers = isinstance(layout, PointerLayout) and isinstance(self.layout, PointerLayout)
-        if layout is uint8 or layout is self.layout or pointers:
+        if layout is self.layout or pointers:
+            return self
+        if isinstance(layout, DType) and isinstance(self.layout, DType):
+            return Bits(self, layout)
+        if layout is uint8:
             return self
         raise Unsupported(
             f"the field {self.name.rstrip(t.MARK)} of {type(self.owner).layout.name} is seen as {layout}",
@@ -337,6 +341,9 @@ class ArrayLayout:
         """Return its innermost element type."""
         return self.element.leaf if isinstance(self.element, ArrayLayout) else self.element
 
+    def __repr__(self) -> str:
+        return f"{self.element}[{self.count}]"
+
 
 class PointerLayout:
     """A pointer in memory: eight bytes that are an address."""
@@ -359,6 +366,9 @@ class PointerLayout:
     def make(self, *values: object) -> Any:
         """Return the given pointer, or the null pointer where none is given."""
         return values[0] if values else NULL
+
+    def __repr__(self) -> str:
+        return f"{self.pointee} *"
 
 
 class PointerArray(InMemory):

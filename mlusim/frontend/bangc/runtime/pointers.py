@@ -334,14 +334,72 @@ class Items(VariableAddress):
         """Return another array with the same values; records are copied too."""
         return Items([copy(v) for v in self.items], self.layout, self.offset)
 
-    def cast(self, layout: Layout) -> "Items":
-        """Return the same place; only the element type that it has may be seen."""
-        if layout is self.layout or layout is uint8:
+    def cast(self, layout: Layout) -> "Items | ItemBits":
+        """Return the same place: numbers seen as other numbers, pointers as pointers to something else."""
+        if layout is self.layout:
             return self
+        if isinstance(layout, DType) and isinstance(self.layout, DType):
+            return ItemBits(self.items, self.layout, layout, self.offset * self.layout.size)
+        if layout is uint8:
+            return self
+        if hasattr(layout, "pointee") and hasattr(self.layout, "pointee"):
+            return Items(self.items, layout, self.offset)
         raise Unsupported(
             f"an array of {self.layout} that is kept in registers is seen as {layout}",
             hint="copy its elements one by one",
         )
+
+
+class ItemBits(VariableAddress):
+    """The bytes of a list of numbers from *offset* on, seen as another type: ``(int *)doubles``."""
+
+    __slots__ = ("dtype", "items", "layout", "offset")
+
+    def __init__(self, items: list[Any], layout: DType, dtype: DType, offset: int) -> None:
+        self.items = items
+        self.layout = layout
+        self.dtype = dtype
+        self.offset = within(offset, 1)
+
+    def _at(self, i: int) -> "tuple[slice, np.ndarray[Any, Any], slice]":
+        """Return which items element *i* lies in, their bytes, and which of these it is."""
+        size, whole = self.dtype.size, self.layout.size
+        start = self.offset + i * size
+        if not 0 <= start <= len(self.items) * whole - size:
+            raise beyond(start // whole, len(self.items), whole)
+        some = slice(start // whole, -(-(start + size) // whole))
+        raw = np.array(self.items[some]).astype(self.layout.dtype).view(np.uint8)
+        return some, raw, slice(start % whole, start % whole + size)
+
+    def __getitem__(self, i: int) -> Any:
+        _, raw, part = self._at(i)
+        return number(raw[part].view(self.dtype.dtype)[0], self.dtype)
+
+    def __setitem__(self, i: int, value: object) -> None:
+        some, raw, part = self._at(i)
+        raw[part] = np.array([value]).astype(self.dtype.dtype).view(np.uint8)
+        self.items[some] = (number(n, self.layout) for n in raw.view(self.layout.dtype))
+
+    @property
+    def _unit(self) -> int:  # type: ignore[override]
+        return self.dtype.size
+
+    def __add__(self, n: int) -> "ItemBits":
+        return ItemBits(self.items, self.layout, self.dtype, self.offset + n * self.dtype.size)
+
+    def __eq__(self, other: object) -> bool:
+        return getattr(other, "items", None) is self.items and self._ahead(other) == 0
+
+    def _ahead(self, other: Pointer) -> int:
+        if getattr(other, "items", None) is not self.items:
+            unrelated()
+        return self.offset - int(other.offset) * (1 if isinstance(other, ItemBits) else self.layout.size)
+
+    def cast(self, layout: Layout) -> "Items | ItemBits":
+        """Return the same place seen as yet another type."""
+        if self.offset % self.layout.size == 0:
+            return Items(self.items, self.layout, self.offset // self.layout.size).cast(layout)
+        return ItemBits(self.items, self.layout, layout, self.offset)
 
 
 def copy(value: object) -> Any:

@@ -6,8 +6,7 @@ from typing import Any
 
 from mlusim.arch.dtypes import DType
 from mlusim.errors import Unsupported
-from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.render.context import NUMBER
+from mlusim.frontend.bangc import names, types as t
 from mlusim.frontend.bangc.runtime.layouts import ArrayLayout, PointerLayout, RecordLayout
 from mlusim.frontend.bangc.runtime.pointers import Layout, Pointer, no_number
 from mlusim.frontend.bangc.runtime.variables import LonePointer
@@ -89,7 +88,7 @@ def resolve(wanted: Mapping[str, t.Type], find: Find) -> dict[str, Any]:
     records: dict[str, RecordLayout] = {}
     made: dict[str, Any] = {}
     for name, kind in wanted.items():
-        if name.startswith(NUMBER) and isinstance(kind, t.Arithmetic):
+        if name.startswith(names.NUMBER) and isinstance(kind, t.Arithmetic):
             made[name] = t.memory_dtype(kind).dtype.type
         else:
             made[name] = layout(kind, find, records)

@@ -146,7 +146,7 @@ class Bits(VariableAddress):
 
     __slots__ = ("cell", "dtype", "offset")
 
-    def __init__(self, cell: Cell, dtype: DType, offset: int = 0) -> None:
+    def __init__(self, cell: Any, dtype: DType, offset: int = 0) -> None:
         self.cell = cell
         self.dtype = dtype
         self.offset = within(offset, 1)
@@ -183,14 +183,14 @@ class Bits(VariableAddress):
         return Bits(self.cell, self.dtype, self.offset + n * self.dtype.size)
 
     def __eq__(self, other: object) -> bool:
-        return _cell_of(other) is self.cell and self._ahead(other) == 0
+        return bool(_cell_of(other) == self.cell) and self._ahead(other) == 0
 
     def _ahead(self, other: object) -> int:
-        if _cell_of(other) is not self.cell:
+        if _cell_of(other) != self.cell:
             unrelated()
         return self.offset - int(getattr(other, "offset", 0))
 
-    def cast(self, layout: Layout) -> "Cell | Bits":
+    def cast(self, layout: Layout) -> Any:
         """Return the same place seen as yet another type."""
         return self.cell.cast(layout) if self.offset == 0 else Bits(self.cell, layout, self.offset)
 
