@@ -121,6 +121,18 @@ A flag of the vendor's that the table does not have is refused.
 """
 
 LAUNCHED = """
+An architecture that no board here has is left out with a warning if the command names another one, too; alone, it is an error.
+
+Some flags need a library that comes with the compiler of the host. The `ziglang` wheel has none of these libraries:
+
+| flag | without a library of clang's own |
+| --- | --- |
+| `-fsanitize=address`, `undefined`, `leak` | GCC's library is linked, if the machine has it |
+| `-fsanitize=thread`, `memory`; `-fprofile-instr-generate`, `--coverage` | linking fails, with the names of the packages to install |
+| `-fopenmp` | the same; LLVM's libomp is found in the folders of distributions |
+
+`lib/clang/11.1.0/lib/linux/libclang_rt.profile-x86_64.a` of the folder is clang's own library for profiles, if it has one.
+
 Objects that another compiler made launch a kernel of an object by its plain name, declared `extern "C"`, or by its mangled one, where a half may
 be an `unsigned short`: `cnrtInvokeKernel_V2((void *)&kernel, ...)`.
 Names that two kernels of a file share, and names of the C library, are not offered.

@@ -7,7 +7,6 @@ import errno
 import os
 import shlex
 import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -28,8 +27,9 @@ from mlusim.frontend.bangc.parse import trial
 from mlusim.frontend.bangc.parse.sources import Options
 from mlusim.frontend.bangc.translate import translate
 from mlusim.lazy import lazy
-from mlusim.toolkit import record
+from mlusim.toolkit import record, run_times
 from mlusim.toolkit.compiler import Compiler, host_compiler
+from mlusim.toolkit.ending import ended_in_order, run_compiler
 from mlusim.toolkit.flags import FLAGS, FlagUse, GivenFlag, architecture, standard, taken
 from mlusim.toolkit.record import EmbeddedRecord, RecordSource
 
@@ -54,9 +54,12 @@ QUIET = (
     "-Wno-unused-but-set-parameter",
     "-Wno-unknown-pragmas",
     "-Wno-unknown-warning-option",
+    "-Wno-unused-command-line-argument",  # flags for the linker, where a command compiles and links
 )
 STOPS = frozenset({"-E", "-M", "-MM", "-fsyntax-only"})
 """Modes in which no object is made."""
+DEVICE_FILES = {"--bang-fatbin-only": ".cnfatbin", "--bang-cnbin-only": ".cnbin"}
+"""Modes that write device code alone, each with the ending of its file."""
 FOLDERS = frozenset({"-I", "-isystem", "-iquote", "-idirafter"})
 FULL = b"No space left on device"
 TOO_LARGE = "what is made is larger than a file may be here; raise the limit of the shell, `ulimit -f`"
@@ -72,6 +75,7 @@ _OWN_HEADERS = (
     ),
 )
 UNTRANSLATED = "--mlusim-untranslated"
+RECORD = "record"  # its file among those that are removed in the end
 DEPTH = 10  # files of flags that name each other
 
 
@@ -87,6 +91,7 @@ class CompileCommand:
     define: list[tuple[str, str | None]] = field(factory=list)
     before: list[str] = field(factory=list)  # headers that come before the source
     architectures: list[str] = field(factory=list)
+    unknown: list[str] = field(factory=list)  # names that are given for architectures and are none
     modes: set[str] = field(factory=set)
     output: str | None = None
     shown: bool = False
@@ -95,13 +100,14 @@ class CompileCommand:
     @property
     def linking(self) -> bool:
         """Return whether a program or a library is made."""
-        return not self.modes & {"-c", "-S", *STOPS}
+        return not self.modes & {"-c", "-S", *STOPS, *DEVICE_FILES}
 
 
 def main(argv: Sequence[str], home: Path) -> int:
     """Do what the flags *argv* say, for the toolkit folder *home*; the exit code."""
     try:
-        return _main(list(argv), home)
+        with ended_in_order():
+            return _main(list(argv), home)
     except SourceError as error:
         for one in error.diagnostics:
             _tell(one, "error")
@@ -137,7 +143,17 @@ def _main(argv: list[str], home: Path) -> int:
         raise UsageError("--bang-device-only makes no program; give -c for an object, or -S for text")
     if command.output and not command.linking and len(command.inputs) > 1:
         raise UsageError(f"-o {command.output} is one file and {len(command.inputs)} are made; leave it out")
+    if command.unknown:
+        _tell_unknown(command)
     return CompilerDriver(command, home, host_compiler()).run()
+
+
+def _tell_unknown(command: CompileCommand) -> None:
+    """Warn of unknown architectures beside known ones.  Raises `UsageError` if no architecture is known."""
+    if not command.architectures:
+        architecture(command.unknown[0])
+    names, known = ", ".join(dict.fromkeys(command.unknown)), ", ".join(dict.fromkeys(command.architectures))
+    sys.stderr.write(f"cncc: warning: no board here has {names}; device code is made for {known} alone\n")
 
 
 def _expanded(words: Sequence[str], depth: int = 0) -> Iterator[str]:
@@ -192,10 +208,10 @@ def _file(command: CompileCommand, word: str, language: str) -> None:
 def _take(command: CompileCommand, given: GivenFlag) -> None:
     use, name = given.flag.use, given.flag.spelling
     if use is FlagUse.ARCH:
-        command.architectures += [architecture(one) for one in given.value.split(",")]
+        _take_architectures(command, given.value.split(","))
     elif use is FlagUse.MODE:
         command.modes.add(name)
-        if name == "-shared":
+        if name.endswith("-shared"):
             command.link.append(name)
         elif name in STOPS:
             command.flags.append(name)
@@ -209,6 +225,14 @@ def _take(command: CompileCommand, given: GivenFlag) -> None:
     elif use in (FlagUse.BOTH, FlagUse.HOST):
         command.flags += given.words
         _note(command, name, given.value)
+
+
+def _take_architectures(command: CompileCommand, names: Sequence[str]) -> None:
+    for name in names:
+        try:
+            command.architectures.append(architecture(name))
+        except UsageError:
+            command.unknown.append(name)
 
 
 def _note(command: CompileCommand, name: str, value: str) -> None:
@@ -260,11 +284,14 @@ class CompilerDriver:
             return str(Path(scratch) / f"{number}-{Path(path).stem}.o")
         if command.output or command.modes & STOPS:
             return command.output
-        return Path(path).stem + (".s" if "-S" in command.modes else ".o")
+        alone = [ending for mode, ending in DEVICE_FILES.items() if mode in command.modes]
+        return Path(path).stem + (alone or [".s" if "-S" in command.modes else ".o"])[0]
 
     def _compile(self, path: str, ending: str, target: str | None, scratch: str) -> int:
         command = self.command
         modes = [m for m in ("-c", "-S") if m in command.modes] or (["-c"] if command.linking else [])
+        if command.modes & DEVICE_FILES.keys():
+            return self._device_file(path, ending, target, scratch)
         if ending not in BANG:
             language = ["-x", "c"] if ending == ".c" else []
             include = [
@@ -274,7 +301,7 @@ class CompilerDriver:
                 "-isystem",
                 str(self.home / "include"),
             ]
-            words = [*include, *command.flags, "-Wno-unknown-warning-option", *modes, *language, path]
+            words = [*include, *command.flags, *QUIET[-2:], *modes, *language, path]
             return self._call([*words, *(["-o", target] if target else [])])
         if "--bang-device-only" in command.modes and not command.modes & STOPS:
             return self._device_only(path, target, scratch)
@@ -304,7 +331,7 @@ class CompilerDriver:
 
     def _embedding(self, made: EmbeddedRecord, scratch: str) -> list[str]:
         """Return the flags with which clang embeds *made* in the object."""
-        blob = Path(scratch) / "record"
+        blob = Path(scratch) / RECORD
         blob.write_bytes(made.content)
         # Where clang puts device code for CUDA's run-time, which the driver's library stands in for.
         more = ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
@@ -360,28 +387,33 @@ class CompilerDriver:
         return standard(given[-1].partition("=")[2]) if given else prelude.LANGUAGE
 
     def _call(self, words: Sequence[str]) -> int:
-        """Run clang; its exit code.  Raises `UsageError` where the disk is full, of which clang says that it crashed."""
+        """Run clang and say what it says; its exit code.  Raises as `_ran`."""
+        code, said = self._ran(words)
+        sys.stderr.write(said)
+        return code
+
+    def _ran(self, words: Sequence[str]) -> tuple[int, str]:
+        """Run clang; its exit code, and what it says.  Raises `UsageError` where the disk is full, of which clang says that it crashed."""
         colours = ["-fcolor-diagnostics"] if sys.stderr.isatty() else []
         line = [*self.clang.argv, *colours, *words]
         if self.command.shown:
             sys.stderr.write(f"{shlex.join(line)}\n")
             sys.stderr.flush()
         if self.command.dry:
-            return 0
-        done = subprocess.run(line, check=False, stderr=subprocess.PIPE)  # noqa: S603 - that is what it is for
-        if done.returncode and FULL in done.stderr:
+            return 0, ""
+        code, said = run_compiler(line)
+        if code and FULL in said:
             target = line[line.index("-o") + 1] if "-o" in line else "what is made"
             raise UsageError(
                 f"no space is left on the disk for {target}, or for files in {tempfile.gettempdir()}"
             )
-        if done.returncode == -signal.SIGXFSZ:  # after which clang asks for a bug report
+        if code == -signal.SIGXFSZ:  # after which clang asks for a bug report
             raise UsageError(TOO_LARGE)
-        sys.stderr.write(done.stderr.decode(errors="replace"))
-        if done.returncode < 0:
-            raise UsageError(
-                f"{self.clang.argv[0]} was ended by a signal: {signal.strsignal(-done.returncode)}"
-            )
-        return done.returncode
+        text = run_times.in_own_name(said.decode(errors="replace"))
+        if code < 0:
+            sys.stderr.write(text)
+            raise UsageError(f"{self.clang.argv[0]} was ended by a signal: {signal.strsignal(-code)}")
+        return code, text
 
     # -- device code -----------------------------------------------------------------------------
 
@@ -424,19 +456,41 @@ class CompilerDriver:
         assembly.write_text(text, encoding="utf-8")
         return self._call(["-x", "assembler", "-c", str(assembly), "-o", str(target)])
 
+    def _device_file(self, path: str, ending: str, target: str | None, scratch: str) -> int:
+        """Write the device code of a file alone, as an object has it embedded."""
+        command = self.command
+        if ending not in BANG:
+            raise UsageError(f"{path} has no device code; give a .mlu file, or -x bang")
+        if "--bang-cnbin-only" in command.modes and len(self.boards) > 1:
+            names = ", ".join(board.arch.name for board in self.boards)
+            raise UsageError(
+                f"--bang-cnbin-only writes code of one architecture, not of {names}; give --bang-fatbin-only"
+            )
+        code = self._with_kernels(path, str(Path(scratch) / "device.o"), ["-c"], scratch)
+        if not (code or command.dry):
+            Path(str(target)).write_bytes((Path(scratch) / RECORD).read_bytes())
+        return code
+
     # -- linking ---------------------------------------------------------------------------------
 
     def _link(self, objects: Sequence[str]) -> int:
         command = self.command
         lib = self.home / "lib64"
         words = [objects[one] if isinstance(one, int) else one for one in command.link]
-        return self._call(
-            [
-                *words,
-                *(f"-L{lib}", "-lcnrt", f"-Wl,-rpath,{lib}", "-pthread"),
-                *("-Wno-unused-command-line-argument", "-o", command.output or "a.out"),
-            ]
-        )
+        openmp = run_times.folders_of_openmp() if "-fopenmp" in words else ()
+        ours = [
+            *(f"-L{folder}" for folder in (lib, *openmp)),
+            *("-lcnrt", f"-Wl,-rpath,{lib}", "-pthread", QUIET[-1], "-o", command.output or "a.out"),
+        ]
+        code, said = self._ran([*words, *ours])
+        other = run_times.with_gcc(said, words) if code else None
+        if other is not None:
+            again, more = self._ran([*other, *ours])
+            code, said = (again, more) if again == 0 else (code, said)
+        sys.stderr.write(said)
+        if code:
+            sys.stderr.write(run_times.missing(said, words))
+        return code
 
 
 def _links(made: EmbeddedRecord, binding: str) -> str:

@@ -50,7 +50,7 @@ class CompilerFlag:
 
 _A, _E, _N, _S = FlagShape.ALONE, FlagShape.EQUALS, FlagShape.NEXT, FlagShape.EITHER
 FLAGS: tuple[CompilerFlag, ...] = (
-    CompilerFlag("--bang-mlu-arch", _E, FlagUse.ARCH, "an architecture, as mtp_592, or a board's name, as MLU270; several may be given"),
+    CompilerFlag("--bang-mlu-arch", _E, FlagUse.ARCH, "an architecture, as mtp_592, or a board's name, as MLU270; several may be given, and unknown ones beside a known one are left out with a warning"),
     CompilerFlag("--bang-arch", _E, FlagUse.ARCH, "an architecture as its number, compute_20, compute_30 or compute_50"),
     CompilerFlag("-c", _A, FlagUse.MODE, "compile to objects and link nothing"),
     CompilerFlag("-S", _A, FlagUse.MODE, "write assembly of the host; with --bang-device-only the device's form as text, of which `cnas` makes an object"),
@@ -61,7 +61,10 @@ FLAGS: tuple[CompilerFlag, ...] = (
     CompilerFlag("--bang-device-only", _A, FlagUse.MODE, "with -S or -c: the device's side alone, kernels that objects of other compilers launch"),
     CompilerFlag("--bang-host-only", _A, FlagUse.MODE, "the host's side alone: kernels cannot be launched"),
     CompilerFlag("--mlusim-untranslated", _A, FlagUse.MODE, "only of mlusim: a kernel that does not translate is a warning and no error, and its launch is an error of its queue"),
+    CompilerFlag("--bang-fatbin-only", _A, FlagUse.MODE, "a file of the device's code alone, for every architecture that is named"),
+    CompilerFlag("--bang-cnbin-only", _A, FlagUse.MODE, "the same for one architecture"),
     CompilerFlag("-shared", _A, FlagUse.MODE, "link a shared library"),
+    CompilerFlag("--shared", _A, FlagUse.MODE, "the same"),
     CompilerFlag("-o", _S, FlagUse.OUTPUT, "the file to write"),
     CompilerFlag("-I", _S, FlagUse.BOTH, "a folder of headers"),
     CompilerFlag("-isystem", _S, FlagUse.BOTH, "a folder of headers without warnings"),
@@ -96,6 +99,8 @@ FLAGS: tuple[CompilerFlag, ...] = (
     CompilerFlag("--neuware-path", _E, FlagUse.NOTHING, "the folder is the one that cncc lies in"),
     CompilerFlag("--no-neuware-version-check", _A, FlagUse.NOTHING, "there is one version"),
     CompilerFlag("--neuware-version-check", _A, FlagUse.NOTHING, "there is one version"),
+    CompilerFlag("--cnas-path", _E, FlagUse.NOTHING, "device code has no other assembler"),
+    CompilerFlag("-flto", _A, FlagUse.NOTHING, "each file is optimised by itself"),
     CompilerFlag("-Xbang-cnas", _N, FlagUse.NOTHING, "a word for the device's assembler"),
     CompilerFlag("-Xbang-cnlinker", _N, FlagUse.NOTHING, "a word for the device's linker"),
     CompilerFlag("-mllvm", _N, FlagUse.NOTHING, "a word for the code generator of the vendor's compiler; `mlusim check` has its sanitizer's checks"),

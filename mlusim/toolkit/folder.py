@@ -17,6 +17,7 @@ from mlusim.files.writing import changing
 from mlusim.frontend.bangc import prelude
 from mlusim.isa.prototypes import header_text
 from mlusim.toolkit.compiler import host_compiler
+from mlusim.toolkit.run_times import PROFILE, run_time_of_profiles
 
 HERE = Path(__file__).parent
 INCLUDE = HERE / "include"
@@ -77,6 +78,7 @@ def make(directory: Path, board: Board) -> None:
             for name in LIBRARIES:
                 content = (libraries / f"lib{name}.so").read_bytes()
                 _put(directory / "lib64" / f"lib{name}.so", content, runs=True)
+            _put(directory / PROFILE, run_time_of_profiles(clang.headers))
         except OSError as error:
             raise UsageError(
                 f"{directory} cannot be made: {error.strerror}; it takes about 1 MiB of disk"
@@ -108,6 +110,7 @@ def _texts(board: Board) -> Mapping[str, str]:
         "bin/cnmon": _CNMON.format(**values),
         "include/mlusim_intrinsics.h": header_text(),
         "cmake/modules/FindBANG.cmake": (HERE / "cmake" / "FindBANG.cmake").read_text(encoding="utf-8"),
+        "lib64/libbangc.so": "/* Code of the device that the vendor's compiler calls; kernels have none of it here. */\n",
         "version.txt": f"Neuware Version {NEUWARE}\n",
     }
     made |= {f"include/mluops/core/{path.name}": path.read_text(encoding="utf-8") for path in _public()}

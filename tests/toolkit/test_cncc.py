@@ -1,8 +1,10 @@
 """The compiler driver: a program of kernels and host code, compiled as its own build says."""
 
 import contextlib
+import os
 import platform
 import random
+import signal
 import subprocess
 import sys
 
@@ -10,7 +12,7 @@ import pytest
 
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
-from mlusim.toolkit import cnas, folder as toolkit_folder, record
+from mlusim.toolkit import cnas, folder as toolkit_folder, record, run_times
 from mlusim.toolkit.cncc import TOO_LARGE
 from mlusim.toolkit.compiler import host_compiler
 from mlusim.toolkit.folder import make
@@ -562,3 +564,112 @@ def test_a_file_that_may_not_grow_is_one_sentence(cncc, toolkit, tmp_path):
     assert done.returncode == 2
     assert f"{tmp_path / 'folder'} cannot be made: File too large; it takes" in done.stderr
     assert subprocess.run(words.split(), capture_output=True, check=False).returncode == 0
+
+
+def test_architectures_without_a_board_are_left_out_beside_a_known_one(cncc, tmp_path):
+    """A build that also names newer boards is compiled for those that there are, with one warning; device code alone is a file, too."""
+    (tmp_path / "k.mlu").write_text("__mlu_entry__ void k(int *p) { *p = 1; }\n")
+    newer = ("--bang-mlu-arch=mtp_613,mtp_617", "--bang-arch=compute_60", "--cnas-path=/opt/cnas")
+
+    said = cncc("-Werror", "--bang-fatbin-only", "k.mlu", "--bang-mlu-arch=mtp_592,mtp_372", *newer)
+
+    known = "device code is made for mtp_592, mtp_372 alone"
+    assert said == f"cncc: warning: no board here has mtp_613, mtp_617, compute_60; {known}\n"
+    content = (tmp_path / "k.cnfatbin").read_bytes()
+    assert content.startswith(record.MAGIC)
+    assert (
+        content.count(b"MLU590-H8") + content.count(b"MLU370-X4") == 1
+    )  # of mtp_592 the first board of the catalogue
+    assert "give one of mtp_220" in cncc("-c", "k.mlu", *newer, code=2)
+    sentence = (
+        "--bang-cnbin-only writes code of one architecture, not of mtp_592, mtp_372; give --bang-fatbin-only"
+    )
+    assert sentence in cncc("--bang-cnbin-only", "k.mlu", "--bang-mlu-arch=mtp_592,mtp_372", code=2)
+
+
+def test_flags_of_the_linker_are_no_error_where_files_are_compiled(cncc, tmp_path):
+    """``--shared`` and flags that only a linker uses are silent under ``-Werror``; `-lbangc` links."""
+    (tmp_path / "k.mlu").write_text("__mlu_entry__ void k(int *p) { *p = 1; }\n")
+    (tmp_path / "m.cpp").write_text("int m() { return 1; }\n")
+
+    strict = ("-Wall", "-Werror", "-fPIC", "-flto", "-static-libstdc++")
+
+    assert cncc("--shared", "k.mlu", "m.cpp", "-lbangc", *strict, "-o", "libk.so") == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("zig: error: linker command failed\n", "cncc: error: linker command failed\n"),
+        ("clang++-19: warning: no\nk.mlu:1:1: error: no\n", "cncc: warning: no\nk.mlu:1:1: error: no\n"),
+        (
+            "\x1b[1m/usr/bin/clang-22: \x1b[0m\x1b[0;1;31merror: \x1b[0mno",
+            "\x1b[1mcncc: \x1b[0m\x1b[0;1;31merror: \x1b[0mno",
+        ),
+        ("clang.mlu:3:1: error: no\nzig: 5\n", "clang.mlu:3:1: error: no\nzig: 5\n"),
+    ],
+)
+def test_sentences_of_the_compiler_bear_the_drivers_name(said, expected):
+    """Clang calls itself by the name of its file, in colour, too; sources keep their names."""
+    assert run_times.in_own_name(said) == expected
+
+
+def test_a_missing_run_time_is_named_with_its_package():
+    """By what the linker says and the flags of the link; where GCC has a library that offers the same, that is linked in front."""
+    lacks = "ld: cannot find /lib/libclang_rt.asan.a: No such file\nld: cannot find /lib/libclang_rt.asan_cxx.a: No such file\n"
+    words = ["k.o", "-fsanitize=address,leak", "-g"]
+
+    assert run_times.with_gcc(lacks, words) == ["-lasan", "-llsan", "k.o", "-g"]
+    assert run_times.with_gcc(lacks, ["k.o", "-fsanitize=thread"]) is None
+    assert run_times.with_gcc(lacks, [*words, "--coverage"]) is None
+    assert run_times.with_gcc("ld: undefined reference to `f'", words) is None
+    for text, flags, sentence in (
+        (lacks, ["-fsanitize=thread"], "the run-time of -fsanitize=thread is part of clang"),
+        (
+            "ld.lld: error: cannot open /x/libclang_rt.profile.a",
+            ["--coverage"],
+            "the run-time of --coverage is part of",
+        ),
+        ("ld: cannot find -lomp: No such file", ["-fopenmp"], "install libomp-dev"),
+        ("ld.lld: error: unable to find library -lcnnl_core", [], "libcnnl_core is part of a project"),
+        ("ld: cannot find -lcnrt", ["-static"], "leave -static out"),
+    ):
+        said = run_times.missing(text, flags)
+        assert said.startswith("cncc: error: "), said
+        assert [1, True] == [said.count("\n"), sentence in said]
+    assert run_times.missing("ld: cannot find -lnothing", []) == ""
+
+
+def test_the_place_of_the_run_time_of_profiles_is_never_empty(tmp_path):
+    """A build names the file; a clang's own library is copied there, or a linker says what to install."""
+    headers = tmp_path / "22" / "include"
+    headers.mkdir(parents=True)
+    assert run_times.run_time_of_profiles(str(headers)).startswith(b'ASSERT(0, "the run-time of profiles')
+    (tmp_path / "22" / "lib" / "linux").mkdir(parents=True)
+    (tmp_path / "22" / "lib" / "linux" / "libclang_rt.profile-x86_64.a").write_bytes(b"!<arch>\n")
+
+    assert run_times.run_time_of_profiles(str(headers)) == b"!<arch>\n"
+
+
+def test_a_signal_leaves_no_folder_and_no_compiler(toolkit, tmp_path):
+    """Ended while clang runs, ``cncc`` ends clang and removes what it made."""
+    (tmp_path / "22" / "include").mkdir(parents=True)
+    (tmp_path / "scratch").mkdir()
+    for name in ("begun", "never"):
+        os.mkfifo(tmp_path / name)
+    clang = tmp_path / "clang"
+    clang.write_text(
+        f"#!/bin/sh\n[ $1 = -print-resource-dir ] && echo {tmp_path}/22 && exit\necho $$ > {tmp_path}/begun\nread one < {tmp_path}/never\n"
+    )
+    clang.chmod(0o755)
+    (tmp_path / "m.cpp").write_text("")
+    environment = os.environ | {"MLUSIM_CLANG": str(clang), "TMPDIR": str(tmp_path / "scratch")}
+    words = [str(toolkit / "bin" / "cncc"), "m.cpp", "-o", "m"]
+    with subprocess.Popen(words, cwd=tmp_path, env=environment) as running:
+        number = int((tmp_path / "begun").read_text())
+        running.terminate()
+        code = running.wait()
+
+    assert [code, list((tmp_path / "scratch").iterdir())] == [128 + signal.SIGTERM, []]
+    with pytest.raises(ProcessLookupError):
+        os.kill(number, 0)

@@ -10,19 +10,17 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from types import FrameType
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlusim.errors import Fault, UsageError
 from mlusim.files.reading import brief
+from mlusim.toolkit.ending import ended_in_order
 from mlusim.toolkit.server.protocol import ProgramSocket, accepted
 from mlusim.toolkit.server.session import ProgramSession
 
 SERVER = "MLUSIM_SERVER"  # tells the driver's library at which name the simulator waits
 PATIENCE = 5.0  # seconds until a program that was asked to end is killed
-ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 class NativeCommand:
@@ -50,7 +48,7 @@ class NativeCommand:
         Raises `UsageError` where it cannot be started.
         """
         name = f"mlusim-{secrets.token_hex(16)}"
-        with _ended_in_order(), socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        with ended_in_order(), socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
             listener.bind(f"\0{name}")  # a name without a file: nothing is left of it
             listener.listen(64)
             printed = [PrintedStream(sys.stdout), PrintedStream(sys.stderr)]
@@ -133,28 +131,6 @@ class NativeCommand:
             return
         connection.answer(session.handle(request))
         self.fault = self.fault or session.fault
-
-
-@contextlib.contextmanager
-def _ended_in_order() -> Iterator[None]:
-    """Let the signals that end this process leave the block by `SystemExit`, so that the program ends with it and no file stays.
-
-    Handlers that are there stay, and outside of the main thread nothing is changed: Python lets that one alone set handlers.
-    """
-
-    def leave(number: int, _frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    ours = [one for one in ENDING if signal.getsignal(one) is signal.SIG_DFL]
-    if threading.current_thread() is not threading.main_thread():
-        ours = []
-    for one in ours:
-        signal.signal(one, leave)
-    try:
-        yield
-    finally:
-        for one in ours:
-            signal.signal(one, signal.SIG_DFL)
 
 
 class PrintedStream:
