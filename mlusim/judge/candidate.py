@@ -6,7 +6,7 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -23,12 +23,12 @@ from mlusim.frontend.bangc.module import BangKernel, Module, load_module
 from mlusim.frontend.bangc.prelude import INCLUDE
 from mlusim.judge import binding
 from mlusim.judge.confine import room_for_device, without_processes
+from mlusim.judge.origins import Origins
 from mlusim.judge.wire import Array, Document
 from mlusim.machine.device import Device
-from mlusim.machine.hub import Observer, attending
+from mlusim.machine.hub import attending
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import Limit, limiting
-from mlusim.machine.observed import Effect
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import POISON, Allocation
 from mlusim.observe.collect import collecting
@@ -82,70 +82,13 @@ class MissingPart(UsageError):
 
 # By name: kernels alone need no compiler.
 BUILT, CALLED = "mlusim.toolkit.built", "mlusim.toolkit.server.called"
-TORCH = "mlusim.judge.torch_candidate"
+SIDE, TORCH = "mlusim.judge.called_session", "mlusim.judge.torch_candidate"
 _TORCH = re.compile(r"^\s*#\s*include\s*[<\"](?:torch|ATen|framework/core)/", re.MULTILINE)
 HOST = "bang_func"  # the host function that contests ask for
 PLACED = ("file", "line", "column", "message")  # of an error of the compiler
 MOST_FINDINGS = 50
 MOST_SHOWN = 2000  # characters of what the compiler shows
-FLAG = 256  # bytes; the host's copy of anything smaller is a flag or a count
 GROWTH = 256 << 20  # bytes that one launch may keep for its end
-
-
-class KernelStores(Observer):
-    """The stores of kernels, and the host's: copies to itself, and changes of outputs.
-
-    *outputs* are the allocations that kernels store to; None if they are known only after the call, as for tensors that are returned.
-    """
-
-    name = "kernel-stores"
-
-    def __init__(self, inputs: Mapping[str, DeviceTensor], outputs: Iterable[Allocation] | None) -> None:
-        self._inputs = {t.allocation: n for n, t in inputs.items()}
-        self._every = outputs is None
-        self._stored = {a: np.zeros(a.raw.size, np.bool_) for a in outputs or ()}
-        self._after = {a: a.raw.copy() for a in self._stored}  # the last launch
-        self._fetched: list[
-            tuple[int, str]
-        ] = []  # for each copy: the launches before it, and what was copied
-        self._launches = 0
-
-    def effect(self, effect: Effect) -> None:
-        """Note what an instruction stores."""
-        for access in effect.step.writes:
-            allocation = access.allocation
-            flags = self._stored.get(allocation)
-            if flags is None and self._every and allocation.heap is not None:
-                flags = self._stored[allocation] = np.zeros(allocation.raw.size, np.bool_)
-            if flags is not None:
-                for start in access.starts:
-                    flags[start : start + access.size] = True
-
-    def launched(self, launch: Launch) -> None:
-        """Keep the outputs as the kernel has left them."""
-        del launch
-        self._launches += 1
-        self._after = {a: a.raw.copy() for a in self._stored if a.live}
-
-    def fetched(self, allocation: Allocation) -> None:
-        """Note what the host copies to itself: inputs, and other memory unless it may be a flag or a count that decides what to launch next."""
-        name = self._inputs.get(allocation)
-        if name is not None or allocation.nbytes >= FLAG:
-            self._fetched.append((self._launches, name or "memory of the device"))
-
-    def facts(self, outputs: "Mapping[str, LeftOutput]") -> dict[str, list[str]]:
-        """Return the outputs that no kernel has stored whole, that the host has changed afterwards, and what it had fetched before the last launch."""
-        unstored, refilled = [], []
-        for name, output in outputs.items():
-            flags, after = self._stored.get(output.allocation), self._after.get(output.allocation)
-            if output.nbytes and (flags is None or not output.picked(flags).all()):
-                unstored.append(name)
-            elif after is not None and not np.array_equal(
-                output.picked(output.allocation.raw), output.picked(after)
-            ):
-                refilled.append(name)
-        fetched = dict.fromkeys(name for before, name in self._fetched if before < self._launches)
-        return {"unstored": unstored, "refilled": refilled, "fetched": list(fetched)}
 
 
 @define
@@ -275,10 +218,10 @@ def _call(
         subject.parameters, binding.offered_of(facts["offered"]), subject.name, returns=subject.returns
     )
     profile = Profiled(lines=True)
-    kept = None if subject.returns else [t.allocation for t in outputs.values()]
-    stores = KernelStores(placed, kept) if subject.host else None
+    numbers = [one.value for one in given if one.role == binding.NUMBER]
+    origins = Origins(placed, numbers) if subject.host else None
     left = {name: LeftOutput.whole(tensor) for name, tensor in outputs.items()}
-    with collecting() as collector, attending((profile, *([stores] if stores else []))):
+    with collecting() as collector, attending((profile, *([origins] if origins else []))):
         try:
             left |= subject.call(device, facts, [_argument(b, placed, outputs) for b in given])
         except Fault as fault:
@@ -296,8 +239,8 @@ def _call(
     }
     own = {n: t.allocation.raw for n, t in placed.items() if n not in outputs}
     about["wrote"] = [n for n, raw in own.items() if not np.array_equal(raw, _raw(inputs[n]))]
-    if stores is not None:
-        about |= stores.facts(left)
+    if origins is not None:
+        about |= origins.facts(left, list(placed))
     sys.stdout.writelines(text for made in profile.launches for text in made.printed)
     for name, output in left.items():
         judged.arrays[f"{facts['case']}/{facts['draw']}/{name}"] = output.array()
@@ -409,7 +352,8 @@ class _HostSubject:
 def confine_calls(board: Board) -> None:
     """Confine the processes that call native code of the candidate: they start none, and map the memory of a device."""
     room_for_device(2 * board.gdram)
-    importlib.import_module(CALLED).CallingProcess.first = without_processes
+    process = importlib.import_module(CALLED).CallingProcess
+    process.first, process.side = without_processes, importlib.import_module(SIDE).JudgedSession
 
 
 def prepare(board: str, path: str) -> None:

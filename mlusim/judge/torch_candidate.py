@@ -21,13 +21,13 @@ from mlusim.arch.dtypes import as_dtype
 from mlusim.counted import counted
 from mlusim.errors import MlusimError, UsageError
 from mlusim.frontend.bangc import ir
+from mlusim.judge.called_session import JudgedSession
 from mlusim.judge.candidate import LeftOutput, MissingPart
 from mlusim.machine.device import Device
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation
 from mlusim.toolkit.built import toolkit_folder
-from mlusim.toolkit.server.called import CalledSession, CallingProcess
-from mlusim.toolkit.server.protocol import ProgramReply, ProgramRequest
+from mlusim.toolkit.server.called import CallingProcess
 from mlusim.toolkit.torch.builder import (
     STREAM,
     ExtensionSources,
@@ -74,32 +74,16 @@ def prepare(board: str, path: str) -> None:
         TorchBuilder(found.place).prepare(text)
 
 
-class TorchSession(CalledSession):
-    """The simulator's side of a candidate: what it allocates is memory of this process, of which its own has copies at most."""
+class TorchSession(JudgedSession):
+    """The simulator's side of a candidate for PyTorch: it finds the tensors that are returned."""
 
-    def malloc(self, request: ProgramRequest) -> ProgramReply:
-        """Do ``cnrtMalloc``: allocate device memory."""
-        board = self.boards[0]
-        tensor = board.device.empty((request.words[0],), "uint8")
-        allocation = tensor.allocation
-        named = request.payload.decode("utf-8", "replace")
-        allocation.declared = evolve(allocation.declared, name=named or "memory of cnrtMalloc")
-        board.memory.lend(allocation)
-        self._own[allocation.address] = tensor
-        return ProgramReply(allocation.address)
-
-    def free(self, request: ProgramRequest) -> ProgramReply:
-        """Do ``cnrtFree``: release device memory."""
-        tensor = self._own.pop(request.words[0], None)
-        if tensor is None:
-            return super().free(request)
-        assert isinstance(tensor.device, Device)
-        tensor.device.free(tensor)
-        return ProgramReply()
-
-    @functools.cached_property
-    def _own(self) -> dict[int, DeviceTensor]:
-        return {}
+    def _expect(self, address: int, nbytes: int, caller: int) -> None:
+        """Expect a copy that may leave gaps, as one to a part of a tensor does: they keep what they have."""
+        super()._expect(address, nbytes, caller)
+        allocation, at = self._read(address)
+        if self._origins is not None:
+            self._origins.read_back(allocation, at, at + nbytes)
+        self._show(address, nbytes)
 
     def returned(self, place: Mapping[str, Any], name: str) -> LeftOutput:
         """Find the tensor at *place*, which the candidate's process has told.  Raises `UsageError` where none can be."""

@@ -12,6 +12,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.counted import counted
 from mlusim.judge.bench import EndedProcess
 from mlusim.judge.confine import Confinement
+from mlusim.judge.origins import computed
 from mlusim.judge.reference import Difference, Draw, compared
 from mlusim.judge.wire import Document
 from mlusim.report.efficiency import efficiency
@@ -205,20 +206,30 @@ def _cheat(
         return f"the host function {name} launches nothing in draw {number} of case {case}"
     if not facts["host"]:
         return None
-    named = {
-        what: ", ".join(sorted({name for call in calls.values() for name in call[what]}))
-        for what in ("unstored", "refilled", "fetched")
-    }
+    named = {what: _listed(calls.values(), what) for what in ("unstored", "refilled", "fetched")}
     if named["unstored"]:
         return f"no kernel has stored all of {named['unstored']}: the host function has filled it"
     if named["refilled"]:
         return f"the host function changes {named['refilled']} after its last kernel"
+    told = []
     if named["fetched"]:
-        told = f"the host function copies {named['fetched']} to the host before its last launch"
-        if not host_work:
-            return f"{told}: what it computes there is no kernel's work; host_work = True in the reference's file allows it"
-        notes.append(told)
+        told.append(f"the host function copies {named['fetched']} to the host before its last launch")
+    by_case: dict[str, list[Mapping[str, Any]]] = {}
+    for call in calls.values():
+        by_case.setdefault(call["case"], []).append(call)
+    told += [
+        f"the host function computes {what} after it has copied {_listed(several, 'read')} to the host"
+        for several in by_case.values()
+        if (what := computed(several)) is not None
+    ][:1]
+    if told and not host_work:
+        return f"{told[0]}: what it computes there is no kernel's work; host_work = True in the reference's file allows it"
+    notes += told
     return None
+
+
+def _listed(calls: Iterable[Mapping[str, Any]], what: str) -> str:
+    return ", ".join(sorted({str(name) for call in calls for name in call[what]}))
 
 
 def _timed(

@@ -96,7 +96,7 @@ cnrtRet_t copy(void *target, const void *source, size_t bytes, cnrtMemTransDir_t
   if (!target || !source) return refuse(cnrtErrorArgsInvalid, caller, plain(call, target ? "a null pointer as source" : "a null pointer as target"));
   wait_for_host_functions();
   Reply reply = ask(OP_COPY, {(uint64_t)target, (uint64_t)source, bytes, (uint64_t)direction, queue}, caller);
-  if (reply.code != cnrtSuccess) return done(reply.code);
+  if (reply.code != cnrtSuccess || reply.value == MOVED) return done(reply.code);
   bool to = direction == cnrtMemcpyHostToDev || direction == cnrtMemcpyDevToDev || direction == cnrtMemcpyPeerToPeer;
   bool from = direction == cnrtMemcpyDevToHost || direction == cnrtMemcpyDevToDev || direction == cnrtMemcpyPeerToPeer;
   if (to && !from) move_to_device((uint64_t)target, source, bytes, reply.value);
@@ -107,8 +107,8 @@ cnrtRet_t copy(void *target, const void *source, size_t bytes, cnrtMemTransDir_t
 cnrtRet_t set(void *target, uint32_t value, size_t width, size_t count, uint64_t queue, void *caller) {
   if (!count) return cnrtSuccess;
   wait_for_host_functions();
-  Reply reply = ask(OP_SET, {(uint64_t)target, width * count, queue}, caller);
-  if (reply.code != cnrtSuccess) return done(reply.code);
+  Reply reply = ask(OP_SET, {(uint64_t)target, width * count, queue, value, width}, caller);
+  if (reply.code != cnrtSuccess || reply.value == MOVED) return done(reply.code);
   char *at = mapped((uint64_t)target);
   if (width == 1) memset(at, (int)value, count);
   else for (size_t i = 0; i < count; ++i) memcpy(at + 4 * i, &value, 4);

@@ -9,8 +9,8 @@ enum Op : uint32_t {
   OP_LAUNCH = 4,            // a: stub, x | y << 32, z | kind << 32, queue; payload: the bytes of the parameters
   OP_MALLOC = 5,            // a: bytes; payload: what it is for, where a library manages memory; answers the address
   OP_FREE = 6,              // a: address
-  OP_COPY = 7,              // a: target, source, bytes, direction, queue; asked before the program moves the bytes; answers 1 where none were at the target yet
-  OP_SET = 8,               // a: address, bytes, queue; asked before the program sets them
+  OP_COPY = 7,              // a: target, source, bytes, direction, queue; asked before the program moves the bytes; answers 1 where none were at the target yet, 2 where the simulator has moved them
+  OP_SET = 8,               // a: address, bytes, queue, value, bytes of the value; asked before the program sets them; answers 2 where the simulator has
   OP_QUEUE = 9,             // answers a new queue
   OP_QUEUE_END = 10,        // a: queue
   OP_SYNC = 11,             // a: queue, or 1 for every queue of the device
@@ -50,5 +50,6 @@ struct Answer {
   uint64_t value;
 };
 
+constexpr uint64_t MOVED = 2;                  // the answer to a copy or a set that the simulator has done
 constexpr uint64_t PACKET = 65536;             // bytes of the longest packet
 constexpr uint64_t GDRAM_BASE = 0x1000000000;  // the first address of device 0

@@ -14,16 +14,18 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar
 
+import numpy as np
 from attrs import frozen
 
 from mlusim.errors import Fault, LaunchError, MlusimError, RuleFault, UsageError
 from mlusim.machine.device import Device
 from mlusim.machine.launch import Launch
+from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
 from mlusim.toolkit.server.command import SERVER
-from mlusim.toolkit.server.memory import HostMistake, LentPiece
+from mlusim.toolkit.server.memory import HostMistake
 from mlusim.toolkit.server.protocol import ProgramReply, ProgramRequest, ProgramSocket, accepted
-from mlusim.toolkit.server.session import FROM_DEVICE, TO_DEVICE, BoardMemory, ProgramSession
+from mlusim.toolkit.server.session import FROM_DEVICE, MOVED, TO_DEVICE, BoardMemory, ProgramSession
 
 CALLER = Path(__file__).parents[1] / "caller.py"
 PATIENCE = 2.0  # seconds until a process that was told to end is killed
@@ -44,7 +46,7 @@ class CalledSession(ProgramSession):
         self.launches = launches
         self.start: Callable[..., Launch] | None = None
         self.error: MlusimError | None = None
-        self._stored: list[tuple[LentPiece, int, int]] = []
+        self._stored: list[tuple[int, int, int]] = []  # copies to memory that is not mapped
 
     def handle(self, request: ProgramRequest) -> ProgramReply:
         """Do what *request* asks for, after taking over what the process has stored to lent memory."""
@@ -62,43 +64,65 @@ class CalledSession(ProgramSession):
         return None if self.memory_at(address).find(address) is None else self._pointing(address)
 
     def take_stores(self) -> None:
-        """Bring to lent memory what the process has copied there."""
-        for piece, address, nbytes in self._stored:
-            at = address - piece.start
-            piece.tensor.allocation.raw[at : at + nbytes] = self.boards[0].memory.window(address, nbytes)
+        """Bring to memory that is not mapped what the process has copied there."""
+        for address, nbytes, _ in self._stored:
+            piece = self.boards[0].memory.find(address)
+            if piece is not None:  # it may have been freed meanwhile
+                at = address - piece.start
+                piece.tensor.allocation.raw[at : at + nbytes] = self.boards[0].memory.window(address, nbytes)
         self._stored.clear()
 
     def copy(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtMemcpy`` and its kin; lent memory is in the map while the bytes are moved."""
+        """``cnrtMemcpy`` and its kin; bytes that the program has not are moved here, or are in the map while it moves them."""
         target, source, nbytes, direction = request.words[:4]
         reply = super().copy(request)
+        if FROM_DEVICE[direction] and TO_DEVICE[direction]:
+            self._move(target, source, nbytes)
+            return reply._replace(value=MOVED)
         if FROM_DEVICE[direction]:
             self._show(source, nbytes)
-        if TO_DEVICE[direction]:
-            self._expect(target, nbytes)
+        elif TO_DEVICE[direction]:
+            self._expect(target, nbytes, request.caller)
         return reply
 
     def set(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtMemset`` and its kin."""
+        """``cnrtMemset`` and its kin, done here."""
         reply = super().set(request)
-        self._expect(*request.words[:2])
-        return reply
+        address, nbytes, _, value, width = request.words
+        allocation, at = self._written(address)
+        word = (value & 0xFFFFFFFF).to_bytes(4, "little")[: width if width in (1, 4) else 1]
+        allocation.raw[at : at + nbytes] = np.frombuffer(word * (nbytes // len(word)), np.uint8)
+        return reply._replace(value=MOVED)
+
+    def _move(self, target: int, source: int, nbytes: int) -> None:
+        """Copy *nbytes* bytes within the device."""
+        allocation, at = self._read(source)
+        into, to = self._written(target)
+        into.raw[to : to + nbytes] = allocation.raw[at : at + nbytes]
 
     def _show(self, address: int, nbytes: int) -> None:
+        allocation, at = self._read(address)
         memory = self.boards[0].memory
-        piece = memory.find(address)
-        if isinstance(piece, LentPiece):
-            at = address - piece.start
-            memory.window(address, nbytes)[:] = piece.tensor.allocation.raw[at : at + nbytes]
+        if not memory.has_mapped(address):
+            memory.window(address, nbytes)[:] = allocation.raw[at : at + nbytes]
 
-    def _expect(self, address: int, nbytes: int) -> None:
-        piece = self.boards[0].memory.find(address)
-        if isinstance(piece, LentPiece):
-            if not piece.tensor.allocation.writable:
-                raise UsageError(
-                    f"{piece.tensor.allocation.site} was lent by the caller as const; put() a copy to change it"
-                )
-            self._stored.append((piece, address, nbytes))
+    def _expect(self, address: int, nbytes: int, caller: int) -> None:
+        self._written(address)
+        if not self.boards[0].memory.has_mapped(address):
+            self._stored.append((address, nbytes, caller))
+
+    def _read(self, address: int) -> tuple[Allocation, int]:
+        """Return the allocation in which *address* lies, which was looked at before, and the offset in it."""
+        piece = self.memory_at(address).find(address)
+        assert piece is not None
+        return piece.tensor.allocation, address - piece.start
+
+    def _written(self, address: int) -> tuple[Allocation, int]:
+        """Return the same for bytes that are stored.  Raises `UsageError` where the caller lent them as const."""
+        allocation, at = self._read(address)
+        if not allocation.writable:
+            raise UsageError(f"{allocation.site} was lent by the caller as const; put() a copy to change it")
+        return allocation, at
 
     def _started(self, board: BoardMemory, observe: Sequence[Any], *given: Any) -> Launch:
         launch = super()._started(board, observe, *given) if self.start is None else self.start(*given)
@@ -153,10 +177,11 @@ class CallingProcess:
     """A process that calls functions for *device*; it is started when it is first asked.
 
     It has *library* loaded and runs `caller.py`; *words* begin another command, which gets the number of its socket behind them,
-    *session* makes the simulator's side.  ``first`` runs in the new process before anything else.
+    *session* makes the simulator's side, or ``side`` where it is None.  ``first`` runs in the new process before anything else.
     """
 
     first: ClassVar[Callable[[], object] | None] = None
+    side: ClassVar[type[CalledSession]] = CalledSession
 
     def __init__(
         self,
@@ -164,11 +189,11 @@ class CallingProcess:
         device: Device,
         launches: list[Launch],
         words: Sequence[str] = (),
-        session: type[CalledSession] = CalledSession,
+        session: type[CalledSession] | None = None,
     ) -> None:
         # -I -S: it needs no package and nothing of the user's, and begins sooner.
         self._words = words or [sys.executable, "-I", "-S", str(CALLER), str(library)]
-        self._device, self._launches, self._side = device, launches, session
+        self._device, self._launches, self._side = device, launches, session or type(self).side
         self._running: subprocess.Popen[bytes] | None = None
         self._listener: socket.socket | None = None
         self._end: socket.socket | None = None

@@ -3,9 +3,9 @@
 import mmap
 from bisect import bisect_right, insort
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from mlusim.arch.dtypes import uint8
 from mlusim.counted import plural
@@ -41,6 +41,7 @@ class Piece:
     freed: int | None = None
     managed: str = ""  # what it is for, where a library of the program manages it
     ptr: Ptr = field(init=False)
+    mapped: ClassVar[bool] = True  # whether its bytes lie in the map
     _poisoned: bool = False
 
     def __attrs_post_init__(self) -> None:
@@ -71,14 +72,20 @@ class Piece:
         return not (self._poisoned or allocation.filled or overlapped)
 
 
-class LentPiece(Piece):
-    """Memory of another owner, which lies elsewhere: its place in the map is used while bytes are moved."""
+class PrivatePiece(Piece):
+    """Memory that the program does not have: its place in the map is used while bytes are moved."""
+
+    mapped = False
+
+    def poison(self) -> None:
+        """Do nothing: it was poisoned when it was allocated."""
+
+
+class LentPiece(PrivatePiece):
+    """Memory of another owner, which is not for ``cnrtFree``."""
 
     def __attrs_post_init__(self) -> None:
         self.ptr = self.tensor.ptr.cast(uint8)
-
-    def poison(self) -> None:
-        """Do nothing: the owner of the memory has poisoned it."""
 
 
 class MappedMemory:
@@ -104,11 +111,15 @@ class MappedMemory:
         def told() -> str:
             return self._pieces_name(start, nbytes, caller)
 
-        tensor = self.device.cut(self._memory, nbytes, told)
+        tensor, kind = self._cut(nbytes, told)
         start = tensor.address
-        self._starts.append(start)  # addresses grow
-        self._pieces[start] = Piece(tensor, start, start + nbytes, caller, managed=managed)
+        insort(self._starts, start)
+        self._pieces[start] = kind(tensor, start, start + nbytes, caller, managed=managed)
         return start
+
+    def _cut(self, nbytes: int, told: Callable[[], str]) -> tuple[DeviceTensor, type[Piece]]:
+        """Return memory for *nbytes* bytes, and the kind of its piece; *told* names it."""
+        return self.device.cut(self._memory, nbytes, told), Piece
 
     def describe(self, address: int, managed: str) -> None:
         """Name the piece of *address* by the words *managed* from now on."""
@@ -133,6 +144,11 @@ class MappedMemory:
             tensor = DeviceTensor(self.device, allocation, (nbytes,), uint8)
             insort(self._starts, start)
             self._pieces[start] = LentPiece(tensor, start, start + nbytes, 0)
+
+    def has_mapped(self, address: int) -> bool:
+        """Return whether the bytes at *address* lie in the map."""
+        piece = self.find(address)
+        return piece is None or piece.mapped
 
     def window(self, address: int, nbytes: int) -> Bytes:
         """Return the bytes of the map that stand for *address* and on."""
@@ -211,5 +227,15 @@ class MappedMemory:
 
     def clear(self, caller: int) -> None:
         """Free everything that is left."""
-        for start in tuple(self._pieces):
-            self.free(start, caller)
+        for piece in self.pieces():
+            self.free(piece.start, caller)
+
+
+class PrivateMemory(MappedMemory):
+    """The memory of a program that is not trusted: it never has a byte mapped, and each copy passes through the simulator."""
+
+    def _cut(self, nbytes: int, told: Callable[[], str]) -> tuple[DeviceTensor, type[Piece]]:
+        tensor = self.device.empty((nbytes,), uint8)
+        allocation = tensor.allocation
+        allocation.declared = evolve(allocation.declared, told=told)
+        return tensor, PrivatePiece

@@ -11,7 +11,7 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from attrs import define, field, frozen
@@ -70,6 +70,8 @@ _KINDS: Mapping[int, Kind] = {1: KINDS[0], **{4 * k.unions: k for k in KINDS if 
 NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)  # which Python 3.11 does not name
 TO_DEVICE = (True, True, False, False, True)  # by the number of the direction
 FROM_DEVICE = (False, True, True, False, True)
+MOVED = 2
+"""The answer to a copy or a set that the simulator has done."""
 # Requests whose methods have other names: `queue` and `notifier` find one that is there.
 _NAMES: Mapping[str, str] = {
     "QUEUE": "make_queue",
@@ -127,6 +129,8 @@ class ProgramSession:
     *boards* names the board of each device, or is the device, *options* go to every launch; ``fault`` is the first that a kernel had.
     """
 
+    memory_kind: ClassVar[type[MappedMemory]] = MappedMemory
+
     def __init__(
         self, boards: Sequence[str | Device], memory_fd: int, pid: int, options: Mapping[str, Any]
     ) -> None:
@@ -140,7 +144,7 @@ class ProgramSession:
             base = GDRAM_BASE + number * share
             device = board if isinstance(board, Device) else Device(board, base=base)
             first = number * share
-            memory = MappedMemory(device, whole[first : first + share], self._map, first, self.places)
+            memory = self.memory_kind(device, whole[first : first + share], self._map, first, self.places)
             self.boards.append(BoardMemory(device, memory))
         self._options = options
         self._order_of_cores = order_of_cores(os.environ.get(MEMORY_CORES, ""))

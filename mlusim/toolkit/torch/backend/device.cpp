@@ -81,8 +81,8 @@ struct MluAllocator final : c10::Allocator {
   c10::DeleterFnPtr raw_deleter() const override { return &give_back; }
   void copy_data(void *target, const void *source, std::size_t bytes) const override {
     if (!bytes) return;
-    asked(OP_COPY, {(uint64_t)target, (uint64_t)source, bytes, cnrtMemcpyDevToDev, queue()});
-    memmove(mlusim::mapped((uint64_t)target), mlusim::mapped((uint64_t)source), bytes);
+    mlusim::Reply reply = asked(OP_COPY, {(uint64_t)target, (uint64_t)source, bytes, cnrtMemcpyDevToDev, queue()});
+    if (reply.value != MOVED) memmove(mlusim::mapped((uint64_t)target), mlusim::mapped((uint64_t)source), bytes);
   }
 };
 MluAllocator mlu_allocator;

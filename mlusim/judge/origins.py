@@ -1,0 +1,260 @@
+"""The origin of each byte of a device: followed from the inputs of a call, through kernels and copies, to its outputs.
+
+What the host of a candidate computes cannot be followed, as it is native code.  So what it has *read back* is counted, in bytes that
+follow from the inputs, and what it hands to the device from then on is looked at.
+"""
+
+import hashlib
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from attrs import define, field
+
+from mlusim.judge.wire import Array
+from mlusim.machine.hub import Observer
+from mlusim.machine.launch import Launch
+from mlusim.machine.observed import Effect
+from mlusim.machine.tensor import DeviceTensor
+from mlusim.memory.allocation import Allocation
+
+# What is known of a byte.  None of them: the host gave it a value that nothing of the inputs is in, or nobody did.
+STORED, INPUT, REPLACED = (
+    1,
+    2,
+    4,
+)  # a kernel stored it last; it is the call's input; the host wrote over what a kernel had stored
+FLAG = 250  # bytes read back that may decide what is launched next, such as flags and counts; less than MOST
+MOST = 255  # bytes read back that are told apart
+SHARE = 16  # a part of an output so small cannot be the whole of it
+WORDS = 16  # whole numbers that the host may work out of what it has read back: sizes, offsets and grids
+SMALL = 64  # bytes of what may be parameters; more is data
+LARGEST = 1 << 24  # of a size or an offset among parameters
+KEPT = 1 << 16  # bytes of what was read back that are compared with what is handed on
+EIGHT = 8  # bytes of the largest number
+
+
+@define(eq=False)
+class Handed:
+    """The values that the host has handed to the device since it read something back, and those that it had before.
+
+    *values* are the bytes of numbers that it was given, or gave before; ``words`` are whole numbers and ``data`` floats and bytes
+    that are neither among these nor in what was read back, each with the place that it was given to.
+    """
+
+    values: set[bytes] = field(factory=set)
+    words: dict[tuple[str, str], None] = field(factory=dict)
+    data: dict[tuple[str, str], None] = field(factory=dict)
+    _content: bytearray = field(factory=bytearray)
+    _before: dict[str, tuple[int, int]] = field(factory=dict)
+
+    def knows(self, content: bytes) -> None:
+        """Note what the host has read back."""
+        if len(self._content) < KEPT:
+            self._content += content
+
+    def given(self, content: bytes) -> None:
+        """Note a value that the host gives before it has read anything back."""
+        self.values.add(content if len(content) <= SMALL else _digest(content).encode())
+
+    def word(self, place: str, content: bytes) -> None:
+        """Take a whole number, or an offset, that is handed to *place*; one that goes on in the steps of the two before it tells nothing."""
+        value = int.from_bytes(content, "little", signed=True)
+        last, step = self._before.get(place, (value, 0))
+        self._before[place] = value, value - last
+        if value and not self._explained(content) and not (step and value - last == step):
+            self.words[place, content.hex()] = None
+
+    def datum(self, place: str, content: bytes) -> None:
+        """Take a float, or bytes, that are handed to *place*."""
+        if not self._explained(content):
+            self.data[place, content.hex() if len(content) <= EIGHT else _digest(content)] = None
+
+    def block(self, place: str, content: bytes) -> None:
+        """Take *content* that is copied to the device: parameters, a table that was there before, what was read back, or data."""
+        if self._explained(content):
+            return
+        if len(content) <= SMALL and len(content) % 4 == 0:
+            for at in range(0, len(content), 4):
+                part = content[at : at + 4]
+                small = abs(int.from_bytes(part, "little", signed=True)) < LARGEST
+                (self.word if small else self.datum)(f"{place}, byte {at}", part)
+        else:
+            self.datum(place, content)
+
+    def _explained(self, content: bytes) -> bool:
+        same = content.count(content[:1]) == len(content) and content[:1] in (b"\0", b"\xff")
+        known = content if len(content) <= SMALL else _digest(content).encode()
+        return same or known in self.values or content in self._content
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=8).hexdigest()
+
+
+class Origins(Observer):
+    """The origins of all bytes of a device during one call, whose *inputs* are given; *numbers* are those that the host is given."""
+
+    name = "origins"
+
+    def __init__(self, inputs: Mapping[str, DeviceTensor], numbers: Sequence[float] = ()) -> None:
+        self._names = {tensor.allocation: name for name, tensor in inputs.items()}
+        self._flags: dict[Allocation, Array] = {}
+        # How much had been read back when a byte was stored, where it was something.
+        self._known: dict[Allocation, Array] = {}
+        self._read = 0  # bytes that follow from the inputs
+        self._fetched: list[tuple[int, str]] = []  # the launches before each copy, and what was copied
+        self._launches = 0
+        self.handed = Handed({packed for number in numbers for packed in _forms(number)})
+
+    @property
+    def informed(self) -> bool:
+        """True where the host has read back something that follows from the inputs."""
+        return self._read > 0
+
+    # -- kernels ---------------------------------------------------------------------------------
+
+    def effect(self, effect: Effect) -> None:
+        """Note what an instruction stores to memory of the device."""
+        for access in effect.step.writes:
+            allocation = access.allocation
+            if allocation.heap is not None:
+                flags = self._of(allocation)
+                known = self._known_of(allocation)
+                for start in access.starts:
+                    flags[start : start + access.size] = STORED
+                    if known is not None:
+                        known[start : start + access.size] = min(self._read, MOST)
+
+    def launched(self, launch: Launch) -> None:
+        """Count a launch that is over."""
+        del launch
+        self._launches += 1
+
+    # -- the host --------------------------------------------------------------------------------
+
+    def read_back(self, allocation: Allocation, low: int, high: int) -> None:
+        """Note that the host copies bytes [*low*, *high*) of *allocation* to itself."""
+        flags = self._flags.get(allocation)
+        if flags is None:
+            count = high - low if allocation in self._names else 0
+        else:
+            count = int(np.count_nonzero(flags[low:high]))
+        if not count:
+            return
+        content = allocation.raw[low:high].tobytes()
+        if len(content) <= EIGHT:  # a flag has one byte that tells something
+            count = max(1, len(content.rstrip(b"\0")))
+        self.learned(count, self._names.get(allocation, "memory of the device"), content)
+
+    def learned(self, count: int, name: str, content: bytes = b"") -> None:
+        """Note that the host knows *count* bytes more that follow from the inputs: *content* of *name*."""
+        self._read += count
+        self._fetched.append((self._launches, name))
+        self.handed.knows(content)
+
+    def written(self, allocation: Allocation, low: int, content: bytes, *, place: str) -> None:
+        """Note that the host copies *content* to *allocation* at byte *low*, which *place* says in words."""
+        if self.informed:
+            self.handed.block(place, content)
+        else:
+            self.handed.given(content)
+        self._replace(allocation, low, low + len(content), 0)
+
+    def filled(self, allocation: Allocation, low: int, high: int, word: bytes, *, place: str) -> None:
+        """Note that the host sets bytes [*low*, *high*) of *allocation* to *word*, again and again."""
+        if self.informed:
+            self.handed.block(place, word)
+        self._replace(allocation, low, high, 0)
+
+    def by_library(self, allocation: Allocation, low: int, content: bytes, *, place: str) -> None:
+        """Note that a library has stored *content*, which it may have computed of anything."""
+        self.handed.datum(place, content)
+        self._replace(allocation, low, low + len(content), 0)
+
+    def moved(self, target: Allocation, to: int, source: Allocation, at: int, nbytes: int) -> None:
+        """Note that bytes are copied within the device: they bring their origin."""
+        self._replace(target, to, to + nbytes, self._of(source)[at : at + nbytes].copy())
+        if self._known or self.informed:
+            known, before = self._known_of(target), self._known_of(source)
+            assert known is not None
+            assert before is not None
+            known[to : to + nbytes] = before[at : at + nbytes].copy()
+
+    def _replace(self, allocation: Allocation, low: int, high: int, flags: Any) -> None:
+        held = self._of(allocation)[low:high]
+        held[:] = (
+            np.where((held & (STORED | REPLACED) != 0) & (np.asarray(flags) & STORED == 0), REPLACED, 0)
+            | flags
+        )
+
+    def _of(self, allocation: Allocation) -> Array:
+        found = self._flags.get(allocation)
+        if found is None:
+            found = np.full(allocation.raw.size, INPUT if allocation in self._names else 0, np.uint8)
+            self._flags[allocation] = found
+        return found
+
+    def _known_of(self, allocation: Allocation) -> Array | None:
+        found = self._known.get(allocation)
+        if found is None and (self._known or self.informed):
+            found = self._known[allocation] = np.zeros(allocation.raw.size, np.uint8)
+        return found
+
+    # -- the end ---------------------------------------------------------------------------------
+
+    def facts(self, outputs: "Mapping[str, Any]", given: Sequence[str]) -> dict[str, Any]:
+        """Return what a verdict needs: outputs that no kernel has stored whole, that the host has changed, and what it knew before.
+
+        *outputs* are `LeftOutput`s; those of *given* are inputs too, which kernels may leave as they are.
+        """
+        unstored, replaced, informed = [], [], False
+        for name, output in outputs.items():
+            if not output.nbytes:
+                continue
+            flags = output.picked(self._of(output.allocation))
+            if (flags & REPLACED).any():
+                replaced.append(name)
+            elif not (flags & (STORED | INPUT if name in given else STORED)).all():
+                unstored.append(name)
+            known = self._known.get(output.allocation)
+            most = min(FLAG, output.nbytes // SHARE)
+            informed |= known is not None and bool((output.picked(known) > most).any())
+        fetched = dict.fromkeys(name for before, name in self._fetched if before < self._launches)
+        return {
+            "unstored": unstored,
+            "refilled": replaced,
+            "read": list(fetched),
+            "fetched": list(fetched) if informed else [],
+            "words": [list(one) for one in self.handed.words],
+            "data": [list(one) for one in self.handed.data],
+        }
+
+
+def computed(calls: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return what the host has worked out of what it read back and handed to a kernel, in words; None where it is nothing.
+
+    What is the same in all *calls*, of one case and with other inputs in each, is a constant.
+    """
+    if not calls:
+        return None
+    varying: dict[str, list[set[tuple[str, str]]]] = {}
+    for what in ("data", "words"):
+        several = [{(str(place), str(value)) for place, value in call[what]} for call in calls]
+        constant = set.intersection(*several) if len(several) > 1 else set()
+        varying[what] = [one - constant for one in several]
+    data = sorted({place for one in varying["data"] for place, _ in one})
+    if data:
+        return f"{data[0]}" + (f" and {len(data) - 1} more" if len(data) > 1 else "")
+    most = max(varying["words"], key=len)
+    return f"{len(most)} sizes, offsets and grids, as {min(most)[0]}" if len(most) > WORDS else None
+
+
+def _forms(number: float) -> Iterator[bytes]:
+    """Yield the bytes of *number* as a kernel may be given it."""
+    for form in "bhiqBHIQefd":
+        try:
+            yield struct.pack(f"<{form}", int(number) if form in "bhiqBHIQ" else number)
+        except (struct.error, OverflowError, ValueError):  # it does not fit
+            continue
