@@ -79,14 +79,27 @@ int main() {
   cnrtMemcpy(x, host, 64, cnrtMemcpyHostToDev);
   cnrtQueue_t queue;
   cnrtQueueCreate(&queue);
+  cnrtNotifier_t notifier;
+  cnrtNotifierCreate(&notifier);
+  auto name = [](cnrtRet_t code) { return cnrtGetErrorName(code) + 4; };
   scale(x, x, x, 2000, queue);
-  cnrtRet_t last = cnrtGetLastError(), first = cnrtQueueSync(queue), second = cnrtQueueSync(queue);
-  printf("%s %s %s\n", cnrtGetErrorName(last), cnrtGetErrorName(first), cnrtGetErrorName(second));
+  printf("%s ", name(cnrtGetLastError()));
+  cnrtPlaceNotifier(notifier, queue);
+  printf("%s %s ", name(cnrtQueryNotifier(notifier)), name(cnrtWaitNotifier(notifier)));
+  printf("%s %s %s ", name(cnrtQueueSync(queue)), name(cnrtSyncDevice()), name(cnrtQueueQuery(queue)));
+  scale(x, x, x, 1, queue);
+  printf("%s\n", name(cnrtGetLastError()));
+  cnrtQueueDestroy(queue), cnrtQueueCreate(&queue);
   cnrtDim3_t none = {0, 1, 1};
   Put<int><<<none, cnrtFuncTypeBlock, queue>>>((int *)x, 1);
-  printf("%s\n", cnrtGetErrorName(cnrtGetLastError()));
+  printf("%s %s ", name(cnrtPeekAtLastError()), name(cnrtGetLastError()));
+  printf("%s %s\n", name(cnrtQueueSync(queue)), name(cnrtQueueSync(queue)));
+  Put<int><<<none, cnrtFuncTypeBlock>>>((int *)x, 1);
+  printf("%s %s\n", name(cnrtMemcpy(host, x, 4, cnrtMemcpyDevToHost)), name(cnrtMemcpy(host, x, 4, cnrtMemcpyDevToHost)));
   scale(x, (float *)0x123456, x, 1, queue);
-  printf("%s\n", cnrtGetErrorName(cnrtGetLastError()));
+  cnrtFree(x);
+  scale(x, nullptr, x, 1, queue);
+  printf("%s %s\n", name(cnrtQueueSync(queue)), name(cnrtQueueDestroy(queue)));
 }
 """
 )
@@ -146,19 +159,47 @@ def test_a_launch_is_that_of_the_simulator(compiled, native, tmp_path):
 
 
 def test_errors_are_returned(compiled, native):
-    """A fault is the last error and that of the next sync, a launch that is refused an error at once."""
+    """A fault is the last error and that of every sync of its queue, a refused launch that of one; notifiers tell that work is over."""
     done = native.run(compiled(WRONG))
 
     assert done.stdout.splitlines() == [
-        "cnrtErrorKernelTrap cnrtErrorKernelTrap cnrtSuccess",
-        "cnrtErrorArgsInvalid",
-        "cnrtErrorArgsInvalid",
+        "ErrorKernelTrap Success Success ErrorKernelTrap ErrorKernelTrap ErrorKernelTrap ErrorQueueInvalid",
+        "ErrorArgsInvalid ErrorArgsInvalid ErrorArgsInvalid Success",
+        "ErrorArgsInvalid Success",
+        "ErrorArgsInvalid Success",
     ]
-    fault, dim, pointer = done.stderr.splitlines()
+    fault, failed, dim, usual, pointer, freed = done.stderr.splitlines()
     assert "lab.mlu:9, task 0" in fault
     assert "(called at lab.mlu:18 in scale)" in fault
+    assert "this is a queue that has failed: the kernel launched at lab.mlu:18 in scale had a fault" in failed
     assert "dim.x = 0 is out of range" in dim
+    assert "dim.x = 0 is out of range" in usual
     assert "an argument points to 0x123456, where no memory of the device is" in pointer
+    assert "which was freed at lab.mlu:" in freed
+
+
+def test_a_kernel_that_is_not_there_is_an_error_of_its_queue(compiled, native):
+    """Compiled for another architecture, or not translated: the launch, the last error and one sync say so."""
+    source = "static __mlu_func__ void bad(int *p) { memcpy(p, p, 4); }\n__mlu_global__ void Bad(int *p) { bad(p); }\n"
+    source += (
+        SCALE
+        + r"""
+int main() {
+  cnrtQueue_t queue;
+  cnrtQueueCreate(&queue);
+  cnrtDim3_t dim = {1, 1, 1};
+  int *p, code;
+  cnrtMalloc(&p, 4);
+  Bad<<<dim, cnrtFuncTypeBlock, queue>>>(p);
+  code = cnrtGetLastError();
+  printf("%s %d\n", cnrtGetErrorName((cnrtRet_t)code), code == cnrtQueueSync(queue));
+}
+"""
+    )
+    program = compiled(source, "--mlusim-untranslated")
+
+    assert native.run(program).stdout == "cnrtErrorKernelTrap 1\n"
+    assert native.run(program, MLUSIM_BOARD="MLU590-H8").stdout == "cnrtErrorNoKernel 1\n"
 
 
 def test_what_only_the_host_shows_is_found(compiled):

@@ -46,7 +46,7 @@ struct Configuration {
 thread_local std::vector<Configuration> configurations;
 thread_local void *launching = nullptr;  // where the launch is written whose stub runs
 
-bool sizes_of(const void *stub, std::vector<uint32_t> &sizes, cnrtRet_t &code) {
+bool sizes_of(const void *stub, cnrtQueue_t queue, void *caller, std::vector<uint32_t> &sizes, cnrtRet_t &code) {
   {
     std::lock_guard<std::mutex> held(all().lock);
     auto found = all().sizes.find(stub);
@@ -55,7 +55,7 @@ bool sizes_of(const void *stub, std::vector<uint32_t> &sizes, cnrtRet_t &code) {
       return true;
     }
   }
-  Reply reply = ask(OP_SIZES, {(uint64_t)stub});
+  Reply reply = ask(OP_SIZES, {(uint64_t)stub, (uint64_t)queue}, caller);
   code = reply.code;
   if (code != cnrtSuccess) return false;
   sizes.resize(reply.data.size() / 4);
@@ -74,8 +74,8 @@ void tell_kernels(const Teller &tell) {
   for (; k.told_records < k.records.size(); ++k.told_records) {
     const char *data = k.records[k.told_records];
     uint64_t length = 0;
-    if (memcmp(data, MAGIC, 8) == 0) memcpy(&length, data + 8, 8);
-    k.numbers.push_back(tell(OP_RECORD, {}, data + 16, length));
+    if (data && memcmp(data, MAGIC, 8) == 0) memcpy(&length, data + 8, 8);
+    k.numbers.push_back(tell(OP_RECORD, {}, length ? data + 16 : nullptr, length));
   }
   for (; k.told_kernels < k.kernels.size(); ++k.told_kernels) {
     const Registered &one = k.kernels[k.told_kernels];
@@ -91,32 +91,40 @@ void forget_told() {
   k.sizes.clear();
 }
 
-static cnrtRet_t launch_bytes(const void *stub, cnrtDim3_t dim, cnrtFunctionType_t kind, const std::string &bytes, cnrtQueue_t queue, void *caller) {
+// Do what launches in a queue; what goes wrong is the last error, an error of the queue, or what a library raises.
+template <class Given> static cnrtRet_t launching_in(cnrtQueue_t queue, const Given &given) {
   wait_for_host_functions();
-  auto given = [&] {
-    return ask(OP_LAUNCH, {(uint64_t)stub, dim.x | (uint64_t)dim.y << 32, dim.z | (uint64_t)kind << 32, (uint64_t)queue}, caller, bytes.data(),
-               bytes.size());
-  };
   if (Trapped call = trapped()) {
     Heard heard;
-    cnrtRet_t code = given().code;
+    cnrtRet_t code = given();
     if (code != cnrtSuccess) {
-      ask(OP_SYNC, {(uint64_t)queue});  // said once: the queue goes on
+      ask(OP_SYNC, {(uint64_t)queue, 1});  // said once: the queue goes on
       call(code, heard.text);
     }
     return code;
   }
-  cnrtRet_t code = done(given().code);
+  cnrtRet_t code = done(given());
   return code == cnrtErrorKernelTrap ? cnrtSuccess : code;  // on a card the kernel runs later: cnrtGetLastError and the next sync say it
 }
 
+static cnrtRet_t launch_bytes(const void *stub, cnrtDim3_t dim, cnrtFunctionType_t kind, const std::string &bytes, cnrtQueue_t queue, void *caller) {
+  return ask(OP_LAUNCH, {(uint64_t)stub, dim.x | (uint64_t)dim.y << 32, dim.z | (uint64_t)kind << 32, (uint64_t)queue}, caller, bytes.data(), bytes.size()).code;
+}
+
+static cnrtRet_t not_launched(cnrtQueue_t queue, void *caller, const std::string &sentence) {
+  ask(OP_REFUSED, {1, (uint64_t)queue, cnrtErrorArgsInvalid}, caller, sentence.data(), sentence.size());
+  return cnrtErrorArgsInvalid;
+}
+
 cnrtRet_t launch(const void *stub, cnrtDim3_t dim, cnrtFunctionType_t kind, void **args, cnrtQueue_t queue, void *caller) {
-  std::vector<uint32_t> sizes;
-  cnrtRet_t code = cnrtSuccess;
-  if (!sizes_of(stub, sizes, code)) return done(code);
-  std::string bytes;
-  for (size_t i = 0; i < sizes.size(); ++i) bytes.append((const char *)args[i], sizes[i]);
-  return launch_bytes(stub, dim, kind, bytes, queue, caller);
+  return launching_in(queue, [&] {
+    std::vector<uint32_t> sizes;
+    cnrtRet_t code = cnrtSuccess;
+    if (!sizes_of(stub, queue, caller, sizes, code)) return code;
+    std::string bytes;
+    for (size_t i = 0; i < sizes.size(); ++i) bytes.append((const char *)args[i], sizes[i]);
+    return launch_bytes(stub, dim, kind, bytes, queue, caller);
+  });
 }
 
 }  // namespace mlusim
@@ -132,12 +140,16 @@ void **__cudaRegisterFatBinary(void *wrapper) {
   return (void **)all().records.size();
 }
 void __cudaRegisterFatBinaryEnd(void **) {}
-void __cudaUnregisterFatBinary(void **) {}
+void __cudaUnregisterFatBinary(void **handle) {  // with its library goes what was not told yet
+  std::lock_guard<std::mutex> held(all().lock);
+  all().records[(size_t)handle - 1] = nullptr;
+}
 void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int, int) {}
 
 void __bangRegisterFunction(void **handle, const char *stub, char *, const char *name, int, cnrtDim3_t *, cnrtDim3_t *, int *) {
   std::lock_guard<std::mutex> held(all().lock);
   all().kernels.push_back({(size_t)handle - 1, stub, name});
+  all().sizes.erase(stub);  // of a library that was unloaded, and whose place another has
 }
 
 unsigned __cudaPushCallConfiguration(cnrtDim3_t dim, cnrtFunctionType_t kind, cnrtQueue_t queue) {
@@ -200,24 +212,24 @@ cnrtRet_t cnrtDestroyKernelInitParamAndMemory(cnrtKernelInitParam_t param) {
   return cnrtSuccess;
 }
 static cnrtRet_t invoke_older(const void *stub, cnrtDim3_t dim, cnrtKernelParamsBuffer_t params, cnrtFunctionType_t kind, cnrtQueue_t queue, void *caller) {
-  std::vector<uint32_t> sizes;
-  cnrtRet_t code = cnrtSuccess;
-  if (!sizes_of(stub, sizes, code)) return done(code);
-  size_t count = params ? params->params.size() : 0;
-  if (count != sizes.size())
-    return refuse(cnrtErrorArgsInvalid, caller,
-                  "the kernel takes " + std::to_string(sizes.size()) + " parameters and its buffer has " + std::to_string(count));
-  std::string bytes;
-  for (size_t i = 0; i < count; ++i) {
-    std::string one = params->params[i];
-    if (one.size() != sizes[i] && !(one.size() < sizes[i] && sizes[i] == 8))
-      return refuse(cnrtErrorArgsInvalid, caller,
-                    "parameter " + std::to_string(i) + " of the kernel has " + std::to_string(sizes[i]) + " bytes and was added with " +
-                        std::to_string(one.size()));
-    one.resize(sizes[i]);
-    bytes += one;
-  }
-  return launch_bytes(stub, dim, kind, bytes, queue, caller);
+  return launching_in(queue, [&] {
+    std::vector<uint32_t> sizes;
+    cnrtRet_t code = cnrtSuccess;
+    if (!sizes_of(stub, queue, caller, sizes, code)) return code;
+    size_t count = params ? params->params.size() : 0;
+    if (count != sizes.size())
+      return not_launched(queue, caller, "the kernel takes " + std::to_string(sizes.size()) + " parameters and its buffer has " + std::to_string(count));
+    std::string bytes;
+    for (size_t i = 0; i < count; ++i) {
+      std::string one = params->params[i];
+      if (one.size() != sizes[i] && !(one.size() < sizes[i] && sizes[i] == 8))
+        return not_launched(queue, caller,
+                            "parameter " + std::to_string(i) + " of the kernel has " + std::to_string(sizes[i]) + " bytes and was added with " + std::to_string(one.size()));
+      one.resize(sizes[i]);
+      bytes += one;
+    }
+    return launch_bytes(stub, dim, kind, bytes, queue, caller);
+  });
 }
 cnrtRet_t cnrtInvokeKernel_V2(const void *stub, cnrtDim3_t dim, cnrtKernelParamsBuffer_t params, cnrtFunctionType_t kind, cnrtQueue_t queue) {
   return invoke_older(stub, dim, params, kind, queue, CALLER);

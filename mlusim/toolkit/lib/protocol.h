@@ -5,7 +5,7 @@
 enum Op : uint32_t {
   OP_RECORD = 1,            // payload: what the compiler embedded; answers its number
   OP_KERNEL = 2,            // a: record, stub; payload: the kernel's symbol
-  OP_SIZES = 3,             // a: stub; answers the sizes in bytes of its parameters, u32 each
+  OP_SIZES = 3,             // a: stub, queue of the launch that asks; answers the sizes in bytes of its parameters, u32 each
   OP_LAUNCH = 4,            // a: stub, x | y << 32, z | kind << 32, queue; payload: the bytes of the parameters
   OP_MALLOC = 5,            // a: bytes; payload: what it is for, where a library manages memory; answers the address
   OP_FREE = 6,              // a: address
@@ -13,7 +13,7 @@ enum Op : uint32_t {
   OP_SET = 8,               // a: address, bytes, queue, value, bytes of the value; asked before the program sets them; answers 2 where the simulator has
   OP_QUEUE = 9,             // answers a new queue
   OP_QUEUE_END = 10,        // a: queue
-  OP_SYNC = 11,             // a: queue, or 1 for every queue of the device
+  OP_SYNC = 11,             // a: queue, or 1 for every queue of the device; 1 where its errors are forgotten, 0
   OP_NOTIFIER = 12,         // answers a new notifier
   OP_NOTIFIER_END = 13,     // a: notifier
   OP_PLACE = 14,            // a: notifier, queue
@@ -28,7 +28,7 @@ enum Op : uint32_t {
   OP_DEVICES = 23,          // answers how many there are
   OP_RESET = 24,            // forgets the memory of the device
   OP_RANGE = 25,            // a: address; payload of the answer: first address and bytes of its allocation, u64 each
-  OP_REFUSED = 26,          // payload: a sentence about a call that the library refused by itself
+  OP_REFUSED = 26,          // a: 1, queue, code of a launch, else 0; payload: a sentence about a call that the library refused by itself
   OP_CNNL = 27,             // payload: a call of cnnl
   OP_END = 28,              // the program ends
   OP_DESCRIBE = 29,         // a: address; payload: what its allocation is called from now on

@@ -48,6 +48,12 @@ class CalledSession(ProgramSession):
         self.error: MlusimError | None = None
         self._stored: list[tuple[int, int, int]] = []  # copies to memory that is not mapped
 
+    def begin(self, start: Callable[..., Launch] | None) -> None:
+        """Begin a call, which knows nothing of the errors of an earlier one."""
+        self.start, self.error = start, None
+        for queue in (*(board.usual for board in self.boards), *self._queues.values()):
+            queue.forget()
+
     def handle(self, request: ProgramRequest) -> ProgramReply:
         """Do what *request* asks for, after taking over what the process has stored to lent memory."""
         self.take_stores()
@@ -219,7 +225,7 @@ class CallingProcess:
         """Send *request*, with its length before it, and serve the process until it has answered.  Raises as `call`."""
         session = self.session()
         assert self._end is not None
-        session.start, session.error = start, None
+        session.begin(start)
         whole = False
         try:
             self._end.sendall(request)

@@ -244,11 +244,17 @@ class NativeNotifier:
 
 @define(eq=False)
 class NativeQueue:
-    """A queue: what was given to it since the first notifier, each step a launch or a wait for another queue's notifier."""
+    """A queue: what was given to it since the first notifier, each step a launch or a wait for another queue's notifier.
+
+    ``fault`` is the address from which the kernel was launched that had the first fault; 0 where none had one.  Once a wait has
+    returned that, the queue has ``failed``.  ``refused`` is the code of a launch that was refused, until a wait returns it.
+    """
 
     number: int
     caller: int = 0
-    error: int = 0  # of the launches since the last sync
+    fault: int = 0
+    failed: bool = False
+    refused: int = 0
     _times: list[float] = field(factory=lambda: [0.0])  # the clock after each step
     _pending: list["Launch | tuple[NativeQueue, int]"] = field(factory=list)
 
@@ -256,6 +262,10 @@ class NativeQueue:
     def steps(self) -> int:
         """How many steps were given to it."""
         return len(self._times) - 1 + len(self._pending)
+
+    def forget(self) -> None:
+        """Forget all errors."""
+        self.fault, self.failed, self.refused = 0, False, 0
 
     def add(self, step: "Launch | tuple[NativeQueue, int]") -> None:
         """Add a launch, or the place of a notifier that is to be waited for."""

@@ -174,14 +174,9 @@ class ProgramSession:
         """Do what *request* asks for."""
         try:
             reply: ProgramReply = self._methods.get(request.op, self._unknown)(request)
-        except OutOfMemory as error:
-            return self._refused(request, NO_MEMORY, error)
-        except DriverRefusal as error:
-            return self._refused(request, error.code, error)
-        except Fault as error:
-            return self._said(request, TRAP, error)
         except MlusimError as error:
-            return self._refused(request, ARGS, error)
+            code = _code_of(error)
+            return self._said(request, code, error) if code == TRAP else self._refused(request, code, error)
         except Exception as error:  # noqa: BLE001 - a program never sees a traceback
             at = traceback.extract_tb(sys.exc_info()[2])[-1]
             text = f"unexpected {type(error).__name__} at {Path(at.filename).name}:{at.lineno}: {said(error)}; this is a bug of mlusim"
@@ -235,11 +230,17 @@ class ProgramSession:
         """Keep the name of a kernel."""
         record, stub = request.words[:2]
         self._kernels[stub] = NativeKernel(request.payload.decode(), record)
+        for loaded in [key for key in self._loaded if key[0] == stub]:  # of a library that was unloaded
+            del self._loaded[loaded]
         return ProgramReply()
 
     def sizes(self, request: ProgramRequest) -> ProgramReply:
-        """Return the sizes of a kernel's parameters."""
-        found = self._loaded_for(request.words[0], self.board(request).device)
+        """Return the sizes of the parameters of a kernel that is about to be launched in a queue."""
+        try:
+            found = self._loaded_for(request.words[0], self.board(request).device)
+        except MlusimError as error:
+            self._not_launched(request.words[1], request, error)
+            raise
         return ProgramReply(payload=struct.pack(f"<{len(found.arguments.sizes)}I", *found.arguments.sizes))
 
     def _loaded_for(self, stub: int, device: Device) -> LoadedKernel:
@@ -250,13 +251,19 @@ class ProgramSession:
         bang_arch = device.board.arch.bang_arch
         found = self._loaded.get((stub, bang_arch))
         if found is None:
-            record = named.record, bang_arch
-            if record not in self._modules:
-                read = importlib.import_module(_READER).read
-                self._modules[record] = read(self._records[named.record], self._records, bang_arch)
-            kernel = self._modules[record][named.symbol]
+            try:
+                kernel = self._module(named.record, bang_arch)[named.symbol]
+            except UsageError as error:
+                raise DriverRefusal(NO_KERNEL, str(error)) from None
             found = LoadedKernel(kernel, ArgumentReader(kernel.form.parameters, self._pointing))
             self._loaded[stub, bang_arch] = found
+        return found
+
+    def _module(self, record: int, bang_arch: int) -> Any:
+        found = self._modules.get((record, bang_arch))
+        if found is None:
+            read = importlib.import_module(_READER).read
+            found = self._modules[record, bang_arch] = read(self._records[record], self._records, bang_arch)
         return found
 
     def _pointing(self, address: int) -> Any:
@@ -278,9 +285,24 @@ class ProgramSession:
         )
 
     def launch(self, request: ProgramRequest) -> ProgramReply:
-        """Launch a kernel at once.  A fault is kept for the sync of its queue, too."""
+        """Launch a kernel at once.  A fault and a refusal are errors of the queue, too, which the next wait for it returns."""
+        try:
+            return self._launched(request)
+        except MlusimError as error:
+            self._not_launched(request.words[3], request, error)
+            raise
+
+    def _not_launched(self, handle: int, request: ProgramRequest, error: MlusimError) -> None:
+        queue = self._queues.get(handle) or self.board(request).usual
+        if isinstance(error, Fault):
+            queue.fault = queue.fault or request.caller
+            self.fault = self.fault or error
+        else:
+            queue.refused = queue.refused or _code_of(error)
+
+    def _launched(self, request: ProgramRequest) -> ProgramReply:
         stub, xy, z_kind, handle = request.words[:4]
-        queue, board = self.queue(handle, request), self.board(request)
+        queue, board = self._working(handle, request), self.board(request)
         found = self._loaded_for(stub, board.device)
         if len(request.payload) != found.arguments.nbytes:
             raise LaunchError(
@@ -298,15 +320,10 @@ class ProgramSession:
             self._target = None
         # With the usual queue alone all work is in order.
         heard = TouchedGdram() if self._queues and hears_of_mistakes() else None
-        try:
-            place = QueuePlace(queue.number, functools.partial(queue.at, queue.steps))
-            with launched_from(lambda: str(self.places(request.caller))), in_queue(place):
-                observe = () if heard is None else (heard,)
-                launch = self._started(board, observe, found.kernel, dim, kind, arguments)
-        except Fault as fault:
-            queue.error = TRAP
-            self.fault = self.fault or fault
-            raise
+        place = QueuePlace(queue.number, functools.partial(queue.at, queue.steps))
+        with launched_from(lambda: str(self.places(request.caller))), in_queue(place):
+            observe = () if heard is None else (heard,)
+            launch = self._started(board, observe, found.kernel, dim, kind, arguments)
         self._work("launch", queue, request, Touched() if heard is None else heard.touched)
         if self._timed or attendants():  # otherwise nothing asks for its time, and the queue would only grow
             queue.add(launch)
@@ -350,10 +367,13 @@ class ProgramSession:
             hint=f"wait for the queue of the {first.what} first: cnrtQueueSync(queue), or cnrtQueueWaitNotifier in a queue",
         )
 
-    def _waits(self, request: ProgramRequest, handle: int) -> None:
-        """Put work that is given no queue after the work of the default queue."""
-        if handle == 0:
-            self._order.waited(self.board(request).usual.number)
+    def _waits(self, request: ProgramRequest, handle: int) -> int:
+        """Put work that is given no queue after the work of the usual queue; the error of that, which such work returns."""
+        if handle:
+            return 0
+        usual = self.board(request).usual
+        self._order.waited(usual.number)
+        return self._error_of(usual)
 
     # -- memory ----------------------------------------------------------------------------------
 
@@ -398,9 +418,8 @@ class ProgramSession:
             raise UsageError(
                 f"a copy to the host writes {self.memory_at(target).told(target)}; name another direction"
             )
-        self._work("copy", self.queue(handle, request), request, Touched(reads, writes))
-        self._waits(request, handle)
-        return ProgramReply(value=int(fresh))
+        self._work("copy", self._working(handle, request), request, Touched(reads, writes))
+        return ProgramReply(value=int(fresh), code=self._waits(request, handle))
 
     def set(self, request: ProgramRequest) -> ProgramReply:
         """Set bytes to one value: ``cnrtMemset`` and its kin."""
@@ -409,9 +428,8 @@ class ProgramSession:
         low = address - piece.start
         piece.tensor.allocation.give(low, low + nbytes)
         touched = Touched(writes=bytes_at(piece.tensor.allocation, low, nbytes))
-        self._work("set", self.queue(handle, request), request, touched)
-        self._waits(request, handle)
-        return ProgramReply()
+        self._work("set", self._working(handle, request), request, touched)
+        return ProgramReply(code=self._waits(request, handle))
 
     def where(self, request: ProgramRequest) -> ProgramReply:
         """Describe the memory at an address, in words."""
@@ -435,8 +453,9 @@ class ProgramSession:
         return ProgramReply(payload=struct.pack("<QQ", device.board.gdram - device.used, device.board.gdram))
 
     def reset(self, request: ProgramRequest) -> ProgramReply:
-        """Serve ``cnrtDeviceReset``: free all memory, and forget the order of queues."""
+        """Serve ``cnrtDeviceReset``: free all memory, and forget the order of queues and the errors of the usual one."""
         self.board(request).memory.clear(request.caller)
+        self.board(request).usual.forget()
         self._order = QueueOrder()
         return ProgramReply()
 
@@ -450,6 +469,23 @@ class ProgramSession:
         if found is None:
             raise DriverRefusal(
                 NO_QUEUE, "this is no queue, or one that was destroyed; make one with cnrtQueueCreate"
+            )
+        return found
+
+    def _working(self, handle: int, request: ProgramRequest) -> NativeQueue:
+        """Return the queue that *handle* names, for more work.
+
+        Raises `DriverRefusal` where there is none, and where a wait has told that the queue has failed: a card takes no more work then.
+        What is given no queue is done all the same.
+        """
+        found = self.queue(handle, request)
+        if found.failed and (handle or request.op == OPS["LAUNCH"]):
+            where = "this is a queue" if found.number else "the usual queue is one"
+            again = "destroy it and make another" if found.number else "call cnrtDeviceReset"
+            raise DriverRefusal(
+                NO_QUEUE,
+                f"{where} that has failed: the kernel launched at {self.places(found.fault)} had a fault, and "
+                f"a queue takes no more work when a wait has returned that; {again}",
             )
         return found
 
@@ -478,23 +514,35 @@ class ProgramSession:
         return ProgramReply(self._next)
 
     def end_queue(self, request: ProgramRequest) -> ProgramReply:
-        """Serve ``cnrtQueueDestroy``: end a queue."""
-        self._order.waited(self.queue(request.words[0], request).number)
+        """Serve ``cnrtQueueDestroy``: end a queue; its error, where no wait has returned it."""
+        queue = self.queue(request.words[0], request)
+        code = 0 if queue.failed else self._error_of(queue)
+        self._order.waited(queue.number)
         self._queues.pop(request.words[0], None)
-        return ProgramReply()
+        return ProgramReply(code=code)
 
     def sync(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtQueueSync`` and ``cnrtSyncDevice``: the error of a launch since the last one."""
-        handle = request.words[0]
+        """``cnrtQueueSync`` and ``cnrtSyncDevice``: a fault from now on, and once what was refused since the last one.
+
+        With a second word that is not 0 the queue forgets its errors: who asks has told them.
+        """
+        handle, forgets = request.words[:2]
         every = handle == EVERY
         waited = (
             [self.board(request).usual, *self._queues.values()] if every else [self.queue(handle, request)]
         )
-        code = next((queue.error for queue in waited if queue.error), 0)
+        codes = [self._error_of(queue) for queue in waited]
         for queue in waited:
-            queue.error = 0
+            if forgets:
+                queue.forget()
             self._order.waited(queue.number)
-        return ProgramReply(code=code)
+        return ProgramReply(code=next(filter(None, codes), 0))
+
+    def _error_of(self, queue: NativeQueue) -> int:
+        """Return the code that a wait for *queue* returns; a refusal is forgotten, and a fault is not."""
+        queue.failed = bool(queue.fault)
+        code, queue.refused = TRAP if queue.failed else queue.refused, 0
+        return code
 
     def make_notifier(self, _: ProgramRequest) -> ProgramReply:
         """``cnrtNotifierCreate``: from now on launches keep what their time follows from."""
@@ -516,12 +564,9 @@ class ProgramSession:
         return ProgramReply()
 
     def wait(self, request: ProgramRequest) -> ProgramReply:
-        """Serve ``cnrtWaitNotifier``: wait for a notifier."""
-        notifier = self._placed(request.words[0])
-        assert notifier.queue is not None
-        code, notifier.queue.error = notifier.queue.error, 0
-        self._order.met(notifier.clock)
-        return ProgramReply(code=code)
+        """Serve ``cnrtWaitNotifier``: wait for a notifier, which tells that the work before it is over, and not how it went."""
+        self._order.met(self._placed(request.words[0]).clock)
+        return ProgramReply()
 
     def duration(self, request: ProgramRequest) -> ProgramReply:
         """``cnrtNotifierDuration``: us from one notifier to another."""
@@ -577,7 +622,11 @@ class ProgramSession:
     # -- the end ---------------------------------------------------------------------------------
 
     def refused(self, request: ProgramRequest) -> ProgramReply:
-        """Say what the library refused by itself."""
+        """Say what the library refused by itself; of a launch it is an error of the queue, too."""
+        launched, handle, code = request.words[:3]
+        if launched:
+            queue = self._queues.get(handle) or self.board(request).usual
+            queue.refused = queue.refused or code
         return self._refused(request, 0, UsageError(request.payload.decode("utf-8", "replace")))
 
     def end(self, _: ProgramRequest) -> ProgramReply:
@@ -604,6 +653,13 @@ class ProgramSession:
                 count=len(pieces),
             )
         return ProgramReply()
+
+
+def _code_of(error: MlusimError) -> int:
+    """Return the driver's code for *error*."""
+    if isinstance(error, OutOfMemory):
+        return NO_MEMORY
+    return TRAP if isinstance(error, Fault) else getattr(error, "code", ARGS)
 
 
 def _sentence(error: MlusimError) -> str:
