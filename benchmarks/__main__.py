@@ -1,4 +1,4 @@
-"""Print every measurement beside its limit: ``python -m benchmarks [hot|native|bangc|operators|timing|debugger|checkers|start|toolkit|judge|threads] [--page FILE]``; or `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT KIT`, or `names FOLDER`."""
+"""Print every measurement beside its limit: ``python -m benchmarks [hot|native|bangc|operators|timing|debugger|checkers|start|toolkit|judge|threads] [--page FILE]``; or `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT KIT`, `torch_tests CHECKOUT`, or `names FOLDER`."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +21,7 @@ from benchmarks.start_up import start_up
 from benchmarks.threads import threads
 from benchmarks.timing import Row
 from benchmarks.toolkit import toolkit
+from benchmarks.torch_tests import __main__ as torch_tests
 from benchmarks.vendor import __main__ as vendor
 
 BEGIN, END = "<!-- python -m benchmarks -->", "<!-- end -->"
@@ -42,6 +43,7 @@ OTHERS: Mapping[str, Callable[[list[str]], int]] = {
     "vendor": vendor.main,
     "names": missing_names.main,
     "contest": contest.main,
+    "torch_tests": torch_tests.main,
 }
 
 

@@ -11,7 +11,6 @@ import os
 import socket
 import struct
 import sys
-from pathlib import Path
 from typing import Any
 
 SIZE = struct.Struct("<Q")
@@ -33,7 +32,7 @@ class Extension:
 
     def __init__(self, torch: Any, torch_mlu: Any, path: str, name: str) -> None:
         self._torch, self._device = torch, torch_mlu._C  # noqa: SLF001 - the compiled device
-        module = torch_mlu._place.loaded(Path(path).name.rpartition("-")[0], path)  # noqa: SLF001
+        module = torch_mlu._place.extension(path)  # noqa: SLF001
         self._function = getattr(module, name)
         self._kept: Any = None
 

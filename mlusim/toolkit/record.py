@@ -322,12 +322,21 @@ def name_of(stub: str) -> str:
     except (OSError, AttributeError):
         return stub
     demangle.restype = ctypes.c_void_p
-    found = demangle(stub.encode(), None, None, None)
+    # Libraries of gcc 12 and older do not read the letters of half and bfloat16: they get those of types that kernels lack.
+    found = demangle(stub.encode(), None, None, None) or demangle(
+        stub.replace("DF16_", "Dh").replace("DF16b", "Dd").encode(), None, None, None
+    )
     if not found:
         return stub.removeprefix(STUB)
     text = ctypes.cast(found, ctypes.c_char_p).value or b""
     ctypes.CDLL(None).free(ctypes.c_void_p(found))
-    return _name_in(text.decode().replace("(anonymous namespace)::", "")).replace(STUB, "")
+    plain = (
+        text.decode()
+        .replace("(anonymous namespace)::", "")
+        .replace("decimal64", "bfloat16_t")
+        .replace("_Float16", "half")
+    )
+    return _name_in(plain.replace("std::bfloat16_t", "bfloat16_t")).replace(STUB, "")
 
 
 def _name_in(signature: str) -> str:

@@ -673,3 +673,18 @@ def test_a_signal_leaves_no_folder_and_no_compiler(toolkit, tmp_path):
     assert [code, list((tmp_path / "scratch").iterdir())] == [128 + signal.SIGTERM, []]
     with pytest.raises(ProcessLookupError):
         os.kill(number, 0)
+
+
+@pytest.mark.parametrize(
+    ("stub", "name"),
+    [
+        ("_Z19__device_stub__CopyIfEvPT_PKS0_i", "Copy<float>"),
+        ("_Z19__device_stub__CopyIDF16_EvPT_PKS0_i", "Copy<half>"),
+        ("_Z19__device_stub__CopyIDF16bEvPT_PKS0_i", "Copy<bfloat16_t>"),
+        ("_ZN1a19__device_stub__CopyIN3c104HalfEEEvPT_", "a::Copy<c10::Half>"),
+        ("no_name", "no_name"),
+    ],
+)
+def test_a_stub_has_the_name_of_its_kernel(stub, name):
+    """As a template's instance is asked for, also with the types that older libraries cannot read."""
+    assert name == record.name_of(stub)

@@ -16,6 +16,7 @@ from torch import nn
 from torch_mlu.utils.cpp_extension import load, load_inline
 
 warnings.simplefilter("error")
+PINNED_FIRST = torch.ones(4).pin_memory().is_pinned()  # before the device is used
 torch.manual_seed(1)
 SOURCE = (Path(__file__).parent / "add.mlu").read_text()
 STREAM = "#include <framework/core/MLUStream.h>\n"  # which texts need not have
@@ -270,6 +271,120 @@ def devices():
     ]
 
 
+def flags():
+    x = torch.randn(3, dtype=torch.complex64)
+    y = x.mlu()
+    torch.ones(2, device="mlu").record_stream(torch.mlu.Stream())
+    return [
+        same(y.conj(), x.conj()),
+        same(y.conj().imag, x.conj().imag),
+        same(y.conj().imag + 1, x.conj().imag + 1),
+        same(y.conj().resolve_conj(), x.conj()),
+        same((y * 2).conj().clone(), (x * 2).conj()),
+        same(torch.view_as_real(y.conj().resolve_conj())[:, 1], -x.imag),
+        PINNED_FIRST,
+    ]
+
+
+def two_devices():
+    a, b = torch.ones(2, 2).mlu(), torch.ones(2, 2)
+    number, index = torch.tensor(2.0), torch.tensor([0])
+    calls = {
+        "add": lambda: a + b,
+        "mm": lambda: torch.mm(a, b),
+        "mm of the CPU": lambda: torch.mm(b, a),
+        "linear": lambda: nn.Linear(2, 2)(a),
+        "conv2d": lambda: nn.functional.conv2d(a.view(1, 1, 2, 2), b.view(1, 1, 2, 2)),
+        "cat": lambda: torch.cat([a, b]),
+        "where": lambda: torch.where(a > 0, a, b),
+        "out": lambda: torch.add(a, 1, out=b),
+        "embedding": lambda: nn.functional.embedding(index, a),
+        "two cards": lambda: a + a.to("mlu:1"),
+    }
+    told = {name: refused(call) for name, call in calls.items()}
+    return [told, same(a * number, b * 2), same(a[index], b[index]), same(torch.where(a > 0, a, number), b)]
+
+
+def casts():
+    a = torch.full((2, 2), 0.5, device="mlu", requires_grad=True)
+    with torch.autocast("mlu", dtype=torch.half):
+        product, added, loss = a @ a, (a @ a).exp(), refused(lambda: nn.functional.binary_cross_entropy(a, a))
+    scaler = torch.amp.GradScaler("mlu", init_scale=4.0)
+    optimiser = torch.optim.SGD([a], 1.0)
+    scaler.scale(product.float().sum()).backward()
+    scaler.step(optimiser)
+    scaler.update()
+    grid = torch.rand(1, 4, 4, 2)
+    x = torch.randn(1, 3, 9, 9).half()
+    sampled = nn.functional.grid_sample(x.mlu(), grid.half().mlu(), align_corners=False).cpu().float()
+    exact = nn.functional.grid_sample(x.float(), grid.half().float(), align_corners=False)
+    return [
+        product.dtype == torch.half,
+        added.dtype == torch.float32,
+        "binary_cross_entropy_with_logits" in loss,
+        torch.allclose(a.detach().cpu(), torch.full((2, 2), -1.5)),
+        torch.allclose(sampled, exact, rtol=1e-3, atol=1e-4),
+    ]
+
+
+def names():
+    m, x = torch.mlu, torch.rand(2, device="mlu")
+    torch.manual_seed(3)
+    first = torch.randn(4, device="mlu")
+    torch.manual_seed(3)
+    expected = torch.randn(4)
+    own = torch.Generator(device="mlu").manual_seed(3)
+    state = m.get_rng_state()
+    drawn = torch.rand(2, device="mlu")
+    m.set_rng_state(state)
+    before = m.memory_stats()["allocated_bytes.all.current"]
+    address = m.caching_allocator_alloc(100)
+    grown = m.memory_stats()["allocated_bytes.all.current"] - before
+    m.caching_allocator_delete(address)
+    m.set_per_process_memory_fraction(0.0)
+    said = refused(lambda: torch.ones(10, device="mlu"))
+    m.set_per_process_memory_fraction(1.0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with m.cnpx.range("part"):
+            m.cnpx.mark("now")
+    with m.device_of(x.to("mlu:1")):
+        inside = m.current_device()
+    return [
+        same(first, expected),
+        same(torch.randn(4, device="mlu", generator=own), expected),
+        torch.equal(torch.rand(2, device="mlu"), drawn),
+        len(m.default_generators) == 2,
+        isinstance(x, m.FloatTensor)
+        and not isinstance(x, m.HalfTensor)
+        and not isinstance(x.cpu(), m.FloatTensor),
+        same(m.FloatTensor([1, 2]), torch.tensor([1.0, 2.0])) and m.FloatTensor(2, 3).shape == (2, 3),
+        x.type() == "torch.mlu.FloatTensor" and x.type(m.HalfTensor).dtype == torch.half,
+        grown == 100,
+        "this process may use 0 bytes" in said,
+        len(caught) == 1,
+        inside == 1 and m.current_device() == 0,
+        m.can_device_access_peer(0, 1),
+        isinstance(m.Stream(), torch.Stream),
+        torch.mlu.memory.memory_stats_as_nested_dict()["num_ooms"] == 1,
+    ]
+
+
+def modules():
+    source = (
+        '#include <torch/extension.h>\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.attr("version") = %d; }\n'
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "edited.cpp"
+        versions = []
+        for version in (1, 2):
+            path.write_text(source % version)
+            versions.append(load("edited", path).version)
+    first = load_inline("first", DISPATCHED, functions=["twice"])
+    return [versions, hasattr(EXTENSION, "add"), first.twice(2), first.__name__]
+
+
+DISPATCHED = "int64_t twice(int64_t x) { return 2 * x; }"
 DECLARED = "torch::Tensor add(torch::Tensor x, torch::Tensor y);"
 EXTENSION = load_inline(
     name="added",
@@ -280,7 +395,10 @@ EXTENSION = load_inline(
     extra_ldflags=["-lcnrt"],
     extra_bang_cflags=["-O3", "-lm"],
 )
-ALL = (moves, views, operators, trains, saves, memory, streams, extension, files, devices, mistakes)
+ALL = (
+    *(moves, views, operators, trains, saves, memory, streams, extension, files, devices, mistakes),
+    *(flags, two_devices, casts, names, modules),
+)
 if __name__ == "__main__":
     results = {}
     for one in ALL:

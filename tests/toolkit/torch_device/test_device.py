@@ -13,11 +13,40 @@ HERE = Path(__file__).parent
 
 @pytest.mark.parametrize(
     "name",
-    ["moves", "views", "operators", "trains", "saves", "memory", "streams", "extension", "files", "devices"],
+    [
+        *(
+            "moves",
+            "views",
+            "operators",
+            "trains",
+            "saves",
+            "memory",
+            "streams",
+            "extension",
+            "files",
+            "devices",
+        ),
+        *("flags", "casts", "names"),
+    ],
 )
 def test_the_device_does_what_the_cpu_does(found, name):
     assert isinstance(found[name], list), found[name]
     assert all(found[name]) or name == "memory", found[name]
+
+
+def test_tensors_of_two_devices_do_not_meet(found):
+    """With PyTorch's own sentence; a number of the CPU goes with any device, and so do indices."""
+    told, *allowed = found["two_devices"]
+
+    assert [] == [
+        name for name, words in told.items() if "Expected all tensors to be on the same device" not in words
+    ]
+    assert [True] * 3 == allowed
+
+
+def test_a_module_is_the_one_of_its_sources(found):
+    """A file that was edited, under the same name, and a second one of texts."""
+    assert [[1, 2], True, 4, "first"] == found["modules"]
 
 
 def test_memory_is_counted_and_its_end_is_an_error(found):

@@ -51,7 +51,8 @@ void give_back(void *pointer) {
     auto found = blocks().find((uint64_t)pointer);
     if (found == blocks().end()) return;
     device = found->second.second;
-    memory_use(device).now -= found->second.first;
+    memory_use(device).bytes.give_back(found->second.first);
+    memory_use(device).blocks.give_back(1);
     blocks().erase(found);
   }
   mlusim::ask(OP_FREE, {(uint64_t)pointer}, nullptr, nullptr, 0, device);
@@ -64,9 +65,16 @@ struct MluAllocator final : c10::Allocator {
     if (!bytes) return {nullptr, nullptr, &give_back, place};
     use();
     std::string name = naming.empty() ? std::to_string(bytes) + (bytes == 1 ? " byte of a tensor" : " bytes of a tensor") : naming;
+    uint64_t allowed = memory_use(device).allowed, used = memory_use(device).bytes.now;
+    if (bytes > allowed || used > allowed - bytes) {
+      ++memory_use(device).refused;
+      C10_THROW_ERROR(OutOfMemoryError, "MLU out of memory for " + name + ": this process may use " + std::to_string(allowed) + " bytes (set_per_process_memory_fraction) and " +
+                                            std::to_string(used) + " are used");
+    }
     mlusim::Heard heard;
     mlusim::Reply reply = mlusim::ask(OP_MALLOC, {bytes}, nullptr, name.data(), name.size(), device);
     if (reply.code == cnrtErrorNoMem) {
+      ++memory_use(device).refused;
       std::string why = "MLU out of memory for " + name + ": " + sentence(heard.text) +
                         "; a tensor is freed when nothing refers to it any more (`del x`, results kept for gradients too), and torch.mlu.empty_cache() frees nothing more";
       C10_THROW_ERROR(OutOfMemoryError, why);
@@ -74,8 +82,8 @@ struct MluAllocator final : c10::Allocator {
     if (reply.code != cnrtSuccess) raise(reply.code, heard.text);
     std::lock_guard<std::mutex> held(lock());
     blocks()[reply.value] = {bytes, device};
-    MemoryUse &m = memory_use(device);
-    m.now += bytes, m.most = std::max(m.most, m.now), m.calls += 1;
+    memory_use(device).bytes.take(bytes);
+    memory_use(device).blocks.take(1);
     return {(void *)reply.value, (void *)reply.value, &give_back, place};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &give_back; }
@@ -92,6 +100,7 @@ struct PinnedAllocator final : c10::Allocator {
   static void free(void *pointer) { cnrtFreeHost(pointer); }
   c10::DataPtr allocate(size_t bytes) override {
     void *pointer = nullptr;
+    use();
     if (bytes) TORCH_CHECK(cnrtHostMalloc(&pointer, bytes) == cnrtSuccess, "the host has not ", bytes, " bytes of memory left");
     return {pointer, pointer, &free, c10::Device(c10::DeviceType::CPU)};
   }
@@ -180,9 +189,8 @@ struct Hooks final : at::PrivateUse1HooksInterface {
     return at::Device(MLU, (c10::DeviceIndex)number);
   }
   void resizePrivateUse1Bytes(const c10::Storage &storage, size_t bytes) const override { resize_storage(storage.unsafeGetStorageImpl(), bytes); }
-  at::Generator getNewGenerator(c10::DeviceIndex) const override {
-    TORCH_CHECK(false, "the device mlu has no generator of its own: its random numbers are the CPU's; give torch.Generator() or none");
-  }
+  at::Generator getNewGenerator(c10::DeviceIndex index) const override { return new_generator(index < 0 ? mlusim::current_device() : index); }
+  const at::Generator &getDefaultGenerator(c10::DeviceIndex index) const override { return default_generator(index < 0 ? mlusim::current_device() : index); }
 };
 
 }  // namespace
@@ -212,6 +220,10 @@ void check_device(int number) {
 MemoryUse &memory_use(int device) {
   static auto *all = new std::map<int, MemoryUse>;  // tensors may outlive what is destroyed
   return (*all)[device];
+}
+MemoryUse &memory_of(int device) {
+  check_device(device);
+  return memory_use(device);
 }
 
 std::string described(c10::ScalarType type, c10::IntArrayRef sizes) {
@@ -263,17 +275,39 @@ PYBIND11_MODULE(MODULE_NAME, m) {
     if (both.size() == sizeof found) memcpy(found, both.data(), sizeof found);
     return std::make_pair(found[0], found[1]);
   });
-  m.def("memory_use", [](int device) {
-    check_device(device);
+  m.attr("DEVICE_TYPE") = (int)MLU;
+  // Of allocations and of their bytes: now, the most, all that were taken, and all that were given back.
+  m.def("memory_stats", [](int device) {
+    std::map<std::string, std::array<uint64_t, 4>> found;
     std::lock_guard<std::mutex> held(lock());
-    MemoryUse &m = memory_use(device);
-    return std::make_tuple(m.now, m.most, m.calls);
+    MemoryUse &use = memory_of(device);
+    for (const char *name : {"allocation", "segment", "active"}) found[name] = use.blocks.shown();
+    for (const char *name : {"allocated_bytes", "reserved_bytes", "active_bytes", "requested_bytes"}) found[name] = use.bytes.shown();
+    return found;
   });
+  m.def("refused", [](int device) { return memory_of(device).refused; });
+  m.def("allow", [](int device, uint64_t bytes) { memory_of(device).allowed = bytes; });
   m.def("forget_most", [](int device) {
-    check_device(device);
     std::lock_guard<std::mutex> held(lock());
-    memory_use(device).most = memory_use(device).now;
+    for (Amount *one : {&memory_of(device).bytes, &memory_of(device).blocks}) one->most = one->now;
   });
+  m.def("forget_calls", [](int device) {
+    std::lock_guard<std::mutex> held(lock());
+    for (Amount *one : {&memory_of(device).bytes, &memory_of(device).blocks}) one->taken = one->given_back = 0;
+    memory_of(device).refused = 0;
+  });
+  m.def("allocations", [](int device) {
+    std::vector<std::pair<uint64_t, size_t>> found;
+    std::lock_guard<std::mutex> held(lock());
+    for (const auto &[address, block] : blocks())
+      if (block.second == device) found.emplace_back(address, block.first);
+    return found;
+  });
+  m.def("new_bytes", [](size_t bytes, int device) {
+    c10::DeviceGuard there(c10::Device(MLU, (c10::DeviceIndex)device));
+    return (uint64_t)mlu_allocator.raw_allocate(bytes);
+  });
+  m.def("end_bytes", [](uint64_t address) { give_back((void *)address); });
   m.def("synchronize", [](int device) { asked(OP_SYNC, {mlusim::EVERY}, {}, device); });
   m.def("sync_queue", [](uint64_t handle) { asked(OP_SYNC, {handle}); });
   m.def("new_queue", [](int device) { return asked(OP_QUEUE, {}, {}, device).value; });
@@ -286,6 +320,7 @@ PYBIND11_MODULE(MODULE_NAME, m) {
   m.def("wait", [](uint64_t notifier) { asked(OP_WAIT, {notifier}); });
   m.def("queue_waits", [](uint64_t handle, uint64_t notifier) { asked(OP_QUEUE_WAIT, {handle, notifier}); });
   m.def("elapsed", [](uint64_t first, uint64_t second) { return Guard().elapsedTime((void *)first, (void *)second, 0); });
+  m.def("default_generator", &default_generator);
   m.def("describe", &describe);
   // The tensor at an address of device 0, whose memory is another's, with the sizes and the type of `like`.
   m.def("tensor_at", [](uint64_t address, const at::Tensor &like) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <ATen/ATen.h>
 
+#include <array>
 #include <string>
 
 #include "wire.h"
@@ -28,12 +29,23 @@ struct Naming {
 };
 void describe(const at::Tensor &tensor, const std::string &name);
 std::string described(c10::ScalarType type, c10::IntArrayRef sizes);
+at::Generator new_generator(int device);
+const at::Generator &default_generator(int device);
+at::Generator host_generator(const at::Generator &found);  // the CPU's in one of the device
 void resize_storage(c10::StorageImpl *storage, size_t bytes);
 
+struct Amount {
+  uint64_t now = 0, most = 0, taken = 0, given_back = 0;
+  void take(uint64_t n) { now += n, taken += n, most = std::max(most, now); }
+  std::array<uint64_t, 4> shown() const { return {now, most, taken, given_back}; }
+  void give_back(uint64_t n) { now -= n, given_back += n; }
+};
 struct MemoryUse {
-  uint64_t now = 0, most = 0, calls = 0;
+  Amount bytes, blocks;
+  uint64_t refused = 0, allowed = UINT64_MAX;  // calls without memory left; the bytes that this process may use
 };
 MemoryUse &memory_use(int device);
+MemoryUse &memory_of(int device);  // throws where there is no such device
 
 void register_hooks();
 void log_fallbacks(int mode);

@@ -2,12 +2,14 @@
 #include "device.h"
 
 #include <ATen/EmptyTensor.h>
+#include <ATen/core/op_registration/adaption.h>
 #include <ATen/native/CPUFallback.h>
 #include <ATen/native/Resize.h>
 #include <torch/library.h>
 
 #include <atomic>
 #include <cstdio>
+#include <set>
 
 namespace mlusim_torch {
 namespace {
@@ -107,6 +109,9 @@ at::Tensor copy_from_and_resize(const at::Tensor &source, const at::Tensor &targ
   return copy_from(source, target, false);
 }
 
+// Memory is given back when nothing refers to it, and the work that was asked for before is done by then.
+void record_stream(at::Tensor &, c10::Stream) {}
+
 at::Scalar local_scalar(const at::Tensor &x) { return x.cpu().item(); }
 
 // ---- storage and views -------------------------------------------------------------------------
@@ -150,9 +155,39 @@ void log(const c10::OperatorHandle &op) {
   if (logging) fprintf(stderr, "torch_mlu: %s runs on the CPU\n", c10::toString(op.operator_name()).c_str());
 }
 
-void fallback(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
-  log(op);
-  at::native::cpu_fallback(op, stack, true);
+// Operators that take a tensor of the CPU beside those of the device, as they do on other devices: indices, and lengths that the host reads.
+const std::set<std::string> TAKE_BOTH{
+    "aten::index",      "aten::index_put",  "aten::index_put_",           "aten::_index_put_impl_",
+    "aten::_unsafe_index", "aten::_unsafe_index_put", "aten::_pack_padded_sequence", "aten::_pack_padded_sequence_backward",
+    "aten::lstm",       "aten::gru",        "aten::rnn_tanh",             "aten::rnn_relu",
+    "aten::ctc_loss",   "aten::_ctc_loss",  "aten::_ctc_loss_backward",   "aten::repeat_interleave", "aten::segment_reduce"};
+
+struct CommonDevice {
+  const c10::OperatorHandle &op;
+  std::optional<c10::Device> common;
+
+  void take(const at::Tensor &tensor, const std::string &argument) {
+    if (!tensor.defined() || (tensor.device().is_cpu() && tensor.dim() == 0)) return;
+    if (!common) common = tensor.device();
+    if (*common != tensor.device()) c10::impl::common_device_check_failure(*common, tensor, op.operator_name().name.c_str(), argument.c_str());
+  }
+};
+
+// Raise PyTorch's own sentence where tensors of two devices meet; one number of the CPU goes with any device.
+void check_same_device(const c10::OperatorHandle &op, const torch::jit::Stack &stack) {
+  if (TAKE_BOTH.count(op.operator_name().name)) return;
+  CommonDevice seen{op, {}};
+  const auto &arguments = op.schema().arguments();
+  const size_t first = stack.size() - arguments.size();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const c10::IValue &value = stack[first + i];
+    if (value.isTensor()) seen.take(value.toTensor(), arguments[i].name());
+    if (value.isTensorList())
+      for (const at::Tensor &one : value.toTensorVector()) seen.take(one, arguments[i].name());
+    if (value.isOptionalTensorList())
+      for (const std::optional<at::Tensor> &one : value.toOptionalTensorVector())
+        if (one) seen.take(*one, arguments[i].name());
+  }
 }
 
 c10::IValue moved(const c10::IValue &value, c10::Device device) {
@@ -174,15 +209,71 @@ c10::Device device_in(const c10::IValue &value, c10::Device otherwise) {
   return otherwise;
 }
 
+// The device of the first tensor among the arguments of a call, or the current one.
+c10::Device device_of(const torch::jit::Stack &stack, size_t first) {
+  c10::Device device(MLU, (c10::DeviceIndex)mlusim::current_device());
+  for (size_t i = stack.size(); i > first; --i) device = device_in(stack[i - 1], device);
+  return device;
+}
+
+// Give an operator that draws numbers the CPU's generator in that of its device.
+void give_generator(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
+  const auto &arguments = op.schema().arguments();
+  const size_t first = stack->size() - arguments.size();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].name() != "generator") continue;
+    c10::IValue &value = (*stack)[first + i];
+    value = host_generator(value.isGenerator() ? value.toGenerator() : default_generator(device_of(*stack, first).index()));
+  }
+}
+
+void fallback(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
+  check_same_device(op, *stack);
+  give_generator(op, stack);
+  log(op);
+  at::native::cpu_fallback(op, stack, true);
+}
+
 // Operators whose own parts look for a device that they know: the whole runs on the CPU, and its gradient with it.
 void whole_on_cpu(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
+  check_same_device(op, *stack);
   log(op);
-  const size_t arguments = op.schema().arguments().size(), first = stack->size() - arguments;
-  c10::Device device(MLU, (c10::DeviceIndex)mlusim::current_device());
-  for (size_t i = stack->size(); i > first; --i) device = device_in((*stack)[i - 1], device);
+  const size_t first = stack->size() - op.schema().arguments().size();
+  const c10::Device device = device_of(*stack, first);
   for (size_t i = first; i < stack->size(); ++i) (*stack)[i] = moved((*stack)[i], c10::kCPU);
   op.callBoxed(stack);
   for (size_t i = stack->size() - op.schema().returns().size(); i < stack->size(); ++i) (*stack)[i] = moved((*stack)[i], device);
+}
+
+bool is_half(const at::Tensor &x) { return x.defined() && (x.scalar_type() == c10::kHalf || x.scalar_type() == c10::kBFloat16); }
+
+// Operators whose parts in half lose what a sum in float keeps: computed in float, and rounded once.
+void in_float(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
+  const auto &arguments = op.schema().arguments();
+  const auto &returns = op.schema().returns();
+  const size_t first = stack->size() - arguments.size();
+  std::vector<at::Tensor> before(arguments.size());
+  std::optional<c10::ScalarType> half;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    c10::IValue &value = (*stack)[first + i];
+    if (!value.isTensor() || !is_half(value.toTensor())) continue;
+    before[i] = value.toTensor();
+    half = before[i].scalar_type();
+    value = before[i].to(c10::kFloat);
+  }
+  std::vector<c10::IValue> called(stack->begin() + first, stack->end());
+  if (!half) return fallback(op, stack);
+  op.callBoxed(stack);
+  auto is_written = [](const c10::Argument &one) { return one.alias_info() && one.alias_info()->isWrite(); };
+  std::vector<at::Tensor> written;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (before[i].defined() && is_written(arguments[i])) written.push_back(before[i].copy_(called[i].toTensor()));
+  size_t next = 0;
+  for (size_t i = 0; i < returns.size(); ++i) {
+    c10::IValue &value = (*stack)[stack->size() - returns.size() + i];
+    if (is_written(returns[i]) && next < written.size()) value = written[next++];
+    else if (value.isTensor() && value.toTensor().defined() && value.toTensor().scalar_type() == c10::kFloat) value = value.toTensor().to(*half);
+  }
 }
 
 }  // namespace
@@ -207,7 +298,15 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("unfold", &at::native::unfold);
   m.impl("view_as_real", &at::native::view_as_real);
   m.impl("view_as_complex", &at::native::view_as_complex);
+  m.impl("record_stream", &record_stream);
 }
+// Copies read a conjugate or negative view themselves: the fallback of these keys would make a copy of it with a copy, without end.
+#define MLUSIM_OF_VIEWS(m)                                                  \
+  m.impl("_copy_from", torch::CppFunction::makeFallthrough());              \
+  m.impl("_copy_from_and_resize", torch::CppFunction::makeFallthrough());   \
+  m.impl("record_stream", torch::CppFunction::makeFallthrough());
+TORCH_LIBRARY_IMPL(aten, Conjugate, m) { MLUSIM_OF_VIEWS(m) }
+TORCH_LIBRARY_IMPL(aten, Negative, m) { MLUSIM_OF_VIEWS(m) }
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
 
 #define MLUSIM_WHOLE(X) \
@@ -219,5 +318,14 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   MLUSIM_WHOLE(MLUSIM_ONE)
 }
 TORCH_LIBRARY_IMPL(aten, AutogradPrivateUse1, m) { MLUSIM_WHOLE(MLUSIM_ONE) }
+
+#define MLUSIM_IN_FLOAT(X) \
+  X("grid_sampler_2d") X("grid_sampler_3d") X("grid_sampler_2d_backward") X("grid_sampler_3d_backward") X("binary_cross_entropy") \
+  X("binary_cross_entropy.out") X("binary_cross_entropy_backward") X("binary_cross_entropy_backward.grad_input") X("index_add") X("index_add_") \
+  X("index_add.out")
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+#define MLUSIM_FLOAT_ONE(name) m.impl(name, torch::CppFunction::makeFromBoxedFunction<&in_float>());
+  MLUSIM_IN_FLOAT(MLUSIM_FLOAT_ONE)
+}
 
 }  // namespace mlusim_torch

@@ -104,6 +104,15 @@ def backend() -> ModuleType:
     return loaded(DEVICE, answer["path"])
 
 
+def extension(path: str) -> ModuleType:
+    """Return the module of the extension that the builder made as the file *path*, ``NAME-STAMP.so``.  Raises `ImportError`.
+
+    pybind11 gives a module that it has already made again under the same full name; with the stamp, names are one for each content.
+    """
+    name, _, stamp = Path(path).stem.rpartition("-")
+    return loaded(f"torch_mlu_extension_{stamp}.{name}", path)
+
+
 def loaded(name: str, path: str) -> ModuleType:
     """Return the extension module *name* of the file *path*.  Raises `ImportError`."""
     loader = importlib.machinery.ExtensionFileLoader(name, path)

@@ -58,7 +58,7 @@ def load_inline(
 
 def load(
     name: str,
-    sources: str | Sequence[str],
+    sources: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     extra_cflags: Sequence[str] | None = None,
     extra_bang_cflags: Sequence[str] | None = None,
     extra_ldflags: Sequence[str] | None = None,
@@ -81,7 +81,7 @@ def load(
         raise ValueError(message)
     extension = {
         "name": name,
-        "files": [_file(one) for one in ([sources] if isinstance(sources, str) else sources)],
+        "files": [_file(one) for one in ([sources] if isinstance(sources, str | os.PathLike) else sources)],
         **_flags(extra_include_paths, extra_cflags, (extra_bang_cflags, extra_cncc_cflags), extra_ldflags),
     }
     return _loaded(extension, verbose, is_python_module)
@@ -146,9 +146,8 @@ def _loaded(extension: Mapping[str, Any], verbose: bool, module: bool) -> Module
     if not module:
         _place.torch().ops.load_library(path)
         return path
-    initial = Path(path).name.rpartition("-")[0]
     try:
-        found = _place.loaded(initial, path)
+        found = _place.extension(path)
     except ImportError as error:
         raise RuntimeError(_unloadable(extension, str(error))) from None
     found.__name__ = str(extension["name"])

@@ -1,0 +1,23 @@
+"""``torch.mlu``: devices, streams, events, memory, random numbers and the names of types."""
+
+import torch
+from torch_mlu.mlu import amp as amp, cnpx as cnpx, memory as memory, random as random
+from torch_mlu.mlu.device import *  # noqa: F403 - `torch.mlu` has all that the parts say they have
+from torch_mlu.mlu.device import _is_in_bad_fork as _is_in_bad_fork, _lazy_init as _lazy_init
+from torch_mlu.mlu.graphs import *  # noqa: F403
+from torch_mlu.mlu.memory import *  # noqa: F403
+from torch_mlu.mlu.random import *  # noqa: F403
+from torch_mlu.mlu.streams import *  # noqa: F403
+from torch_mlu.mlu.tensors import UntypedStorage as UntypedStorage, storage_names, tensor_names
+
+__version__ = "1.0.0"
+OutOfMemoryError = torch.OutOfMemoryError
+globals().update(tensor_names() | storage_names())
+
+
+def __getattr__(name: str) -> object:
+    """Return the generators of the devices, which are counted when somebody asks: the simulator starts then."""
+    if name == "default_generators":
+        return random._generators()  # noqa: SLF001
+    message = f"module 'torch.mlu' has no attribute {name!r}"
+    raise AttributeError(message)

@@ -1,0 +1,26 @@
+"""Autocasting and scaled gradients: PyTorch's own, for the device ``mlu``."""
+
+import functools
+from typing import Any
+
+import torch
+
+
+class autocast(torch.autocast):  # noqa: N801 - PyTorch's name
+    """``torch.autocast("mlu", ...)``."""
+
+    def __init__(
+        self, enabled: bool = True, dtype: torch.dtype = torch.float16, cache_enabled: bool = True
+    ) -> None:
+        super().__init__("mlu", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
+
+
+class GradScaler(torch.amp.GradScaler):
+    """``torch.amp.GradScaler("mlu", ...)``."""
+
+    def __init__(self, *words: Any, **known: Any) -> None:
+        super().__init__("mlu", *words, **known)
+
+
+custom_fwd = functools.partial(torch.amp.custom_fwd, device_type="mlu")
+custom_bwd = functools.partial(torch.amp.custom_bwd, device_type="mlu")

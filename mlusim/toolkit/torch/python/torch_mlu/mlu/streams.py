@@ -1,0 +1,176 @@
+"""Queues of the driver as streams, and its notifiers as events."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
+
+import torch
+from torch_mlu import _C
+from torch_mlu.mlu.device import index_of
+
+
+class Stream(torch.Stream):
+    """A queue of the driver; with *handle* one that exists."""
+
+    mlu_stream: int
+
+    def __new__(
+        cls, device: object = None, priority: int = 0, *, handle: int | None = None, **known: Any
+    ) -> Self:
+        """Make a queue on *device*, or name one, also by the words of `torch.Stream` (``stream_id``, ``device_index``)."""
+        number = index_of(known.get("device_index", device))
+        handle = known.get("stream_id", handle)
+        queue = int(_C.new_queue(number)) if handle is None else handle
+        made: Stream = super().__new__(cls, stream_id=queue, device_index=number, device_type=_C.DEVICE_TYPE)
+        made.mlu_stream, made.priority, made._own = queue, priority, handle is None
+        return made
+
+    def __init__(self, *words: object, **known: object) -> None:
+        """Do nothing more: `__new__` has made it."""
+
+    def __del__(self) -> None:
+        if getattr(self, "_own", False):
+            _C.end_queue(self.mlu_stream)
+
+    def synchronize(self) -> None:
+        """Wait for its work.  Raises `RuntimeError` where a launch went wrong."""
+        _C.sync_queue(self.mlu_stream)
+
+    def query(self) -> bool:
+        """Return True: work is done before the call that gives it returns."""
+        return True
+
+    def record_event(self, event: "Event | None" = None) -> "Event":
+        """*event*, or a new one, recorded in this stream."""
+        found = event or Event()
+        found.record(self)
+        return found
+
+    def wait_event(self, event: "Event") -> None:
+        """Begin later work after *event*."""
+        event.wait(self)
+
+    def wait_stream(self, stream: "Stream") -> None:
+        """Begin later work after everything that *stream* has now."""
+        self.wait_event(stream.record_event())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stream) and self.mlu_stream == other.mlu_stream
+
+    def __hash__(self) -> int:
+        return hash(self.mlu_stream)
+
+    def __repr__(self) -> str:
+        return f"<torch.mlu.Stream device={self.device} mlu_stream={self.mlu_stream:#x}>"
+
+
+class ExternalStream(Stream):
+    """A queue that other code has made, by its handle; it is not ended with this object."""
+
+    def __new__(cls, stream_ptr: int, device: object = None) -> Self:
+        """Name the queue at *stream_ptr*."""
+        made: ExternalStream = super().__new__(cls, device, handle=stream_ptr)
+        return made
+
+
+class Event:
+    """A notifier of the driver: the time between two is what the simulator predicts."""
+
+    def __init__(
+        self,
+        enable_timing: bool = False,  # noqa: ARG002 - always
+        blocking: bool = False,  # noqa: ARG002 - a wait takes no time
+        interprocess: bool = False,
+    ) -> None:
+        if interprocess:
+            message = "events of several processes are not simulated; each process has a simulator of its own"
+            raise RuntimeError(message)
+        self.mlu_event = int(_C.new_notifier())
+        self._recorded = False
+
+    def __del__(self) -> None:
+        if hasattr(self, "mlu_event"):
+            _C.end_notifier(self.mlu_event)
+
+    @classmethod
+    def from_ipc_handle(cls, *_: object) -> "Event":
+        """Refuse the event of another process: `RuntimeError`."""
+        message = "events of several processes are not simulated; each process has a simulator of its own"
+        raise RuntimeError(message)
+
+    ipc_handle = from_ipc_handle
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Place it after the work that *stream* (the current one if none is given) has now."""
+        _C.place(self.mlu_event, _C.queue() if stream is None else stream.mlu_stream)
+        self._recorded = True
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Let *stream* begin later work after this event."""
+        if self._recorded:
+            _C.queue_waits(_C.queue() if stream is None else stream.mlu_stream, self.mlu_event)
+
+    def synchronize(self) -> None:
+        """Wait for the work before the event, which is done."""
+        if self._recorded:
+            _C.wait(self.mlu_event)
+
+    def query(self) -> bool:
+        """Return True: work is done before the call that gives it returns."""
+        return True
+
+    def elapsed_time(self, end: "Event") -> float:
+        """Return the milliseconds of the device from this event to *end*."""
+        if not (self._recorded and end._recorded):  # noqa: SLF001
+            message = "both events must be recorded before the time between them is asked for"
+            raise RuntimeError(message)
+        return float(_C.elapsed(self.mlu_event, end.mlu_event))
+
+    def hardware_time(self, end: "Event") -> float:
+        """Return the microseconds of the device from this event to *end*."""
+        return self.elapsed_time(end) * 1000
+
+
+def current_stream(device: object = None) -> Stream:
+    """Return the stream that work goes to."""
+    return Stream(device, handle=int(_C.queue()))
+
+
+def default_stream(device: object = None) -> Stream:
+    """Return the stream that work goes to unless another is chosen."""
+    return Stream(device, handle=0)
+
+
+def set_stream(stream: Stream | None) -> None:
+    """Send work to *stream* from now on."""
+    if stream is not None:
+        _C.set_queue(stream.mlu_stream)
+
+
+@contextlib.contextmanager
+def stream(stream: Stream | None) -> Iterator[None]:
+    """Put the work of the block on *stream*."""
+    before = int(_C.queue())
+    set_stream(stream)
+    try:
+        yield
+    finally:
+        _C.set_queue(before)
+
+
+class StreamInfo(NamedTuple):
+    """A stream of the library of collectives."""
+
+    stream: Stream
+    kind: str
+
+
+def cncl_stream(device: object = None) -> list[StreamInfo]:
+    """Return the streams on which collectives run: none, since they run in the process's own order."""
+    index_of(device)
+    return []
+
+
+def is_cncl_available() -> bool:
+    """Return whether processes can form the group ``cncl``."""
+    return torch.distributed.is_available()

@@ -1,0 +1,69 @@
+"""``torch.mlu.FloatTensor`` and its kin: names of types with which older code makes and asks for tensors, and typed storages."""
+
+from typing import Any
+
+import torch
+
+NAMES = {
+    "Float": torch.float,
+    "Double": torch.double,
+    "Half": torch.half,
+    "BFloat16": torch.bfloat16,
+    "Byte": torch.uint8,
+    "Char": torch.int8,
+    "Short": torch.short,
+    "Int": torch.int,
+    "Long": torch.long,
+    "Bool": torch.bool,
+}
+
+
+class _TensorName(type):
+    """A type of tensors on the device: calling it makes one, and tensors of its dtype there are instances."""
+
+    dtype: torch.dtype
+
+    def __call__(cls, *given: Any) -> torch.Tensor:
+        """Make a tensor of sizes, or of a sequence of numbers."""
+        if not given:
+            return torch.empty(0, dtype=cls.dtype, device="mlu")
+        if len(given) == 1 and not isinstance(given[0], int | torch.Size):
+            return torch.as_tensor(given[0], dtype=cls.dtype).to("mlu")
+        return torch.empty(*given, dtype=cls.dtype, device="mlu")
+
+    def __instancecheck__(cls, tensor: object) -> bool:
+        return isinstance(tensor, torch.Tensor) and tensor.is_mlu and tensor.dtype == cls.dtype
+
+    def __str__(cls) -> str:
+        return cls.__name__
+
+
+def tensor_names() -> dict[str, type]:
+    """Return the types, by name; `torch.Tensor.type` takes one by its whole name."""
+    return {
+        f"{name}Tensor": _TensorName(f"torch.mlu.{name}Tensor", (), {"dtype": dtype})
+        for name, dtype in NAMES.items()
+    }
+
+
+class UntypedStorage:
+    """Bytes of the device: ``torch.mlu.UntypedStorage(8)``."""
+
+    def __new__(cls, *given: Any) -> torch.UntypedStorage:
+        """Make a storage of a number of bytes, or of a sequence of bytes."""
+        if len(given) == 1 and not isinstance(given[0], int):
+            return torch.tensor(list(given[0]), dtype=torch.uint8).to("mlu").untyped_storage()
+        return torch.UntypedStorage(*given, device="mlu")
+
+
+def storage_names() -> dict[str, type]:
+    """Return the typed storages, by name."""
+    more = {"ComplexFloat": torch.cfloat, "ComplexDouble": torch.cdouble}
+    return {f"{name}Storage": _storage(f"{name}Storage", dtype) for name, dtype in (NAMES | more).items()}
+
+
+def _storage(name: str, dtype: torch.dtype) -> type:
+    def make(cls: type, *given: Any) -> torch.TypedStorage:  # noqa: ARG001
+        return torch.TypedStorage(*given, dtype=dtype, device="mlu")
+
+    return type(name, (), {"__new__": make, "dtype": dtype, "__module__": "torch.mlu"})
