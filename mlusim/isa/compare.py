@@ -9,7 +9,18 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import uint8
-from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Intrinsic, Tile, binary, demand, intrinsic, with_scalar
+from mlusim.isa.declare import (
+    FLOATS,
+    NUMBERS,
+    Flow,
+    Intrinsic,
+    Tile,
+    alias,
+    binary,
+    demand,
+    intrinsic,
+    with_scalar,
+)
 
 SOURCE = "vendor declaration header, comparisons"
 
@@ -40,6 +51,7 @@ bang_gt_scalar = _compare_scalar("__bang_gt_scalar", np.greater, "Greater than",
 bang_ge_scalar = _compare_scalar(
     "__bang_ge_scalar", np.greater_equal, "Greater than or equal to", ">=", dtypes_2xx=FLOATS
 )
+bang_ge_const = alias("__bang_ge_const", bang_ge_scalar)
 
 
 def _bits(spelling: str, ufunc: Callable[..., Any], formula: str) -> Intrinsic:

@@ -20,6 +20,7 @@ from mlusim.isa.declare import (
     Refused,
     Unspelled,
     Values,
+    alias,
     intrinsic,
 )
 from mlusim.memory.pointer import Ptr
@@ -281,6 +282,12 @@ def assert_fail(core: Control, assertion: str, file: str = "", line: int = 0, fu
     raise Refused(f"assertion `{assertion}` failed{where}{inside}")
 
 
+@_row("__abort", "public kernels and an editor mode for them", "I")
+def abort(core: Control) -> None:
+    """End the kernel with a fault."""
+    raise Refused("the kernel calls __abort")
+
+
 @_row("__assert", "vendor function header, diagnostics", "I")
 def assert_(core: Control, expression: Condition, text: str = "") -> None:
     """End the kernel with a fault unless *expression* is true; *text* says what was expected."""
@@ -353,6 +360,7 @@ sync_copy_gdram_to_sram = _old_sync("gdram", "sram", Pipe.IO)
 sync_copy_sram_to_gdram = _old_sync("sram", "gdram", Pipe.IO)
 sync_copy_gdram_to_ldram = _old_sync("gdram", "ldram", Pipe.IO)
 sync_copy_gdram_to_gdram = _old_sync("gdram", "gdram", Pipe.IO)
+sync_copy_wram_to_gdram = _old_sync("wram", "gdram", Pipe.IO)
 sync_copy_nram_to_nram = _old_sync("nram", "nram", Pipe.MOVE)
 sync_copy_nram_to_wram = _old_sync("nram", "wram", Pipe.MOVE)
 sync_copy_wram_to_nram = _old_sync("wram", "nram", Pipe.MOVE)
@@ -360,6 +368,12 @@ sync_copy_sram_to_nram = _old_sync("sram", "nram", Pipe.MOVE)
 sync_copy_nram_to_sram = _old_sync("nram", "sram", Pipe.MOVE)
 sync_copy_sram_to_wram = _old_sync("sram", "wram", Pipe.MOVE)
 sync_copy_wram_to_sram = _old_sync("wram", "sram", Pipe.MOVE)
+sync_copy_dram_to_nram = alias("__sync_copy_dram_to_nram", sync_copy_gdram_to_nram)
+sync_copy_nram_to_dram = alias("__sync_copy_nram_to_dram", sync_copy_nram_to_gdram)
+sync_copy_dram_to_sram = alias("__sync_copy_dram_to_sram", sync_copy_gdram_to_sram)
+sync_copy_sram_to_dram = alias("__sync_copy_sram_to_dram", sync_copy_sram_to_gdram)
+sync_copy_dram_to_wram = alias("__sync_copy_dram_to_wram", sync_copy_gdram_to_wram)
+sync_copy_wram_to_dram = alias("__sync_copy_wram_to_dram", sync_copy_wram_to_gdram)
 
 
 @_row("__bang_lock", "vendor function header, built-in variables", "I")

@@ -94,8 +94,10 @@ class WeightStore:
         """Hold no weights yet."""
         self._kept: tuple[KeptWeight, ...] = ()
 
-    def rows(self, weight: "Tile", count: int, generation: int, dtype: Any) -> "Tile":
-        """Return the *count* filters of *weight* as the tensor unit multiplies them, one a row; not to be written to."""
+    def rows(self, weight: "Tile", count: int, run: int, runs: int, generation: int, dtype: Any) -> "Tile":
+        """Return the *count* filters of *weight*, *runs* of *run* elements each, as the tensor unit multiplies them, one a row; not to be written to."""
+        if count % LANES:
+            return factor(padded_filters(weight, count, run, runs, generation), generation, dtype)
         # Other types are converted by a shift or not at all, which takes no longer than to compare.
         dear = weight.dtype == np.float16 or (weight.dtype == np.float32 and generation >= 5)
         if not dear or weight.size < KEPT:
@@ -116,6 +118,7 @@ WEIGHTS = WeightStore()
 # -- the place of filters in WRAM: 64 lanes, each with its filters in order; on MLU3xx four lanes lie side by side
 
 LANES = 64
+PAD = 64  # bytes at whose multiples the runs of filters begin where their number is no multiple of the lanes
 
 
 def beside(generation: int) -> int:
@@ -127,6 +130,21 @@ def filters(weight: "Tile", count: int, generation: int) -> "Tile":
     """Return the *count* filters of a weight in WRAM, one a row."""
     near = beside(generation)
     return weight.reshape(LANES // near, count // LANES, near, -1).swapaxes(0, 1).reshape(count, -1)
+
+
+def padded_filters(weight: "Tile", count: int, run: int, runs: int, generation: int) -> "Tile":
+    """Return the *count* filters, no multiple of the lanes, each of *runs* runs of *run* elements, one a row.
+
+    The lanes without a filter are left as they are, and each run begins at a multiple of 64 bytes (inferred: a published kernel
+    for MLU370 has one filter, another three).
+    """
+    near, blocks = beside(generation), -(-count // LANES)
+    step = -(-run * weight.itemsize // PAD) * PAD // weight.itemsize
+    block, lane = np.divmod(np.arange(count), LANES)
+    first = ((lane // near * blocks + block) * near + lane % near) * runs * step
+    inside = (np.arange(runs)[:, None] * step + np.arange(run)).reshape(-1)
+    found: Tile = weight[first[:, None] + inside]
+    return found
 
 
 def laid_out(rows: "Tile", count: int, generation: int) -> "Tile":

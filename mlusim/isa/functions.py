@@ -286,6 +286,15 @@ def bang_active_gelu(dst: Tile, src: Tile, elem_count: int) -> None:
     dst[...] = x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
 
 
+bang_active_gelup = evolve(
+    bang_active_gelu,
+    spelling="__bang_active_gelup",
+    certainty="I",
+    source="public kernels for MLU370",
+    doc=f"{bang_active_gelu.doc}\n\nWhat the vendor's more precise form does beyond this one is not public.",
+)
+
+
 @intrinsic(
     "__bang_relu",
     writes={"dst": "elem_count"},

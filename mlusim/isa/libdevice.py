@@ -106,3 +106,35 @@ cn_scalar_sin_f16 = _function(
 cn_scalar_cos_f16 = _function(
     "__cn_scalar_cos_f16", np.cos, half, "Cosine of one half: returns ``cos(value)``, in radians."
 )
+
+
+def _extreme(spelling: str, function: Callable[[Any, Any], Any], word: str, doc: str) -> Intrinsic:
+
+    def body(first: Any, second: Any) -> Any:
+        return np.float32(function(number(first, float32), number(second, float32)))
+
+    body.__doc__ = doc
+    return intrinsic(
+        spelling,
+        pipe=Pipe.SCALAR,
+        flow=Flow.MIXING,
+        memory_core=True,
+        c={"first": "float", "second": "float", "return": "float"},
+        certainty="I",
+        source="public kernels, generated for MLU370",
+        native=f"result = f{word}f(first, second);",
+    )(body)
+
+
+cn_scalar_max_f32 = _extreme(
+    "__cn_scalar_max_f32",
+    np.fmax,
+    "max",
+    "Larger of two floats: returns ``max(first, second)``; a NaN loses.",
+)
+cn_scalar_min_f32 = _extreme(
+    "__cn_scalar_min_f32",
+    np.fmin,
+    "min",
+    "Smaller of two floats: returns ``min(first, second)``; a NaN loses.",
+)

@@ -103,6 +103,21 @@ def bang_band_scalar(dst: Tile, src: Tile, value: Value, elem_count: int) -> Non
 
 
 @intrinsic(
+    "__bang_bxor_scalar",
+    writes={"dst": "elem_count"},
+    reads={"src": "elem_count"},
+    dtypes=INTS,
+    since=322,
+    certainty="I",
+    source="public kernels for MLU370",
+    native="for (int64_t i = 0; i < elem_count; i++) dst[i] = src[i] ^ value;",
+)
+def bang_bxor_scalar(dst: Tile, src: Tile, value: Value, elem_count: int) -> None:
+    """Bitwise exclusive or with a scalar: ``dst[i] = src[i] ^ value``."""
+    np.bitwise_xor(src, value, out=dst)
+
+
+@intrinsic(
     "__bang_srl",
     writes={"dst": "elem_count"},
     reads={"src": "elem_count"},

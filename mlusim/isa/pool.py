@@ -190,8 +190,15 @@ bang_maxpool = _pool("__bang_maxpool", maximum, "max of src[h][w][c]", dtypes=FL
 bang_minpool = _pool("__bang_minpool", minimum, "min of src[h][w][c]", dtypes=FLOATS)
 
 
-def _largest(picture: Tile, kernel_height: int, kernel_width: int, down: int, right: int) -> tuple[Any, Any]:
-    """Return the largest number of each window and its place there; a NaN loses, and of equals the first is taken."""
+def _largest(
+    picture: Tile,
+    kernel_height: int,
+    kernel_width: int,
+    down: int,
+    right: int,
+    combine: Callable[[Tile, Tile], Tile] = maximum,
+) -> tuple[Any, Any]:
+    """Return the largest number of each window, or what *combine* takes, and its place there; a NaN loses, and of equals the first is taken."""
     height, width, channel = picture.shape
     high = (height - kernel_height) // down + 1
     wide = min(-(-(width - kernel_width) // right) + 1, (width - 1) // right + 1)
@@ -205,7 +212,7 @@ def _largest(picture: Tile, kernel_height: int, kernel_width: int, down: int, ri
             for j in range(kernel_width)
         ]
     )
-    best = functools.reduce(maximum, parts)
+    best = functools.reduce(combine, parts)
     return best, np.argmax(parts == best, axis=0)  # in a window of NaN no part equals the best one: place 0
 
 
@@ -247,6 +254,38 @@ def bang_maxpool_index(
     down, right = stride_h or kernel_height, stride_w or kernel_width
     _, place = _largest(src.reshape(height, width, channel), kernel_height, kernel_width, down, right)
     dst[...] = place.reshape(-1)
+
+
+@intrinsic(
+    "__bang_minpool_index",
+    writes={"dst": f"channel * {_HIGH} * {_WIDE_UP}"},
+    reads={"src": "channel * height * width"},
+    dtypes={"dst": INDICES, "src": BOTH},
+    same=False,
+    in_place=False,
+    flow=Flow.MIXING,
+    rules=bang_maxpool_index.rules,
+    certainty="I",
+    source="public kernels and an editor mode for them; as __bang_maxpool_index",
+)
+def bang_minpool_index(
+    dst: Tile,
+    src: Tile,
+    channel: int,
+    height: int,
+    width: int,
+    kernel_height: int,
+    kernel_width: int,
+    stride_w: int | None = None,
+    stride_h: int | None = None,
+) -> None:
+    """Find the smallest of each window: ``dst[y][x][c]`` = its place in the window, of equals the first.
+
+    A NaN loses against a number; a window of NaN gives 0 (unknown, default chosen).
+    """
+    down, right = stride_h or kernel_height, stride_w or kernel_width
+    picture = src.reshape(height, width, channel)
+    dst[...] = _largest(picture, kernel_height, kernel_width, down, right, minimum)[1].reshape(-1)
 
 
 @intrinsic(

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import evolve
 
 from mlusim.arch.board import Pipe
-from mlusim.arch.dtypes import DType, bfloat16, float32, half, int32
+from mlusim.arch.dtypes import DType, bfloat16, float32, half, int16, int32
 from mlusim.isa.declare import ANY, Flow, Intrinsic, Pointer, Refused, Tile, Value, alias, intrinsic, number
 from mlusim.isa.rounding import WORDS, narrow
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, WRAM, Space
@@ -52,24 +52,25 @@ def _row(
     )
 
 
-def _to_int(spelling: str, source: DType, mode: str, certainty: str = "I") -> Intrinsic:
+def _to_int(
+    spelling: str, source: DType, mode: str, certainty: str = "I", target: DType = int32
+) -> Intrinsic:
     whole = WHOLE[mode]
-    limits = np.iinfo(int32.dtype)
+    limits = np.iinfo(target.dtype)
     low, high = int(limits.min), int(limits.max)
 
     def body(value: Any) -> int:
         given = float(number(value, source))
-        if -2147483648.0 < given < 2147483647.0:
+        if low < given < high:
             return min(max(whole(given), low), high)  # rounding up may leave the range again
         return 0 if math.isnan(given) else high if given > 0 else low
 
     body.__doc__ = (
-        f"Convert one {source} to int32, {WORDS[mode]}: returns ``saturate(round(value))``; "
+        f"Convert one {source} to {target}, {WORDS[mode]}: returns ``saturate(round(value))``; "
         "NaN becomes 0 (unknown, default chosen)."
     )
-    native = (
-        f"result = (int32_t)saturate_(whole_((double)GET_$value(value), MODE_{mode}), LOW_i32, HIGH_i32);"
-    )
+    bits = f"i{8 * target.size}"
+    native = f"result = (int32_t)saturate_(whole_((double)GET_$value(value), MODE_{mode}), LOW_{bits}, HIGH_{bits});"
     return _row(spelling, certainty, c={"value": source.c}, native=native)(body)
 
 
@@ -104,6 +105,18 @@ half2int32_dn = _to_int("__half2int32_dn", half, "dn")
 half2int32_rd = _to_int("__half2int32_rd", half, "rd")
 half2int32_rn = _to_int("__half2int32_rn", half, "rn")
 half2int32_rm = _to_int("__half2int32_rm", half, "rm")
+float2short_tz = _to_int("__float2short_tz", float32, "tz", target=int16)
+float2short_oz = _to_int("__float2short_oz", float32, "oz", target=int16)
+float2short_up = _to_int("__float2short_up", float32, "up", target=int16)
+float2short_dn = _to_int("__float2short_dn", float32, "dn", target=int16)
+float2short_rd = _to_int("__float2short_rd", float32, "rd", target=int16)
+float2short_rn = _to_int("__float2short_rn", float32, "rn", target=int16)
+half2short_tz = _to_int("__half2short_tz", half, "tz", target=int16)
+half2short_oz = _to_int("__half2short_oz", half, "oz", target=int16)
+half2short_up = _to_int("__half2short_up", half, "up", target=int16)
+half2short_dn = _to_int("__half2short_dn", half, "dn", target=int16)
+half2short_rd = _to_int("__half2short_rd", half, "rd", target=int16)
+half2short_rn = _to_int("__half2short_rn", half, "rn", target=int16)
 float2int = alias("__float2int", float2int32)
 float2int_tz = alias("__float2int_tz", float2int32_tz)
 float2int_oz = alias("__float2int_oz", float2int32_oz)

@@ -86,6 +86,33 @@ NUMBERS: Mapping[str, int] = MappingProxyType({name: n for n, name in enumerate(
 """The place of each row in the table, by which C counts."""
 
 
+_ALLOCATING = "declare an array in the kernel, or cnrtMalloc memory on the host and pass the pointer"
+REPLACED: Mapping[str, str] = {
+    "__bang_conv_partial": "call __bang_conv once for all channels, or add its results up",
+    "__bang_count_bitindex": "call __bang_count on the elements that the bits were made of",
+    "__bang_histogram": "add up __bang_count of __bang_eq_scalar for each value",
+    "__bang_mul_pad": "call __bang_mul, then __bang_pad",
+    "__bang_mul_reduce_sum": "call __bang_mul, then __bang_reduce_sum",
+    "__bang_rand": "make the numbers in the kernel, as __mluop_gen_random_u32 does",
+    "__bang_tiling_2d": "call __bang_tiling_2d_b8 to __bang_tiling_2d_b1024",
+    "__bang_tiling_3d": "call __bang_tiling_2d_b8 to __bang_tiling_2d_b1024 for each plane",
+    "__sync_copy": "call __sync_io and __sync_move",
+    **{
+        f"__bang_taylor{n}_{name}": f"call {instead}"
+        for n in (3, 4)
+        for name, instead in (
+            ("cos", "__bang_cos"),
+            ("sin", "__bang_sin"),
+            ("sigmoid", "__bang_active_sigmoid"),
+            ("tanh", "__bang_active_tanh"),
+            ("softplus", "__bang_active_exp and __bang_active_log"),
+        )
+    },
+    **dict.fromkeys(("malloc", "calloc", "realloc", "free"), _ALLOCATING),
+}
+"""Names of older headers, and of C on the host, that kernels call and that are not here: what to do instead."""
+
+
 def is_intrinsic(name: str) -> bool:
     """Return whether there is a row called *name*, with or without leading underscores, in any case."""
     bare = name.lstrip("_").lower()
@@ -99,6 +126,8 @@ def find_intrinsic(name: str) -> Intrinsic:
     """
     bare = name.lstrip("_").lower()
     row = ISA.get(bare) or ISA.get(bare + "_")
+    if row is None and name in REPLACED:
+        raise UsageError(f"there is no intrinsic {name!r}; {REPLACED[name]}")
     if row is None:
         guesses = near(bare, ISA, beside="bang_")
         hint = f"did you mean {', '.join(guesses)}?" if guesses else "`mlusim isa` lists them all"

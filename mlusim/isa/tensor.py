@@ -28,7 +28,7 @@ from mlusim.isa.declare import (
     intrinsic,
     multiple_of,
 )
-from mlusim.isa.factors import EXACT, LANES, TOGETHER, WEIGHTS, factor, sums_type
+from mlusim.isa.factors import EXACT, LANES, PAD, TOGETHER, WEIGHTS, factor, sums_type
 from mlusim.memory.space import WRAM
 
 # The operand in WRAM of each row, and the parameter that counts its filters.
@@ -37,6 +37,7 @@ FILTERS = {
     "bang_conv": ("weight", "co"),
     "bang_conv_bias": ("weight", "co"),
     "bang_mlp": ("weight", "outputs"),
+    "bang_mlp_bias": ("weight", "outputs"),
 }
 INPUTS = (half, bfloat16, float32, int8, int16)
 OUTPUTS = (float32, half, bfloat16, int32)
@@ -56,6 +57,19 @@ _DOWN = "(dilation_h if out_dw is None else fix_pos)"
 # max(1, ...): the extents are computed before a rule can refuse a stride of 0.
 _HIGH = f"((height - ((kernel_height - 1) * {_DOWN} + 1)) // max(1, stride_h) + 1)"
 _WIDE = "((width - ((kernel_width - 1) * dilation_w + 1)) // max(1, stride_w) + 1)"
+
+
+def _weight(count: str, run: str, runs: str = "1") -> str:
+    """Return the formula of the elements that *count* filters of *runs* runs of *run* elements reach to; see `padded_filters`."""
+    step = f"(PAD_UP({run} * sizeof(T), {PAD}) // sizeof(T))"
+    lanes = f"PAD_UP({count}, {LANES}) * {runs} * {step}"
+    few = f"({count} * {runs} - 1) * {step} + {run}"
+    return f"{count} * {runs} * {run} if {count} % {LANES} == 0 else {few} if {count} < {LANES} else {lanes}"
+
+
+def _whole_lanes(count: str) -> tuple[OperandRule, ...]:
+    """Return the rules of a number of filters; from MLU3xx on the compiler fills the lanes (inferred)."""
+    return at_least(count, 1), multiple_of(count, LANES, (2,))
 
 
 def finish(sums: Tile, dtype: np.dtype[Any], *, whole: bool = False) -> Tile:
@@ -89,16 +103,16 @@ def _same_kind(weight: str) -> OperandRule:
 @intrinsic(
     "__bang_matmul",
     writes={"dst": "m * n"},
-    reads={"left": "m * k", "right": "n * k"},
-    dtypes={"dst": OUTPUTS, "left": INPUTS, "right": INPUTS},
+    reads={"left": "m * k", "right": _weight("n", "k")},
+    dtypes={"dst": (*OUTPUTS, int16), "left": INPUTS, "right": INPUTS},
     spaces={"right": (WRAM,)},
     same=("left", "right"),
-    cost=Cost("m * n * k", "left"),
+    cost=Cost(f"m * PAD_UP(n, {LANES}) * k", "left"),
     native=("matmul",),
     rules=(
         at_least("m", 1),
         at_least("k", 1),
-        multiple_of("n", LANES),
+        *_whole_lanes("n"),
         between("fix_pos", -127, 127),
         _same_kind("left"),
     ),
@@ -110,13 +124,17 @@ def bang_matmul(
 ) -> None:
     """Multiply matrices: ``dst[i][j] = 2^fix_pos * sum over x of left[i][x] * filter[j][x]``, dst of *m* rows of *n*.
 
-    *left* has *m* rows of *k*; *right*, in WRAM, *n* filters of *k* elements, *n* a multiple of 64, as
-    ``__bang_reshape_filter`` lays them out.  *fix_pos* is 0 in the kernel that has it (fused_matmul_fwd, accepted on MLU370);
+    *left* has *m* rows of *k*; *right*, in WRAM, *n* filters of *k* elements, as
+    ``__bang_reshape_filter`` lays them out.  With *n* no multiple of 64 the compiler pads, as a published kernel for MLU370
+    needs: each filter begins at a multiple of 64 bytes (inferred), and the lanes without a filter do nothing.  *fix_pos* is 0 in the kernel that has it (fused_matmul_fwd, accepted on MLU370);
     that it scales as in ``__bang_conv`` is inferred.
     """
     whole = left.dtype.kind == "i" and not fix_pos
     wide = _sums_type(left, right, k, whole=whole)
-    rows, taps = factor(left.reshape(m, k), generation, wide), WEIGHTS.rows(right, n, generation, wide).T
+    rows, taps = (
+        factor(left.reshape(m, k), generation, wide),
+        WEIGHTS.rows(right, n, k, 1, generation, wide).T,
+    )
     # Nothing is left to round: the product goes into dst without a copy.
     if dst.dtype == wide and not fix_pos:
         np.matmul(rows, taps, out=dst.reshape(m, n))
@@ -140,7 +158,7 @@ _CONV_RULES = (
         "out_dh = {dilation_h}, out_dw = {out_dw}: what other numbers than 1 mean is not public",
         "1 and 1",
     ),
-    multiple_of("co", LANES),
+    *_whole_lanes("co"),
     demand(
         f"(kernel_height - 1) * {_DOWN} >= height",
         "the kernel is higher than {height} rows",
@@ -158,10 +176,10 @@ _CONV: dict[str, Any] = {
     "spaces": {"weight": (WRAM,)},
     "same": ("src", "weight"),
     "native": ("conv",),
-    "cost": Cost(f"co * {_HIGH} * {_WIDE} * kernel_height * kernel_width * ci", "src"),
+    "cost": Cost(f"PAD_UP(co, {LANES}) * {_HIGH} * {_WIDE} * kernel_height * kernel_width * ci", "src"),
     "rules": _CONV_RULES,
 }
-_CONV_READS = {"src": "ci * height * width", "weight": "co * kernel_height * kernel_width * ci"}
+_CONV_READS = {"src": "ci * height * width", "weight": _weight("co", "ci", "kernel_height * kernel_width")}
 
 
 def _convolved(
@@ -223,8 +241,9 @@ def bang_conv(
 ) -> None:
     """Convolve: ``dst[y][x][o] = 2^fix_pos * sum of src[y * sh + i * dh][x * sw + j * dw][c] * weight[o][i][j][c]``.
 
-    *src* is HWC, *dst* HWC with *co* channels, *weight* in WRAM: *co* filters (a multiple of 64) as
-    ``__bang_reshape_filter`` lays them out.  **Width comes before height** among the strides.  A call with *bias*
+    *src* is HWC, *dst* HWC with *co* channels, *weight* in WRAM: *co* filters as
+    ``__bang_reshape_filter`` lays them out; with *co* no multiple of 64 the compiler pads, as a published kernel for MLU370
+    needs: the channels of each place in each filter begin at a multiple of 64 bytes (inferred).  **Width comes before height** among the strides.  A call with *bias*
     behind *weight* is one of ``__bang_conv_bias``.
 
     With four numbers at the end they are ``in_dh, in_dw, out_dh, out_dw``: the dilations of height and width, and 1, 1
@@ -236,7 +255,10 @@ def bang_conv(
     whole = src.dtype.kind == "i" and scale == 1
     wide = _sums_type(src, weight, kernel_height * kernel_width * ci, whole=whole)
     picture = factor(src.reshape(height, width, ci), generation, wide)
-    rows, kernel = WEIGHTS.rows(weight, co, generation, wide), (kernel_height, kernel_width)
+    rows, kernel = (
+        WEIGHTS.rows(weight, co, ci, kernel_height * kernel_width, generation, wide),
+        (kernel_height, kernel_width),
+    )
     sums = _convolved(picture, rows, kernel, (stride_h, stride_w), (down, dilation_w))
     dst[...] = finish(sums if scale == 1 else sums * scale, dst.dtype, whole=whole).reshape(-1)
 
@@ -274,37 +296,68 @@ def bang_conv_bias(
     down, scale = (dilation_h, 2.0**fix_pos) if out_dw is None else (fix_pos, 1.0)
     wide = _sums_type(src, weight, kernel_height * kernel_width * ci, whole=False)
     picture = factor(src.reshape(height, width, ci), generation, wide)
-    rows, kernel = WEIGHTS.rows(weight, co, generation, wide), (kernel_height, kernel_width)
+    rows, kernel = (
+        WEIGHTS.rows(weight, co, ci, kernel_height * kernel_width, generation, wide),
+        (kernel_height, kernel_width),
+    )
     sums = _convolved(picture, rows, kernel, (stride_h, stride_w), (down, dilation_w)) * scale
     dst[...] = finish(sums + bias.astype(sums.dtype), dst.dtype).reshape(-1)
 
 
-@intrinsic(
-    "__bang_mlp",
-    writes={"dst": "outputs"},
-    reads={"src": "inputs", "bias": "outputs", "weight": "outputs * inputs"},
-    dtypes={"dst": OUTPUTS, "src": INPUTS, "bias": OUTPUTS, "weight": INPUTS},
-    spaces={"weight": (WRAM,)},
-    same=("src", "weight"),
-    cost=Cost("outputs * inputs", "src"),
-    native=("mlp",),
-    rules=(
+_MLP: dict[str, Any] = {
+    "writes": {"dst": "outputs"},
+    "spaces": {"weight": (WRAM,)},
+    "same": ("src", "weight"),
+    "cost": Cost(f"PAD_UP(outputs, {LANES}) * inputs", "src"),
+    "rules": (
         at_least("inputs", 1),
-        multiple_of("outputs", LANES),
+        *_whole_lanes("outputs"),
         between("fix_pos", -127, 127),
         _same_kind("src"),
     ),
-    **CERTAINTY,
+}
+_MLP_READS = {"src": "inputs", "weight": _weight("outputs", "inputs")}
+
+
+@intrinsic(
+    "__bang_mlp",
+    reads=_MLP_READS,
+    dtypes={"dst": OUTPUTS, "src": INPUTS, "weight": INPUTS},
+    overload=("bang_mlp_bias", "bias"),
+    native=("mlp",),
+    **_MLP,
+    **CERTAINTY | {"source": "public kernels for MLU370"},
 )
 def bang_mlp(
+    dst: Tile, src: Tile, weight: Tile, outputs: int, inputs: int, generation: Generation, fix_pos: int = 0
+) -> None:
+    """Apply a fully connected layer: ``dst[o] = 2^fix_pos * sum over x of src[x] * weight[o][x]``.
+
+    *weight* is in WRAM: *outputs* filters of *inputs* elements as ``__bang_reshape_filter``
+    lays them out, padded where they are no multiple of 64, as in ``__bang_matmul``.  A call with *bias* before *weight* is one of
+    ``__bang_mlp_bias``.
+    """
+    wide = _sums_type(src, weight, inputs, whole=False)
+    sums = WEIGHTS.rows(weight, outputs, inputs, 1, generation, wide) @ factor(src, generation, wide)
+    dst[...] = finish(sums * 2.0**fix_pos, dst.dtype)
+
+
+@intrinsic(
+    "__bang_mlp_bias",
+    reads={"src": "inputs", "bias": "outputs", "weight": _MLP_READS["weight"]},
+    dtypes={"dst": OUTPUTS, "src": INPUTS, "bias": OUTPUTS, "weight": INPUTS},
+    native=("mlp",),
+    **_MLP,
+    **CERTAINTY,
+)
+def bang_mlp_bias(
     dst: Tile, src: Tile, bias: Tile, weight: Tile, outputs: int, inputs: int, generation: Generation,
     fix_pos: int = 0,
 ) -> None:  # fmt: skip
-    """Apply a fully connected layer: ``dst[o] = 2^fix_pos * sum over x of src[x] * weight[o][x] + bias[o]``.
+    """Apply a fully connected layer and add: ``dst[o] = 2^fix_pos * sum over x of src[x] * weight[o][x] + bias[o]``.
 
-    *weight* is in WRAM: *outputs* filters (a multiple of 64) of *inputs* elements as ``__bang_reshape_filter``
-    lays them out.
+    The form of ``__bang_mlp`` with *bias*, *outputs* elements, before *weight*; all else is as there.
     """
     wide = _sums_type(src, weight, inputs, whole=False)
-    sums = WEIGHTS.rows(weight, outputs, generation, wide) @ factor(src, generation, wide)
+    sums = WEIGHTS.rows(weight, outputs, inputs, 1, generation, wide) @ factor(src, generation, wide)
     dst[...] = finish(sums * 2.0**fix_pos + bias.astype(sums.dtype), dst.dtype)

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from mlusim.arch.dtypes import DType, bfloat16, float32, half, int8, int16, int32, uint8
+from mlusim.arch.dtypes import DType, bfloat16, float32, half, int8, int16, int32, uint8, uint32
 from mlusim.isa.declare import Generation, Intrinsic, Tile, alias, between, intrinsic
 from mlusim.isa.rounding import WORDS, narrow, saturate
 
 EXACT = {half: 1 << 11, bfloat16: 1 << 8, float32: 1 << 24}  # integers up to here are exact
 
 PUBLIC = "public kernels for MLU590"
+IMAGES = "public kernels for MLU370, image preprocessing"
 
 TAIL = "may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise."
 
@@ -79,7 +80,7 @@ def widening(spelling: str, source: DType, target: DType, **properties: Any) -> 
     )(body)
 
 
-def from_int(spelling: str, source: DType, target: DType, mode: str, **properties: Any) -> Intrinsic:
+def from_int(spelling: str, source: DType, target: DType, mode: str, /, **properties: Any) -> Intrinsic:
     """``(dst, src, elem_count, pos)``: integers of *source* to floats of *target*."""
     magnitude = np.dtype(f"u{source.size}")  # so that the smallest integer is not its own absolute value
     exact = np.array(min(EXACT[target], np.iinfo(magnitude).max), magnitude)
@@ -213,11 +214,15 @@ bang_int322float_rd = from_int("__bang_int322float_rd", int32, float32, "rd", si
 bang_int322float_rn = from_int("__bang_int322float_rn", int32, float32, "rn", since=322)
 bang_int322float_rm = from_int("__bang_int322float_rm", int32, float32, "rm", since=322, certainty="I")
 bang_int2float = alias("__bang_int2float", bang_int322float)
+bang_uint322float = from_int(
+    "__bang_uint322float", uint32, float32, "tz", since=322, certainty="I", source=IMAGES
+)
 bang_int322half = from_int("__bang_int322half", int32, half, "tz", since=322, certainty="I")
 bang_int322half_tz = from_int("__bang_int322half_tz", int32, half, "tz", since=322, certainty="I")
 bang_int322half_rd = from_int("__bang_int322half_rd", int32, half, "rd", since=322, certainty="I")
 bang_int322half_rn = from_int("__bang_int322half_rn", int32, half, "rn", since=322, certainty="I")
 bang_int162half = from_int("__bang_int162half", int16, half, "tz")
+bang_short2half = alias("__bang_short2half", bang_int162half)
 bang_int162half_rd = from_int("__bang_int162half_rd", int16, half, "rd", certainty="I")
 bang_int162half_rn = from_int("__bang_int162half_rn", int16, half, "rn", since=322, certainty="I")
 bang_int162float = from_int("__bang_int162float", int16, float32, "tz", certainty="I")
@@ -232,6 +237,10 @@ bang_int162int8 = between_ints("__bang_int162int8", int16, int8)
 bang_uchar2int16 = between_ints(
     "__bang_uchar2int16", uint8, int16, certainty="C", source="public kernels accepted on MLU370"
 )
+bang_uchar2int32 = between_ints(
+    "__bang_uchar2int32", uint8, int32, since=322, source="public kernels for MLU370 and MLU590"
+)
+bang_int322uchar = between_ints("__bang_int322uchar", int32, uint8, since=322, source=IMAGES)
 bang_int82int16 = between_ints("__bang_int82int16", int8, int16)
 bang_int82int32 = between_ints("__bang_int82int32", int8, int32, since=322)
 bang_int162int32 = between_ints("__bang_int162int32", int16, int32, since=322)

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from mlusim.arch.dtypes import DType, float32, half, int8, int16, int32, uint8
+from mlusim.arch.dtypes import DType, float32, half, int8, int16, int32, uint8, uint32
 from mlusim.isa.declare import Intrinsic, Tile, alias, between, intrinsic
 from mlusim.isa.rounding import TO_WHOLE, WORDS, saturate
+
+PUBLIC = "public kernels for MLU370, image preprocessing"
 
 
 def to_int(spelling: str, source: DType, target: DType, mode: str, /, **properties: Any) -> Intrinsic:
@@ -52,7 +54,6 @@ def to_int(spelling: str, source: DType, target: DType, mode: str, /, **properti
 
 bang_float2int32 = to_int("__bang_float2int32", float32, int32, "tz", since=322, certainty="I")
 bang_float2int32_tz = to_int("__bang_float2int32_tz", float32, int32, "tz", since=322)
-bang_float2int_tz = alias("__bang_float2int_tz", bang_float2int32_tz)
 bang_float2int32_oz = to_int("__bang_float2int32_oz", float32, int32, "oz", since=322, certainty="I")
 bang_float2int32_up = to_int("__bang_float2int32_up", float32, int32, "up", since=322, certainty="I")
 bang_float2int32_dn = to_int("__bang_float2int32_dn", float32, int32, "dn", since=322, certainty="I")
@@ -102,3 +103,48 @@ bang_half2int8_rn = to_int("__bang_half2int8_rn", half, int8, "rn", since=322, c
 bang_half2int8_rm = to_int("__bang_half2int8_rm", half, int8, "rm", since=322, certainty="I")
 bang_half2uchar_dn = to_int("__bang_half2uchar_dn", half, uint8, "dn", certainty="I")
 bang_float2uchar_dn = to_int("__bang_float2uchar_dn", float32, uint8, "dn", certainty="I")
+bang_half2uchar_tz = to_int("__bang_half2uchar_tz", half, uint8, "tz", since=322, certainty="I")
+bang_half2uchar_oz = to_int("__bang_half2uchar_oz", half, uint8, "oz", since=322, certainty="I")
+bang_half2uchar_up = to_int("__bang_half2uchar_up", half, uint8, "up", since=322, certainty="I")
+bang_half2uchar_rd = to_int("__bang_half2uchar_rd", half, uint8, "rd", since=322, certainty="I")
+bang_half2uchar_rn = to_int("__bang_half2uchar_rn", half, uint8, "rn", since=322, certainty="I")
+bang_half2uchar_rm = to_int("__bang_half2uchar_rm", half, uint8, "rm", since=322, certainty="I")
+bang_float2uchar_tz = to_int("__bang_float2uchar_tz", float32, uint8, "tz", since=322, certainty="I")
+bang_float2uchar_oz = to_int("__bang_float2uchar_oz", float32, uint8, "oz", since=322, certainty="I")
+bang_float2uchar_up = to_int("__bang_float2uchar_up", float32, uint8, "up", since=322, certainty="I")
+bang_float2uchar_rd = to_int("__bang_float2uchar_rd", float32, uint8, "rd", since=322, certainty="I")
+bang_float2uchar_rn = to_int("__bang_float2uchar_rn", float32, uint8, "rn", since=322, certainty="I")
+bang_float2uchar_rm = to_int("__bang_float2uchar_rm", float32, uint8, "rm", since=322, certainty="I")
+bang_float2uint32_tz = to_int(
+    "__bang_float2uint32_tz", float32, uint32, "tz", since=322, certainty="I", source=PUBLIC
+)
+bang_float2uint32_oz = to_int(
+    "__bang_float2uint32_oz", float32, uint32, "oz", since=322, certainty="I", source=PUBLIC
+)
+bang_float2uint32_up = to_int(
+    "__bang_float2uint32_up", float32, uint32, "up", since=322, certainty="I", source=PUBLIC
+)
+bang_float2uint32_dn = to_int(
+    "__bang_float2uint32_dn", float32, uint32, "dn", since=322, certainty="I", source=PUBLIC
+)
+bang_float2uint32_rd = to_int(
+    "__bang_float2uint32_rd", float32, uint32, "rd", since=322, certainty="I", source=PUBLIC
+)
+bang_float2uint32_rn = to_int(
+    "__bang_float2uint32_rn", float32, uint32, "rn", since=322, certainty="I", source=PUBLIC
+)
+bang_float2uint32_rm = to_int(
+    "__bang_float2uint32_rm", float32, uint32, "rm", since=322, certainty="I", source=PUBLIC
+)
+bang_float2int_tz = alias("__bang_float2int_tz", bang_float2int32_tz)
+bang_float2int_oz = alias("__bang_float2int_oz", bang_float2int32_oz)
+bang_float2int_up = alias("__bang_float2int_up", bang_float2int32_up)
+bang_float2int_dn = alias("__bang_float2int_dn", bang_float2int32_dn)
+bang_float2int_rd = alias("__bang_float2int_rd", bang_float2int32_rd)
+bang_float2int_rn = alias("__bang_float2int_rn", bang_float2int32_rn)
+bang_float2int_rm = alias("__bang_float2int_rm", bang_float2int32_rm)
+bang_half2short_oz = alias("__bang_half2short_oz", bang_half2int16_oz)
+bang_half2short_up = alias("__bang_half2short_up", bang_half2int16_up)
+bang_half2short_dn = alias("__bang_half2short_dn", bang_half2int16_dn)
+bang_half2short_rd = alias("__bang_half2short_rd", bang_half2int16_rd)
+bang_half2short_tz = alias("__bang_half2short_tz", bang_half2int16_tz)

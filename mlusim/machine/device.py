@@ -203,9 +203,8 @@ class Device(Presented):
         known = self._variables.setdefault(variable.home, {})
         if variable.symbol not in known:
             declared, content = variable.declared, variable.content
-            nbytes = declared.count * declared.dtype.size
-            self._heap.reserve(nbytes)
-            raw = fresh_bytes(nbytes)
+            self._heap.reserve(variable.nbytes)
+            raw = fresh_bytes(variable.nbytes)
             raw[: len(content)] = np.frombuffer(content, np.uint8)
             raw[len(content) :] = 0
             allocation = self._heap.allocate(raw, declared, writable=not declared.const)

@@ -22,13 +22,15 @@ _LATER = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isas
 class DeviceVariable:
     """A variable at file scope in GDRAM, which a device has once for all launches of the kernels that were loaded together.
 
-    ``home`` is the file that it belongs to, ``symbol`` its name there; ``content`` are its first bytes, and zeros follow.
+    ``home`` is the file that it belongs to, ``symbol`` its name there; ``content`` are its first bytes, and zeros follow up to its
+    ``nbytes``.
     """
 
     home: object
     symbol: str
     declared: MemoryDeclaration
     content: bytes
+    nbytes: int
 
 
 class Kernel:

@@ -135,6 +135,8 @@ class Mlu:
         """
     def assert_fail(self, assertion: str, file: str = "", line: Count = 0, function: str = "") -> None:
         """End the kernel with a fault that says which *assertion* failed, and where; C's ``assert`` calls it."""
+    def abort(self) -> None:
+        """End the kernel with a fault."""
     def assert_(self, expression: Any, text: str = "") -> None:
         """End the kernel with a fault unless *expression* is true; *text* says what was expected."""
     def breakdump_scalar(self, *values: Any) -> None:
@@ -176,6 +178,11 @@ class Mlu:
 
         Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
         """
+    def sync_copy_wram_to_gdram(self) -> None:
+        """Wait for this core's asynchronous copies from WRAM to GDRAM.
+
+        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
+        """
     def sync_copy_nram_to_nram(self) -> None:
         """Wait for this core's asynchronous copies from NRAM to NRAM.
 
@@ -210,6 +217,48 @@ class Mlu:
         """Wait for this core's asynchronous copies from WRAM to SRAM.
 
         Here everything of the move-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_move``.
+        """
+    def sync_copy_dram_to_nram(self) -> None:
+        """Wait for this core's asynchronous copies from GDRAM to NRAM.
+
+        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
+
+        The older spelling of ``__sync_copy_gdram_to_nram``.
+        """
+    def sync_copy_nram_to_dram(self) -> None:
+        """Wait for this core's asynchronous copies from NRAM to GDRAM.
+
+        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
+
+        The older spelling of ``__sync_copy_nram_to_gdram``.
+        """
+    def sync_copy_dram_to_sram(self) -> None:
+        """Wait for this core's asynchronous copies from GDRAM to SRAM.
+
+        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
+
+        The older spelling of ``__sync_copy_gdram_to_sram``.
+        """
+    def sync_copy_sram_to_dram(self) -> None:
+        """Wait for this core's asynchronous copies from SRAM to GDRAM.
+
+        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
+
+        The older spelling of ``__sync_copy_sram_to_gdram``.
+        """
+    def sync_copy_dram_to_wram(self) -> None:
+        """Wait for this core's asynchronous copies from GDRAM to WRAM.
+
+        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
+
+        The older spelling of ``__sync_copy_gdram_to_wram``.
+        """
+    def sync_copy_wram_to_dram(self) -> None:
+        """Wait for this core's asynchronous copies from WRAM to GDRAM.
+
+        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
+
+        The older spelling of ``__sync_copy_wram_to_gdram``.
         """
     def bang_lock(self, id0: Count, id1: Count) -> None:
         """Take the mutex (*id0*, *id1*) of the device, or let others run until it is free.
@@ -250,6 +299,30 @@ class Mlu:
         """Convert one half to int32, to the nearest, ties to even: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
     def half2int32_rm(self, value: Scalar) -> int:
         """Convert one half to int32, to the nearest, ties toward plus infinity (inferred): returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def float2short_tz(self, value: Scalar) -> int:
+        """Convert one float to int16, toward zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def float2short_oz(self, value: Scalar) -> int:
+        """Convert one float to int16, away from zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def float2short_up(self, value: Scalar) -> int:
+        """Convert one float to int16, toward plus infinity: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def float2short_dn(self, value: Scalar) -> int:
+        """Convert one float to int16, toward minus infinity: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def float2short_rd(self, value: Scalar) -> int:
+        """Convert one float to int16, to the nearest, ties away from zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def float2short_rn(self, value: Scalar) -> int:
+        """Convert one float to int16, to the nearest, ties to even: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def half2short_tz(self, value: Scalar) -> int:
+        """Convert one half to int16, toward zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def half2short_oz(self, value: Scalar) -> int:
+        """Convert one half to int16, away from zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def half2short_up(self, value: Scalar) -> int:
+        """Convert one half to int16, toward plus infinity: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def half2short_dn(self, value: Scalar) -> int:
+        """Convert one half to int16, toward minus infinity: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def half2short_rd(self, value: Scalar) -> int:
+        """Convert one half to int16, to the nearest, ties away from zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def half2short_rn(self, value: Scalar) -> int:
+        """Convert one half to int16, to the nearest, ties to even: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
     def float2int(self, value: Scalar) -> int:
         """Convert one float to int32, toward zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen).
 
@@ -840,6 +913,13 @@ class Mlu:
 
         Half follows this form within 1e-2, as MinGPTNewGelu shows, a kernel accepted on MLU370; for float it is inferred.
         """
+    def bang_active_gelup(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Gaussian error unit: ``dst[i] = x / 2 * (1 + tanh(0.7978846 * (x + 0.044715 * x ** 3)))`` with ``x = src[i]``.
+
+        Half follows this form within 1e-2, as MinGPTNewGelu shows, a kernel accepted on MLU370; for float it is inferred.
+
+        What the vendor's more precise form does beyond this one is not public.
+        """
     def bang_relu(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Rectify: ``dst[i] = max(src[i], 0)``, +0 of -0 (inferred); a NaN stays NaN (unknown, default chosen)."""
     def bang_active_relu(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
@@ -888,6 +968,10 @@ class Mlu:
         """Sine of one half: returns ``sin(value)``, in radians."""
     def cn_scalar_cos_f16(self, value: Scalar) -> Any:
         """Cosine of one half: returns ``cos(value)``, in radians."""
+    def cn_scalar_max_f32(self, first: Any, second: Any) -> Any:
+        """Larger of two floats: returns ``max(first, second)``; a NaN loses."""
+    def cn_scalar_min_f32(self, first: Any, second: Any) -> Any:
+        """Smaller of two floats: returns ``min(first, second)``; a NaN loses."""
     def bang_cycle_add(self, dst: Ptr, src: Ptr, seg: Ptr, src_elem_num: Count, seg_elem_num: Count) -> None:
         """Apply a segment again and again: ``dst[i] = src[i] + seg[k]`` with ``k = i % seg_elem_num``.
 
@@ -1047,6 +1131,11 @@ class Mlu:
         """Greater than a scalar: ``dst[i] = src[i] > value``, 1 or 0."""
     def bang_ge_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
         """Greater than or equal to a scalar: ``dst[i] = src[i] >= value``, 1 or 0."""
+    def bang_ge_const(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
+        """Greater than or equal to a scalar: ``dst[i] = src[i] >= value``, 1 or 0.
+
+        The older spelling of ``__bang_ge_scalar``.
+        """
     def bang_eq_bitindex(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Compare to bits: bit ``i % 8`` of byte ``i / 8`` of *dst* ``= src0[i] == src1[i]``.
 
@@ -1101,6 +1190,8 @@ class Mlu:
         """Bitwise not: ``dst[i] = ~src[i]``."""
     def bang_band_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
         """Bitwise and with a scalar: ``dst[i] = src[i] & value``; floats by the bits of both."""
+    def bang_bxor_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
+        """Bitwise exclusive or with a scalar: ``dst[i] = src[i] ^ value``."""
     def bang_srl(self, dst: Ptr, src: Ptr, shift: Count, elem_count: Count) -> None:
         """Shift right, filling with zeros: ``dst[i] = src[i] >> shift``."""
     def bang_filter(self, dst: Ptr, src: Ptr, mask: Ptr, elem_count: Count) -> int:
@@ -1611,6 +1702,22 @@ class Mlu:
 
         A NaN loses against a number; a window of NaN gives 0 (unknown, default chosen).
         """
+    def bang_minpool_index(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        channel: Count,
+        height: Count,
+        width: Count,
+        kernel_height: Count,
+        kernel_width: Count,
+        stride_w: Count | None = None,
+        stride_h: Count | None = None,
+    ) -> None:
+        """Find the smallest of each window: ``dst[y][x][c]`` = its place in the window, of equals the first.
+
+        A NaN loses against a number; a window of NaN gives 0 (unknown, default chosen).
+        """
     def bang_maxpool_value_index(
         self,
         dst: Ptr,
@@ -1701,8 +1808,9 @@ class Mlu:
     ) -> None:
         """Multiply matrices: ``dst[i][j] = 2^fix_pos * sum over x of left[i][x] * filter[j][x]``, dst of *m* rows of *n*.
 
-        *left* has *m* rows of *k*; *right*, in WRAM, *n* filters of *k* elements, *n* a multiple of 64, as
-        ``__bang_reshape_filter`` lays them out.  *fix_pos* is 0 in the kernel that has it (fused_matmul_fwd, accepted on MLU370);
+        *left* has *m* rows of *k*; *right*, in WRAM, *n* filters of *k* elements, as
+        ``__bang_reshape_filter`` lays them out.  With *n* no multiple of 64 the compiler pads, as a published kernel for MLU370
+        needs: each filter begins at a multiple of 64 bytes (inferred), and the lanes without a filter do nothing.  *fix_pos* is 0 in the kernel that has it (fused_matmul_fwd, accepted on MLU370);
         that it scales as in ``__bang_conv`` is inferred.
         """
     @overload
@@ -1750,8 +1858,9 @@ class Mlu:
     ) -> None:
         """Convolve: ``dst[y][x][o] = 2^fix_pos * sum of src[y * sh + i * dh][x * sw + j * dw][c] * weight[o][i][j][c]``.
 
-        *src* is HWC, *dst* HWC with *co* channels, *weight* in WRAM: *co* filters (a multiple of 64) as
-        ``__bang_reshape_filter`` lays them out.  **Width comes before height** among the strides.  A call with *bias*
+        *src* is HWC, *dst* HWC with *co* channels, *weight* in WRAM: *co* filters as
+        ``__bang_reshape_filter`` lays them out; with *co* no multiple of 64 the compiler pads, as a published kernel for MLU370
+        needs: the channels of each place in each filter begin at a multiple of 64 bytes (inferred).  **Width comes before height** among the strides.  A call with *bias*
         behind *weight* is one of ``__bang_conv_bias``.
 
         With four numbers at the end they are ``in_dh, in_dw, out_dh, out_dw``: the dilations of height and width, and 1, 1
@@ -1782,6 +1891,7 @@ class Mlu:
 
         The form of ``__bang_conv`` with *bias*, *co* elements, behind *weight*; all else is as there.
         """
+    @overload
     def bang_mlp(
         self,
         dst: Ptr,
@@ -1792,10 +1902,39 @@ class Mlu:
         inputs: Count,
         fix_pos: Count = 0,
     ) -> None:
-        """Apply a fully connected layer: ``dst[o] = 2^fix_pos * sum over x of src[x] * weight[o][x] + bias[o]``.
+        """Apply a fully connected layer and add: ``dst[o] = 2^fix_pos * sum over x of src[x] * weight[o][x] + bias[o]``.
 
-        *weight* is in WRAM: *outputs* filters (a multiple of 64) of *inputs* elements as ``__bang_reshape_filter``
-        lays them out.
+        The form of ``__bang_mlp`` with *bias*, *outputs* elements, before *weight*; all else is as there.
+        """
+    @overload
+    def bang_mlp(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        weight: Ptr,
+        outputs: Count,
+        inputs: Count,
+        fix_pos: Count = 0,
+    ) -> None:
+        """Apply a fully connected layer: ``dst[o] = 2^fix_pos * sum over x of src[x] * weight[o][x]``.
+
+        *weight* is in WRAM: *outputs* filters of *inputs* elements as ``__bang_reshape_filter``
+        lays them out, padded where they are no multiple of 64, as in ``__bang_matmul``.  A call with *bias* before *weight* is one of
+        ``__bang_mlp_bias``.
+        """
+    def bang_mlp_bias(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        bias: Ptr,
+        weight: Ptr,
+        outputs: Count,
+        inputs: Count,
+        fix_pos: Count = 0,
+    ) -> None:
+        """Apply a fully connected layer and add: ``dst[o] = 2^fix_pos * sum over x of src[x] * weight[o][x] + bias[o]``.
+
+        The form of ``__bang_mlp`` with *bias*, *outputs* elements, before *weight*; all else is as there.
         """
     def bang_float2int32(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert float to int32, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
@@ -1806,13 +1945,6 @@ class Mlu:
         """Convert float to int32, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
 
         *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
-        """
-    def bang_float2int_tz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
-        """Convert float to int32, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
-
-        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
-
-        The older spelling of ``__bang_float2int32_tz``.
         """
     def bang_float2int32_oz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert float to int32, away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
@@ -2039,6 +2171,185 @@ class Mlu:
 
         *dst* may be exactly *src*.  Beyond the range of uint8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
         """
+    def bang_half2uchar_tz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to uint8, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of uint8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2uchar_oz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to uint8, away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of uint8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2uchar_up(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to uint8, toward plus infinity: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of uint8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2uchar_rd(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to uint8, to the nearest, ties away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of uint8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2uchar_rn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to uint8, to the nearest, ties to even: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of uint8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2uchar_rm(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to uint8, to the nearest, ties toward plus infinity (inferred): ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of uint8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2uchar_tz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to uint8, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of uint8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2uchar_oz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to uint8, away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of uint8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2uchar_up(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to uint8, toward plus infinity: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of uint8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2uchar_rd(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to uint8, to the nearest, ties away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of uint8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2uchar_rn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to uint8, to the nearest, ties to even: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of uint8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2uchar_rm(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to uint8, to the nearest, ties toward plus infinity (inferred): ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of uint8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2uint32_tz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to uint32, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of uint32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2uint32_oz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to uint32, away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of uint32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2uint32_up(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to uint32, toward plus infinity: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of uint32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2uint32_dn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to uint32, toward minus infinity: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of uint32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2uint32_rd(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to uint32, to the nearest, ties away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of uint32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2uint32_rn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to uint32, to the nearest, ties to even: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of uint32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2uint32_rm(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to uint32, to the nearest, ties toward plus infinity (inferred): ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of uint32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2int_tz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int32, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__bang_float2int32_tz``.
+        """
+    def bang_float2int_oz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int32, away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__bang_float2int32_oz``.
+        """
+    def bang_float2int_up(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int32, toward plus infinity: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__bang_float2int32_up``.
+        """
+    def bang_float2int_dn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int32, toward minus infinity: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__bang_float2int32_dn``.
+        """
+    def bang_float2int_rd(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int32, to the nearest, ties away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__bang_float2int32_rd``.
+        """
+    def bang_float2int_rn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int32, to the nearest, ties to even: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__bang_float2int32_rn``.
+        """
+    def bang_float2int_rm(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int32, to the nearest, ties toward plus infinity (inferred): ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__bang_float2int32_rm``.
+        """
+    def bang_half2short_oz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int16, away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int16 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__bang_half2int16_oz``.
+        """
+    def bang_half2short_up(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int16, toward plus infinity: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int16 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__bang_half2int16_up``.
+        """
+    def bang_half2short_dn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int16, toward minus infinity: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int16 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__bang_half2int16_dn``.
+        """
+    def bang_half2short_rd(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int16, to the nearest, ties away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int16 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__bang_half2int16_rd``.
+        """
+    def bang_half2short_tz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int16, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int16 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__bang_half2int16_tz``.
+        """
     def bang_half2float(
         self,
         dst: Ptr,
@@ -2198,6 +2509,11 @@ class Mlu:
 
         The older spelling of ``__bang_int322float``.
         """
+    def bang_uint322float(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert uint32 to float, toward zero: ``dst[i] = src[i] * 2**pos``.
+
+        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        """
     def bang_int322half(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int32 to half, toward zero: ``dst[i] = src[i] * 2**pos``.
 
@@ -2222,6 +2538,13 @@ class Mlu:
         """Convert int16 to half, toward zero: ``dst[i] = src[i] * 2**pos``.
 
         *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        """
+    def bang_short2half(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert int16 to half, toward zero: ``dst[i] = src[i] * 2**pos``.
+
+        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+
+        The older spelling of ``__bang_int162half``.
         """
     def bang_int162half_rd(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int16 to half, to the nearest, ties away from zero: ``dst[i] = src[i] * 2**pos``.
@@ -2305,6 +2628,30 @@ class Mlu:
         """Convert uint8 to int16: ``dst[i] = saturate(trunc(src[i] * 2**(src_pos - dst_pos)))``.
 
         *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  The scaling is inferred.
+        """
+    def bang_uchar2int32(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        elem_count: Count,
+        dst_pos: Count = 0,
+        src_pos: Count = 0,
+    ) -> None:
+        """Convert uint8 to int32: ``dst[i] = saturate(trunc(src[i] * 2**(src_pos - dst_pos)))``.
+
+        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  The scaling is inferred.
+        """
+    def bang_int322uchar(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        elem_count: Count,
+        dst_pos: Count = 0,
+        src_pos: Count = 0,
+    ) -> None:
+        """Convert int32 to uint8: ``dst[i] = saturate(trunc(src[i] * 2**(src_pos - dst_pos)))``.
+
+        *dst* may be exactly *src*.  The scaling is inferred.
         """
     def bang_int82int16(
         self,

@@ -106,6 +106,19 @@ __mluop_gather_async=? __mluop_scatter=? __mluop_scatter_async=? __mluop_gen_ran
 __mluop_cvt_uniform=? __mluop_gen_uniform=? __mluop_gen_integer_incr_seq_=2
 __mluop_get_stage_indices_tfuse=? __mluop_gen_stage_index=? __mluop_get_indices=? __mluop_arange_base_=4
 __mluop_arange_by_expand_=3 __mluop_arange_vv_=3
+__abort __sync_copy_wram_to_gdram __sync_copy_dram_to_nram __sync_copy_nram_to_dram
+__sync_copy_dram_to_sram __sync_copy_sram_to_dram __sync_copy_dram_to_wram __sync_copy_wram_to_dram
+__float2short_tz __float2short_oz __float2short_up __float2short_dn __float2short_rd __float2short_rn
+__half2short_tz __half2short_oz __half2short_up __half2short_dn __half2short_rd __half2short_rn
+__bang_active_gelup __cn_scalar_max_f32 __cn_scalar_min_f32 __bang_ge_const __bang_bxor_scalar
+__bang_minpool_index __bang_half2uchar_tz __bang_half2uchar_oz __bang_half2uchar_up __bang_half2uchar_rd
+__bang_half2uchar_rn __bang_half2uchar_rm __bang_float2uchar_tz __bang_float2uchar_oz
+__bang_float2uchar_up __bang_float2uchar_rd __bang_float2uchar_rn __bang_float2uchar_rm
+__bang_float2uint32_tz __bang_float2uint32_oz __bang_float2uint32_up __bang_float2uint32_dn
+__bang_float2uint32_rd __bang_float2uint32_rn __bang_float2uint32_rm __bang_float2int_oz
+__bang_float2int_up __bang_float2int_dn __bang_float2int_rd __bang_float2int_rn __bang_float2int_rm
+__bang_half2short_oz __bang_half2short_up __bang_half2short_dn __bang_half2short_rd __bang_half2short_tz
+__bang_uint322float __bang_short2half __bang_uchar2int32 __bang_int322uchar
 """
 
 
@@ -144,6 +157,7 @@ LANGUAGE: Mapping[str, str] = {
 OUR_FORMS = (
     "bang_div_addition",
     "bang_conv_bias",
+    "bang_mlp_bias",
     "bang_count_stored",
     "bang_findfirst1_stored",
     "bang_findlast1_stored",

@@ -24,7 +24,7 @@ from mlusim.errors import (
     WrongSpace,
     shown_file,
 )
-from mlusim.isa.factors import LANES, laid_out
+from mlusim.isa.factors import LANES, PAD, laid_out
 from mlusim.isa.tensor import FILTERS
 from mlusim.machine.observed import (
     Effect,
@@ -369,7 +369,9 @@ class Layouts:
     def _used(self, effect: Effect) -> Finding | None:
         operand, parameter = FILTERS[effect.name]
         count = int(_argument(effect, parameter))
-        if count <= LANES:
+        if count % LANES:
+            return _padded(effect, count)
+        if count == LANES:
             return None
         access = _operand(effect, operand)
         copy = self.linear.get(effect.core, {}).get(access.allocation)
@@ -436,5 +438,16 @@ def _not_reshaped(effect: Effect, count: int, copy: _Copy) -> Finding:
         note=f"the tensor unit reads WRAM as {LANES} lanes of {count // LANES} filters (inferred); it is right where the "
         "host has laid them out like that",
         hint=f"filters that lie one after the other go through {effect.site.spelled(RESHAPE)} before the copy to WRAM",
+        facts={"filters": count},
+    )
+
+
+def _padded(effect: Effect, count: int) -> Finding:
+    return Finding(
+        "memcheck-filters-padded",
+        f"{count} {plural(count, 'filter leaves', 'filters leave')} {-count % LANES} of {-(-count // LANES) * LANES} lanes of the tensor unit idle",
+        **place_of(effect.site, effect.core.place.task, effect.name),
+        note=f"the compiler pads, and the elements of each filter begin at a multiple of {PAD} bytes in WRAM (inferred)",
+        hint=f"work on multiples of {LANES} filters",
         facts={"filters": count},
     )

@@ -23,17 +23,18 @@ TYPES = {
     "int16": np.dtype(np.int16),
     "int8": np.dtype(np.int8),
     "uchar": np.dtype(np.uint8),
+    "uint32": np.dtype(np.uint32),
+    "int": np.dtype(np.int32),
+    "short": np.dtype(np.int16),
 }
+WHOLE = tuple(name for name, dtype in TYPES.items() if dtype.kind in "iu")
 NAME = re.compile(rf"bang_({'|'.join(TYPES)})2({'|'.join(TYPES)})(?:_(tz|oz|up|dn|rd|rn|rm))?")
 ROWS = {name: NAME.fullmatch(name).groups() for name in ISA if NAME.fullmatch(name)}
-ROWS |= {"bang_int2float": ("int32", "float", None), "bang_float2int_tz": ("float", "int32", "tz")}
-FLOAT_TO_INT = [
-    n for n, (s, t, _) in ROWS.items() if s in ("float", "half", "bfloat16") and ("int" in t or t == "uchar")
-]
-INT_TO_FLOAT = [n for n, (s, t, _) in ROWS.items() if ("int" in s or s == "uchar") and t in ("float", "half")]
+FLOAT_TO_INT = [n for n, (s, t, _) in ROWS.items() if s not in WHOLE and t in WHOLE]
+INT_TO_FLOAT = [n for n, (s, t, _) in ROWS.items() if s in WHOLE and t in ("float", "half")]
 NARROWING = [n for n, (s, t, _) in ROWS.items() if s == "float" and t in ("half", "bfloat16")]
 WIDENING = [n for n, (s, t, _) in ROWS.items() if s in ("half", "bfloat16") and t == "float"]
-INT_TO_INT = [n for n, (s, t, _) in ROWS.items() if s[:3] in ("int", "uch") and t.startswith("int")]
+INT_TO_INT = [n for n, (s, t, _) in ROWS.items() if s in WHOLE and t in WHOLE]
 
 SINGLES = st.integers(0, 0xFFFFFFFF)
 HALVES = st.integers(0, 0xFFFF)
@@ -44,7 +45,7 @@ POSITIONS = st.sampled_from([0, 0, 0, 1, -1, 3, -5, 20, -20, 127, -127])
 def test_every_conversion_row_is_tested_here():
     """Each conversion's name says what it converts, and one of the lists has it."""
     assert sorted(ROWS) == sorted(FLOAT_TO_INT + INT_TO_FLOAT + NARROWING + WIDENING + INT_TO_INT)
-    assert {n for n in ISA if re.match(r"bang_\w+2(int|half|float|bfloat|uchar)", n)} == set(ROWS)
+    assert {n for n in ISA if re.match(r"bang_\w+2(int|half|float|bfloat|uchar|uint|short)", n)} == set(ROWS)
     for name, (source, target, _) in ROWS.items():
         assert TYPES[source] == ISA[name].operands["src"].dtypes[0].dtype
         assert TYPES[target] == ISA[name].operands["dst"].dtypes[0].dtype
@@ -262,7 +263,7 @@ def test_half_to_float_takes_strides():
 
 # -- scalars ---------------------------------------------------------------------------------------
 
-SCALAR = re.compile(r"(float|half|bfloat16)2(int32|int|half|float|bfloat16)(?:_(\w\w))?")
+SCALAR = re.compile(r"(float|half|bfloat16)2(int32|int|short|half|float|bfloat16)(?:_(\w\w))?")
 SCALARS = {name: SCALAR.fullmatch(name).groups() for name in ISA if SCALAR.fullmatch(name)}
 
 
@@ -274,8 +275,8 @@ def test_scalar_conversions_are_those_of_one_element(name):
         values = np.array(SPECIAL + LARGE + [1.0004883, 65520.0], np.float64).astype(TYPES[source])
     for value in values:
         found = execute(name, value=value)["result"]
-        if target in ("int32", "int"):
-            assert to_integer(value, np.int32, mode or "tz") == found
+        if target in WHOLE:
+            assert to_integer(value, TYPES[target], mode or "tz") == found
             assert type(found) is int
         elif target in ("half", "bfloat16"):
             check_narrowing([value], [found], TYPES[target], mode or "rn")

@@ -214,7 +214,7 @@ def test_mlp_is_a_layer_with_bias():
     """One output a filter."""
     src, weight, bias = whole(33), whole(64, 33), whole(64)
     after = execute(
-        "bang_mlp",
+        "bang_mlp_bias",
         dst=np.zeros(64, np.float32),
         src=src,
         bias=bias,
@@ -229,6 +229,56 @@ def test_mlp_is_a_layer_with_bias():
             total += src[x] * weight[o, x]
 
         assert total == after["dst"][o]
+
+
+def padded(weight, board):
+    """Filters of runs of elements, (n, runs, run), whose number is no multiple of 64: each run begins at a multiple of 64 bytes."""
+    n, runs, run = weight.shape
+    near = 4 if mlusim.find_board(board).arch.generation == 3 else 1
+    blocks, step = -(-n // 64), -(-run * weight.itemsize // 64) * 64 // weight.itemsize
+    held = np.full((64 // near, blocks, near, runs, step), 99, weight.dtype)
+    for i in range(n):
+        held[i % 64 // near, i // 64, i % near, :, :run] = weight[i]
+    last = ((n - 1) * runs + runs - 1) * step + run  # what is read of fewer than 64
+    return held.reshape(-1)[: last if n < 64 else None]
+
+
+@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8])
+@pytest.mark.parametrize("n", [1, 3, 63, 65, 130])
+def test_filters_that_are_no_multiple_of_64_are_padded(board, dtype, n):
+    """A product and a convolution, whose results are those of the filters alone; not one element further is read."""
+    left, right = whole(2, 5, dtype=dtype), whole(n, 1, 5, dtype=dtype)
+    picture, taps = whole(3, 4, 5, dtype=dtype), whole(n, 4, 5, dtype=dtype)
+    dst = np.zeros((2, n), np.float32)
+
+    product = execute("bang_matmul", board, dst=dst, left=left, right=padded(right, board), m=2, k=5, n=n)
+    conv = execute(
+        "bang_conv", board, dst=np.zeros((2, 3, n), np.float32), src=picture, weight=padded(taps, board), ci=5,
+        height=3, width=4, kernel_height=2, kernel_width=2, stride_w=1, stride_h=1, co=n,
+    )["dst"]  # fmt: skip
+
+    windows = np.lib.stride_tricks.sliding_window_view(picture.astype(int), (2, 2), (0, 1))
+    expected = np.einsum(
+        "yxcij,ijcn->yxn", windows, taps.astype(int).T.reshape(5, 2, 2, n).transpose(1, 2, 0, 3)
+    )
+    assert np.array_equal(left.astype(int) @ right[:, 0].astype(int).T, product["dst"])
+    assert np.array_equal(expected, conv)
+
+
+def test_on_mlu2xx_filters_are_whole_lanes():
+    """No published kernel for it has others."""
+    with pytest.raises(RuleFault, match="n = 3 is no multiple of 64"):
+        execute(
+            "bang_matmul",
+            "MLU270-S4",
+            dst=np.zeros(6, np.float32),
+            left=whole(2, 5),
+            right=whole(320),
+            m=2,
+            k=5,
+            n=3,
+        )
 
 
 @kernel
@@ -277,7 +327,7 @@ def test_products_take_the_published_rate(dtype, rate):
 
 def test_rows_are_inferred_but_for_what_an_accepted_kernel_shows():
     """Nothing about the tensor unit's arguments is published as a specification."""
-    for name in ("bang_conv_bias", "bang_mlp"):
+    for name in ("bang_conv_bias", "bang_mlp_bias"):
         assert "I" == ISA[name].certainty
     for name in ("bang_matmul", "bang_conv"):
         assert "C" == ISA[name].certainty

@@ -16,7 +16,7 @@ from mlusim.arch.dtypes import DType, half
 from mlusim.engine.native.loops import NAMES
 from mlusim.isa.declare import CallStyle, Intrinsic
 from mlusim.isa.extremes import maximum, minimum, nan_maximum, nan_minimum
-from mlusim.isa.factors import EXACT, TOGETHER, beside
+from mlusim.isa.factors import EXACT, LANES, TOGETHER, beside
 
 SUFFIX: Mapping[str, str] = {
     "half": "f16", "bfloat16": "b16", "float": "f32", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
@@ -549,10 +549,14 @@ def _weight(name: str, count: str, terms: str) -> str:
 
 
 # A product of matrices, and a fully connected layer.
-_MATMUL = f"if (!matmul_(m, {_weight('right', 'n', 'k')}, dst, E_$dst, left, m_, fix_pos)) SLOW;"
-_MLP = (
-    f"if (!mlp_(m, {_weight('weight', 'outputs', 'inputs')}, dst, E_$dst, src, bias, E_$bias, fix_pos)) SLOW;"
-)
+_MATMUL = f"if (n % {LANES} || E_$dst == E_i16 || !matmul_(m, {_weight('right', 'n', 'k')}, dst, E_$dst, left, m_, fix_pos)) SLOW;"
+
+
+def _mlp(call: RowCall) -> str:
+    """Render a fully connected layer."""
+    bias = "bias, E_$bias" if "bias" in call.row.operands else "0, 0"
+    weight = _weight("weight", "outputs", "inputs")
+    return f"if (outputs % {LANES} || !mlp_(m, {weight}, dst, E_$dst, src, {bias}, fix_pos)) SLOW;"
 
 
 def _conv(call: RowCall) -> str:
@@ -563,7 +567,7 @@ def _conv(call: RowCall) -> str:
     return (
         f"const int64_t down_ = {down}, high_ = (height - (kernel_height - 1) * down_ - 1) / stride_h + 1, wide_ = (width - (kernel_width - 1) * dilation_w - 1) / stride_w + 1;\n"
         "  const Windows_ windows_ = {height, width, ci, high_, wide_, kernel_height, kernel_width, stride_h, stride_w, down_, dilation_w};\n"
-        f"  if (!conv_(m, {weight}, windows_, dst, E_$dst, src, {bias}, {power})) SLOW;"
+        f"  if (co % {LANES} || !conv_(m, {weight}, windows_, dst, E_$dst, src, {bias}, {power})) SLOW;"
     )
 
 
@@ -596,6 +600,6 @@ TEMPLATES: Mapping[str, str | Callable[..., str | None]] = {
     "sigmoid": _SIGMOID,
     "gelu": _GELU,
     "matmul": _MATMUL,
-    "mlp": _MLP,
+    "mlp": _mlp,
     "conv": _conv,
 }

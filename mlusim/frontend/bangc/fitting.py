@@ -183,6 +183,8 @@ def packed_number(value: object, kind: t.Arithmetic) -> bytes:
 
 # -- variables at file scope in GDRAM --------------------------------------------------------------------
 
+CONSTANT_BYTES = 64  # a constant takes a multiple of these, the rest zeros
+
 
 def device_variable(variable: ir.Global, home: object) -> DeviceVariable:
     """Return the memory that *variable* of the file *home* is: its elements, or bytes where they are no numbers."""
@@ -191,7 +193,10 @@ def device_variable(variable: ir.Global, home: object) -> DeviceVariable:
     declared = MemoryDeclaration(
         GDRAM, dtype, kind.size // dtype.size, span.file, span.line, variable.name, const=bool(variable.fixed)
     )
-    return DeviceVariable(home, variable.symbol, declared, _content(kind, leaf, variable.initial or ()))
+    # A published kernel for MLU370 copies four numbers of a constant of three: the compiler pads constants (inferred).
+    nbytes = -(-kind.size // CONSTANT_BYTES) * CONSTANT_BYTES if variable.fixed else kind.size
+    content = _content(kind, leaf, variable.initial or ())
+    return DeviceVariable(home, variable.symbol, declared, content, nbytes)
 
 
 def _content(kind: t.Type, leaf: t.Type, scalars: Sequence[Any]) -> bytes:

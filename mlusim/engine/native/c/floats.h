@@ -185,6 +185,8 @@ UNALIGNED(uint16_t, u16_u) UNALIGNED(uint32_t, u32_u) UNALIGNED(uint64_t, u64_u)
 #define HIGH_i16 32767.0
 #define LOW_i32 -2147483648.0
 #define HIGH_i32 2147483647.0
+#define LOW_u32 0.0
+#define HIGH_u32 4294967295.0
 #define LOW_u8 0.0
 #define HIGH_u8 255.0
 #define IS_NAN(x) ((x) != (x))

@@ -114,9 +114,9 @@ PART int mlp_(const Core *m, Tensor_ t, void *dst, int kind, const void *src, co
   if (!tensor_begins_(m, &t, t.terms + 2 * t.count, 3)) return 0;
   const void *row = multiplied_(&t, src, t.kind, t.terms);
   void *sums = part_(&t, t.count * width_(&t)), *added = part_(&t, t.count * width_(&t));
-  factors_(added, t.wide, bias, bias_kind, t.count);
+  if (bias) factors_(added, t.wide, bias, bias_kind, t.count);
   multiply_(m, &t, sums, row, 0, 1);
-  results_(&t, dst, kind, sums, 1, power, added);
+  results_(&t, dst, kind, sums, 1, power, bias ? added : 0);
   free(t.room);
   return 1;
 }

@@ -34,6 +34,7 @@ from mlusim.frontend.bangc.parse.sources import (
 from mlusim.frontend.bangc.parse.trial import bounded
 from mlusim.frontend.bangc.parse.type_reader import block
 from mlusim.isa.prototypes import ANNOTATION
+from mlusim.isa.table import REPLACED
 from mlusim.near import near
 
 # Errors of the compiler that stand in the body of one function: the file's other functions are good.
@@ -174,6 +175,9 @@ _NOTES = 3  # of the notes to an error, so many are shown
 _MARK = b"__attribute__((global)) "  # what makes an explicit instantiation one of a kernel
 _NOT_ALIKE = "target attributes do not match"  # the library's note where an instantiation lacks that word
 _QUALIFIED = re.compile(rb"(?:\w+\s*::\s*)*\Z")
+_NAMED = re.compile(
+    r"(?:undeclared identifier|no matching function for call to|reference to __host__ function) '(\w+)'"
+)
 _GUESS = re.compile(r"'(?P<name>\w+)'(?P<between>[^';]*); did you mean '(?P<guess>\w+)'\?")
 
 
@@ -430,10 +434,17 @@ def _diagnostic(d: ClangDiagnostic, path: str, source: str, wanted: Sequence[str
         return Diagnostic(
             path, line, column, f"there is no {name}: {message}", excerpt_of(source, line, column)
         )
-    message = _GUESS.sub(_likely, message)
+    message = _instead(_GUESS.sub(_likely, message))
     text = source if file == path else read(file) if Path(file).is_file() else ""
     notes = [_note(c) for c in d.children if "candidate" in str(c.spelling)][:_NOTES]
     return Diagnostic(file, line, column, message, excerpt_of(text, line, column), tuple(notes))
+
+
+def _instead(message: str) -> str:
+    """Return *message* with what to do, where it is about a name that mlusim refuses on purpose."""
+    unknown = _NAMED.search(message)
+    instead = None if unknown is None else REPLACED.get(unknown[1])
+    return message if instead is None else f"{message.partition('; did you mean')[0]}; {instead}"
 
 
 def _likely(found: re.Match[str]) -> str:

@@ -16,7 +16,7 @@ algorithm any array assert.h atomic bit bitset cassert cctype cerrno cfenv cfloa
 cmath compare complex concepts condition_variable csignal cstdarg cstddef cstdint cstdio cstdlib cstring ctime ctype.h
 cwchar deque dirent.h dlfcn.h errno.h exception fcntl.h fenv.h filesystem float.h forward_list fstream functional
 future getopt.h initializer_list inttypes.h iomanip ios iosfwd iostream istream iterator libgen.h limits limits.h list
-locale map math.h memory mutex new numbers numeric optional ostream pthread.h queue random ranges ratio regex sched.h
+locale map math.h memory memory.h mutex new numbers numeric optional ostream pthread.h queue random ranges ratio regex sched.h
 semaphore.h set shared_mutex signal.h source_location span sstream stack stdarg.h stdbool.h stddef.h stdexcept
 stdint.h stdio.h stdlib.h streambuf string string.h string_view sys/mman.h sys/resource.h sys/stat.h sys/syscall.h
 sys/time.h sys/types.h sys/wait.h system_error tgmath.h thread time.h tuple type_traits typeindex typeinfo unistd.h

@@ -84,6 +84,7 @@ struct integral_constant {
   typedef integral_constant type;
   constexpr __mlusim_both__ operator T() const { return v; }
 };
+template <bool B> using bool_constant = integral_constant<bool, B>;
 typedef integral_constant<bool, true> true_type;
 typedef integral_constant<bool, false> false_type;
 

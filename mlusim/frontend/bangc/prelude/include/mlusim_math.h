@@ -16,6 +16,10 @@
   __mlusim_both__ half name(half, half);                \
   __mlusim_both__ float name(half, float);              \
   __mlusim_both__ float name(float, half);              \
+  __mlusim_both__ double name(half, double);            \
+  __mlusim_both__ double name(double, half);            \
+  __mlusim_both__ double name(half, int);               \
+  __mlusim_both__ double name(int, half);               \
   __mlusim_both__ float name(float, float);             \
   __mlusim_both__ double name(double, double);          \
   template <class A, class B, class = typename std::enable_if<std::is_arithmetic<A>::value && std::is_arithmetic<B>::value>::type> \
@@ -184,6 +188,14 @@ __mlusim_stdh__(sin)
 __mlusim_stdh__(sqrt)
 __mlusim_both__ bool isnan(half);
 __mlusim_both__ bool isinf(half);
+// Functions of both sides are those that are constexpr: these are so in later versions of the language only.
+#if __cplusplus < 201402L
+template <class T> __attribute__((device)) const T &min(const T &, const T &);
+template <class T> __attribute__((device)) const T &max(const T &, const T &);
+#endif
+#if __cplusplus < 202002L
+template <class T> __attribute__((device)) void swap(T &, T &);
+#endif
 #undef __mlusim_std1__
 #undef __mlusim_stdh__
 }  // namespace std
