@@ -23,8 +23,6 @@ from mlusim.errors import MlusimError
 
 LIMITS = {"LocalResponseNorm": 1e-3}
 LIMIT = 1e-2
-MEMORY_CORES_FIRST = ("BatchNorm", "Global_sum", "Masked_select")
-"""Kernels whose memory cores store, in no order with a core of their cluster, to its place: the card took the other order."""
 OTHERWISE = "right otherwise"
 """By the reference that a submission leaves, whose functions it has replaced, and not by the true one."""
 CHILD = Path(__file__).with_name("child.py")
@@ -84,7 +82,6 @@ class Court:
         self, problem: Problem, source: str, verdict: Verdict, seconds: float, *, checked: bool = False
     ) -> bool:
         """Run once and fill in *verdict*; with *checked*, only where it ends within *seconds*, which is returned."""
-        first = problem.name in MEMORY_CORES_FIRST
         with self._room() as room:
             folder = Path(room)
             request, found = self._request(problem, source, folder), folder / "findings.json"
@@ -92,12 +89,10 @@ class Court:
             if checked:
                 check = [sys.executable, "-m", "mlusim", "check", "--format", "json", "-o", str(found)]
                 words = [*check, words[0], "--", *words[1:]]
-            code, said = self._call(words, seconds, first=first)
+            code, said = self._call(words, seconds)
             if code is None and checked:
                 return False
             settle(verdict, folder, code, said, seconds)
-            if first:
-                verdict.remark = "; ".join(filter(None, (verdict.remark, "memory cores begin first")))
             if found.is_file() and verdict.outcome != "not built":
                 findings = json.loads(found.read_text(encoding="utf-8"))["findings"]
                 verdict.findings = dict(Counter(one["id"] for one in findings))
@@ -126,7 +121,7 @@ class Court:
         request.write_text(json.dumps(words), encoding="utf-8")
         return request
 
-    def _call(self, words: Sequence[str], seconds: float, *, first: bool) -> tuple[int | None, str]:
+    def _call(self, words: Sequence[str], seconds: float) -> tuple[int | None, str]:
         """The exit code, None where it ran out of time, and what was said."""
         paths = [str(self.toolkit / "python"), str(Path(__file__).parents[2])]
         more = {
@@ -135,7 +130,6 @@ class Court:
             "MLUSIM_CACHE": str(self.cache / "kept"),
             "TMPDIR": str(self.cache),
             "OPENBLAS_NUM_THREADS": "1",
-            **({"MLUSIM_MEMORY_CORES": "first"} if first else {}),
         }
         if self.boards:
             more["MLUSIM_BOARD"] = self.boards

@@ -8,7 +8,7 @@ is rare.
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import define
 
@@ -17,6 +17,9 @@ from mlusim.arch.dtypes import DType
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Port, Ptr, View
 from mlusim.time.quantities import CopyLoad
+
+if TYPE_CHECKING:
+    from mlusim.isa.declare import Intrinsic
 
 # -- polling, told from reading: a core that looks at the same shared bytes again and again lets others run ----
 
@@ -115,6 +118,7 @@ class IssuingCore(Port, Protocol):
     def fly(self, flight: Flight, load: CopyLoad) -> None: ...
     def settle(self, pipe: Pipe) -> None: ...
     def atomic_step(self, unchanged: bool) -> None: ...
+    def leave_out(self, row: "Intrinsic") -> None: ...
 
 
 class IssuingMlu(Protocol):

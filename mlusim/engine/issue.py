@@ -90,7 +90,7 @@ def _outer(made: Recipe, method: Method) -> Method:
             case steps.Note():
                 method = noted(method, made.number, step)
             case steps.LeaveOthers():
-                method = copies_of_one_kind(method, step)
+                method = copies_of_one_kind(made.row, method, step)
             case steps.Nothing():
                 method = nothing(made.row, step)
     return method
@@ -123,7 +123,8 @@ def _refused(row: Intrinsic) -> Method:
 
 # The vendor compiles one source for both kinds of core, and kernels run vector instructions, copies of NRAM and
 # scalars on a memory core without a guard; and they copy between GDRAM and SRAM on all cores of a union where the memory
-# core is the one that does it.  That such calls have no effect is inferred from kernels whose results are right with it.
+# core is the one that does it.  For copies the manual of BANG C says which kind of core executes each direction; that
+# other instructions have no effect on a memory core is inferred from kernels whose results are right with it.
 
 
 def noted(method: Callable[..., Any], number: int, step: Note) -> Callable[..., Any]:
@@ -143,16 +144,17 @@ def noted(method: Callable[..., Any], number: int, step: Note) -> Callable[..., 
 
 
 def nothing(row: Intrinsic, step: Nothing) -> Callable[..., Any]:
-    """Return the method of a row that has no effect; a result that no core computed is 0."""
+    """Return the method of a row that has no effect on a memory core; a result that no core computed is 0."""
 
-    def nothing(*_: object, **__: object) -> Any:
+    def nothing(mlu: IssuingMlu, *_: object, **__: object) -> Any:
+        mlu.core.leave_out(row)
         return step.result
 
     nothing.__name__ = row.name
     return nothing
 
 
-def copies_of_one_kind(method: Callable[..., None], step: LeaveOthers) -> Callable[..., None]:
+def copies_of_one_kind(row: Intrinsic, method: Callable[..., None], step: LeaveOthers) -> Callable[..., None]:
     """Return the copy *method*, which leaves the directions of the other kind of core to it."""
     idle = frozenset(d for d in DIRECTIONS if _others(d, memory_core=step.memory_core))
 
@@ -163,6 +165,8 @@ def copies_of_one_kind(method: Callable[..., None], step: LeaveOthers) -> Callab
                 method(mlu, dst, src, size, direction, *shape)
             else:
                 method(mlu, dst, src, size, direction)
+        elif step.memory_core:
+            mlu.core.leave_out(row)
 
     copy.__name__ = method.__name__
     return copy

@@ -24,6 +24,7 @@ from mlusim.time.log import END, FOR_ALL, FOR_COMPUTE, FOR_IO, IO_FLIGHT, MEET, 
 from mlusim.time.quantities import IO, LOADS, MOVE, OPENING, STORES, CopyLoad, Head
 
 if TYPE_CHECKING:
+    from mlusim.isa.declare import Intrinsic
     from mlusim.machine.announcer import Accesses, Announcer
     from mlusim.machine.cluster import Cluster, Union
     from mlusim.machine.mlu import Mlu
@@ -157,6 +158,11 @@ class Core:
         if fault.ends_launch:
             self.session.scheduler.doom(self, fault)
         return fault
+
+    def leave_out(self, row: "Intrinsic") -> None:
+        """Let those who listen know that *row* has no effect on this core, a memory core."""
+        if self.hub.left_out is not None:
+            self.hub.left_out(self, row)
 
     def refuse_elsewhere(self) -> None:
         """Raise `Outside` in a call from another task, from a thread of the kernel's own, or after the end."""

@@ -175,7 +175,7 @@ class Device(Presented):
 
     def _fetched(self, tensor: DeviceTensor) -> np.ndarray[Any, Any]:
         self._check(tensor)
-        tell_fetched(tensor.allocation)
+        tell_fetched(tensor.allocation, 0, tensor.allocation.nbytes)
         return tensor.allocation.raw.view(tensor.dtype.dtype).reshape(tensor.shape)
 
     def _check(self, tensor: DeviceTensor) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from mlusim.errors import Fault
+    from mlusim.isa.declare import Intrinsic
     from mlusim.machine.observed import (
         Effect,
         Follower,
@@ -35,6 +36,7 @@ EVENTS = (
     "taken",
     "passed",
     "branch",
+    "left_out",
     "issue",
     "effect",
     "retire",
@@ -121,6 +123,9 @@ class Observer:
         Code that reports it is made only for launches that someone with this method watches.
         """
 
+    def left_out(self, core: "ObservedCore", row: "Intrinsic") -> None:
+        """Compiled code on the memory core *core* is at *row*, which needs NRAM or WRAM and so has no effect there."""
+
     def issue(self, effect: "Effect") -> bool | None:
         """An instruction was issued.  True: say nothing of this step until something is new."""
 
@@ -151,8 +156,8 @@ class Observer:
     def launch_end(self, launch: "ObservedLaunch") -> None:
         """The launch is over."""
 
-    def fetched(self, allocation: "Allocation") -> None:
-        """The host copied a tensor back, after launches; heard by those who attend every launch."""
+    def fetched(self, allocation: "Allocation", low: int, high: int) -> None:
+        """The host copied bytes [*low*, *high*) of a tensor back, after launches; heard by those who attend every launch."""
 
     def host_mistake(self, finding: Any) -> None:
         """The host of a program did what it should not have, as *finding* says, or a fault that was not raised.
@@ -208,6 +213,7 @@ class Hub:
     taken: Listener
     passed: Listener
     branch: Listener
+    left_out: Listener
     issue: Listener
     effect: Listener
     retire: Listener
@@ -357,11 +363,11 @@ def attendants() -> tuple[Observer, ...]:
     return _ATTENDING.get().observers
 
 
-def tell_fetched(allocation: "Allocation") -> None:
-    """Tell those who watch every launch that the host copies the bytes of *allocation* back."""
+def tell_fetched(allocation: "Allocation", low: int, high: int) -> None:
+    """Tell those who watch every launch that the host copies bytes [*low*, *high*) of *allocation* back."""
     for observer in _ATTENDING.get().observers:
         if _overrides(observer, "fetched"):
-            observer.fetched(allocation)
+            observer.fetched(allocation, low, high)
 
 
 def tell_mistake(finding: object) -> None:

@@ -149,6 +149,13 @@ def comment_on(source: str) -> tuple[str, str] | None:
     return found["id"], found["reason"].strip()
 
 
+def guard_of(site: Site) -> str:
+    """Return the ways to keep memory cores from a statement at *site*, in its language."""
+    if site.python:
+        return "`if mlu.is_mpu(): return` before it (mlu.coreId is 128 there), or `if mlu.is_ipu():` around it where barriers follow that need the memory core"
+    return "`if (__is_mpu()) return;` before it (coreId is 0x80 there), or `if (__is_ipu())` around it where barriers follow that need the memory core"
+
+
 def place_of(site: Site, task: int | None = None, intrinsic: str | None = None) -> dict[str, Any]:
     """Return where a finding is, by the names that `Finding` has for it."""
     return {"file": site.file, "line": site.line, "task": task, "intrinsic": intrinsic}

@@ -256,13 +256,13 @@ class InitCheck(Checker):
         """Keep what is known of the tensors."""
         self._keep()
 
-    def fetched(self, allocation: Allocation) -> None:
+    def fetched(self, allocation: Allocation, low: int, high: int) -> None:
         """Tell bytes that no task has stored and that the host takes for a result."""
         kept = allocation.shadow
         if isinstance(kept, Kept) and kept.launches == allocation.launches and not allocation.filled:
-            shadow, whole = _remembered(allocation), Access(allocation, 0, allocation.nbytes)
-            if shadow.lacks(whole):
-                at, count = lacking(shadow, whole)
+            shadow, taken = _remembered(allocation), Access(allocation, low, high - low)
+            if shadow.lacks(taken):
+                at, count = lacking(shadow, taken)
                 self.report(
                     ("never-stored", allocation.site),
                     lambda: evolve(never_stored(kept.stores, allocation, at, count), kernel=kept.kernel),

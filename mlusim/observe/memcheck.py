@@ -24,6 +24,7 @@ from mlusim.errors import (
     WrongSpace,
     shown_file,
 )
+from mlusim.isa.declare import Intrinsic
 from mlusim.isa.factors import LANES, PAD, laid_out
 from mlusim.isa.tensor import FILTERS
 from mlusim.machine.observed import (
@@ -38,7 +39,7 @@ from mlusim.machine.observed import (
 from mlusim.memory.allocation import Allocation, StackVariable
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import NRAM, WRAM
-from mlusim.observe.checker import Checker, place_of, told_of
+from mlusim.observe.checker import Checker, guard_of, place_of, told_of
 from mlusim.observe.finding import Finding, RelatedPlace
 
 LINE = 128  # bytes that the vector unit takes in a cycle
@@ -66,6 +67,7 @@ class MemCheck(Checker):
         """Learn the tensors among the arguments."""
         super().launch_begin(launch)
         self._known = _Neighbours(launch.given)
+        self._unguarded: Site | None = None  # where a memory core first lacked NRAM
         self._on_stack = launch.request.kernel.on_stack
 
     def declare(self, _core: ObservedCore, allocation: Allocation) -> None:
@@ -84,8 +86,8 @@ class MemCheck(Checker):
         """Ask whether the scalar pipe reaches the memory and the type divides the address; True where it does."""
         access = (effect.reads or effect.writes)[0]
         address = access.allocation.address + access.start
-        if self.notes and effect.core.place.memory_core and access.allocation.space.name in ("NRAM", "WRAM"):
-            self.report(("memory core", effect.site), lambda: _of_the_memory_core(effect))
+        if effect.core.place.memory_core and access.allocation.space in (NRAM, WRAM):
+            self._on_memory_core(effect.core, effect.site, effect.name, access.allocation.site)
             return False
         if access.allocation.space.name == "WRAM":
             self.report((effect.name, effect.site), lambda: _scalar_of_wram(effect))
@@ -94,6 +96,22 @@ class MemCheck(Checker):
             self.report((effect.name, effect.site), lambda: self._misaligned(effect, address, access.size))
             return False
         return True
+
+    def left_out(self, core: ObservedCore, row: Intrinsic) -> None:
+        """Report an instruction of compiled code that a memory core cannot execute."""
+        self._on_memory_core(core, Site(*core.site()), row.name, None)
+
+    def _on_memory_core(self, core: ObservedCore, site: Site, name: str, memory: str | None) -> None:
+        """Report that a memory core is at *name*, which needs NRAM or WRAM: once for a kernel, with its other lines below."""
+        key = "memory core"
+        if self._unguarded in (None, site):
+            self._unguarded = site
+            self.report(key, lambda: _of_the_memory_core(core, site, name, memory))
+        else:
+            spelled = site.spelled(name) if memory is None else name
+            self.join(
+                key, spelled, lambda: RelatedPlace(*site, f"{spelled} there, too", victim=True), where=site
+            )
 
     def fault(self, core: ObservedCore, fault: Fault) -> None:
         """Tell the fault as a finding, and what the task would have had to hear at its end."""
@@ -224,15 +242,17 @@ def _beyond_the_stack(core: ObservedCore, variables: Sequence["StackVariable"], 
     )
 
 
-def _of_the_memory_core(effect: Effect) -> Finding:
-    access = (effect.reads or effect.writes)[0]
+def _of_the_memory_core(core: ObservedCore, site: Site, name: str, memory: str | None) -> Finding:
+    """Make the finding of *name* on a memory core; *memory* is what a scalar access goes to."""
+    what = f"is at {site.spelled(name)}" if memory is None else f"makes {with_article(name)} of {memory}"
+    which = "which needs NRAM or WRAM" if memory is None else "which it does not have"
     return Finding(
         "memcheck-memory-core",
-        f"the {effect.core.place.label} makes {with_article(effect.name)} of {access.allocation.site}, which it does not have",
-        **place_of(effect.site, effect.core.place.task, effect.name),
-        note="here it works on bytes of its own that hold no values; a card may fault",
-        hint=f"let only IPU cores get there: {effect.site.spelled('is_ipu')}()",
-        facts={"address": access.allocation.address + access.start, "space": access.allocation.space.name},
+        f"the {core.place.label} {what}, {which}",
+        **place_of(site, core.place.task, name),
+        note="it runs the kernel beside the IPU cores, with the number of its cluster's first task; here such an instruction "
+        "does nothing, and the core's own NRAM holds zeros; a card may fault",
+        hint=f"let only IPU cores get there: {guard_of(site)}",
     )
 
 

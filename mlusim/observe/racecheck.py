@@ -16,6 +16,7 @@ from mlusim.counted import plural
 from mlusim.engine.native.screen import Screened
 from mlusim.errors import Fault
 from mlusim.machine.observed import Effect, ObservedCore, ObservedLaunch, ObservedScreen, Site, Step, Sync
+from mlusim.machine.scheduling.schedule import MEMORY_CORES
 from mlusim.memory.footprint import Access
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
@@ -31,6 +32,11 @@ TELLS = {
     "write-after-write": "writes {where}, which {first} may still be writing",
 }
 
+ANY_ORDER = "tasks run in any order; GDRAM and SRAM are in step only after a barrier that both pass"
+BESIDE = (
+    "a memory core runs the kernel with the number of its cluster's first task, and nothing orders the two; here memory cores "
+    f"begin first, as they seem to on a card (inferred), and last with {MEMORY_CORES}=last"
+)
 EARLY = "offsets and masks are read when the instruction is issued, not when its pipe gets to it"
 
 
@@ -353,7 +359,7 @@ class RaceCheck(Checker):
             **place_of(second.statement.site, b.task, second.statement.name),
             context=(_party(second, b.label, second, values[1]), _party(first, a.label, second, values[0])),
             places=(RelatedPlace(*first.statement.site, f"{spelled(first.statement.name)} of {a.label}"),),
-            note="tasks run in any order; GDRAM and SRAM are in step only after a barrier that both pass",
+            note=BESIDE if a.memory_core != b.memory_core else ANY_ORDER,
             hint=hint,
             facts={
                 "kind": f"{DOES[first.kind]}-{DOES[second.kind]}",

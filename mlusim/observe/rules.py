@@ -33,7 +33,7 @@ _ROWS = {
     "memcheck-broken-rule": "a count, size, stride or alignment breaks a rule of the instruction",
     "memcheck-unsupported": "the architecture or the core lacks the instruction or the copy",
     "memcheck-misaligned": "a scalar access is at an address that its type does not divide",
-    "memcheck-memory-core": "a memory core reads or writes NRAM or WRAM, which it does not have",
+    "memcheck-memory-core": "a memory core comes to code that needs NRAM or WRAM, which it does not have",
     "memcheck-filters-before-reshape": "the tensor unit multiplies filters that were reshaped elsewhere, as they were before",
     "memcheck-filters-not-reshaped": "more than 64 filters came to WRAM in one copy, and nothing was reshaped",
     "memcheck-filters-padded": "the tensor unit multiplies filters whose number is no multiple of 64, which the compiler pads",
@@ -90,7 +90,6 @@ _ROWS = {
     "suppression-unused": "a suppression allows nothing that was found",
 }
 _NOTES = {
-    "memcheck-memory-core",
     "memcheck-filters-not-reshaped",
     "memcheck-filters-padded",
     "memcheck-lanes-wasted",

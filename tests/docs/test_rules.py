@@ -36,9 +36,9 @@ class Gather(Observer):
         """Take it."""
         self.launch_end((core, fault))
 
-    def fetched(self, allocation):
+    def fetched(self, allocation, low, high):
         """Take what is found when the host copies a result back."""
-        del allocation
+        del allocation, low, high
         self.found += [f for checker in self.checkers for f in checker.findings if f not in self.found]
 
 

@@ -39,13 +39,18 @@ def launched(body, *, made=Compiled, checks=(), **options):
 
 
 def test_vector_code_on_a_memory_core_has_no_effect():
-    """Without a guard the results are those of the IPU cores, and no checker complains."""
+    """Without a guard the results are those of the IPU cores; the one finding names the guard and all lines that need it."""
     checks = ("memcheck", "initcheck", "racecheck", "synccheck")
 
     found, launch = launched(unguarded, checks=checks)
 
     assert [1 + N, *range(2, N + 1)] == found.tolist()
-    assert [] == list(launch.findings)
+    (finding,) = launch.findings
+    assert "memcheck-memory-core" == finding.id
+    assert "`if mlu.is_mpu(): return`" in finding.hint
+    assert ["mlu.bang_add_scalar there, too", "scalar load there, too"] == [
+        p.message for p in finding.places
+    ][:2]
 
 
 def test_a_union_copies_between_gdram_and_sram_once():
@@ -87,11 +92,14 @@ def test_compiled_code_may_declare_a_whole_memory():
     arch = mlusim.Device("MLU590-H8").board.arch
 
     def whole(mlu, dst, _):
-        mlu.nram(int8, arch.nram)
+        if mlu.is_ipu():
+            mlu.nram(int8, arch.nram)
         mlu.shared(int8, arch.sram)
 
     launched(whole)
     with pytest.raises(OutOfMemory, match=f"{arch.nram} bytes does not fit: {arch.max_nram} of"):
+        launched(lambda mlu, dst, _: mlu.nram(int8, arch.nram), made=kernel)
+    with pytest.raises(OutOfMemory, match=f"{arch.sram} bytes does not fit"):
         launched(whole, made=kernel)
     with pytest.raises(OutOfMemory, match="1 byte does not fit"):
         launched(lambda mlu, dst, _: (mlu.nram(int8, arch.nram), mlu.nram(int8, 1)))

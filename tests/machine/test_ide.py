@@ -64,20 +64,26 @@ def test_an_editor_stops_once_per_task_and_on_the_memory_core(editor, script):
     """Each stop has the right `mlu`; a pointer shows what it points to; the memory core steps over the barrier."""
     editor.start({script: [line("a = mlu.taskId"), line("waits =")]})
     stops = []
-    while True:
+    while len(stops) < 5:
         thread, frame = editor.stopped()
         stops.append((frame["line"], editor.value(frame, "mlu.coreId")))
         if len(stops) == 5:
-            break
-        pointer = editor.value(frame, "buffer")
+            pointer = editor.value(frame, "buffer")
         editor.ask("continue", threadId=thread)
+
+    assert [(line("waits ="), "128"), *((line("a ="), str(core)) for core in range(4))] == stops
+    assert "<float * NRAM+0x0" in pointer
+    assert "[1., 2., 0., 0.]" in pointer
+
+
+def test_an_editor_steps_over_a_barrier_on_the_memory_core(editor, script):
+    """`next` waits for the tasks that the memory core meets, and comes back to it."""
+    editor.start({script: [line("waits =")]})
+    thread, _ = editor.stopped()
     for _ in range(2):
         editor.ask("next", threadId=thread)
         thread, frame = editor.stopped()
 
-    assert [*((line("a ="), str(core)) for core in range(4)), (line("waits ="), "128")] == stops
-    assert "<float * NRAM+0x0" in pointer
-    assert "[1., 2., 0., 0.]" in pointer
     assert (line("waits =") + 2, "128") == (frame["line"], editor.value(frame, "mlu.coreId"))
 
 

@@ -34,7 +34,7 @@ def test_an_mlu_ends_with_its_task(device, use):
 
     device.launch(keep, dim=(4, 1, 1), kind=mlusim.UNION1)
 
-    with pytest.raises(Outside, match="the mlu of task 0 is used outside its own task"):
+    with pytest.raises(Outside, match="the mlu of memory core of cluster 0 is used outside its own task"):
         USES[use](kept[0])
 
 

@@ -5,6 +5,7 @@ import pytest
 
 import mlusim
 from mlusim.bang import NRAM2GDRAM, float32, kernel
+from mlusim.machine.hub import tell_fetched
 from mlusim.observe.collect import collecting
 
 RULE = "initcheck-never-stored"
@@ -37,6 +38,21 @@ def test_a_tail_a_head_and_a_gap_are_told(fetch):
     assert [(RULE, 0, 8)] == told((2, 62), fetch=fetch)
     assert [(RULE, 80, 16)] == told((0, 20), (24, 40), fetch=fetch)
     assert [(RULE, 0, 256)] == told((0, 0), fetch=fetch)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "lacking"), [(0, 124, 0), (128, 192, 0), (122, 130, 4), (192, 256, 32)]
+)
+def test_only_the_bytes_that_are_copied_back_count(low, high, lacking):
+    """A piece of a pool that is stored whole is whole, whatever the rest holds."""
+    device = mlusim.Device()
+    out = device.empty(64, float32)
+    with collecting(["initcheck"]) as collector:
+        device.launch(stores, args=(out, 0, 31))
+        device.launch(stores, args=(out, 32, 24))
+        tell_fetched(out.allocation, low, high)
+
+    assert [lacking] * bool(lacking) == [f.facts["bytes"] for f in collector.found]
 
 
 def test_several_launches_may_share_the_work():

@@ -347,14 +347,14 @@ int main() {
 def test_pointers_in_device_memory_are_found(compiled, native, engine):
     """A kernel follows addresses that the host stored in memory of the device.
 
-    A memory core stores to the place of its cluster's first task after it, or before it where the environment says so.
+    A memory core stores to the place of its cluster's first task before it, or after it where the environment says so.
     """
     program = compiled(POINTERS)
     done = native.run(program, MLUSIM_ENGINE=engine)
-    first = native.run(program, MLUSIM_ENGINE=engine, MLUSIM_MEMORY_CORES="first")
+    last = native.run(program, MLUSIM_ENGINE=engine, MLUSIM_MEMORY_CORES="last")
 
-    assert (done.stdout, done.stderr) == ("15 9 5\n", "")
-    assert (first.stdout, first.stderr) == ("15 5 5\n", "")
+    assert (done.stdout, done.stderr) == ("15 5 5\n", "")
+    assert (last.stdout, last.stderr) == ("15 9 5\n", "")
 
 
 def test_an_unknown_order_of_cores_is_refused(compiled, native):
@@ -362,7 +362,7 @@ def test_an_unknown_order_of_cores_is_refused(compiled, native):
     done = native.run(compiled(POINTERS), MLUSIM_MEMORY_CORES="early")
 
     assert (
-        "error: MLUSIM_MEMORY_CORES is 'early'; it must be first or last, which is the default" in done.stderr
+        "error: MLUSIM_MEMORY_CORES is 'early'; it must be last or first, which is the default" in done.stderr
     )
     assert done.stdout == ""
 

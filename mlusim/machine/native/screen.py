@@ -570,6 +570,11 @@ class Screen(Observer):
             self.hopeless = not native
             raise Suspicion
 
+    def left_out(self, _core: Any, _row: Intrinsic) -> None:
+        """A memory core is at an instruction that needs NRAM or WRAM."""
+        if self.looks & Screened.MEMORY:
+            raise Suspicion
+
     def executed(self, core: "NativeCore", row: Intrinsic) -> None:
         """Python has executed *row*; raises `Suspicion` where the watch has not heard of it."""
         watch = cast("Any", core.mlu.watch)

@@ -5,6 +5,7 @@ as late as it may.  A decision departs from it at one point, which is counted by
 decisions make the same schedule again, and a part of them makes a schedule, too.
 """
 
+import os
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +14,7 @@ from contextvars import ContextVar
 from typing import NamedTuple
 
 from mlusim.arch.board import Pipe
+from mlusim.errors import UsageError
 
 EFFECTS = ("late", "eager")  # when asynchronous effects land; the first is the default
 LAND, STOP, NEXT = "land", "stop", "next"
@@ -179,26 +181,33 @@ def directing(director: Director) -> Iterator[Director]:
         _DIRECTING.reset(token)
 
 
-_MEMORY_CORES_FIRST: ContextVar[bool] = ContextVar("memory cores first", default=False)
+MEMORY_CORES = "MLUSIM_MEMORY_CORES"
+"""The variable of the environment that says when memory cores begin: ``first`` of their union, or ``last``, each behind its cluster."""
+_OTHER_ORDER: ContextVar[bool] = ContextVar("the other order of memory cores", default=False)
 
 
 @contextmanager
-def memory_cores_first() -> Iterator[None]:
-    """While it lasts, the memory cores of a union begin before its other cores, and not each behind those of its cluster.
+def other_order_of_memory_cores() -> Iterator[None]:
+    """While it lasts, memory cores begin last where they would begin first, and first where last.
 
-    Both orders are legal: no core waits for the beginning of another.  A memory core does not load and does not compute, and
-    may come first on a card.
+    Both orders are legal: no core waits for the beginning of another.
     """
-    token = _MEMORY_CORES_FIRST.set(True)
+    token = _OTHER_ORDER.set(not _OTHER_ORDER.get())
     try:
         yield
     finally:
-        _MEMORY_CORES_FIRST.reset(token)
+        _OTHER_ORDER.reset(token)
 
 
 def begin_memory_cores_first() -> bool:
-    """Return whether launches run within `memory_cores_first`."""
-    return _MEMORY_CORES_FIRST.get()
+    """Return whether the memory cores of a union begin before its other cores (decision 0006).
+
+    Raises `UsageError` where `MEMORY_CORES` is an unknown word.
+    """
+    word = os.environ.get(MEMORY_CORES) or "first"
+    if word not in ("first", "last"):
+        raise UsageError(f"{MEMORY_CORES} is {word!r:.40}; it must be last or first, which is the default")
+    return (word == "first") != _OTHER_ORDER.get()
 
 
 def effects_of(effects: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from mlusim.machine.observed import ObservedCore, Site
 from mlusim.memory.footprint import Ints
+from mlusim.observe.checker import guard_of
 from mlusim.observe.races.pipes import Remedy
 from mlusim.observe.races.sharing import (
     KIND,
@@ -181,6 +182,15 @@ class Recorded:
             for task, row in zip(tasks, rows, strict=True)
         )
 
+    def unguarded(self, one: Accused) -> bool:
+        """Return whether a memory core has part in each pair of *one*, by a statement that IPU cores come to, too."""
+        on_memory_core = np.array([core.place.memory_core for core in self._cores], np.bool_)
+        ends = on_memory_core[one.pairs[:, [0, 2]]]
+        if not ends.any(axis=1).all():
+            return False
+        ran = [one.first] * bool(ends[:, 0].any()) + [one.second] * bool(ends[:, 1].any())
+        return all(not all(on_memory_core[task] for task in self.reached(number)) for number in ran)
+
     def updates(self, one: Accused) -> bool:
         """Return whether both tasks of *one* read the bytes before they write them: each adds to what the others leave there."""
         table = self._sharing.tables()[one.conflict.allocation]
@@ -334,6 +344,7 @@ def _passed(passes: dict[int, Ints], accesses: Ints) -> Ints:
 
 
 TOGETHER = 32  # conflicts for which one barrier is looked for
+GUARD = "guard"  # what is missing where memory cores run what only IPU cores are meant to
 NEXT_LAUNCH = (
     "no sync reaches from one union to another, nor between Block tasks: make it two launches, "
     "or give each task memory of its own"
@@ -389,6 +400,10 @@ class Blame:
             at = withheld.site.told_from(one.conflict.second.statement.site)
             text = f"put {withheld.site.spelled('sync')}() before {at}, which passes on only what is over by then"
             self._tell(one, Remedy(text, verified=True), withheld.site)
+            return True
+        if recorded.unguarded(one):
+            site = one.conflict.second.statement.site
+            self._tell(one, Remedy(f"keep memory cores away: {guard_of(site)}", verified=True), GUARD)
             return True
         if recorded.updates(one):
             self._tell(one, Remedy(_added(one)), None)

@@ -1,6 +1,5 @@
 """One program's session: what each request does, and what is answered."""
 
-import contextlib
 import functools
 import gc
 import importlib
@@ -9,7 +8,7 @@ import os
 import struct
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,7 +21,7 @@ from mlusim.machine.device import Device
 from mlusim.machine.hub import attendants, hears_of_mistakes, launched_from, tell_fetched, tell_mistake
 from mlusim.machine.kernel import KINDS, Kind
 from mlusim.machine.launch import Launch, QueuePlace, in_queue
-from mlusim.machine.scheduling.schedule import memory_cores_first
+from mlusim.machine.scheduling.schedule import begin_memory_cores_first
 from mlusim.memory.space import GDRAM_BASE
 from mlusim.near import near
 from mlusim.observe.finding import Finding
@@ -63,8 +62,6 @@ ARGS, NO_MEMORY, TRAP, NO_KERNEL, NO_QUEUE, NO_NOTIFIER, NO_DEVICE = (
 # Smaller numbers are no queues: 0 and 2 are the usual one, waited for or not, 1 is every one.
 FIRST_HANDLE = 0x100
 EVERY, UNWAITED = 1, 2
-MEMORY_CORES = "MLUSIM_MEMORY_CORES"
-"""Names when the memory cores of a union begin, in the program's environment: ``first``, or ``last``, each behind its cluster's."""
 # cnrtFunctionType_t: Block is 1, UnionN the 4 * N cores that it takes.
 _KINDS: Mapping[int, Kind] = {1: KINDS[0], **{4 * k.unions: k for k in KINDS if k.unions}}
 NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)  # which Python 3.11 does not name
@@ -81,13 +78,6 @@ _NAMES: Mapping[str, str] = {
     "NOTIFIER_END": "end_notifier",
 }
 _READER = "mlusim.toolkit.server.record_module"  # by name: a program without kernels needs no front end
-
-
-def order_of_cores(given: str) -> Callable[[], contextlib.AbstractContextManager[None]]:
-    """Return the context that launches run in where `MEMORY_CORES` is *given*.  Raises `UsageError` for an unknown word."""
-    if given not in ("", "first", "last"):
-        raise UsageError(f"{MEMORY_CORES} is {given!r:.40}; it must be first or last, which is the default")
-    return memory_cores_first if given == "first" else contextlib.nullcontext
 
 
 class DriverRefusal(MlusimError):
@@ -147,7 +137,7 @@ class ProgramSession:
             memory = self.memory_kind(device, whole[first : first + share], self._map, first, self.places)
             self.boards.append(BoardMemory(device, memory))
         self._options = options
-        self._order_of_cores = order_of_cores(os.environ.get(MEMORY_CORES, ""))
+        begin_memory_cores_first()  # refuses an unknown word before there is a launch
         self.fault: Fault | None = None
         self._records: list[bytes] = []
         self._modules: dict[tuple[int, int], Any] = {}  # by record and architecture
@@ -333,8 +323,7 @@ class ProgramSession:
 
     def _started(self, board: BoardMemory, observe: Sequence[Any], *given: Any) -> Launch:
         """Launch what is *given*: a kernel, its grid and kind, and its arguments."""
-        with self._order_of_cores():
-            return board.device.launch(*given, observe=observe, **self._options)
+        return board.device.launch(*given, observe=observe, **self._options)
 
     # -- what is in no order -----------------------------------------------------------------------
 
@@ -402,9 +391,10 @@ class ProgramSession:
         if FROM_DEVICE[direction]:
             piece = self.memory_at(source).span(source, nbytes, "a copy reads")
             piece.poison()
+            low = source - piece.start
             if not TO_DEVICE[direction]:
-                tell_fetched(piece.tensor.allocation)
-            reads = bytes_at(piece.tensor.allocation, source - piece.start, nbytes)
+                tell_fetched(piece.tensor.allocation, low, low + nbytes)
+            reads = bytes_at(piece.tensor.allocation, low, nbytes)
         elif self.memory_at(source).find(source) is not None:
             raise UsageError(
                 f"a copy from the host reads {self.memory_at(source).told(source)}; name another direction"

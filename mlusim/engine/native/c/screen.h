@@ -336,7 +336,8 @@ ALWAYS void computes_(Core *m, At p, int64_t n, int kind, int site) {
 }
 /* A scalar access. */
 ALWAYS void accesses_(Core *m, At p, int64_t n, int kind, int site) {
-  if (UNLIKELY((p.a->address + (uint64_t)p.o) & (uint64_t)(n - 1)) || UNLIKELY(p.a->space == WRAM)) suspect_(m, SCREEN_MEMORY, site);
+  if (UNLIKELY((p.a->address + (uint64_t)p.o) & (uint64_t)(n - 1)) || UNLIKELY(p.a->space == WRAM || (m->memory_core && p.a->space == NRAM)))
+    suspect_(m, SCREEN_MEMORY, site);
   if (kind == READS_) { if (UNLIKELY(lacks_(p, n))) suspect_(m, SCREEN_INIT, site); }
   else given_(p, n);
   if (!(m->screens & SCREEN_RACE)) return;
