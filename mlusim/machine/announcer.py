@@ -248,3 +248,21 @@ def accesses_of(row: Intrinsic, operands: tuple[Any, ...], generation: int) -> t
         if operand.access != "read":
             writes.append(access)
     return tuple(reads), tuple(writes)
+
+
+def arguments_behind(row: Intrinsic | None, arguments: Given) -> tuple[list[int], list[int]]:
+    """Return the numbers of the *arguments* of *row* behind what it reads, and behind what it writes, as `accesses_of` has them.
+
+    Both are empty for a scalar access, and where data say which bytes are touched.
+    """
+    if row is None or row.form in ("gather", "discrete"):
+        return [], []
+    if row.form == "copy":
+        return [1], [0]
+    places = {p.name: n for n, p in enumerate(row.given)}
+    own = [
+        (places[o.name], o.access)
+        for o in row.operands.values()
+        if hasattr(arguments[places[o.name]], "view")
+    ]
+    return [n for n, access in own if access != "write"], [n for n, access in own if access != "read"]

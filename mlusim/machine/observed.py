@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from mlusim.memory.space import Space
 
 
+MEMORY_CORES = "MLUSIM_MEMORY_CORES"
+"""The variable of the environment that says when memory cores begin: ``first`` of their union, or ``last``, each behind its cluster."""
+
+
 class TaskPlace(NamedTuple):
     """The identity of a task and the core on which it runs."""
 

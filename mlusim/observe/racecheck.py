@@ -15,8 +15,16 @@ from mlusim.arch.board import Pipe
 from mlusim.counted import plural
 from mlusim.engine.native.screen import Screened
 from mlusim.errors import Fault
-from mlusim.machine.observed import Effect, ObservedCore, ObservedLaunch, ObservedScreen, Site, Step, Sync
-from mlusim.machine.scheduling.schedule import MEMORY_CORES
+from mlusim.machine.observed import (
+    MEMORY_CORES,
+    Effect,
+    ObservedCore,
+    ObservedLaunch,
+    ObservedScreen,
+    Site,
+    Step,
+    Sync,
+)
 from mlusim.memory.footprint import Access
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace

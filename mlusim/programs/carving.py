@@ -8,7 +8,7 @@ each of them, and whether one overwrites what another still reads.
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -20,8 +20,9 @@ from mlusim.arch.dtypes import as_dtype
 from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir
+from mlusim.machine.announcer import arguments_behind
 from mlusim.machine.hub import Observer
-from mlusim.machine.observed import Effect, ObservedCore, Site
+from mlusim.machine.observed import Effect, ObservedCore, ObservedLaunch, Site
 from mlusim.machine.tally import Usage
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access, WrittenBytes
@@ -238,6 +239,11 @@ class Extents(Checker):
         self._numbers: list[ArrayPart] = []
         self._written: dict[Allocation, WrittenBytes] = {}
         self._sites: dict[Site, int] = {}
+        # What has been found, and by instruction the parts that it reads (False) and writes.
+        self._lost: list[tuple[ArrayPart, ArrayPart, Site, Site, int, int]] = []
+        self._calls: dict[Hashable, dict[bool, set[ArrayPart]]] = defaultdict(
+            lambda: {False: set(), True: set()}
+        )
         self._known: dict[PointerVariable, ArrayPart | None] = defaultdict(lambda: None)
         self._known |= {name: self._part_of(name) for name in held.places if held.stable(name)}
 
@@ -250,11 +256,13 @@ class Extents(Checker):
         if not any(on_chip(access.allocation) for access in (*effect.reads, *effect.writes)):
             return
         ways = list(self._held.frames.behind(effect))
-        for stores, accesses in ((False, effect.reads), (True, effect.writes)):
-            for access in accesses:
-                if on_chip(access.allocation):
-                    part = self._through(access, ways)
+        given = arguments_behind(effect.step.row, effect.arguments)
+        for stores, accesses, own in ((False, effect.reads, given[0]), (True, effect.writes, given[1])):
+            for access, argument in zip_longest(accesses, own):
+                if access is not None and on_chip(access.allocation):
+                    part = self._through(access, ways, argument)
                     part.touch(*access.span)
+                    self.goes_through((effect.site, effect.name), part, stores=stores)
                     self._order(effect, access, part, stores=stores)
 
     def task_end(self, core: ObservedCore) -> None:
@@ -274,7 +282,28 @@ class Extents(Checker):
             return
         for by, place, count in known.lost(access, writer):
             site = list(self._sites)[place]
-            self.tell(self.numbered(by - 1), part, site, effect.site, effect.core.place.task, count)
+            self.lose(self.numbered(by - 1), part, site, effect.site, effect.core.place.task, count)
+
+    def goes_through(self, call: Hashable, part: ArrayPart, *, stores: bool) -> None:
+        """Note that the instruction *call*, a place and a name, reads *part*, or *stores* to it."""
+        self._calls[call][stores].add(part)
+
+    def lose(self, by: ArrayPart, of: ArrayPart, site: Site, read: Site, task: int, count: int) -> None:
+        """Note that at *site* the part *by* overwrote *count* bytes of the part *of*, which *task* reads later, at *read*."""
+        self._lost.append((by, of, site, read, task, count))
+
+    def launch_end(self, _launch: ObservedLaunch | None) -> None:
+        """Report what was lost, but between two names of one place in which something is computed in place: read by one and written by the other."""
+        in_place = {
+            frozenset((source, target))
+            for sides in self._calls.values()
+            for target in sides[True] - sides[False]
+            for source in sides[False]
+            if (source.array, source.offset) == (target.array, target.offset)
+        }
+        for lost in self._lost:
+            if frozenset(lost[:2]) not in in_place:
+                self.tell(*lost)
 
     def number(self, part: ArrayPart) -> int:
         """Return the number that identifies *part*."""
@@ -301,10 +330,14 @@ class Extents(Checker):
 
         self.report((by, of, site), make)
 
-    def _through(self, access: Access, ways: Sequence[tuple[int, Ptr | None, Sequence[Chain]]]) -> ArrayPart:
-        """Return the part that *access* goes through."""
+    def _through(
+        self, access: Access, ways: Sequence[tuple[int, Ptr | None, Sequence[Chain]]], argument: int | None
+    ) -> ArrayPart:
+        """Return the part that *access* goes through: by *argument* of the call, or by the first one that leads to it."""
         chains: list[Chain] = []
-        for _, pointer, found in ways:
+        for number, pointer, found in ways:
+            if argument is not None and pointer is not None and number != argument:
+                continue
             if pointer is None:
                 chains += found
             elif pointer.view.allocation is access.allocation and pointer.offset == access.start:

@@ -277,10 +277,17 @@ class _Parts:
         if before.keys() != now.keys() or not all(now[task].like(one) for task, one in before.items()):
             raise UnclearPart("the launch went another way")
         sites, extents = self._program.sites, self._extents
+        for known, rows in self._reached:
+            for entry, chains in rows:
+                row = int(entry["row"])  # loads and stores of scalars are instructions by themselves
+                call = Site(*sites[entry["site"]]), row, row < 0 and int(entry["kind"])
+                for _, number in self._choices(known.allocations[int(entry["alloc"])], chains):
+                    extents.goes_through(call, extents.numbered(number - 1), stores=entry["kind"] != READS)
         for one in run.overwritten:
             by, of = (extents.numbered(number - 1) for number in (one.by, one.of))
             for _ in range(one.times):
-                extents.tell(by, of, Site(*sites[one.written]), Site(*sites[one.read]), one.task, one.nbytes)
+                extents.lose(by, of, Site(*sites[one.written]), Site(*sites[one.read]), one.task, one.nbytes)
+        extents.launch_end(None)
         return Overlaps(tuple(evolve(f, kernel=kernel) for f in extents.findings), extents.allowed)
 
     def _ways(self, one: TaskParts) -> Iterator[tuple[Any, list[Chain]]]:

@@ -5,6 +5,7 @@ import functools
 import operator
 import weakref
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ from mlusim.engine.native.screen import (
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON, asked_of
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.table import NUMBERS
-from mlusim.machine.announcer import accesses_of
+from mlusim.machine.announcer import accesses_of, arguments_behind
 from mlusim.machine.hub import Observer, sorted_by_interest
 from mlusim.machine.limits import UNLIMITED, Meter
 from mlusim.machine.native import threads
@@ -445,15 +446,19 @@ class RowWatch:
         screen = self._screen
         if screen.looks & Screened.PARTS:
             pointers = [(n, a) for n, a in enumerate(arguments) if isinstance(a, Ptr)]
-            for kind, accesses in ((READS, reads), (WRITES, writes)):
-                for access in accesses:
+            behind = arguments_behind(row, arguments)
+            for kind, accesses, own in ((READS, reads, behind[0]), (WRITES, writes, behind[1])):
+                for access, argument in zip_longest(accesses, own[: len(accesses)]):
                     through = (
                         n
                         for n, p in pointers
-                        if p.view.allocation is access.allocation and p.offset == access.start
+                        if argument in (None, n)
+                        and p.view.allocation is access.allocation
+                        and p.offset == access.start
                     )
                     given, memory = next(through, len(arguments)), self._core.number_of(access.allocation)
-                    screen.parts.touches(self._core, (NUMBERS[row.name], given, memory, kind), access)
+                    what = NUMBERS[row.name], given, memory, kind
+                    screen.parts.touches(self._core, what, access)
         lacks = any(_at(screen.flags_of(self._core, a.allocation), a).any() for a in reads)
         if lacks and (row.returns != "None" or row.form != "dense"):
             raise Suspicion

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from mlusim.arch.board import Pipe
 from mlusim.errors import UsageError
+from mlusim.machine.observed import MEMORY_CORES
 
 EFFECTS = ("late", "eager")  # when asynchronous effects land; the first is the default
 LAND, STOP, NEXT = "land", "stop", "next"
@@ -181,8 +182,6 @@ def directing(director: Director) -> Iterator[Director]:
         _DIRECTING.reset(token)
 
 
-MEMORY_CORES = "MLUSIM_MEMORY_CORES"
-"""The variable of the environment that says when memory cores begin: ``first`` of their union, or ``last``, each behind its cluster."""
 _OTHER_ORDER: ContextVar[bool] = ContextVar("the other order of memory cores", default=False)
 
 

@@ -303,7 +303,7 @@ PART void touched_(Core *m, int64_t alloc, int64_t low, int64_t size, int64_t mo
   if (low < r->span[n - 1][0]) r->span[n - 1][0] = low; /* what lies between counts as touched, too */
   if (high > r->span[n - 1][1]) r->span[n - 1][1] = high;
 }
-/* What an instruction touches, *more* pieces beyond the first; an operand goes through the first pointer of the call that leads to it.
+/* What an instruction touches, *more* pieces beyond the first, by argument *given*.
    It is the one at *place* among the row's; with *shaped* it has distances, even if there is one piece. */
 typedef struct Operand_ { At at; int64_t bytes, more, step; int given, reads, writes, place, shaped; } Operand_;
 #define HEARS(m) UNLIKELY((m)->hears) /* parts, or a window, are kept */
@@ -316,9 +316,7 @@ PART void operands_(Core *m, int many, const Operand_ *o, int row, int how, int 
   for (int kind = READS_; kind <= WRITES_; kind += WRITES_ - READS_) /* it reads all before it writes */
     for (int k = 0; k < many; k++) {
       if (!(kind == READS_ ? o[k].reads : o[k].writes) || !ON_CHIP(o[k].at.a->space)) continue;
-      int first = 0;
-      while (o[first].at.a != o[k].at.a || o[first].at.o != o[k].at.o) first++;
-      touched_(m, PLACE_(m, o[k].at), o[k].at.o, o[k].bytes, o[k].more, o[k].step, row, o[first].given, kind, site);
+      touched_(m, PLACE_(m, o[k].at), o[k].at.o, o[k].bytes, o[k].more, o[k].step, row, o[k].given, kind, site);
     }
 }
 ALWAYS void element_(Core *m, At p, int64_t n, int kind, int site) {
