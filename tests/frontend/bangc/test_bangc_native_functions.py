@@ -78,7 +78,7 @@ SENTENCES = (
     "a call through the null pointer",
     "a call through a pointer that was read beside an array of pointers",
     "a call through a pointer that leads to no function of its type",
-    "the function calls itself without end",
+    "more than 4,096 deep inside of each other",
     "element 4 of an array of 4 is accessed",
     "a store to a string literal",
     "element 2 of an array of 2 is accessed",

@@ -136,7 +136,7 @@ def inner_names(kind: type) -> tuple[str, ...] | None:
 
 # Functions that call themselves: which they are, and how deep their calls may be nested on a core.
 
-DEEP = 512
+DEEP = 4096
 """Calls of such functions that may be nested; a further one is a fault (the device's own limit is unknown)."""
 
 

@@ -52,6 +52,9 @@ def call(scope: FunctionScope, node: Node) -> ir.Expr:
 def _through_pointer(scope: FunctionScope, node: Node) -> ir.Expr:
     """``(*f)(x)`` and ``f(x)`` of a pointer to a function."""
     head, *given = (c for c in node.children if c.type is not None)
+    method = places.bare(head)
+    if method.kind == "BINARY_OPERATOR" and method.op in places.BY_MEMBER:
+        return _by_member(scope, node, method, given)
     kind = head.type
     if isinstance(kind, t.Pointer):
         kind = kind.to
@@ -64,6 +67,16 @@ def _through_pointer(scope: FunctionScope, node: Node) -> ir.Expr:
     arguments = [argument(scope, g, p) for g, p in zip(given, kind.parameters, strict=False)]
     arguments += [scope.value(g) for g in given[len(kind.parameters) :]]
     return ir.Invoke(scope.value(head), tuple(arguments), kind.result, node.span)
+
+
+def _by_member(scope: FunctionScope, node: Node, method: Node, given: list[Node]) -> ir.Expr:
+    """``(object.*method)(x)``."""
+    this, function = places.object_of(scope, method), scope.value(method.children[-1])
+    kind = function.type.to if isinstance(function.type, t.Pointer) else None
+    assert isinstance(kind, t.FunctionType)
+    first, *parameters = kind.parameters
+    values = [argument(scope, g, p) for g, p in zip(given, parameters, strict=False)]
+    return ir.Invoke(function, (convert(scope, this, first, node.span), *values), kind.result, node.span)
 
 
 def _converted(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:

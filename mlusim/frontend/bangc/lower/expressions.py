@@ -71,6 +71,8 @@ def _cast_of(scope: FunctionScope, inner: Node, node: Node) -> ir.Expr:
             made.type = node.type  # one of two texts
             return made
         return convert(scope, scope.address(at, t.Pointer(inner.type.of), node.span), node.type, node.span)
+    if isinstance(inner.type, t.Array) and isinstance(node.type, t.Record):
+        return _list_of(scope, inner, inner.type, node)
     made = scope.value(inner)
     if isinstance(made, ir.Text) and isinstance(node.type, t.Pointer):
         other = isinstance(node.type.to, t.Arithmetic) and node.type.to != t.INT8
@@ -88,6 +90,12 @@ def _cast_of(scope: FunctionScope, inner: Node, node: Node) -> ir.Expr:
     return convert(scope, made, node.type, node.span)
 
 
+def _list_of(scope: FunctionScope, inner: Node, kind: t.Array, node: Node) -> ir.Expr:
+    """Return a ``std::initializer_list``: where its array begins, and how many elements that has."""
+    first = scope.address(places.place(scope, inner), t.Pointer(kind.of), node.span)
+    return ir.Compose((first, number(kind.count, t.UINT64, node)), node.type, node.span)
+
+
 def _null(_scope: FunctionScope, node: Node) -> ir.Expr:
     return ir.Const(None, node.type if isinstance(node.type, t.Pointer) else t.Pointer(t.VOID), node.span)
 
@@ -99,9 +107,7 @@ def _name(scope: FunctionScope, node: Node) -> ir.Expr:
     if declaration.kind == "ENUM_CONSTANT_DECL":
         return number(declaration.value or 0, node.type, node)
     if declaration.kind in ("FUNCTION_DECL", "CXX_METHOD"):
-        if declaration.from_prelude and declaration.definition is None:
-            return ir.Builtin(declaration.name, node.type, node.span)
-        return ir.FunctionAddress(scope.around.need(declaration), declaration.title, node.type, node.span)
+        return _function(scope, node, declaration)
     if declaration.kind == "VAR_DECL" and declaration.from_prelude and scope.local(declaration) is None:
         known = scope.reader.value(node) if declaration.constant else None
         if known is not None:
@@ -116,13 +122,18 @@ def _name(scope: FunctionScope, node: Node) -> ir.Expr:
     return _load(scope, node)
 
 
+def _function(scope: FunctionScope, node: Node, declaration: Declaration) -> ir.Expr:
+    """Lower the name of a function: its address, or what the device gives by that name."""
+    if declaration.from_prelude and declaration.definition is None:
+        return ir.Builtin(declaration.name, node.type, node.span)
+    if declaration.virtual:
+        text = f"a pointer to {declaration.name}, which is virtual, is not supported; call the method by its name"
+        scope.refuse("pointer to member", text, node.span)
+    return ir.FunctionAddress(scope.around.need(declaration), declaration.title, node.type, node.span)
+
+
 def _constant(scope: FunctionScope, node: Node, declaration: Declaration) -> ir.Expr:
     """Lower a name that is no variable: a number, as an argument of a template."""
-    if declaration.kind == "FIELD_DECL":
-        text = (
-            f"a pointer to a member, {declaration.name}, is not supported; name the member where it is used"
-        )
-        scope.refuse("pointer to member", text, node.span)
     if not isinstance(node.type, t.Arithmetic):
         text = (
             f"which of the functions called {declaration.name} this is, in a list, is not known; "
@@ -153,8 +164,9 @@ def _unary(scope: FunctionScope, node: Node) -> ir.Expr:
     if op == "*":
         return scope.value(inner) if isinstance(node.type, t.FunctionType) else _load(scope, node)
     if op == "&":
-        known = isinstance(inner.type, t.FunctionType)
-        return scope.value(inner) if known else places.pointer(scope, inner)
+        if isinstance(inner.type, t.FunctionType):
+            return scope.value(inner)
+        return places.offset_of_member(scope, inner) or places.pointer(scope, inner)
     if op in ("x++", "x--", "++x", "--x"):
         return _step(scope, node)
     if op == "!":
@@ -193,6 +205,8 @@ def _binary(scope: FunctionScope, node: Node) -> ir.Expr:
     if op == "=":
         at = places.place(scope, left)
         return ir.Assign(at, scope.valued(right, at.type), node.span)
+    if op in places.BY_MEMBER:
+        return _load(scope, node)
     if op == ",":
         return ir.Comma(scope.value(left), scope.value(right), node.type, node.span)
     if op in ("&&", "||"):

@@ -50,6 +50,14 @@ class LoweredFunction(FunctionScope):
         """Return a call; its type is a reference where the function returns one."""
         return calls.call(self, node)
 
+    def statement(self, node: Node) -> list[ir.Statement]:
+        """Lower one statement."""
+        return statements.statement(self, node)
+
+    def loop_parts(self, node: Node) -> tuple[Node | None, Node | None, ir.Expr | None]:
+        """Return the initialisation of a loop, its test, and its step, lowered."""
+        return statements.loop_parts(self, node)
+
 
 class Lowering:
     """The lowering of one file."""

@@ -310,6 +310,29 @@ def copied(
     return sequence([*steps, *copying.each(to, at, kind)], ir.Load(to, span), span)
 
 
+def copied_array(scope: FunctionScope, at: ir.Place, kind: t.Array, span: ir.Span) -> ir.Compose:
+    """Return the elements of the array at a place, each copied."""
+    if kind.count > _MOST:
+        scope.refuse(
+            "copy",
+            f"a copy of an array of {kind.count} elements by value is not supported; write a loop",
+            span,
+        )
+    first = (
+        places.address_of(scope, at, span)
+        if isinstance(at, ir.Element)
+        else scope.address(at, t.Pointer(kind.of), span)
+    )
+    first = convert(scope, first, t.Pointer(kind.of), span)
+    elements = (ir.Element(first, number(n, t.INT64, span), span) for n in range(kind.count))
+    of = kind.of
+    parts = (
+        copied_array(scope, e, of, span) if isinstance(of, t.Array) else copied(scope, e, of, span)
+        for e in elements
+    )
+    return ir.Compose(tuple(parts), kind, span)
+
+
 def sliced(scope: FunctionScope, at: ir.Place, kind: t.Record, span: ir.Span) -> ir.Expr:
     """Return the members that the base *kind* of the object at a place has, as an object of that class."""
     assert isinstance(at.type, t.Record)
@@ -601,9 +624,7 @@ def _captured(scope: FunctionScope, captured: Declaration | None, kind: t.Type, 
     if t.refers(kind):
         return convert(scope, places.address_of(scope, at, span), kind, span)
     if isinstance(kind, t.Array):
-        scope.refuse(
-            "lambda", f"{captured.name} is an array that is captured by value; capture it by reference", span
-        )
+        return copied_array(scope, at, kind, span)
     return copied(scope, at, kind, span)
 
 

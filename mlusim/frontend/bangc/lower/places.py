@@ -1,10 +1,10 @@
 """Places: what may be stored to, pointers to them, and when a variable becomes bytes of simulated memory."""
 
-from collections.abc import Iterable, Set as AbstractSet
+from collections.abc import Iterable, Iterator, Set as AbstractSet
 
 from mlusim.frontend.bangc import ir, types as t
-from mlusim.frontend.bangc.ir.walk import acts
-from mlusim.frontend.bangc.lower.conversions import convert
+from mlusim.frontend.bangc.ir.walk import acts, walk
+from mlusim.frontend.bangc.lower.conversions import convert, zero
 from mlusim.frontend.bangc.lower.scope import (
     FunctionScope,
     first_at,
@@ -24,6 +24,7 @@ _NAMED = ("DECL_REF_EXPR", "MEMBER_REF_EXPR", "ARRAY_SUBSCRIPT_EXPR", "CXX_THIS_
 _ASSIGNING = ("COMPOUND_ASSIGNMENT_OPERATOR",)
 TRANSPARENT = ("move", "forward")  # std::move and std::forward: their argument, as another kind of reference
 _CHOOSING = {"min": "<", "max": ">"}  # std::min and std::max return one of their arguments itself
+BY_MEMBER = (".*", "->*")
 VARIABLES = ("VAR_DECL", "PARM_DECL", "UNEXPOSED_DECL")
 
 
@@ -58,7 +59,7 @@ def is_place(node: Node) -> bool:
     if node.kind == "CONDITIONAL_OPERATOR":
         return all(is_place(c) for c in node.children[1:])
     if node.kind == "BINARY_OPERATOR":
-        return node.op == "=" or (node.op == "," and is_place(node.children[-1]))
+        return node.op in ("=", *BY_MEMBER) or (node.op == "," and is_place(node.children[-1]))
     return node.kind in _ASSIGNING or reinterprets(node)
 
 
@@ -101,6 +102,8 @@ def place(scope: FunctionScope, node: Node) -> ir.Place:
 
 def made_place(scope: FunctionScope, made: ir.Expr) -> ir.Place:
     """Return the place of a value; that of an object with a destructor is kept until its full expression ends."""
+    if isinstance(made.type, t.Array) and isinstance(made, ir.Compose):
+        return _made_array(scope, made, made.type)
     if not isinstance(made.type, t.Record) or not ends(made.type):
         return ir.Temporary(made, made.span)
     kind, span = made.type, made.span
@@ -111,6 +114,30 @@ def made_place(scope: FunctionScope, made: ir.Expr) -> ir.Place:
     scope.loose.append(local)
     here = scope.address(ir.LocalStorage(local, span), t.Pointer(kind), span)
     return referred(ir.Comma(made, here, here.type, span), span)
+
+
+def _made_array(scope: FunctionScope, made: ir.Compose, kind: t.Array) -> ir.Place:
+    """Return the place of a list in braces: an array that the source does not name, whose elements are stored one by one."""
+    span = made.span
+    held = scope.temporary(kind, span)
+    here = scope.address(held, t.Pointer(kind), span)
+    first = scope.address(held, t.Pointer(kind.of), span)
+    return referred(sequence([*_stores(first, made, kind)], here, span), span)
+
+
+def _stores(first: ir.Expr, made: ir.Expr, kind: t.Array) -> Iterator[ir.Expr]:
+    """Yield the stores of the elements of *made* from the pointer *first* on; those without a value are zeros."""
+    values = made.values if isinstance(made, ir.Compose) else ()
+    for n in range(kind.count):
+        value = values[n] if n < len(values) else None
+        at = ir.Element(first, number(n, t.INT64, made.span), made.span)
+        if isinstance(kind.of, t.Array):
+            inner = ir.AddressOf(at, t.Pointer(kind.of.of), made.span)
+            yield from _stores(inner, value or ir.Compose((), kind.of, made.span), kind.of)
+        else:
+            numbers = isinstance(kind.of, t.Arithmetic | t.Pointer)
+            none = zero(kind.of, made.span) if numbers else ir.Compose((), kind.of, made.span)  # type: ignore[arg-type]
+            yield ir.Assign(at, none if value is None else value, made.span)
 
 
 def new_object(made: ir.Expr) -> ir.Local | None:
@@ -155,7 +182,7 @@ def named(scope: FunctionScope, declaration: Declaration, node: Node) -> ir.Plac
     part = scope.bindings.get(id(declaration))
     if part is not None:
         return part
-    local = scope.local(declaration)
+    local = scope.local(declaration) or _unnamed(scope, declaration)
     member = _captured(scope, declaration, node.span) if local is None else None
     if member is not None:
         return member
@@ -165,6 +192,15 @@ def named(scope: FunctionScope, declaration: Declaration, node: Node) -> ir.Plac
     at = ir.LocalStorage(local, node.span)
     to_function = isinstance(local.type, t.Pointer) and isinstance(local.type.to, t.FunctionType)
     return at if to_function else followed(at, node.span)
+
+
+def _unnamed(scope: FunctionScope, declaration: Declaration) -> ir.Local | None:
+    """Return the variable of an anonymous union of the function, which no statement declares; None of another variable."""
+    if declaration.name or declaration.kind != "VAR_DECL" or not declaration.inside(scope.symbol):
+        return None
+    local = scope.add(declaration)
+    scope.hidden.append(ir.Declare(local, None, declaration.span))
+    return local
 
 
 def _captured(scope: FunctionScope, declaration: Declaration | None, span: ir.Span) -> ir.Place | None:
@@ -283,7 +319,39 @@ def member_base(scope: FunctionScope, node: Node) -> ir.Place:
     return place(scope, inner[0])
 
 
+def offset_of_member(scope: FunctionScope, node: Node) -> ir.Expr | None:
+    """Return ``&A::x``, one more than where the member is in its class; None where *node* names no member of a class."""
+    declaration = node.decl
+    if node.kind != "DECL_REF_EXPR" or declaration is None or declaration.kind != "FIELD_DECL":
+        return None
+    owner = None if declaration.parent is None else declaration.parent.type
+    names = [f.name for f in owner.fields] if isinstance(owner, t.Record) else []
+    if declaration.name not in names:
+        scope.refuse("pointer to member", f"where {declaration.name} is in its class is not known", node.span)
+    assert isinstance(owner, t.Record)
+    return number(owner.field(declaration.name).offset + 1, t.INT64, node)
+
+
+def object_of(scope: FunctionScope, node: Node) -> ir.Expr:
+    """Return the address of the object of ``object.*member`` and ``pointer->*member``."""
+    left = node.children[0]
+    return scope.value(left) if node.op == "->*" else pointer(scope, left)
+
+
+def _by_member(scope: FunctionScope, node: Node) -> ir.Place:
+    """Return the member that a pointer to members leads to."""
+    this, at, span = object_of(scope, node), scope.value(node.children[-1]), node.span
+    whole = this.type.to if isinstance(this.type, t.Pointer) else this.type
+    if isinstance(whole, t.Record):
+        scope.around.as_bytes.add(whole.name)
+    behind = ir.Offset(ir.Convert(this, t.Pointer(t.UINT8), span), at, False, span)
+    there = ir.Offset(behind, number(1, t.INT64, span), True, span)
+    return first_at(ir.Convert(there, t.Pointer(node.type), span), span)
+
+
 def _assignment(scope: FunctionScope, node: Node) -> ir.Place:
+    if node.op in BY_MEMBER:
+        return _by_member(scope, node)
     if node.op == "," and is_place(node):
         first, last = node.children
         here = pointer(scope, last)
@@ -381,15 +449,42 @@ def settle(functions: Iterable[ir.Function], as_bytes: AbstractSet[str]) -> None
     """Give records that are seen as bytes somewhere or have members at the same bytes, and arrays of them, bytes."""
     for function in functions:
         for local in function.locals:
-            kind = t.element_of(local.type)
-            if isinstance(kind, t.Record) and (kind.name in as_bytes or _overlaps(kind)):
+            if _in_bytes(local.type, as_bytes):
                 _move(local)
+        _addresses(function)
 
 
-def _overlaps(kind: t.Type) -> bool:
-    """Return whether *kind* is a union or has one in it."""
+def _in_bytes(kind: t.Type, names: AbstractSet[str]) -> bool:
+    """Return whether *kind* is a union or one of the records called *names*, or has one in it."""
     kind = t.element_of(kind)
-    return isinstance(kind, t.Record) and (kind.union or any(_overlaps(f.type) for f in kind.fields))
+    if not isinstance(kind, t.Record):
+        return False
+    own = kind.union or not names.isdisjoint(kind.names)
+    return own or any(_in_bytes(f.type, names) for f in kind.fields)
+
+
+def _addresses(function: ir.Function) -> None:
+    """Give variables bytes whose addresses are made numbers, at once or through a pointer of the function."""
+    nodes = walk(function.body)
+    numbers = [
+        n.value
+        for n in nodes
+        if isinstance(n, ir.Convert)
+        and isinstance(n.type, t.Arithmetic)
+        and isinstance(n.value.type, t.Pointer)
+    ]
+    held = {
+        id(n.place.local) for n in numbers if isinstance(n, ir.Load) and isinstance(n.place, ir.LocalStorage)
+    }
+    for node in nodes if held else ():
+        value = getattr(node, "value", None)
+        to = node.local if isinstance(node, ir.Declare) else None
+        if isinstance(node, ir.Assign) and isinstance(node.place, ir.LocalStorage):
+            to = node.place.local
+        if value is not None and id(to) in held:
+            numbers.append(value)
+    for value in numbers:
+        to_memory(value)
 
 
 def _move(local: ir.Local) -> None:

@@ -85,6 +85,14 @@ class FunctionScope(ABC):
     def call(self, node: Node) -> ir.Expr:
         """Return a call; its type is a reference where the function returns one."""
 
+    @abstractmethod
+    def statement(self, node: Node) -> list[ir.Statement]:
+        """Lower one statement."""
+
+    @abstractmethod
+    def loop_parts(self, node: Node) -> tuple[Node | None, Node | None, ir.Expr | None]:
+        """Return the initialisation of a loop, its test, and its step, lowered."""
+
     @property
     def reader(self) -> CursorReader:
         """The reader of the file's cursors."""
@@ -167,15 +175,11 @@ class FunctionScope(ABC):
 
     def _place(self, local: ir.Local, declaration: Declaration) -> None:
         """Return the storage of a variable, as far as the declaration says."""
-        inner = t.element_of(local.type)
         words = [a for a in declaration.annotations if a in ("nram", "wram", "sram", "ldram")]
         if words:
             local.storage, local.space = ir.Storage.MEMORY, words[0]
         elif isinstance(local.type, t.Array):
-            numbers = isinstance(inner, t.Arithmetic) and inner != t.DOUBLE
-            local.storage = ir.Storage.MEMORY if numbers else ir.Storage.CELL
-            local.space = "ldram" if numbers else ""
-            local.stack = numbers
+            _in_array(local, local.type)
         elif isinstance(local.type, t.Record | t.ClassType):
             local.storage = ir.Storage.CELL
         if declaration.kind == "VAR_DECL" and declaration.static:
@@ -237,6 +241,8 @@ class FunctionScope(ABC):
         """Return an object that the source does not name, which is declared where the function begins."""
         held = self.hold(kind, span)
         held.local.storage = ir.Storage.CELL
+        if isinstance(kind, t.Array):
+            _in_array(held.local, kind)
         self.hidden.append(ir.Declare(held.local, None, span))
         return held
 
@@ -311,6 +317,14 @@ class FunctionScope(ABC):
         if isinstance(base, ir.LocalStorage) and base.local.storage is ir.Storage.VALUE:
             base.local.storage = ir.Storage.CELL
         return ir.AddressOf(place, kind, span)
+
+
+def _in_array(local: ir.Local, kind: t.Array) -> None:
+    """Let an array of a function be where its elements can be: those that are numbers of the device lie in memory."""
+    inner = t.element_of(kind)
+    local.stack = isinstance(inner, t.Arithmetic) and inner != t.DOUBLE
+    local.storage = ir.Storage.MEMORY if local.stack else ir.Storage.CELL
+    local.space = "ldram" if local.stack else ""
 
 
 def innermost(place: ir.Place) -> ir.Place:

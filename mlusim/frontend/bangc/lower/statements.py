@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import parts_of
-from mlusim.frontend.bangc.lower import assembly, objects, places
+from mlusim.frontend.bangc.lower import assembly, objects, places, switches
 from mlusim.frontend.bangc.lower.arguments import argument
 from mlusim.frontend.bangc.lower.conversions import convert, letters, string
 from mlusim.frontend.bangc.lower.scope import FunctionScope, first_at, followed, local_value, number
@@ -23,7 +23,11 @@ _IGNORED = (
     "USING_DECLARATION",
     "USING_DIRECTIVE",
     "STRUCT_DECL",
+    "CLASS_DECL",
+    "UNION_DECL",
     "ENUM_DECL",
+    "FUNCTION_DECL",
+    "NAMESPACE_ALIAS",
 )
 # What their heads declare ends with them.
 _SCOPES = ("IF_STMT", "FOR_STMT", "WHILE_STMT", "CXX_FOR_RANGE_STMT", "SWITCH_STMT")
@@ -107,7 +111,8 @@ def _declarations(scope: FunctionScope, node: Node) -> list[ir.Statement]:
         if child.kind == "VAR_DECL" and child.decl is not None:
             made += declare(scope, child.decl, child.span)
         elif binds(child):
-            made.append(declare_bindings(scope, child))
+            assert child.decl is not None
+            made.append(declare_bindings(scope, child.decl, child.span))
         elif child.kind not in _IGNORED:
             word = child.kind.removesuffix("_DECL").lower().replace("_", " ")
             scope.refuse(
@@ -205,6 +210,18 @@ def turn(scope: FunctionScope, node: Node) -> tuple[ir.Statement, ...]:
     return made
 
 
+def loop_parts(scope: FunctionScope, node: Node) -> tuple[Node | None, Node | None, ir.Expr | None]:
+    """Return the initialisation of a loop, its test, and its step, lowered."""
+    if any(child.kind == "VAR_DECL" for child in node.children):
+        return scope.refuse(
+            "case", "a case inside of a loop that declares a variable in its test is not supported", node.span
+        )
+    if node.kind != "FOR_STMT":
+        return None, node.children[-1 if node.kind == "DO_STMT" else -2], None
+    first, test, step = _parts_of_for(scope, node)
+    return first, test, None if step is None else effect(scope, step)
+
+
 def _for(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     first, test, step = _parts_of_for(scope, node)
     before = [] if first is None else statement(scope, first)
@@ -234,7 +251,7 @@ def _each(scope: FunctionScope, node: Node) -> list[ir.Statement]:
         else:
             value = convert(scope, ir.Load(element, span), declaration.type, span)
     if binds(variable):
-        bound = bound_names(scope, variable, value)
+        bound = bound_names(scope, declaration, value, variable.span)
     else:
         bound = ir.Declare(scope.add(declaration), value, variable.span)
     body = (bound, *turn(scope, inner))
@@ -367,44 +384,11 @@ def _named_result(scope: FunctionScope, given: Node) -> ir.Local | None:
 
 def _switch(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     before = [s for child in node.children[:-2] for s in _begun(scope, child)]
-    if divided(scope, node, "switch"):
-        scope.refuse(
-            "switch", "a switch with an initialiser is not supported; write it before the switch", node.span
-        )
-    value = scope.value(node.children[-2])
-    sections: list[ir.Section] = []
-    inner = node.children[-1]
-    for child in inner.children if inner.kind == "COMPOUND_STMT" else [inner]:
-        labels, default, rest = _labels(scope, child)
-        if labels or default:
-            sections.append(ir.Section(tuple(labels), default, (), child.span))
-        if not sections:
-            scope.refuse(
-                "switch",
-                "a statement before the first case is not supported; put it in front of the switch",
-                child.span,
-            )
-        sections[-1].body += tuple(statement(scope, rest))
-    made = ir.Switch(value, tuple(sections), node.span)
-    return [ir.Block((*before, made), node.span)] if before else [made]
-
-
-def _labels(scope: FunctionScope, node: Node) -> tuple[list[int], bool, Node]:
-    labels, default = [], False
-    while node.kind in ("CASE_STMT", "DEFAULT_STMT"):
-        if node.kind == "DEFAULT_STMT":
-            default = True
-        else:
-            found = scope.reader.value(node.children[0])
-            if found is None or len(node.children) > 2:  # two numbers: a range of GNU C
-                scope.refuse(
-                    "case",
-                    "the value of this case is not a known constant; write a number, one in each case",
-                    node.span,
-                )
-            labels.append(int(found))
-        node = node.children[-1]
-    return labels, default, node
+    text = _initialiser(scope, node)
+    for declared in switches.head(scope, node, text) if text else ():
+        before += declare(scope, declared, node.span)
+    made = [*before, *switches.switch(scope, node)]
+    return [ir.Block(tuple(made), node.span)] if len(made) > 1 else made
 
 
 def _try(scope: FunctionScope, node: Node) -> list[ir.Statement]:
@@ -419,27 +403,26 @@ def binds(node: Node) -> bool:
     return node.kind == "UNEXPOSED_DECL" and node.decl is not None and node.decl.name.startswith("[")
 
 
-def declare_bindings(scope: FunctionScope, node: Node) -> ir.Declare:
+def declare_bindings(scope: FunctionScope, declaration: Declaration, span: ir.Span) -> ir.Declare:
     """Declare a variable without a name for the value, and bind the names to its parts."""
-    declaration = node.decl
-    assert declaration is not None
     initial = declaration.initialiser
     if initial is None:
-        return scope.refuse("structured binding", "this binding has no value; give it one", node.span)
+        return scope.refuse("structured binding", "this binding has no value; give it one", span)
     if isinstance(declaration.type, t.Array):
-        scope.refuse("structured binding", "bind the elements of an array by reference", node.span)
-    return bound_names(scope, node, argument(scope, initial, declaration.type))
+        source = places.place(scope, initial.children[0])
+        value: ir.Expr = objects.copied_array(scope, source, declaration.type, span)
+    else:
+        value = argument(scope, initial, declaration.type)
+    return bound_names(scope, declaration, value, span)
 
 
-def bound_names(scope: FunctionScope, node: Node, value: ir.Expr) -> ir.Declare:
-    """Return the parts of *value* by the names that *node* declares."""
-    declaration = node.decl
-    assert declaration is not None
+def bound_names(scope: FunctionScope, declaration: Declaration, value: ir.Expr, span: ir.Span) -> ir.Declare:
+    """Return the parts of *value* by the names that *declaration* gives them."""
     local = scope.unnamed(declaration)
-    held = followed(ir.LocalStorage(local, node.span), node.span)
+    held = followed(ir.LocalStorage(local, span), span)
     for n, part in enumerate(declaration.children):
         scope.bindings[id(part)] = _part(scope, held, n, part)
-    return ir.Declare(local, value, node.span)
+    return ir.Declare(local, value, span)
 
 
 def _part(scope: FunctionScope, held: ir.Place, n: int, part: Declaration) -> ir.Place:
@@ -583,18 +566,27 @@ def _by_position(scope: FunctionScope, node: Node, found: list[Node]) -> Sequenc
     return taken if len({*taken} - {3}) == len(found) else None
 
 
-def divided(scope: FunctionScope, node: Node, word: str) -> bool:
-    """Return whether the head of a statement that begins with *word* has an initialiser, which the library leaves out."""
+def _initialiser(scope: FunctionScope, node: Node) -> str:
+    """Return the text of the initialiser in the head of a switch, which the library leaves out; "" where there is none."""
     span = scope.reader.spelled(node)
-    return len([*_semicolons(scope.around.unit.text_of(span.file), span, word)]) > 1
+    text = scope.around.unit.text_of(span.file)
+    stops = [*_semicolons(text, span, "switch")]
+    if len(stops) < 2:
+        return ""
+    first, last = (_position(text, *at) for at in ((span.line, span.column), stops[0]))
+    return text[first:last].partition("(")[2]
+
+
+def _position(text: str, line: int, column: int) -> int:
+    start = 0
+    for _ in range(line - 1):
+        start = text.find("\n", start) + 1
+    return start + column - 1
 
 
 def _semicolons(text: str, span: ir.Span, word: str = "for") -> Iterator[_Spot]:
     """Yield the places of the semicolons of the head and of its closing parenthesis; none if no such statement is there."""
-    start = 0
-    for _ in range(span.line - 1):
-        start = text.find("\n", start) + 1
-    start += span.column - 1
+    start = _position(text, span.line, span.column)
     if not re.compile(rf"{word}\b").match(text, start):
         return
     depth = 0

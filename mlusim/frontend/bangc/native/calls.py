@@ -11,6 +11,7 @@ from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.native import classes, registers, screening
 from mlusim.frontend.bangc.native.numbers import IDS, NoForm, ctype, dtype_of, real, rounded
 from mlusim.frontend.bangc.native.rendering import Rendering, Signature
+from mlusim.frontend.bangc.runtime.library import BITS, BUILT_IN
 from mlusim.isa.mlisa import Argument, AssemblyCall, assembly_calls
 from mlusim.isa.table import ISA, NUMBERS
 from mlusim.memory.space import code_address
@@ -175,6 +176,10 @@ def library(c: Rendering, node: ir.LibraryCall) -> str:
 
 def _own(node: ir.LibraryCall) -> Callable[..., str] | None:
     name, kind = node.name, node.type
+    if name in BITS:
+        return lambda a: _bits(name, a)
+    if name in BUILT_IN:
+        name = name.removeprefix("__builtin_")
     bare = name.removesuffix("f") if name.removesuffix("f") in _IN_DOUBLE else name
     if bare in _IN_DOUBLE and isinstance(kind, t.Arithmetic) and kind.kind == "float":
         have = node.arguments[0].type
@@ -183,11 +188,19 @@ def _own(node: ir.LibraryCall) -> Callable[..., str] | None:
     if name in ("min", "max") and isinstance(kind, t.Arithmetic) and len(node.arguments) == 2:
         sign = "<" if name == "min" else ">"
         return lambda a, b: _smaller(a, b, sign, kind)
-    if name in ("abs", "labs") and isinstance(kind, t.Arithmetic) and kind.kind == "int":
+    if name in ("abs", "labs", "llabs") and isinstance(kind, t.Arithmetic) and kind.kind == "int":
         return lambda a: f"({{ {ctype(kind)} x_ = {a}; ({ctype(kind)})(x_ < 0 ? -x_ : x_); }})"
     if name == "__builtin_expect":
         return lambda a, _: a
     return None
+
+
+def _bits(name: str, a: str) -> str:
+    """Render a function that looks at the bits of an integer; the compiler leaves that of a zero open."""
+    kind, wide = ("uint64_t", 64) if name.endswith(("l", "64")) else ("uint32_t", 32)
+    if not name.startswith(("__builtin_clz", "__builtin_ctz")):
+        return f"{name}({a})"
+    return f"({{ {kind} x_ = {a}; x_ ? {name}(x_) : {wide}; }})"
 
 
 def _smaller(a: str, b: str, sign: str, kind: t.Arithmetic) -> str:

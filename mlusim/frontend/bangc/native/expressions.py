@@ -80,7 +80,7 @@ def _kept(c: Rendering, at: ir.Temporary) -> str:
         return registers.pointer(c, c.value(at.value), at.span)
     if not isinstance(at.type, t.Arithmetic | t.Pointer | t.Record):
         raise NoForm("the address of a value")
-    local = ir.Local(names.OWN + c.temporary(), "", at.type, str(at.type), at.span, ir.Storage.CELL)
+    local = ir.Local(f"{names.OWN}{c.temporary()}_", "", at.type, str(at.type), at.span, ir.Storage.CELL)
     c.values.append(local)
     made = c.value(at.value)
     kept = f"fixed_(m, {name(local)}, {c.text(at.fixed)});" if at.fixed else f"{name(local)};"

@@ -106,6 +106,9 @@ class BangForm:
             c.place(variable)
         called = calls.called_functions(forms, tuple(plan.pointed))
         deep = circles(called)
+        for f in forms:
+            if f.symbol in deep and any(one.space == "ldram" for one in f.locals):
+                raise NoForm("an array on the stack of a function that calls itself")
         bodies, more = [], list[tuple[str, int]]()
         for f in forms:
             bodies.append(function(c, f, calls=bool(called[f.symbol]), recursive=f.symbol in deep))

@@ -30,7 +30,7 @@ def place(c: Rendering, at: ir.Place, span: ir.Span) -> str:
 def kept(c: Rendering, made: str, span: ir.Span) -> str:
     """Keep the answer of a call in a register of the function that calls."""
     kind = t.VectorRegister(t.INT32)  # of whatever elements: it is bytes
-    local = ir.Local(names.OWN + c.temporary(), "", kind, str(kind), span, ir.Storage.CELL)
+    local = ir.Local(f"{names.OWN}{c.temporary()}_", "", kind, str(kind), span, ir.Storage.CELL)
     c.values.append(local)
     return f"((const uint8_t *)memmove(d_{local.name}, {made}, REGISTER_BYTES))"
 

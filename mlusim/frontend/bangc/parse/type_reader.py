@@ -31,9 +31,10 @@ SCALARS: Mapping[int, t.Arithmetic | t.Void] = {
     32: t.HALF,
     39: t.BFLOAT16,
 }
+_WITH_BODIES = ("pair", "initializer_list")
 CLOSURE = "(lambda"  # how the library calls the class of a lambda
 NULLPTR, POINTER, LVALUE, RVALUE, RECORD, ENUM = 24, 101, 103, 104, 105, 106
-FUNCTION, CONSTANT_ARRAY, INCOMPLETE_ARRAY = 111, 112, 114
+FUNCTION, CONSTANT_ARRAY, INCOMPLETE_ARRAY, MEMBER = 111, 112, 114, 117
 REGISTERS: Mapping[str, t.Arithmetic] = {
     "vv_float": t.FLOAT,
     "vv_half": t.HALF,
@@ -84,10 +85,8 @@ class TypeReader:
             return t.Pointer(self.of(kind.get_pointee()))
         if number in (LVALUE, RVALUE):
             return t.Pointer(self.of(kind.get_pointee()), reference=True)
-        if number == CONSTANT_ARRAY:
-            return t.Array(self.of(kind.element_type), kind.element_count)
-        if number == INCOMPLETE_ARRAY:
-            return t.Array(self.of(kind.element_type), 0)
+        if number in (CONSTANT_ARRAY, INCOMPLETE_ARRAY):
+            return t.Array(self.of(kind.element_type), kind.element_count if number == CONSTANT_ARRAY else 0)
         if number == ENUM:
             return self._enumeration(kind.get_declaration())
         if number == RECORD:
@@ -95,7 +94,17 @@ class TypeReader:
         if number == FUNCTION:
             parameters = tuple(self.of(p) for p in kind.argument_types())
             return t.FunctionType(self.of(kind.get_result()), parameters)
+        if number == MEMBER:
+            return self._member_pointer(kind)
         return self._named(kind.spelling)
+
+    def _member_pointer(self, kind: ClangType) -> t.Type:
+        """Return the type of a pointer to a member: to a method a function's with its object, to others one more than an offset in bytes."""
+        pointee = self.of(kind.get_pointee())
+        if not isinstance(pointee, t.FunctionType):
+            return t.INT64
+        this = t.Pointer(self.of(kind.get_class_type()))
+        return t.Pointer(t.FunctionType(pointee.result, (this, *pointee.parameters)))
 
     def _named(self, spelling: str) -> t.Type:
         """Return a type that the library has no number for."""
@@ -177,9 +186,11 @@ class TypeReader:
     def _is_class(self, declaration: Cursor) -> bool:
         """Return whether it is a class of a supplied header that has methods; structures for data have none.
 
-        Those of ``bang::`` have bodies, and are translated as those of a source are.
+        Those of ``bang::`` and a few of ``std::`` have bodies, and are translated as those of a source are.
         """
         if not self._is_prelude(str(declaration.location.file)) or _inside(declaration, "bang"):
+            return False
+        if declaration.spelling in _WITH_BODIES and _inside(declaration, "std"):
             return False
         # A specialisation shows what was used of it alone.
         whole = self._library.template(declaration) or declaration

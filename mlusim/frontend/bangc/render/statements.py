@@ -12,7 +12,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from mlusim.errors import Unsupported
-from mlusim.frontend.bangc import ir, types as t
+from mlusim.frontend.bangc import ir, names, types as t
 from mlusim.frontend.bangc.ir.walk import casts, changed, effectful, is_counted, parts_of, walk
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.arithmetic import Range, range_of
@@ -39,6 +39,7 @@ class BodyContext(Context):
     """A function whose statements are rendered; ``continues`` say what a `continue` becomes in the loops around."""
 
     symbol: str = ""
+    deep: bool = False  # whether the function calls itself
     continues: list[Callable[[], Statements]] = field(factory=list)
     breaks: list[Callable[[], Statements]] = field(factory=list)
     loops: int = 0  # of Python, around the statement
@@ -188,9 +189,12 @@ def _switch(c: BodyContext, node: ir.Switch) -> Statements:
     name = c.temporary()
     made: Statements = [b.assign(b.target(name), asked(c, value(c, node.value), node.value))]
     closed = [_closed(s.body, last=s is node.sections[-1]) for s in node.sections]
-    if all(part is not None for part in closed):
+    if len(closed) <= _MOST_CHAINED and all(part is not None for part in closed):
         return made + _chain(c, node, name, [part or () for part in closed])
     return made + _machine(c, node, name)
+
+
+_MOST_CHAINED = 100  # tests that stand each in the other's else
 
 
 def _flat(statements: Body) -> Body:
@@ -452,11 +456,12 @@ def _whole(c: Context, kind: t.Type, initial: ir.Expr | None) -> ast.expr:
 
 def _memory(c: Context, local: ir.Local, initial: ir.Expr | None, symbol: str) -> ast.expr:
     """Render bytes of simulated memory; the run-time finds the same ones again in the next call."""
-    arguments = [
-        b.constant("stack" if local.stack else local.space or "ldram"),
-        b.constant(f"{symbol}.{local.name}"),
-        c.layout(local.type),
-    ]
+    key = b.constant(f"{symbol}.{local.name}")
+    if local.space == "ldram" and getattr(
+        c, "deep", False
+    ):  # on the stack: each call inside itself has its own
+        key = ast.Tuple([key, b.name(_LEVEL)], b.LOAD)
+    arguments = [b.constant("stack" if local.stack else local.space or "ldram"), key, c.layout(local.type)]
     if initial is not None:
         # A table of constants is one constant of Python, and not a list that each call builds.
         known = _numbers(initial)
@@ -477,6 +482,7 @@ def _numbers(initial: ir.Expr) -> tuple[float, ...] | None:
 
 # Whole functions: code objects, and what they refer to.
 
+_LEVEL = f"{names.OWN}level"  # how deep a function is inside itself
 DEEPEST = 20  # blocks, as loops, that Python's compiler takes inside each other (CO_MAXBLOCKS)
 
 
@@ -505,7 +511,7 @@ def render(
     """
     c = BodyContext(symbol=function.symbol)
     c.names = frozenset(local.name for local in function.locals)
-    c.checked, c.covered = checked, covered
+    c.checked, c.covered, c.deep = checked, covered, deep
     nodes = walk(function.body)
     c.changed, c.casts = changed(nodes), casts(nodes)
     c.steady.update(function.parameters)
@@ -517,21 +523,26 @@ def render(
     if covered:
         inner = [*passed(function.span), *inner]
     if deep:
-        inner.insert(0, b.at(ast.Expr(b.call("_c_deeper")), function.span))
+        inner.insert(0, b.at(b.assign(b.target(_LEVEL), b.call("_c_deeper")), function.span))
     rest = ast.arg(ir.REST) if function.variadic else None
     arguments = ast.arguments([], [ast.arg(p.name) for p in function.parameters], rest, [], [], None, [])
     definition = ast.FunctionDef("_", arguments, inner, [], None, None)
     definition.type_params = []  # type: ignore[attr-defined]  # of newer Pythons
     b.at(definition, function.span)
     module = ast.Module([definition], [])
-    b.located(module, (1, 0, 1, 0))
     try:
+        b.located(module, (1, 0, 1, 0))
         code = compile(module, function.span.file, "exec")
     except SyntaxError:  # nothing else can be wrong with the code that is made here
         where = f"{function.span.file}:{function.span.line}"
         raise Unsupported(
             f"{function.name} ({where}) has loops inside each other, deeper than the {DEEPEST} that Python takes; "
             "put the inner ones into a function"
+        ) from None
+    except RecursionError:
+        where = f"{function.span.file}:{function.span.line}"
+        raise Unsupported(
+            f"{function.name} ({where}) is nested too deeply; put parts of it into functions"
         ) from None
     own = next(k for k in code.co_consts if isinstance(k, CodeType))
     return Rendered(function, own.replace(co_name=function.name, co_qualname=function.name), c.uses)

@@ -137,9 +137,9 @@ class Task:
         self.core: Core = mlu.core
         self.plan = plan
         self.scopes = scopes  # what tells a debugger the names of frames
-        self.locals: dict[str, Any] = {}
+        self.locals: dict[Any, Any] = {}  # by their names, in functions that call themselves with the level
         self.statics: dict[str, Any] = {}
-        self.constants: dict[str, Any] = {}  # what locals begin with, by their names
+        self.constants: dict[Any, Any] = {}  # what locals begin with, by their names
         self._function: Callable[..., Any] | None = None
         self._spaces: list[dict[str, Any]] = []
         self._pointed: list[Callable[..., Any]] = []  # functions whose address is taken
@@ -162,6 +162,8 @@ class Task:
 
     def _made(self) -> Callable[..., Any]:
         plan = self.plan
+        if plan.deep:
+            sys.setrecursionlimit(max(sys.getrecursionlimit(), 4 * DEEP))
         self._spaces = spaces = [self._namespace(part.layouts) for part in plan.parts]
         made: dict[str, Callable[..., Any]] = dict(plan.absent)
         for part, space in zip(plan.parts, spaces, strict=True):
@@ -279,7 +281,7 @@ class Task:
         tensor = self.core.session.request.variables[number]
         return see(self.core.bind(tensor.allocation, tensor.dtype), _leaf(layout)[0])
 
-    def local(self, space: str, key: str, layout: Layout, initial: object = None) -> Any:
+    def local(self, space: str, key: object, layout: Layout, initial: object = None) -> Any:
         """Return the memory of a local: the same bytes in every call, filled again if it has *initial* values."""
         found = self.locals.get(key)
         if found is None:
@@ -291,7 +293,7 @@ class Task:
             self._fill(found, layout, initial)
         return found
 
-    def constant_local(self, space: str, key: str, layout: Layout, initial: object) -> Any:
+    def constant_local(self, space: str, key: object, layout: Layout, initial: object) -> Any:
         """Return the memory of a local that is const, as `local` does: a store to it through a cast is a fault."""
         found = self.locals.get(key)
         if isinstance(found, Ptr):
@@ -301,7 +303,7 @@ class Task:
             lock(made)
         return made
 
-    def _constants(self, key: str, values: tuple[float, ...], pointer: Ptr) -> Any:
+    def _constants(self, key: object, values: tuple[float, ...], pointer: Ptr) -> Any:
         """Return *values*, followed by zeros, as elements of *pointer*; keep them for later calls."""
         made = self.constants[key] = np.zeros(pointer.view.size, pointer.dtype.dtype)
         made[: len(values)] = as_elements(values, pointer.dtype)
@@ -353,14 +355,15 @@ class Task:
         for heap in heaps:
             yield from () if heap is None else tuple(heap.kept.values())
 
-    def deeper(self) -> None:
-        """Refuse a call that is nested too deep in functions that call themselves."""
+    def deeper(self) -> int:
+        """Return how deep a call is nested in functions that call themselves; refuse one that is too deep."""
         depth, frame, deep = 0, sys._getframe(1), self.plan.deep  # noqa: SLF001 - the functions around this call
         while frame is not None:
             depth += frame.f_code in deep
             frame = frame.f_back  # type: ignore[assignment]
         if depth > DEEP:
             raise too_deep()
+        return depth
 
     def asm(self, text: str, names: tuple[str, ...], operands: tuple[Any, ...]) -> None:
         """Execute a statement of inline assembly."""
@@ -387,8 +390,11 @@ def no_code() -> Fault:
 
 
 def too_deep() -> Fault:
-    """Return the fault of a recursion that does not end."""
-    return RuleFault("the function calls itself without end", hint="device code has a small stack")
+    """Return the fault of a call too deep inside of calls."""
+    return RuleFault(
+        f"calls are more than {DEEP:,} deep inside of each other, or fill the stack of mlusim's own thread",
+        hint="see whether the recursion ends; what the stack of a card holds is not published",
+    )
 
 
 class translating_faults:  # noqa: N801 - reads as what it does

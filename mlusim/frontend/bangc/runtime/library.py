@@ -93,6 +93,47 @@ def _infinity() -> float:
     return math.inf
 
 
+def _of_bits(function: Callable[[int, int], int], bits: int) -> Callable[[int], int]:
+    """Return a built-in function of the compiler that looks at the bits of an integer of *bits* of them."""
+    mask = (1 << bits) - 1
+    return lambda value: function(value & mask, bits)
+
+
+def _sign_bits(value: int, bits: int) -> int:
+    """Return how many bits behind the first one are as that is."""
+    positive = value if value < 1 << (bits - 1) else value ^ ((1 << bits) - 1)
+    return bits - 1 - positive.bit_length()
+
+
+_COUNTS: Mapping[str, Callable[[int, int], int]] = {
+    "clz": lambda value, bits: (
+        bits - value.bit_length()
+    ),  # C leaves the zeros of 0 undefined: all of them, as most cards say
+    "ctz": lambda value, bits: (value & -value).bit_length() - 1 if value else bits,
+    "ffs": lambda value, _: (value & -value).bit_length(),
+    "popcount": lambda value, _: value.bit_count(),
+    "parity": lambda value, _: value.bit_count() & 1,
+    "clrsb": _sign_bits,
+}
+_SWAPS = {
+    f"__builtin_bswap{bits}": _of_bits(
+        lambda value, n: int.from_bytes(value.to_bytes(n // 8, "little"), "big"), bits
+    )
+    for bits in (16, 32, 64)
+}
+BITS: Mapping[str, Callable[[int], int]] = {
+    f"__builtin_{name}{suffix}": _of_bits(function, bits)
+    for name, function in _COUNTS.items()
+    for suffix, bits in (("", 32), ("l", 64), ("ll", 64))
+} | _SWAPS
+"""The compiler's own functions of the bits of an integer."""
+BUILT_IN: Mapping[str, Callable[..., Any]] = {
+    **dict.fromkeys(("__builtin_abs", "__builtin_labs", "__builtin_llabs"), abs),
+    **{f"__builtin_{name}{end}": function for name, function in _REAL.items() for end in ("", "f")},
+}
+"""Those that the C library has, too."""
+
+
 LIBRARY: Mapping[str, Callable[..., Any]] = {
     **_REAL,
     **{f"{name}f": function for name, function in _REAL.items()},
@@ -115,6 +156,7 @@ LIBRARY: Mapping[str, Callable[..., Any]] = {
     "__builtin_nanf": lambda _: math.nan,
     "__builtin_nan": lambda _: math.nan,
     "__builtin_expect": lambda value, _: value,
+    **BUILT_IN,
     "__builtin_huge_valf": _infinity,
-    "__builtin_popcount": lambda value: (value & 0xFFFFFFFF).bit_count(),  # a negative int is its 32 bits
+    **BITS,
 }

@@ -172,10 +172,13 @@ using ::vsprintf;
 template <class T> struct initializer_list {
   const T *b;
   size_t n;
-  size_t size() const;
-  const T *begin() const;
-  const T *end() const;
+  __mlusim_both__ constexpr initializer_list() : b(nullptr), n(0) {}
+  __mlusim_both__ constexpr size_t size() const { return n; }
+  __mlusim_both__ constexpr const T *begin() const { return b; }
+  __mlusim_both__ constexpr const T *end() const { return b + n; }
 };
+template <class T> __mlusim_both__ constexpr const T *begin(initializer_list<T> l) { return l.begin(); }
+template <class T> __mlusim_both__ constexpr const T *end(initializer_list<T> l) { return l.end(); }
 struct string {
   static constexpr size_t npos = -1;
   string();

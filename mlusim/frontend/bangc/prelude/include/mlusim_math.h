@@ -206,4 +206,23 @@ extern "C" {
 __mlusim_both__ int printf(const char *, ...);
 __mlusim_both__ void *memcpy(void *, const void *, size_t);
 __mlusim_both__ void *memset(void *, int, size_t);
+#ifndef __mlusim_native__
+// The compiler's own, which device code may call: loops over the bytes.
+static inline __mlu_func__ void *__mlusim_copy_bytes(void *to, const void *from, size_t n) {
+  for (size_t i = 0; i < n; ++i) ((char *)to)[i] = ((const char *)from)[i];
+  return to;
+}
+static inline __mlu_func__ void *__mlusim_move_bytes(void *to, const void *from, size_t n) {
+  if ((char *)to <= (const char *)from) return __mlusim_copy_bytes(to, from, n);
+  for (size_t i = n; i > 0; --i) ((char *)to)[i - 1] = ((const char *)from)[i - 1];
+  return to;
+}
+static inline __mlu_func__ void *__mlusim_set_bytes(void *to, int value, size_t n) {
+  for (size_t i = 0; i < n; ++i) ((char *)to)[i] = (char)value;
+  return to;
+}
+#define __builtin_memcpy(to_, from_, n_) __mlusim_copy_bytes(to_, from_, n_)
+#define __builtin_memmove(to_, from_, n_) __mlusim_move_bytes(to_, from_, n_)
+#define __builtin_memset(to_, value_, n_) __mlusim_set_bytes(to_, value_, n_)
+#endif
 }

@@ -7,15 +7,23 @@ template <class A, class B> struct pair {
   typedef B second_type;
   A first;
   B second;
-  pair();
-  pair(const A &, const B &);
-  template <class C, class D> pair(const pair<C, D> &);
+  __mlusim_both__ pair() : first(), second() {}
+  __mlusim_both__ pair(const A &a, const B &b) : first(a), second(b) {}
+  template <class C, class D> __mlusim_both__ pair(const pair<C, D> &other) : first(other.first), second(other.second) {}
 };
-template <class A, class B> pair<decay_t<A>, decay_t<B>> make_pair(A &&, B &&);
-template <class A, class B> bool operator==(const pair<A, B> &, const pair<A, B> &);
-template <class A, class B> bool operator!=(const pair<A, B> &, const pair<A, B> &);
-template <class A, class B> bool operator<(const pair<A, B> &, const pair<A, B> &);
-template <class A, class B> bool operator>(const pair<A, B> &, const pair<A, B> &);
+template <class A, class B> __mlusim_both__ pair<decay_t<A>, decay_t<B>> make_pair(A &&a, B &&b) {
+  return pair<decay_t<A>, decay_t<B>>(a, b);
+}
+template <class A, class B> __mlusim_both__ bool operator==(const pair<A, B> &a, const pair<A, B> &b) {
+  return a.first == b.first && a.second == b.second;
+}
+template <class A, class B> __mlusim_both__ bool operator!=(const pair<A, B> &a, const pair<A, B> &b) { return !(a == b); }
+template <class A, class B> __mlusim_both__ bool operator<(const pair<A, B> &a, const pair<A, B> &b) {
+  return a.first < b.first || (!(b.first < a.first) && a.second < b.second);
+}
+template <class A, class B> __mlusim_both__ bool operator>(const pair<A, B> &a, const pair<A, B> &b) { return b < a; }
+template <class A, class B> __mlusim_both__ bool operator<=(const pair<A, B> &a, const pair<A, B> &b) { return !(b < a); }
+template <class A, class B> __mlusim_both__ bool operator>=(const pair<A, B> &a, const pair<A, B> &b) { return !(a < b); }
 
 #define __mlusim_operator__(name_, result_) \
   template <class T = void> struct name_ { \

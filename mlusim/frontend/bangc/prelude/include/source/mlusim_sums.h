@@ -11,7 +11,9 @@ template <size_t N> using make_index_sequence = make_integer_sequence<size_t, N>
 template <class... T> using index_sequence_for = make_index_sequence<sizeof...(T)>;
 
 template <class T> struct tuple_size;
-template <class T> struct tuple_size<const T> : tuple_size<T> {};
+template <class T, class = size_t> struct size_of_const_ {};  // what has no size has no member `value`
+template <class T> struct size_of_const_<T, decltype(size_t(tuple_size<T>::value))> : integral_constant<size_t, tuple_size<T>::value> {};
+template <class T> struct tuple_size<const T> : size_of_const_<T> {};
 template <class T> inline constexpr size_t tuple_size_v = tuple_size<T>::value;
 template <size_t N, class T> struct tuple_element;
 template <size_t N, class T> struct tuple_element<N, const T> {
@@ -46,7 +48,25 @@ template <size_t N, class A, class B> struct tuple_element<N, pair<A, B>> : tupl
   template <class U, class... T> U &get(name_<T...> &); \
   template <class U, class... T> const U &get(const name_<T...> &);
 __mlusim_get__(tuple)
-__mlusim_get__(pair)
+template <size_t N> struct pair_part_ {
+  template <class P> static __mlusim_both__ auto of(P &p) -> decltype((p.second)) { return p.second; }
+};
+template <> struct pair_part_<0> {
+  template <class P> static __mlusim_both__ auto of(P &p) -> decltype((p.first)) { return p.first; }
+};
+template <size_t N, class A, class B> __mlusim_both__ tuple_element_t<N, pair<A, B>> &get(pair<A, B> &p) {
+  return pair_part_<N>::of(p);
+}
+template <size_t N, class A, class B> __mlusim_both__ const tuple_element_t<N, pair<A, B>> &get(const pair<A, B> &p) {
+  return pair_part_<N>::of(p);
+}
+template <size_t N, class A, class B> __mlusim_both__ tuple_element_t<N, pair<A, B>> &&get(pair<A, B> &&p) {
+  return static_cast<tuple_element_t<N, pair<A, B>> &&>(pair_part_<N>::of(p));
+}
+template <class U, class B> __mlusim_both__ U &get(pair<U, B> &p) { return p.first; }
+template <class U, class B> __mlusim_both__ const U &get(const pair<U, B> &p) { return p.first; }
+template <class U, class A> __mlusim_both__ U &get(pair<A, U> &p) { return p.second; }
+template <class U, class A> __mlusim_both__ const U &get(const pair<A, U> &p) { return p.second; }
 template <class... T> tuple<decay_t<T>...> make_tuple(T &&...);
 template <class... T> tuple<T &...> tie(T &...);
 template <class... T, class... U> bool operator==(const tuple<T...> &, const tuple<U...> &);
