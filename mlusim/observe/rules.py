@@ -63,6 +63,8 @@ _ROWS = {
     "plancheck-high-water": "a task declares more NRAM than its plan has",
     "hostcheck-beyond-allocation": "a copy or a set has more bytes than the memory of the device",
     "hostcheck-use-after-free": "memory of the device is used, or freed again, after it was freed",
+    "hostcheck-freed-in-use": "memory of the device is freed while work that nothing has waited for uses it",
+    "hostcheck-never-copied-back": "the program ends without a look at what its kernels have written",
     "hostcheck-no-memory": "an address is used where no memory of the device is",
     "hostcheck-never-freed": "memory of the device is never given back",
     "hostcheck-read-without-sync": "the host reads what work of a queue may not have written yet",

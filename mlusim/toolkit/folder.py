@@ -153,7 +153,7 @@ def _put(path: Path, content: bytes, *, runs: bool = False) -> None:
 
 SOURCES = HERE / "lib"
 LIBRARIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "cnrt": (("wire", "kernels", "cnrt", "cnrt_numbers"), ()),
+    "cnrt": (("wire", "guards", "kernels", "cnrt", "cnrt_numbers"), ()),
     "cndrv": (("cndrv",), ("cnrt",)),
     "cndev": (("cndev",), ("cnrt",)),
     "cnpapi": (("cnpapi",), ("cnrt",)),

@@ -4,6 +4,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "guards.h"
 #include "wire.h"
 
 using namespace mlusim;
@@ -29,6 +30,7 @@ std::string word(uint64_t value) { return std::string((const char *)&value, 8); 
 
 // What can be read of *most* bytes at a pointer: less where memory ends.
 std::string peek(const void *pointer, size_t most) {
+  unguard(pointer, most);
   std::string found(most, 0);
   size_t got = 0;
   while (got < most) {

@@ -14,6 +14,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "guards.h"
 #include "wire.h"
 
 using namespace mlusim;
@@ -49,9 +50,13 @@ void run_host_functions() {
 }
 
 // ---- what the host has of pinned memory --------------------------------------------------------
+struct PinnedPiece {
+  size_t bytes;
+  void *caller;
+};
 struct Pinned {
   std::mutex lock;
-  std::map<const void *, size_t> bytes;
+  std::map<const void *, PinnedPiece> pieces;
 };
 Pinned &pinned() {
   static Pinned *one = new Pinned;
@@ -67,6 +72,28 @@ int attribute(cnrtDeviceAttr_t which, int device) {
 #undef MLUSIM_ATTRIBUTE
   };
   return (unsigned)which < sizeof names / sizeof *names ? (int)board_attribute(names[which], device) : 0;
+}
+
+// The piece of pinned memory in which a pointer lies, with the lock held; the end where there is none.
+std::map<const void *, PinnedPiece>::iterator pinned_at(const void *pointer) {
+  auto after = pinned().pieces.upper_bound(pointer);
+  if (after == pinned().pieces.begin()) return pinned().pieces.end();
+  auto one = std::prev(after);
+  return (const char *)pointer < (const char *)one->first + one->second.bytes ? one : pinned().pieces.end();
+}
+
+constexpr size_t PAGE = 4096;
+size_t whole_pages(size_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
+
+cnrtRet_t pin(void **pointer, size_t bytes, void *caller, const char *call) {
+  if (!pointer) return refuse(cnrtErrorArgsInvalid, caller, plain(call, "no place for the pointer"));
+  if (posix_memalign(pointer, PAGE, whole_pages(bytes ? bytes : 1)) != 0) {  // in pages of its own, which may be watched
+    *pointer = nullptr;
+    return refuse(cnrtErrorNoMem, caller, "the host has not " + std::to_string(bytes) + " bytes left");
+  }
+  std::lock_guard<std::mutex> held(pinned().lock);
+  pinned().pieces[*pointer] = {bytes ? bytes : 1, caller};
+  return cnrtSuccess;
 }
 
 cnrtRet_t no_device(int device, void *caller) {
@@ -96,11 +123,18 @@ cnrtRet_t copy(void *target, const void *source, size_t bytes, cnrtMemTransDir_t
   if (!target || !source) return refuse(cnrtErrorArgsInvalid, caller, plain(call, target ? "a null pointer as source" : "a null pointer as target"));
   wait_for_host_functions();
   Reply reply = ask(OP_COPY, {(uint64_t)target, (uint64_t)source, bytes, (uint64_t)direction, queue}, caller);
+  if (!queue) settle(reply.data);
   if (reply.code != cnrtSuccess || reply.value == MOVED) return done(reply.code);
   bool to = direction == cnrtMemcpyHostToDev || direction == cnrtMemcpyDevToDev || direction == cnrtMemcpyPeerToPeer;
   bool from = direction == cnrtMemcpyDevToHost || direction == cnrtMemcpyDevToDev || direction == cnrtMemcpyPeerToPeer;
+  if (!from) unguard(source, bytes);
+  if (!to) unguard(target, bytes);
   if (to && !from) move_to_device((uint64_t)target, source, bytes, reply.value);
   else memmove(to ? mapped((uint64_t)target) : target, from ? mapped((uint64_t)source) : source, bytes);
+  if (uint64_t id = 0; queue && reply.data.size() == sizeof id) {
+    memcpy(&id, reply.data.data(), sizeof id);
+    guard(id, to ? source : target, bytes, !to);
+  }
   return cnrtSuccess;
 }
 
@@ -108,6 +142,7 @@ cnrtRet_t set(void *target, uint32_t value, size_t width, size_t count, uint64_t
   if (!count) return cnrtSuccess;
   wait_for_host_functions();
   Reply reply = ask(OP_SET, {(uint64_t)target, width * count, queue, value, width}, caller);
+  if (!queue) settle(reply.data);
   if (reply.code != cnrtSuccess || reply.value == MOVED) return done(reply.code);
   char *at = mapped((uint64_t)target);
   if (width == 1) memset(at, (int)value, count);
@@ -121,6 +156,32 @@ cnrtRet_t give_back(void *pointer, void *caller) {
   return done(ask(OP_FREE, {(uint64_t)pointer}, caller).code);
 }
 
+// What waits, and gives back what is over then.
+cnrtRet_t waiting(Op op, uint64_t what, void *caller) {
+  wait_for_host_functions();
+  Reply reply = ask(op, {what}, caller);
+  settle(reply.data);
+  return done(reply.code);
+}
+
+bool pinned_pages(const void *low, char *&first, char *&last) {
+  std::lock_guard<std::mutex> held(pinned().lock);
+  auto one = pinned_at(low);
+  if (one == pinned().pieces.end()) return false;
+  first = (char *)one->first, last = first + whole_pages(one->second.bytes);
+  return true;
+}
+
+std::string pinned_left() {
+  std::lock_guard<std::mutex> held(pinned().lock);
+  std::string left;
+  for (const auto &one : pinned().pieces) {
+    uint64_t both[2] = {(uint64_t)one.second.caller, one.second.bytes};
+    left.append((const char *)both, sizeof both);
+  }
+  return left;
+}
+
 bool there_is(int device) { return device >= 0 && (uint64_t)device < ask(OP_DEVICES).value; }
 
 cnrtRet_t make_queue(cnrtQueue_t *queue, void *caller) {
@@ -130,13 +191,11 @@ cnrtRet_t make_queue(cnrtQueue_t *queue, void *caller) {
 }
 
 cnrtRet_t end_queue(cnrtQueue_t queue, void *caller) {
-  wait_for_host_functions();
-  return done(ask(OP_QUEUE_END, {(uint64_t)queue}, caller).code);
+  return waiting(OP_QUEUE_END, (uint64_t)queue, caller);
 }
 
 cnrtRet_t sync_queue(uint64_t queue, void *caller) {
-  wait_for_host_functions();
-  return done(ask(OP_SYNC, {queue}, caller).code);
+  return waiting(OP_SYNC, queue, caller);
 }
 
 cnrtRet_t make_notifier(cnrtNotifier_t *notifier, void *caller) {
@@ -152,8 +211,7 @@ cnrtRet_t place(cnrtNotifier_t notifier, cnrtQueue_t queue, void *caller) {
 }
 
 cnrtRet_t wait_for(cnrtNotifier_t notifier, void *caller) {
-  wait_for_host_functions();
-  return done(ask(OP_WAIT, {(uint64_t)notifier}, caller).code);
+  return waiting(OP_WAIT, (uint64_t)notifier, caller);
 }
 
 cnrtRet_t duration(cnrtNotifier_t from, cnrtNotifier_t to, float *found, double unit, void *caller) {
@@ -167,6 +225,7 @@ cnrtRet_t duration(cnrtNotifier_t from, cnrtNotifier_t to, float *found, double 
 
 cnrtRet_t call_host_function(cnrtHostFn_t function, void *data, void *caller) {
   if (!function) return refuse(cnrtErrorArgsInvalid, caller, "cnrtInvokeHostFunc is given no function");
+  settle({});  // what it uses has been copied when its queue calls it
   HostFunctions &h = host_functions();
   std::lock_guard<std::mutex> held(h.lock);
   if (!h.started) {
@@ -283,8 +342,7 @@ cnrtRet_t cnrtSyncDevice(void) {
   return sync_queue(EVERY, CALLER);
 }
 cnrtRet_t cnrtDeviceReset(void) {
-  wait_for_host_functions();
-  return done(ask(OP_RESET, {}, CALLER).code);
+  return waiting(OP_RESET, 0, CALLER);
 }
 cnrtRet_t cnrtSetDeviceFlag(unsigned) { return cnrtSuccess; }
 cnrtRet_t cnrtGetDeviceFlag(unsigned *flag) {
@@ -333,24 +391,16 @@ cnrtRet_t cnrtFreeArray(void **pointers, int count) {
   }
   return code;
 }
-cnrtRet_t cnrtHostMalloc(void **pointer, size_t bytes) {
-  if (!pointer) return refuse(cnrtErrorArgsInvalid, CALLER, "cnrtHostMalloc is given no place for the pointer");
-  if (posix_memalign(pointer, 64, bytes ? bytes : 1) != 0) {
-    *pointer = nullptr;
-    return refuse(cnrtErrorNoMem, CALLER, "the host has not " + std::to_string(bytes) + " bytes left");
-  }
-  std::lock_guard<std::mutex> held(pinned().lock);
-  pinned().bytes[*pointer] = bytes;
-  return cnrtSuccess;
-}
-cnrtRet_t cnrtHostMallocFlag(void **pointer, size_t bytes, unsigned) { return cnrtHostMalloc(pointer, bytes); }
-cnrtRet_t cnrtMallocHost(void **pointer, size_t bytes) { return cnrtHostMalloc(pointer, bytes); }
+cnrtRet_t cnrtHostMalloc(void **pointer, size_t bytes) { return pin(pointer, bytes, CALLER, "cnrtHostMalloc"); }
+cnrtRet_t cnrtHostMallocFlag(void **pointer, size_t bytes, unsigned) { return pin(pointer, bytes, CALLER, "cnrtHostMallocFlag"); }
+cnrtRet_t cnrtMallocHost(void **pointer, size_t bytes) { return pin(pointer, bytes, CALLER, "cnrtMallocHost"); }
 cnrtRet_t cnrtFreeHost(void *pointer) {
   if (!pointer) return cnrtSuccess;
   wait_for_host_functions();
   {
+    unguard(pointer, 1);
     std::lock_guard<std::mutex> held(pinned().lock);
-    if (pinned().bytes.erase(pointer)) {
+    if (pinned().pieces.erase(pointer)) {
       free(pointer);
       return cnrtSuccess;
     }
@@ -403,8 +453,7 @@ cnrtRet_t cnrtPointerGetAttributes(cnrtPointerAttributes_t *attributes, const vo
     return cnrtSuccess;
   }
   std::lock_guard<std::mutex> held(pinned().lock);
-  auto after = pinned().bytes.upper_bound(pointer);
-  bool ours = after != pinned().bytes.begin() && (const char *)pointer < (const char *)std::prev(after)->first + std::prev(after)->second;
+  bool ours = pinned_at(pointer) != pinned().pieces.end();
   attributes->type = ours ? cnrtMemTypeHost : cnrtMemTypeUnregistered;
   attributes->hostPointer = (void *)pointer;
   return cnrtSuccess;

@@ -9,11 +9,11 @@ enum Op : uint32_t {
   OP_LAUNCH = 4,            // a: stub, x | y << 32, z | kind << 32, queue; payload: the bytes of the parameters
   OP_MALLOC = 5,            // a: bytes; payload: what it is for, where a library manages memory; answers the address
   OP_FREE = 6,              // a: address
-  OP_COPY = 7,              // a: target, source, bytes, direction, queue; asked before the program moves the bytes; answers 1 where none were at the target yet, 2 where the simulator has moved them
+  OP_COPY = 7,              // a: target, source, bytes, direction, queue; asked before the program moves the bytes; answers 1 where none were at the target yet, 2 where the simulator has moved them; payload of the answer: the number, u64, of a queue's copy whose bytes of the host are watched, of another copy as for OP_SYNC
   OP_SET = 8,               // a: address, bytes, queue, value, bytes of the value; asked before the program sets them; answers 2 where the simulator has
   OP_QUEUE = 9,             // answers a new queue
   OP_QUEUE_END = 10,        // a: queue
-  OP_SYNC = 11,             // a: queue, or 1 for every queue of the device; 1 where its errors are forgotten, 0
+  OP_SYNC = 11,             // a: queue, or 1 for every queue of the device; 1 where its errors are forgotten, 0; payload of the answer, of others that wait too: copies that are still watched, u64 each
   OP_NOTIFIER = 12,         // answers a new notifier
   OP_NOTIFIER_END = 13,     // a: notifier
   OP_PLACE = 14,            // a: notifier, queue
@@ -30,7 +30,8 @@ enum Op : uint32_t {
   OP_RANGE = 25,            // a: address; payload of the answer: first address and bytes of its allocation, u64 each
   OP_REFUSED = 26,          // a: 1, queue, code of a launch, else 0; payload: a sentence about a call that the library refused by itself
   OP_CNNL = 27,             // payload: a call of cnnl
-  OP_END = 28,              // the program ends
+  OP_END = 28,              // the program ends; payload: of each piece of cnrtHostMalloc that is left the address of its call and its bytes, u64 each
+  OP_TOUCHED = 30,          // a: number of a copy, byte: the host uses a byte of its own that the copy may still use
   OP_DESCRIBE = 29,         // a: address; payload: what its allocation is called from now on
 };
 

@@ -22,6 +22,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "guards.h"
 #include "kernels.h"
 
 extern char **environ;
@@ -198,21 +199,7 @@ void forked() {  // in the child: it starts a simulator when it first asks
   w.ended = false;
   forget_told();
   forget_host_functions();
-}
-
-void reads_device(int number, siginfo_t *info, void *context) {
-  uint64_t address = (uint64_t)info->si_addr;
-  Wire &w = wire();
-  if (address >= GDRAM_BASE && address < GDRAM_BASE + w.bytes && w.socket >= 0 && w.lock.try_lock()) {
-    w.lock.unlock();
-    Reply found = ask(OP_WHERE, {address});
-    fflush(stdout);
-    fprintf(stderr, "error: the host uses the device address 0x%llx, %s; copy it with cnrtMemcpy\n", (unsigned long long)address, found.data.c_str());
-    const char *errors = getenv("MLUSIM_ERRORS");
-    if (errors && !strcmp(errors, "stop")) _exit(3);
-  }
-  sigaction(number, &before_ours, nullptr);  // the access comes again, and ends the program as it would without us
-  (void)context;
+  forget_guards();
 }
 
 void boot() {  // with the lock held
@@ -235,9 +222,9 @@ void boot() {  // with the lock held
   if (w.file >= 0 && fstat(w.file, &w.known) != 0) w.file = -1;
   close(memory);
   struct sigaction ours{}, there{};
-  if (sigaction(SIGSEGV, nullptr, &there) == 0 && there.sa_sigaction != reads_device) {
+  if (sigaction(SIGSEGV, nullptr, &there) == 0 && there.sa_sigaction != signalled) {
     before_ours = there;
-    ours.sa_sigaction = reads_device;
+    ours.sa_sigaction = signalled;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
     sigaction(SIGSEGV, &ours, nullptr);
   }
@@ -342,6 +329,26 @@ cnrtRet_t refuse(cnrtRet_t code, void *caller, const std::string &sentence) {
   return done(code);
 }
 
+bool may_ask() {
+  if (!wire().lock.try_lock()) return false;
+  wire().lock.unlock();
+  return true;
+}
+
+void signalled(int number, siginfo_t *info, void *context) {
+  if (touches_guard(info->si_addr, context)) return;  // the access comes again, and is let through
+  uint64_t address = (uint64_t)info->si_addr;
+  Wire &w = wire();
+  if (address >= GDRAM_BASE && address < GDRAM_BASE + w.bytes && w.socket >= 0 && may_ask()) {
+    Reply found = ask(OP_WHERE, {address});
+    fflush(stdout);
+    fprintf(stderr, "error: the host uses the device address 0x%llx, %s; copy it with cnrtMemcpy\n", (unsigned long long)address, found.data.c_str());
+    const char *errors = getenv("MLUSIM_ERRORS");
+    if (errors && !strcmp(errors, "stop")) _exit(3);
+  }
+  sigaction(number, &before_ours, nullptr);  // the access comes again, and ends the program as it would without us
+}
+
 Heard::Heard() : outer(hearing) { hearing = this; }
 Heard::~Heard() { hearing = outer; }
 void when_trapped(Trapped call) { trapped_call = call; }
@@ -382,7 +389,8 @@ struct Leaving {
     using namespace mlusim;
     Wire &w = wire();
     if (w.socket < 0 || w.ended) return;
-    ask(OP_END);
+    std::string left = pinned_left();
+    ask(OP_END, {}, nullptr, left.data(), left.size());
     std::lock_guard<std::mutex> held(w.lock);
     w.ended = true;
     char byte;

@@ -1,5 +1,6 @@
 // The program's end of the wire to the simulator: one request at a time, from any thread.
 #pragma once
+#include <csignal>
 #include <cstddef>
 #include <initializer_list>
 #include <string>
@@ -38,6 +39,10 @@ using Trapped = void (*)(cnrtRet_t code, const std::string &text);
 void when_trapped(Trapped call);
 Trapped trapped();
 
+// Whether no call asks the simulator just now: a signal that comes then may ask.
+bool may_ask();
+// What hears of SIGSEGV: the host uses an address of the device, or memory that a copy may still use.
+void signalled(int number, siginfo_t *info, void *context);
 // Where the bytes of a device address lie in this process.
 char *mapped(uint64_t address);
 // Move bytes of the host to a device address; *fresh*: nothing was there before, so that the system need not clear pages first.
@@ -55,6 +60,7 @@ cnrtRet_t set(void *target, uint32_t value, size_t width, size_t count, uint64_t
 cnrtRet_t make_queue(cnrtQueue_t *queue, void *caller);
 cnrtRet_t end_queue(cnrtQueue_t queue, void *caller);
 cnrtRet_t sync_queue(uint64_t queue, void *caller);
+cnrtRet_t waiting(Op op, uint64_t what, void *caller);  // a request that waits for work
 cnrtRet_t make_notifier(cnrtNotifier_t *notifier, void *caller);
 cnrtRet_t end_notifier(cnrtNotifier_t notifier, void *caller);
 cnrtRet_t place(cnrtNotifier_t notifier, cnrtQueue_t queue, void *caller);

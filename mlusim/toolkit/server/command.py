@@ -15,11 +15,16 @@ from typing import Any
 
 from mlusim.errors import Fault, UsageError
 from mlusim.files.reading import brief
+from mlusim.machine.hub import hears_of_mistakes
 from mlusim.toolkit.ending import ended_in_order
 from mlusim.toolkit.server.protocol import ProgramSocket, accepted
 from mlusim.toolkit.server.session import ProgramSession
 
 SERVER = "MLUSIM_SERVER"  # tells the driver's library at which name the simulator waits
+TUNABLES = "GLIBC_TUNABLES"
+OWN_PAGES = (
+    "glibc.malloc.mmap_threshold=1024:glibc.malloc.top_pad=0"  # bytes; nothing is kept for what comes later
+)
 PATIENCE = 5.0  # seconds until a program that was asked to end is killed
 
 
@@ -81,7 +86,7 @@ class NativeCommand:
             return subprocess.Popen(  # noqa: S603 - what the user typed
                 self._words,
                 executable=self._file,
-                env={**os.environ, SERVER: name},
+                env={**os.environ, **_watching(), SERVER: name},
                 stdout=printed[0].target,
                 stderr=printed[1].target,
             )
@@ -131,6 +136,14 @@ class NativeCommand:
             return
         connection.answer(session.handle(request))
         self.fault = self.fault or session.fault
+
+
+def _watching() -> dict[str, str]:
+    """Return what a program is started with whose own memory is watched: the C library gives arrays pages of their own."""
+    if not hears_of_mistakes():
+        return {}
+    given = os.environ.get(TUNABLES)
+    return {TUNABLES: f"{given}:{OWN_PAGES}" if given else OWN_PAGES}
 
 
 class PrintedStream:

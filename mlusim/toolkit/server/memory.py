@@ -225,6 +225,10 @@ class MappedMemory:
         """Return the pieces that were not freed."""
         return [piece for piece in self._pieces.values() if not isinstance(piece, LentPiece)]
 
+    def every(self) -> list[Piece]:
+        """Return the pieces that there are, and those that were freed, as far as they are remembered."""
+        return [*self.pieces(), *self._freed.values()]
+
     def clear(self, caller: int) -> None:
         """Free everything that is left."""
         for piece in self.pieces():

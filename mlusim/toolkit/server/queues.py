@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mlusim.machine.observed import ObservedScreen
 
 
+HOST = -1  # in place of a queue: what the host does itself
 MOST = 4096  # pieces of work that later work is compared with; if there are more, the oldest are forgotten
 MANY = 4096  # accesses of a launch that are kept apart before they are joined
 Clock = dict[int, int]  # the last piece of work of each queue that is over
@@ -78,16 +79,21 @@ class QueueOrder:
                 if clash is not None:
                     yield clash
 
-    def give(self, what: str, queue: int, caller: int, touched: Touched) -> None:
-        """Note that work is given to *queue*."""
+    def give(self, what: str, queue: int, caller: int, touched: Touched) -> QueueWork:
+        """Note that work is given to *queue*, and return it."""
         clock = self._queues[queue] = self._known(queue)
         clock[queue] = number = clock.get(queue, 0) + 1
         key = queue, caller, _key(touched.reads), _key(touched.writes)
         # Where this is not in order with something, that was not either, and is told once.
         self._works.pop(key, None)
-        self._works[key] = QueueWork(what, queue, number, caller, touched)
+        self._works[key] = work = QueueWork(what, queue, number, caller, touched)
         if len(self._works) > MOST:
             del self._works[next(iter(self._works))]
+        return work
+
+    def over(self, work: QueueWork) -> bool:
+        """Return whether the host has waited for *work*."""
+        return work.number <= self._host.get(work.queue, 0)
 
     def waited(self, queue: int) -> None:
         """Note that the host has waited for all of *queue*."""
@@ -96,7 +102,7 @@ class QueueOrder:
     def met(self, clock: Clock) -> None:
         """Note that the host has waited for what a notifier with *clock* was placed behind."""
         _join(self._host, clock)
-        over = [key for key, w in self._works.items() if w.number <= self._host.get(w.queue, 0)]
+        over = [key for key, work in self._works.items() if self.over(work)]
         for key in over:
             del self._works[key]
 

@@ -8,7 +8,7 @@ import os
 import struct
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,12 +22,13 @@ from mlusim.machine.hub import attendants, hears_of_mistakes, launched_from, tel
 from mlusim.machine.kernel import KINDS, Kind
 from mlusim.machine.launch import Launch, QueuePlace, in_queue
 from mlusim.machine.scheduling.schedule import begin_memory_cores_first
+from mlusim.memory.allocation import Allocation
 from mlusim.memory.space import GDRAM_BASE
 from mlusim.near import near
 from mlusim.observe.finding import Finding
 from mlusim.observe.rules import RULES
 from mlusim.toolkit.server.closed_library import ClosedLibrary, status_of
-from mlusim.toolkit.server.memory import MappedMemory, Piece
+from mlusim.toolkit.server.memory import HostMistake, MappedMemory, Piece
 from mlusim.toolkit.server.places import Places
 from mlusim.toolkit.server.protocol import (
     ATTRIBUTES,
@@ -38,10 +39,12 @@ from mlusim.toolkit.server.protocol import (
     ProgramRequest,
 )
 from mlusim.toolkit.server.queues import (
+    HOST,
     NativeNotifier,
     NativeQueue,
     QueueClash,
     QueueOrder,
+    QueueWork,
     Touched,
     TouchedGdram,
     bytes_at,
@@ -126,6 +129,7 @@ class ProgramSession:
     ) -> None:
         bytes_of_map = os.fstat(memory_fd).st_size
         self._map = mmap.mmap(memory_fd, bytes_of_map, flags=mmap.MAP_SHARED | NO_RESERVE)
+        self._addresses = range(GDRAM_BASE, GDRAM_BASE + bytes_of_map)
         whole = np.frombuffer(self._map, np.uint8)
         share = bytes_of_map // len(boards) // mmap.PAGESIZE * mmap.PAGESIZE
         self.places = Places(pid)
@@ -149,6 +153,12 @@ class ProgramSession:
         self._closed: ClosedLibrary | None = None
         self._target: BoardMemory | None = None  # where the kernel runs whose arguments are read
         self._order = QueueOrder()  # of work that someone watches
+        self._guards: dict[
+            int, QueueWork
+        ] = {}  # copies of queues with memory of the host, until they are over
+        # What kernels have written since the host last copied something back, with the calls that launched them.
+        self._unseen: dict[Allocation, int] = {}
+        self._mistaken = False  # whether the host did something wrong
         self._timed = False  # whether there has been a notifier
         # What serves OP_MALLOC is `malloc`, and so on.
         self._methods = {op: getattr(self, _NAMES.get(name, name.lower())) for name, op in OPS.items()}
@@ -185,6 +195,7 @@ class ProgramSession:
 
     def _mistake(self, caller: int, rule: str, message: str, **more: Any) -> None:
         """Tell those who watch what the host did wrong, where it called."""
+        self._mistaken = True
         if attendants():
             place = self.places(caller)
             function = () if place.function is None else (f"in {place.function}",)
@@ -308,13 +319,14 @@ class ProgramSession:
             arguments = found.arguments(request.payload)
         finally:
             self._target = None
-        # With the usual queue alone all work is in order.
-        heard = TouchedGdram() if self._queues and hears_of_mistakes() else None
+        heard = TouchedGdram() if hears_of_mistakes() else None
         place = QueuePlace(queue.number, functools.partial(queue.at, queue.steps))
         with launched_from(lambda: str(self.places(request.caller))), in_queue(place):
             observe = () if heard is None else (heard,)
             launch = self._started(board, observe, found.kernel, dim, kind, arguments)
-        self._work("launch", queue, request, Touched() if heard is None else heard.touched)
+        if heard is not None:
+            self._work("launch", queue, request, heard.touched)
+            self._unseen.update((one, request.caller) for one in heard.touched.writes if one is not None)
         if self._timed or attendants():  # otherwise nothing asks for its time, and the queue would only grow
             queue.add(launch)
         return ProgramReply(
@@ -327,12 +339,47 @@ class ProgramSession:
 
     # -- what is in no order -----------------------------------------------------------------------
 
-    def _work(self, what: str, queue: NativeQueue, request: ProgramRequest, touched: Touched) -> None:
-        """Report earlier work that work for *queue* is not ordered with, and note the work; nothing where no observer asks."""
-        if hears_of_mistakes():
-            for clash in self._order.clashes(queue.number, touched):
-                self._unordered(what, clash, request)
-            self._order.give(what, queue.number, request.caller, touched)
+    def _work(
+        self, what: str, queue: NativeQueue, request: ProgramRequest, touched: Touched
+    ) -> QueueWork | None:
+        """Report earlier work that work for *queue* is not ordered with, and note the work; None where no observer asks."""
+        if not hears_of_mistakes():
+            return None
+        for clash in self._order.clashes(queue.number, touched):
+            self._unordered(what, clash, request)
+        return self._order.give(what, queue.number, request.caller, touched)
+
+    def _watched(self, work: QueueWork | None, handle: int, direction: int) -> bytes:
+        """Return the answer to a copy: its number where a queue's has bytes of the host that it may still use, else as `_pending`."""
+        if work is None or not handle:
+            return self._pending()
+        if TO_DEVICE[direction] == FROM_DEVICE[direction]:
+            return b""
+        self._next += 1
+        self._guards[self._next] = work
+        return struct.pack("<Q", self._next)
+
+    def _pending(self) -> bytes:
+        """Return the numbers of the watched copies that are not over."""
+        self._guards = {number: work for number, work in self._guards.items() if not self._order.over(work)}
+        return struct.pack(f"<{len(self._guards)}Q", *self._guards)
+
+    def touched(self, request: ProgramRequest) -> ProgramReply:
+        """Report that the host uses its own memory before a copy of a queue is over that reads or writes it."""
+        number, byte = request.words[:2]
+        work = self._guards.pop(number, None)
+        if work is not None:
+            written = None in work.touched.writes
+            nbytes = (work.touched.writes if written else work.touched.reads)[None].nbytes
+            place = self.places(work.caller)
+            does, may = ("uses", "may not have written") if written else ("changes", "may not have read")
+            self._mistake(
+                request.caller,
+                "hostcheck-read-without-sync" if written else "hostcheck-no-order",
+                f"the program {does} byte {byte} of {nbytes} bytes of the host, which the copy at {place} {may} yet",
+                hint="wait for the queue of the copy first: cnrtQueueSync(queue)",
+            )
+        return ProgramReply()
 
     def _unordered(self, what: str, clash: QueueClash, request: ProgramRequest) -> None:
         """Say that *what*, a launch, a copy or a set, uses what is still in use elsewhere."""
@@ -380,8 +427,24 @@ class ProgramSession:
     def free(self, request: ProgramRequest) -> ProgramReply:
         """Serve ``cnrtFree``: free device memory."""
         address = request.words[0]
-        self.memory_at(address).free(address, request.caller)
+        memory = self.memory_at(address)
+        piece = memory.find(address)
+        if piece is not None and piece.start == address and hears_of_mistakes():
+            self._freed_in_use(piece, request)
+        memory.free(address, request.caller)
         return ProgramReply()
+
+    def _freed_in_use(self, piece: Piece, request: ProgramRequest) -> None:
+        """Report the last work that nothing has waited for and that uses *piece*, which is about to be freed."""
+        whole = bytes_at(piece.tensor.allocation, 0, piece.nbytes)
+        for clash in [*self._order.clashes(HOST, Touched(writes=whole))][-1:]:
+            first, verb = clash.first, "writes" if clash.first_wrote else "reads"
+            self._mistake(
+                request.caller,
+                "hostcheck-freed-in-use",
+                f"{piece.tensor.allocation.site} is freed, and the {first.what} at {self.places(first.caller)}, which {verb} it, may not be over",
+                hint=f"wait for the queue of the {first.what} first: cnrtQueueSync(queue)",
+            )
 
     def copy(self, request: ProgramRequest) -> ProgramReply:
         """``cnrtMemcpy`` and its kin: the program moves the bytes when both sides are right; the answer is 1 where none were at the target yet."""
@@ -389,27 +452,48 @@ class ProgramSession:
         target, source, nbytes, direction, handle = request.words[:5]
         reads, writes = bytes_at(None, source, nbytes), bytes_at(None, target, nbytes)
         if FROM_DEVICE[direction]:
-            piece = self.memory_at(source).span(source, nbytes, "a copy reads")
+            piece = self._side(source, nbytes, "a copy reads", target, source)
             piece.poison()
             low = source - piece.start
             if not TO_DEVICE[direction]:
                 tell_fetched(piece.tensor.allocation, low, low + nbytes)
+                self._unseen.clear()
             reads = bytes_at(piece.tensor.allocation, low, nbytes)
         elif self.memory_at(source).find(source) is not None:
-            raise UsageError(
-                f"a copy from the host reads {self.memory_at(source).told(source)}; name another direction"
-            )
+            raise self._misdirected("from the host reads", source, target, source)
         if TO_DEVICE[direction]:
-            piece = self.memory_at(target).span(target, nbytes, "a copy writes")
+            piece = self._side(target, nbytes, "a copy writes", target, source)
             fresh = piece.is_fresh(target - piece.start, target - piece.start + nbytes)
             piece.tensor.allocation.give(target - piece.start, target - piece.start + nbytes)
             writes = bytes_at(piece.tensor.allocation, target - piece.start, nbytes)
         elif self.memory_at(target).find(target) is not None:
-            raise UsageError(
-                f"a copy to the host writes {self.memory_at(target).told(target)}; name another direction"
-            )
-        self._work("copy", self._working(handle, request), request, Touched(reads, writes))
-        return ProgramReply(value=int(fresh), code=self._waits(request, handle))
+            raise self._misdirected("to the host writes", target, target, source)
+        work = self._work("copy", self._working(handle, request), request, Touched(reads, writes))
+        code = self._waits(request, handle)
+        return ProgramReply(value=int(fresh), code=code, payload=self._watched(work, handle, direction))
+
+    def _side(self, address: int, nbytes: int, what: str, target: int, source: int) -> Piece:
+        """Return the piece with the bytes of one side of a copy.  Raises `HostMistake`, with the direction that fits where another is meant."""
+        memory = self.memory_at(address)
+        try:
+            return memory.span(address, nbytes, what)
+        except HostMistake as mistake:
+            if mistake.rule == "hostcheck-no-memory" and address not in self._addresses:
+                message = (
+                    f"{what} {nbytes} {plural(nbytes, 'byte')} at {address:#x}, which is memory of the host"
+                )
+                raise HostMistake(mistake.rule, f"{message}; {self._fitting(target, source)}") from None
+            raise
+
+    def _misdirected(self, what: str, address: int, target: int, source: int) -> UsageError:
+        return UsageError(
+            f"a copy {what} {self.memory_at(address).told(address)}; {self._fitting(target, source)}"
+        )
+
+    def _fitting(self, target: int, source: int) -> str:
+        """Return which direction fits a copy between two addresses."""
+        sides = ["Dev" if self.memory_at(one).find(one) is not None else "Host" for one in (source, target)]
+        return f"the direction that fits is cnrtMemcpy{sides[0]}To{sides[1]}"
 
     def set(self, request: ProgramRequest) -> ProgramReply:
         """Set bytes to one value: ``cnrtMemset`` and its kin."""
@@ -419,7 +503,8 @@ class ProgramSession:
         piece.tensor.allocation.give(low, low + nbytes)
         touched = Touched(writes=bytes_at(piece.tensor.allocation, low, nbytes))
         self._work("set", self._working(handle, request), request, touched)
-        return ProgramReply(code=self._waits(request, handle))
+        code = self._waits(request, handle)
+        return ProgramReply(code=code, payload=b"" if handle else self._pending())
 
     def where(self, request: ProgramRequest) -> ProgramReply:
         """Describe the memory at an address, in words."""
@@ -446,7 +531,7 @@ class ProgramSession:
         """Serve ``cnrtDeviceReset``: free all memory, and forget the order of queues and the errors of the usual one."""
         self.board(request).memory.clear(request.caller)
         self.board(request).usual.forget()
-        self._order = QueueOrder()
+        self._order, self._guards = QueueOrder(), {}
         return ProgramReply()
 
     # -- queues and notifiers --------------------------------------------------------------------
@@ -507,9 +592,17 @@ class ProgramSession:
         """Serve ``cnrtQueueDestroy``: end a queue; its error, where no wait has returned it."""
         queue = self.queue(request.words[0], request)
         code = 0 if queue.failed else self._error_of(queue)
+        for work in self._guards.values():
+            if work.queue == queue.number and None in work.touched.writes and not self._order.over(work):
+                self._mistake(
+                    work.caller,
+                    "hostcheck-never-waited",
+                    f"its queue is destroyed at {self.places(request.caller)} without a wait for this copy to the host",
+                    hint="wait for its queue with cnrtQueueSync before its bytes are used",
+                )
         self._order.waited(queue.number)
         self._queues.pop(request.words[0], None)
-        return ProgramReply(code=code)
+        return ProgramReply(code=code, payload=self._pending())
 
     def sync(self, request: ProgramRequest) -> ProgramReply:
         """``cnrtQueueSync`` and ``cnrtSyncDevice``: a fault from now on, and once what was refused since the last one.
@@ -526,7 +619,7 @@ class ProgramSession:
             if forgets:
                 queue.forget()
             self._order.waited(queue.number)
-        return ProgramReply(code=next(filter(None, codes), 0))
+        return ProgramReply(code=next(filter(None, codes), 0), payload=self._pending())
 
     def _error_of(self, queue: NativeQueue) -> int:
         """Return the code that a wait for *queue* returns; a refusal is forgotten, and a fault is not."""
@@ -556,7 +649,7 @@ class ProgramSession:
     def wait(self, request: ProgramRequest) -> ProgramReply:
         """Serve ``cnrtWaitNotifier``: wait for a notifier, which tells that the work before it is over, and not how it went."""
         self._order.met(self._placed(request.words[0]).clock)
-        return ProgramReply()
+        return ProgramReply(payload=self._pending())
 
     def duration(self, request: ProgramRequest) -> ProgramReply:
         """``cnrtNotifierDuration``: us from one notifier to another."""
@@ -619,7 +712,7 @@ class ProgramSession:
             queue.refused = queue.refused or code
         return self._refused(request, 0, UsageError(request.payload.decode("utf-8", "replace")))
 
-    def end(self, _: ProgramRequest) -> ProgramReply:
+    def end(self, request: ProgramRequest) -> ProgramReply:
         """The program ends: what it leaves is said."""
         for work in self._order.unwaited():
             self._mistake(
@@ -628,21 +721,40 @@ class ProgramSession:
                 f"the program ends without a wait for this {work.what}",
                 hint="wait for its queue with cnrtQueueSync, which also says whether a launch went wrong",
             )
-        left: dict[int, list[Piece]] = {}
-        for board in self.boards:
-            for piece in board.memory.pieces():
-                if piece.managed:  # its library ends with the program
-                    continue
-                left.setdefault(piece.caller, []).append(piece)
-        for caller, pieces in left.items():
-            total = sum(piece.nbytes for piece in pieces)
+        self._never_seen()
+        pinned = struct.iter_unpack("<QQ", request.payload)
+        self._left("cnrtHostMalloc", pinned)
+        # What a library manages ends with the program.
+        pieces = (piece for board in self.boards for piece in board.memory.pieces() if not piece.managed)
+        self._left("cnrtMalloc", ((piece.caller, piece.nbytes) for piece in pieces))
+        return ProgramReply()
+
+    def _never_seen(self) -> None:
+        """Report what kernels have written where the host copies nothing back behind them, and asks for no time either."""
+        own = {
+            piece.tensor.allocation for b in self.boards for piece in b.memory.every() if not piece.managed
+        }
+        # Not of a program that measures times, or that ends early for what it was told.
+        done = self._timed or self._mistaken or self.fault is not None
+        callers = [] if done else [c for one, c in self._unseen.items() if one in own]
+        for caller in dict.fromkeys(callers):
             self._mistake(
                 caller,
-                "hostcheck-never-freed",
-                f"{total} {plural(total, 'byte')} of cnrtMalloc are never freed",
-                count=len(pieces),
+                "hostcheck-never-copied-back",
+                "the program ends and copies nothing back of what this launch writes",
+                hint="copy the result with cnrtMemcpy(host, device, bytes, cnrtMemcpyDevToHost), behind a wait for the queue",
             )
-        return ProgramReply()
+
+    def _left(self, call: str, pieces: Iterable[tuple[int, int]]) -> None:
+        """Report memory of *call* that is never freed: the calls and bytes *pieces*."""
+        left: dict[int, list[int]] = {}
+        for caller, nbytes in pieces:
+            left.setdefault(caller, []).append(nbytes)
+        for caller, sizes in left.items():
+            total = f"{sum(sizes)} {plural(sum(sizes), 'byte')}"
+            self._mistake(
+                caller, "hostcheck-never-freed", f"{total} of {call} are never freed", count=len(sizes)
+            )
 
 
 def _code_of(error: MlusimError) -> int:
