@@ -8,16 +8,12 @@ import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli import campaign, options, show
 from mlusim.cli.arguments.shared import GROUP
-from mlusim.engine.preference import AUTO, NATIVE
 from mlusim.files.writing import check_writable, write_text
 from mlusim.operators.campaign import Job, matching_cases
 from mlusim.operators.registry import operators
-from mlusim.operators.runner import source_compiles
 from mlusim.report.page.html import html_text
 from mlusim.report.record_files import document
 from mlusim.report.tables import problems, summary_table
-
-SLOW = 4.0  # seconds in Python: nine tenths of the demonstration would go to a few cases, whose lines no page shows
 
 
 def run(args: argparse.Namespace) -> int:
@@ -42,10 +38,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def demo_jobs(boards: Sequence[str]) -> list[Job]:
-    """Return every case of the network on *boards*; those of `SLOW` seconds and more take C, where it can be compiled."""
-    compiled = NATIVE if source_compiles() else AUTO
+    """Return every case of the network on *boards*."""
     return [
-        Job(operator.name, case.name, board, engine=compiled if case.effort >= SLOW else AUTO)
+        Job(operator.name, case.name, board)
         for operator in operators().values()
         for board in boards
         for case in matching_cases(operator, board, group=GROUP)

@@ -17,11 +17,12 @@ from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.gate import exists, report_gate, show_comparison, tell_comparison
 from mlusim.cli.launched import Launched, kernel_wanted, launched_on, usual_boards
 from mlusim.counted import counted
-from mlusim.engine.preference import NATIVE
+from mlusim.engine.preference import AUTO, NATIVE, PYTHON
 from mlusim.errors import UsageError
 from mlusim.files.reading import lines_shown
 from mlusim.files.writing import check_writable
 from mlusim.machine.launch import Launch
+from mlusim.operators.campaign import Job
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.sweep import jobs_of
 from mlusim.programs.other_boards import elsewhere
@@ -91,10 +92,8 @@ def run(args: argparse.Namespace) -> int:
     # The key of a call in a baseline is operator, case and board: two policies would be one call.
     if policies and (args.baseline or args.write_baseline):
         raise UsageError("a baseline holds calls by their usual policy; leave --policy out")
-    # Lines are shown on the page alone, and keeping every step costs time.
-    lines = form == "html" and not args.no_lines and args.engine != NATIVE
     wanted = [
-        evolve(job, lines=lines and not find_case(find_operator(job.operator), job.case).long)
+        evolve(job, lines=keeps_lines(args, form, job), engine=engine_of(args, job))
         for job in jobs_of(campaign.jobs(args), policies)
     ]
     gate = report_gate(args, wanted)
@@ -108,6 +107,22 @@ def run(args: argparse.Namespace) -> int:
     finally:  # neither file costs the other
         gate.store(measured, exists)
     return campaign.exit_code(records) or (entry.CLEAN if found is None or found.passed else entry.FINDINGS)
+
+
+def keeps_lines(args: argparse.Namespace, form: str, job: Job) -> bool:
+    """Return whether *job* keeps the times of lines: on a page, and of a slow case only where it is named."""
+    # Lines are shown on the page alone, and keeping every step takes the Python engine.
+    if form != "html" or args.no_lines or args.engine == NATIVE:
+        return False
+    case = find_case(find_operator(job.operator), job.case)
+    return not (case.long if args.case else case.slow)
+
+
+def engine_of(args: argparse.Namespace, job: Job) -> str:
+    """Return the engine of *job*: where a baseline compares NRAM, that of kernel.py unless one is asked for or it takes minutes."""
+    gated = args.baseline or args.write_baseline
+    long = find_case(find_operator(job.operator), job.case).long
+    return PYTHON if gated and job.engine == AUTO and not long else job.engine
 
 
 def _each_case(args: argparse.Namespace, form: str) -> int:

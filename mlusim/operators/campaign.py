@@ -20,10 +20,11 @@ from mlusim.engine.preference import NATIVE
 from mlusim.errors import Fault
 from mlusim.machine.hub import EveryStep
 from mlusim.machine.launch import Launch
+from mlusim.machine.options import LaunchOptions
 from mlusim.machine.tally import Usage
 from mlusim.operators.executors import carried
 from mlusim.operators.registry import find_case, find_operator
-from mlusim.operators.runner import Made, Run, made_of, run_case
+from mlusim.operators.runner import Made, Run, made_of, run_case, takes_source
 from mlusim.operators.spec import Case, Operator
 from mlusim.report.advice import advice
 from mlusim.report.figures import achieved, figures
@@ -54,6 +55,12 @@ class Job:
     policy: str | None = None
     engine: str = "auto"
     lines: bool = False
+
+    @property
+    def options(self) -> LaunchOptions:
+        """What its launches are made with."""
+        observe = [*self.check, *([EveryStep()] if self.lines else [])]
+        return LaunchOptions(observe, self.seed, self.effects, self.engine)
 
     def __str__(self) -> str:
         chosen = "" if self.policy is None else f", {self.policy}"
@@ -107,10 +114,7 @@ def executed(job: Job, made: Made | None = None) -> tuple[CallRecord, Run | None
             job.operator,
             case,
             board=job.board,
-            observe=[*job.check, *([EveryStep()] if job.lines else [])],
-            seed=job.seed,
-            effects=job.effects,
-            engine=job.engine,
+            options=job.options,
             reference=job.reference,
             policy=job.policy,
             made=made,
@@ -176,7 +180,9 @@ def _portions(jobs: Sequence[Job]) -> list[OneAfterTheOther]:
 
 
 def _in_c(jobs: Sequence[Job]) -> bool:
-    return jobs[0].engine == NATIVE
+    job = jobs[0]
+    slow = find_case(find_operator(job.operator), job.case).slow
+    return job.engine == NATIVE or (slow and takes_source(job.board, job.options))
 
 
 def spread(

@@ -27,7 +27,7 @@ from mlusim.machine.hub import attendants, looks_inside
 from mlusim.machine.kernel import UNION1, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import limit_of
-from mlusim.machine.native.choose import engine_of_operators
+from mlusim.machine.native.choose import compiles, engine_of_operators
 from mlusim.machine.options import USUAL_OPTIONS, LaunchOptions
 from mlusim.machine.tally import Instructions, Usage
 from mlusim.operators.accuracy import Accuracy, judge, judge_dynamic
@@ -175,8 +175,9 @@ def run(
     """Run an operator on *inputs* (arrays by name) and *params* and return what it did.
 
     With *reference* the outputs are judged against the operator's reference.  *policy* is one of those that
-    the operator declares, *engine* what executes the kernels: "auto", "python" or "native".  Raises `UsageError` for missing or unknown names and `StatusError` where the
-    host interface does not return success.
+    the operator declares, *engine* what executes the kernels: "auto", "python" or "native", which takes
+    ``kernel.mlu``; "auto" takes ``kernel.py``, whose NRAM and lanes are those of the plan.  Raises `UsageError` for missing or
+    unknown names and `StatusError` where the host interface does not return success.
     """
     spec = _operator(operator)
     done = attempt(
@@ -208,13 +209,12 @@ def run_case(
 ) -> Run:
     """Run *case* of an operator; its outputs are judged, its status compared with the expected one.
 
-    *options* replace *observe*, *seed*, *effects* and *engine*.  *made* is what `made_of` made of the case, for a case that runs several times.  A long case that nothing watches takes the
-    native engine where *engine* leaves that open (`takes_source`).
+    *options* replace *observe*, *seed*, *effects* and *engine*.  *made* is what `made_of` made of the case, for a case that runs several times.  A case
+    that takes a second and more in Python takes ``kernel.mlu`` where *engine* leaves that open (`takes_source`).
     """
     spec = _operator(operator).called_as(case)
     inputs, params, expected = made or made_of(spec, case)
     options = options or LaunchOptions(observe, seed, effects, engine)
-    long = takes_source(case, options)
     done = attempt(
         spec,
         inputs,
@@ -222,7 +222,7 @@ def run_case(
         board=board,
         policy=policy,
         options=options,
-        handle=SourceHandle(board, effects=effects, policy=policy) if long else None,
+        handle=source_handle(board, policy, options) if case.slow else None,
     )
     done = evolve(done, case=case.name, expected=expected_status(spec, case, board), group=case.group)
     judge = reference and done.status == SUCCESS
@@ -507,13 +507,13 @@ SOURCE = ".mlu"  # kernel.mlu beside kernel.py
 PARSER = "clang"  # reads kernel.mlu; an extra
 
 
-def takes_source(case: Case, options: LaunchOptions) -> bool:
-    """Return whether *case* runs from ``kernel.mlu``: a long one, on an engine that is left to be chosen, and unwatched.
+def takes_source(board: str | Board, options: LaunchOptions) -> bool:
+    """Return whether a call on *board* runs from ``kernel.mlu``: the engine is left to be chosen, and nothing watches.
 
-    False where there is no C compiler, or no parser for BANG C.
+    False where there is no C compiler, or no parser for BANG C, or the board's kernels do not become C.
     """
-    # An engine that was asked for is kept; what takes a second in Python is not worth a compiler.
-    if not case.long or engine_of(options.engine) != AUTO or preferred() != AUTO:
+    # An engine that was asked for is kept.
+    if engine_of(options.engine) != AUTO or preferred() != AUTO or not compiles(find_board(board).arch):
         return False
     watched = bool(options.observe) or options.seed is not None or looks_inside(attendants())
     if watched or limit_of(None).instructions is not None:
@@ -524,6 +524,11 @@ def takes_source(case: Case, options: LaunchOptions) -> bool:
 def source_compiles() -> bool:
     """Return whether ``kernel.mlu`` can run on the native engine: there are a C compiler and a parser for BANG C."""
     return available() is not None and importlib.util.find_spec(PARSER) is not None
+
+
+def source_handle(board: str | Board, policy: str | None, options: LaunchOptions) -> "Handle | None":
+    """Return a handle that launches ``kernel.mlu`` where `takes_source` says so, else None."""
+    return SourceHandle(board, policy=policy, options=options) if takes_source(board, options) else None
 
 
 class SourceHandle(Handle):

@@ -16,7 +16,8 @@ Rule = efficiency.Rule
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 Params = Mapping[str, Any]
 
-LONG = 60.0  # seconds in Python from which on an unwatched case takes the native engine
+SLOW = 1.0  # seconds in Python from which on an unwatched case takes the native engine; for less no compiler is started
+LONG = 60.0  # seconds in Python from which on a case is watched by request only
 
 
 @frozen
@@ -89,7 +90,7 @@ class Case:
     *boards* limits the case to some boards (empty: all).  *group* is where the case comes from:
     "network", "boundary", "random", "zero", "golden", "limit".
     *effort* is roughly how many seconds of one CPU the Python engine takes, if there are several: of many cases, the
-    longest start first, and those of a minute or more take the native engine if nothing watches.  *memory* is about how
+    longest start first, and those of a second or more take the native engine if nothing watches.  *memory* is about how
     many bytes its tensors and references take, where these are hundreds of MB.  *outputs* are the shapes of outputs that
     a caller passes although they do not follow from the inputs and parameters; the host interface has to refuse them.
     """
@@ -103,6 +104,11 @@ class Case:
     effort: float = 0.0
     memory: int = 0
     outputs: Mapping[str, tuple[int, ...]] = field(factory=dict)
+
+    @property
+    def slow(self) -> bool:
+        """True where the Python engine takes a second and more for it."""
+        return self.effort >= SLOW
 
     @property
     def long(self) -> bool:

@@ -17,7 +17,7 @@ from mlusim.machine.options import LaunchOptions
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
 from mlusim.operators.registry import find_case, find_operator
-from mlusim.operators.runner import SUCCESS, Run, attempt, case_generator
+from mlusim.operators.runner import SUCCESS, Run, attempt, case_generator, source_handle
 from mlusim.operators.spec import Operator, policy_of
 from mlusim.plan.layout import Layout
 from mlusim.report.efficiency import acceptance, efficiency
@@ -143,9 +143,11 @@ class _Study:
                 return self._retimed(known, board)
         why = self._difference(board, choices)
         # One board that C leaves out does not end the question.
-        engine = AUTO if compiles(board.arch) else PYTHON
-        options = LaunchOptions(engine=engine)
-        run = attempt(self.spec, self.inputs, self.params, board=board, policy=self.policy, options=options)
+        options = LaunchOptions(engine=AUTO if compiles(board.arch) else PYTHON)
+        handle = source_handle(board, self.policy, options) or Handle(
+            board, policy=self.policy, options=options
+        )
+        run = attempt(self.spec, self.inputs, self.params, policy=self.policy, handle=handle)
         # A study keeps a run for each architecture, and outputs are most of its bytes.
         run = run if self.outputs else evolve(run, outputs={})
         # It made other launches than it predicted without launching: it chooses by their results.
@@ -256,6 +258,7 @@ def launches_row(board: str, how: str, why: str, launches: Sequence[Launch], bas
         launches=tuple(f"{one.kernel} {_shown([(one.dim, one.kind)])}" for one in launches),
         bandwidth_share=bandwidth,
         compute_share=compute,
+        engines=tuple(one.engine for one in launches),
     )
 
 

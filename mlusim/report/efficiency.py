@@ -185,10 +185,14 @@ def _summary(operator: str, board: str, calls: "Sequence[CallRecord]") -> Operat
 
 def engines(records: "Sequence[CallRecord]") -> str:
     """Return which engine ran the launches of *records*, as a sentence; empty where nothing was launched."""
+    return launched_by(launch.engine for record in records for launch in record.launches)
+
+
+def launched_by(names: Iterable[str]) -> str:
+    """Return the sentence of `engines` for launches whose engines are *names*."""
     counts: dict[str, int] = {}
-    for record in records:
-        for launch in record.launches:
-            counts[launch.engine] = counts.get(launch.engine, 0) + 1
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
     if len(counts) < 2:
         return "".join(f"Launched on the {name} engine." for name in counts)
     parts = ", ".join(

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from mlusim.counted import band, microseconds, share
+from mlusim.report.efficiency import launched_by
 from mlusim.report.record import CallRecord
 from mlusim.text_grid import table
 
@@ -23,7 +24,7 @@ class WhatIfRow:
     ``how`` is "recorded", "re-timed", "run" or "fails", ``why`` the reason for that; ``failure`` is the
     sentence that says why the call fails there, and then the numbers are None.  ``speed_up`` is relative to the
     recorded run.  The efficiencies are those of an operator's theory; ``bandwidth_share`` and ``compute_share`` are what the
-    launches reach of the board, by `mlusim.report.figures`.
+    launches reach of the board, by `mlusim.report.figures`.  ``engines`` ran its launches, those that were re-timed too.
     """
 
     board: str
@@ -41,6 +42,7 @@ class WhatIfRow:
     time_band: tuple[float, float] | None = None
     bandwidth_share: float | None = None
     compute_share: float | None = None
+    engines: tuple[str, ...] = ()
 
 
 @frozen
@@ -96,6 +98,9 @@ def what_if_table(study: WhatIfStudy) -> RenderableType:
         shown.add_row(row.board, row.arch, *cells(row), Text(row.how, style=style))
     lines = [Text.assemble((", ".join(boards), "bold"), f": {sentence}") for sentence, boards in notes(study)]
     last = Text(f"speed-up: against {study.base}.  Predicted by the model of each board; no card was used.")
+    ran = launched_by(name for row in study.rows if row.how in (RECORDED, RUN) for name in row.engines)
+    if ran:
+        last.append(f"  {ran}")
     if all(row.io_efficiency is None for row in study.rows):
         last.append("  IO, compute: bytes moved and operations done, of what the board can do.")
     last.stylize("dim")

@@ -11,14 +11,12 @@ from types import SimpleNamespace
 import pytest
 from sample_operators import GOOD, WRONG
 
-from mlusim.cli import campaign, demo as demo_verb
+from mlusim.cli import campaign, report as report_verb
 from mlusim.cli.arguments import comparing
-from mlusim.engine.native.build import CHOICE
 from mlusim.errors import UsageError
 from mlusim.operators import registry
 from mlusim.operators.campaign import matching_cases
-from mlusim.operators.registry import find_case, operators
-from mlusim.operators.runner import source_compiles
+from mlusim.operators.registry import operators
 
 TIN = ("report", "tin_shift_forward", "--case", "golden_document", "jobs_33", "--jobs", 1)
 SAMPLES = ("report", "sample", "wrong", "faulty", "--jobs", 1)
@@ -253,21 +251,25 @@ def test_all_groups_are_everything():
         campaign.jobs(parser.parse_args(["--group", "odd"]))
 
 
-@pytest.mark.parametrize(("compiles", "engine"), [(True, "native"), (False, "auto")])
-def test_demo_takes_c_for_slow_cases_where_it_can(monkeypatch, compiles, engine):
-    """Those of seconds in Python, where a compiler and the parser are there; the others keep to kernel.py."""
-    if not compiles:
-        monkeypatch.setenv(CHOICE, "no-compiler")
-    elif not source_compiles():
-        pytest.skip("there is no C compiler, or no parser")
-    engines = {
-        job.engine: find_case(operators()[job.operator], job.case).effort >= demo_verb.SLOW
-        for job in demo_verb.demo_jobs(["MLU370-X4"])
-    }
+def test_pages_have_lines_of_slow_cases_that_are_named():
+    """A case of a second in Python has no lines on a page of many, for they take that engine; baselines take it for NRAM's sake."""
+    parser = argparse.ArgumentParser()
+    comparing.report(parser)
+    args = parser.parse_args(["three_interpolate_backward", "--board", "MLU370-X4", "--group", "all"])
+    args.engine = "auto"
+    jobs = campaign.jobs(args)
+    many = {job.case: report_verb.keeps_lines(args, "html", job) for job in jobs}
+    args.case = ["case_7"]
+    named = {job.case: report_verb.keeps_lines(args, "html", job) for job in jobs}
 
-    assert ({"native": True, "auto": False} if compiles else {"auto": False}).keys() == engines.keys()
-    assert engine in engines
-    assert not compiles or engines["native"]
+    free = {report_verb.engine_of(args, job) for job in jobs}
+    args.baseline = "baseline.json"
+    gated = {job.case: report_verb.engine_of(args, job) for job in jobs}
+
+    assert (True, False, False) == (many["case_1"], many["case_7"], many["case_18"])
+    assert (True, True, False) == (named["case_1"], named["case_7"], named["case_18"])
+    assert {"auto"} == free
+    assert ("python", "auto") == (gated["case_7"], gated["case_18"])
 
 
 def test_demo_ends_in_a_table_and_the_path_of_a_page(cli, only_entries, monkeypatch, tmp_path):

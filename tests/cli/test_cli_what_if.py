@@ -31,7 +31,7 @@ def test_json_has_a_row_for_each_board(cli):
     ).json()
     keys = {
         "board", "arch", "how", "why", "failure", "time_us", "speed_up", "io_efficiency", "compute_efficiency",
-        "bottleneck", "grade", "launches", "time_band", "bandwidth_share", "compute_share",
+        "bottleneck", "grade", "launches", "time_band", "bandwidth_share", "compute_share", "engines",
     }  # fmt: skip
 
     assert ("tin_shift_forward", "golden_document", "MLU370-X4") == (

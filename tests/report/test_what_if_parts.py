@@ -21,7 +21,20 @@ from tests.report.test_explanation import EVEN, record
 from tests.report.test_why import shown
 
 ROWS = (
-    WhatIfRow("MLU370-X4", "mtp_372", "recorded", "it was", "", 100.0, 1.0, 0.5, 0.1, "io", ">=30%"),
+    WhatIfRow(
+        "MLU370-X4",
+        "mtp_372",
+        "recorded",
+        "it was",
+        "",
+        100.0,
+        1.0,
+        0.5,
+        0.1,
+        "io",
+        ">=30%",
+        engines=("native",),
+    ),
     WhatIfRow("MLU370-X8", "mtp_372", "re-timed", "as <there>", "", 50.0, 2.0, 1.0, 0.2, "io", ">=60%"),
     WhatIfRow("MLU370-S4", "mtp_372", "re-timed", "as <there>", "", 200.0, 0.5, 0.25, 0.2, "io", "<30%"),
     WhatIfRow("CE3226-D2D", "tp_322", "fails", "", "CE3226-D2D has no SRAM & no unions"),
@@ -53,6 +66,7 @@ def test_the_terminal_and_markdown_show_every_board():
     assert ["fails: CE3226-V101 has no SRAM & no unions"] == cells[6][-1:]
     assert {9} == {len(row) for row in cells}
     assert "recorded on MLU370-X4" in markdown
+    assert "Launched on the native engine." in text
 
 
 def test_the_page_shows_every_board_and_every_explanation():

@@ -17,9 +17,9 @@ REPORT_EXAMPLES = """examples:
   mlusim report --baseline efficiency.json --threshold 2%
   mlusim report my_script.py --board MLU370-X4 MLU590-H8 -o launches.html -- --size 4096
   mlusim report scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
-Bare, it runs every network case on two boards, which takes minutes; a bar on a terminal says how far it is, and Ctrl-C ends
-it.  One operator takes a fraction of that, `--case golden_document` seconds; with --format html every call knows its lines,
-and takes about twice as long unless --no-lines is given."""
+Bare, it runs every network case on two boards, which takes a minute; a bar on a terminal says how far it is, and Ctrl-C ends
+it.  One operator takes a fraction of that, `--case golden_document` seconds; with --format html calls that take Python less
+than a second know their lines, and so do longer ones that --case names, unless --no-lines is given."""
 
 # In the order of `report.FORMATS`, which a test compares: what writes them would load half of the package.
 REPORT_FORMATS = ("json", "csv", "md", "html")
