@@ -22,8 +22,9 @@ from mlusim.debug.source.frames import name_of, parse_name, variables_of
 from mlusim.debug.source.functions import (
     UserFunction,
     code_lines,
-    find_function,
+    find_functions,
     find_line,
+    line_within,
     lines_naming,
     nested,
 )
@@ -206,7 +207,7 @@ def _codes(location: stops.Location, functions: Iterable[UserFunction]) -> Itera
             if code.co_filename == location.file and inside:
                 yield code
         elif isinstance(location, stops.FunctionLocation):
-            if code is location.code:
+            if code in location.codes:
                 yield code
         elif not isinstance(location, stops.PendingLocation):
             yield code
@@ -250,26 +251,25 @@ def _location(session: "DebugSession", place: str) -> stops.Location:
     name = place.lstrip("_")
     if name in ISA:
         return _intrinsic(session, name)
-    functions = session.functions
     try:
-        function = find_function(place, functions, session.owned)
+        named = find_functions(place, session.functions_named(place), session.owned)
     except UsageError:
-        helpers = lines_naming(place, functions)
+        helpers = lines_naming(place, session.every_function)
         if not helpers:
             raise
         return stops.CallLocation(helpers, place)
-    return stops.FunctionLocation(function.code, function.name)
+    return stops.FunctionLocation(tuple(f.code for f in named), named[0].name if len(named) == 1 else place)
 
 
 def _at_line(session: "DebugSession", file: str | None, number: int, place: str) -> stops.Location:
     """Return a line of a file; if none of its code is loaded yet, keep the place until some is."""
-    functions, owned = session.functions, session.owned
-    site = session.site()
+    site, functions, owned = session.site(), session.functions, session.owned
     if file is None and site is None and not functions:
         raise UsageError(
             f"no function is loaded in which line {number} could be; write the line as FILE:{number}"
         )
     name = file or (site[0] if site is not None else functions[0].code.co_filename)
+    functions = session.functions_in(name)
     if not code_lines(name, functions, owned):
         # As gdb's pending breakpoints: the file may be loaded by a later launch.
         return stops.PendingLocation(place, lambda: _loaded(session, name, number))
@@ -278,13 +278,11 @@ def _at_line(session: "DebugSession", file: str | None, number: int, place: str)
 
 
 def _loaded(session: "DebugSession", name: str, number: int) -> stops.Location | None:
-    """Return the line, once a file called *name* is loaded, or the next one with code, or the last; None before."""
-    lines = code_lines(name, session.functions, session.owned)
-    if not lines:
-        return None
-    number = next((line for line in lines if line >= number), lines[-1])
+    """Return the line, or the next one with code in its function, once a file called *name* is loaded that has it; None before."""
+    functions = session.functions_in(name)
     try:
-        found, line = find_line(name, number, session.functions, session.owned)
+        number = line_within(name, number, functions)
+        found, line = find_line(name, number, functions, session.owned)
     except UsageError:
         return None
     return stops.LineLocation(found, line)
@@ -295,7 +293,7 @@ def _intrinsic(session: "DebugSession", name: str) -> stops.Location:
     spelling = ISA[name].spelling
     if name in HEARD:
         return stops.IntrinsicLocation(name, spelling)
-    places = lines_naming(name, session.functions)
+    places = lines_naming(name, session.every_function)
     if not places:
         raise UsageError(f"no function of the kernel names {name}; `info functions` lists them")
     return stops.CallLocation(places, spelling)

@@ -19,7 +19,7 @@ from mlusim.debug.run.launches import DEFAULT_HISTORY, Edit, KeptLaunch
 from mlusim.debug.run.program_run import ENDED, FAILED, LAUNCH, ProgramRun
 from mlusim.debug.run.runs import LOOKBACK, LaunchRun, RunListener, RunMaker
 from mlusim.debug.source.frames import Owned, failed_text, line_of, name_of
-from mlusim.debug.source.functions import UserFunction
+from mlusim.debug.source.functions import UserFunction, ends_with
 from mlusim.debug.stop.steppers import Interrupt
 from mlusim.debug.stop.stops import (
     END,
@@ -37,6 +37,7 @@ from mlusim.debug.stop.stops import (
     Stopper,
 )
 from mlusim.errors import UsageError
+from mlusim.kernel_frames import function_of
 from mlusim.observe.names import checkers
 from mlusim.programs.program import Program, as_program
 
@@ -110,6 +111,28 @@ class DebugSession:
     def functions(self) -> list[UserFunction]:
         """The functions that the launch's kernel can reach."""
         return list(self.recorded.functions) if self.launches else []
+
+    @property
+    def every_function(self) -> list[UserFunction]:
+        """The same, and what other kernels of the program can reach."""
+        return self._with_others(lambda _file, _name: True)
+
+    def functions_in(self, file: str) -> list[UserFunction]:
+        """The same, and what other kernels of the program can reach in files called *file*."""
+        return self._with_others(lambda path, _name: ends_with(path, file))
+
+    def functions_named(self, name: str) -> list[UserFunction]:
+        """The same, and what other kernels of the program can reach by *name*; that of a template is that of each instantiation."""
+        return self._with_others(lambda _path, one: name in (one, one.partition("<")[0]))
+
+    def _with_others(self, wanted: Callable[[str, str], bool]) -> list[UserFunction]:
+        """Return them with those of other kernels that are *wanted*, by file and name: of the same files, if some of its own are."""
+        own = self.functions
+        near = {f.code.co_filename for f in own if wanted(f.code.co_filename, f.name)}
+        others = self.recorded.elsewhere(wanted) if self.launches else ()
+        known = {function_of(f.code) for f in own}
+        more = (f for f in others if function_of(f.code) not in known)
+        return [*own, *(f for f in more if not near or f.code.co_filename in near)]
 
     @property
     def owned(self) -> Owned:

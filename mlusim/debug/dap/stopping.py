@@ -13,7 +13,7 @@ from mlusim.debug.dap.state import Arguments, Asked, Body, FrameAt, Handler, Sta
 from mlusim.debug.locations import break_at, watch_at, watched_as
 from mlusim.debug.look.describe import value_text
 from mlusim.debug.look.evaluate import evaluate, parse
-from mlusim.debug.source.functions import code_lines
+from mlusim.debug.source.functions import code_lines, line_within
 from mlusim.debug.stop.stops import Breakpoint
 from mlusim.errors import MlusimError, UsageError, one_line
 
@@ -59,12 +59,8 @@ def _lines(state: State, arguments: Arguments) -> Body:
 
 
 def _line(state: State, owner: str, path: str, one: Arguments) -> dict[str, Any]:
-    session = state.session
-    line = int(one["line"])
-    lines = code_lines(path, session.functions, session.owned)
-    # A line without code moves to the next that has some, as editors expect.
-    if lines and line not in lines:
-        line = next((n for n in lines if n > line), lines[-1])
+    # A line without code moves to the next that has some, as editors expect, but never to another function's.
+    line = line_within(path, int(one["line"]), state.session.functions_in(path))
     return _set(state, owner, one, f"{path}:{line}")
 
 
@@ -151,7 +147,8 @@ def _locations(state: State, arguments: Arguments) -> Body:
     session = state.session
     first = int(arguments["line"])
     last = int(arguments.get("endLine") or first)
-    lines = code_lines(arguments["source"].get("path", ""), session.functions, session.owned)
+    path = arguments["source"].get("path", "")
+    lines = code_lines(path, session.functions_in(path), session.owned)
     return {"breakpoints": [{"line": line} for line in lines if first <= line <= last]}
 
 

@@ -120,8 +120,8 @@ def _sought(made: stops.Breakpoint) -> Sought | None:
             return Sought(made.task, frozenset({(location.file, location.line)}))
         case stops.CallLocation():
             return Sought(made.task, location.places)
-        case stops.FunctionLocation(code=code):  # its first line stands for its entry
-            return Sought(made.task, frozenset({(code.co_filename, code.co_firstlineno)}))
+        case stops.FunctionLocation(codes=codes):  # its first line stands for its entry
+            return Sought(made.task, frozenset((code.co_filename, code.co_firstlineno) for code in codes))
         case stops.TaskLocation():
             return Sought(location.label, None)
     return Sought(made.task, None) if isinstance(location, OF_TASKS) and made.task is not None else None
@@ -219,7 +219,8 @@ def _reaches(location: stops.Location, recorded: KeptLaunch, plan: Any) -> bool:
         case stops.CallLocation():
             return bool(location.places & _lines(plan))
         case stops.FunctionLocation() | stops.ValueWatch():
-            return any(function_of(code) == function_of(location.code) for code in _codes(plan))
+            codes = location.codes if isinstance(location, stops.FunctionLocation) else (location.code,)
+            return any(function_of(code) in map(function_of, codes) for code in _codes(plan))
         case stops.PendingLocation():
             return False
         case stops.TimeLocation():

@@ -142,6 +142,18 @@ class KeptLaunch:
         """The kernel and the functions that it can reach."""
         return reachable(self.session.request.kernel.body, self.owned)
 
+    def elsewhere(self, wanted: Callable[[str, str], bool]) -> list[UserFunction]:
+        """Return the functions of BANG C that kernels of the program can reach and that are *wanted*, by file and name."""
+        files: Iterable[Any] = getattr(self.session.request.kernel, "beside", tuple)()
+        found = (
+            file.function(form.symbol).code
+            for file in files
+            for form in file.form.functions.values()
+            if form.kind != "host" and not form.external and form.problem is None
+            if wanted(form.span.file, form.name)
+        )
+        return [UserFunction(code.co_name, code) for code in found if self.owned(code.co_filename)]
+
     @property
     def parameters(self) -> list[str]:
         """The names of the kernel's parameters, without ``mlu``, as many as there are arguments."""

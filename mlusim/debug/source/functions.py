@@ -124,12 +124,18 @@ def find_function(name: str, near: Iterable[UserFunction], owned: Owned) -> User
 
     The name of a template finds its only instantiation.
     """
+    found = find_functions(name, near, owned)
+    if len(found) > 1:
+        names = ", ".join(f.name for f in found)
+        raise UsageError(f"{name} is a template, instantiated as {names}; name one of them")
+    return found[0]
+
+
+def find_functions(name: str, near: Iterable[UserFunction], owned: Owned) -> list[UserFunction]:
+    """Return the function called *name* as `find_function` does, every instantiation for the name of a template."""
     near = list(near)
     made = [f for f in near if f.name.partition("<")[0] == name]
     found = [f for f in near if f.name == name] or made or [f for f in _loaded(owned) if f.name == name]
-    names = dict.fromkeys(f.name for f in found)
-    if len(names) > 1:
-        raise UsageError(f"{name} is a template, instantiated as {', '.join(names)}; name one of them")
     if not found:
         raise UsageError(
             f"there is no function, intrinsic or file {name!r}; `info functions` lists the kernel's functions, "
@@ -138,7 +144,7 @@ def find_function(name: str, near: Iterable[UserFunction], owned: Owned) -> User
     files = {f.code.co_filename for f in found}
     if len(files) > 1:
         raise UsageError(f"{name} is in {', '.join(sorted(files))}; name the line instead, as FILE:LINE")
-    return found[0]
+    return list({f.name: f for f in reversed(found)}.values())[::-1]
 
 
 def find_line(file: str, line: int, near: Iterable[UserFunction], owned: Owned) -> tuple[str, int]:
@@ -162,6 +168,19 @@ def find_line(file: str, line: int, near: Iterable[UserFunction], owned: Owned) 
     return path, line
 
 
+def line_within(file: str, line: int, functions: Iterable[UserFunction]) -> int:
+    """Return *line*, or if it has no code the next line with code of the innermost function of *file* that it is in, if there is one."""
+    around = [
+        (code.co_firstlineno, sorted(_lines(code)))
+        for f in functions
+        for code in nested(f.code)
+        if ends_with(code.co_filename, file)
+    ]
+    inside = [(first, lines) for first, lines in around if first <= line <= lines[-1]]
+    _, lines = max(inside, default=(0, []))
+    return next((n for n in lines if n >= line), line)
+
+
 def code_lines(name: str, near: Iterable[UserFunction], owned: Owned) -> list[int]:
     """Return the lines of the loaded file called *name* that have code, ascending, or no lines if none of its code is loaded."""
     return sorted(set().union(*_lines_by_file(name, near, owned).values()))
@@ -169,8 +188,8 @@ def code_lines(name: str, near: Iterable[UserFunction], owned: Owned) -> list[in
 
 def _lines_by_file(name: str, near: Iterable[UserFunction], owned: Owned) -> dict[str, set[int]]:
     """Return the lines with code of each loaded file called *name*; only files of the functions *near* count if one of them matches."""
-    found = [f for f in near if _ends(f.code.co_filename, name)]
-    found = found or [f for f in _loaded(owned, name) if _ends(f.code.co_filename, name)]
+    found = [f for f in near if ends_with(f.code.co_filename, name)]
+    found = found or [f for f in _loaded(owned, name) if ends_with(f.code.co_filename, name)]
     lines: dict[str, set[int]] = {f.code.co_filename: set() for f in found}
     for function in (*found, *(f for file in lines for f in _loaded(owned, file))):
         if function.code.co_filename in lines:
@@ -178,7 +197,8 @@ def _lines_by_file(name: str, near: Iterable[UserFunction], owned: Owned) -> dic
     return lines
 
 
-def _ends(path: str, name: str) -> bool:
+def ends_with(path: str, name: str) -> bool:
+    """Return whether *name* is the end of *path*, in whole parts."""
     parts, wanted = Path(path).parts, Path(name).parts
     return parts[-len(wanted) :] == wanted
 

@@ -270,16 +270,16 @@ class CallLocation(Location):
 
 @define(eq=False)
 class FunctionLocation(Location):
-    """The first line of a function of the kernel."""
+    """The first line of a function of the kernel, or of each instantiation of a template: each has its code."""
 
-    code: CodeType
+    codes: tuple[CodeType, ...]
     text: str
     lines = lines_from_start = True
 
     def at_line(self, _core: "Core | None", frame: FrameType, _tracer: Tracing, entered: bool) -> str | None:
         """Stop at the first line of each call of the function."""
         # By the function and not by its code: a kernel of BANG C has another where checkers of its values watch.
-        return "" if entered and function_of(frame.f_code) == function_of(self.code) else None
+        return "" if entered and function_of(frame.f_code) in map(function_of, self.codes) else None
 
 
 @define(eq=False)

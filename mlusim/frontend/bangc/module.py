@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import warnings
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -153,10 +154,21 @@ def _shown(plan: LinkPlan) -> FunctionType:
     return found
 
 
+_LOADED: "weakref.WeakValueDictionary[str, File]" = (
+    weakref.WeakValueDictionary()
+)  # of a path what was loaded last
+
+
+def _loaded_files() -> list[File]:
+    return list(_LOADED.values())
+
+
 class BangKernel(Kernel):
     """A kernel of BANG C sources: ``form`` is its intermediate form, ``plan`` what it reaches."""
 
     compiled = True
+    beside: Callable[[], Iterable[File]] = staticmethod(_loaded_files)
+    """The files of the program, for tools that name places in other kernels: of all loaded modules, or what a native program has."""
 
     def __init__(self, form: ir.Function, plan: LinkPlan, bang_arch: int) -> None:
         super().__init__(Body(form, plan, bang_arch))
@@ -261,6 +273,7 @@ class Module:
         self.launches: list[Launch] = []  # that host functions made
         self.units = [*(units or (translate(path, options) for path in self.paths))]
         self.files = [File(unit.form) for unit in self.units]
+        _LOADED.update({file.form.path: file for file in self.files})
 
     def __repr__(self) -> str:
         paths = ", ".join(map(shown_file, self.paths))

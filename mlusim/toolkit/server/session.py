@@ -8,7 +8,7 @@ import os
 import struct
 import sys
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -256,6 +256,7 @@ class ProgramSession:
                 kernel = self._module(named.record, bang_arch)[named.symbol]
             except UsageError as error:
                 raise DriverRefusal(NO_KERNEL, str(error)) from None
+            kernel.beside = functools.partial(self._files, bang_arch)
             found = LoadedKernel(kernel, ArgumentReader(kernel.form.parameters, self._pointing))
             self._loaded[stub, bang_arch] = found
         return found
@@ -266,6 +267,12 @@ class ProgramSession:
             read = importlib.import_module(_READER).read
             found = self._modules[record, bang_arch] = read(self._records[record], self._records, bang_arch)
         return found
+
+    def _files(self, bang_arch: int) -> Iterator[Any]:
+        """Yield the files with kernels of the program, those too of which nothing has been launched yet."""
+        for record in range(len(self._records)):
+            with contextlib.suppress(UsageError):  # one that cannot be read is an error where it is launched
+                yield from self._module(record, bang_arch).module.files
 
     def _pointing(self, address: int) -> Any:
         if not address:
