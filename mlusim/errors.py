@@ -39,9 +39,11 @@ class MlusimError(Exception):
     """The root of every error that mlusim raises on purpose; its text is one sentence or two.
 
     ``shown`` is what a terminal shows beneath the first sentence as it stands: a line of source with its caret.
+    ``printed`` are the lines of ``__bang_printf`` of the launch that ended with it, as long as nothing else has shown them.
     """
 
     shown: str = ""
+    printed: tuple[str, ...] = ()
 
     def _render_traceback_(self) -> list[str]:
         """Return the lines that IPython shows instead of a traceback."""

@@ -24,7 +24,7 @@ import mlusim
 from mlusim.cli import entry, plain_text
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON, on_threads, preferring
 from mlusim.errors import Fault, MlusimError, Remark, UsageError, said
-from mlusim.files.reading import shown
+from mlusim.files.reading import lines_shown, shown
 from mlusim.lazy import lazy
 from mlusim.machine.limits import UNLIMITED, limiting
 from mlusim.near import near
@@ -142,7 +142,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as leaving:  # argparse, after --help and --version
         return leaving.code if isinstance(leaving.code, int) else entry.CLEAN
     except MlusimError as error:
-        return _refuse(error)
+        # What kernels printed is no part of a document on standard output.
+        return _refuse(error, sys.stderr if "--json" in arguments else sys.stdout)
     except BrokenPipeError:
         return _pipe_closed()
     except KeyboardInterrupt as stop:
@@ -279,8 +280,10 @@ def _tell(sentence: str, code: int) -> int:
     return code
 
 
-def _refuse(error: MlusimError) -> int:
-    """Print one sentence, and beneath it what the error shows: a line of source with its caret."""
+def _refuse(error: MlusimError, aside: TextIO) -> int:
+    """Print what the kernel printed *aside*, one sentence, and beneath it what the error shows: a line of source with its caret."""
+    for line in error.printed:
+        print(lines_shown(line.removesuffix("\n")), file=aside, flush=True)
     code = entry.FAULT if isinstance(error, Fault) else entry.USAGE
     below = error.shown
     if isinstance(error, Fault):

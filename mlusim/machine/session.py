@@ -13,7 +13,7 @@ from mlusim.arch.board import Arch, Board
 from mlusim.engine.copies import Routes, routes
 from mlusim.engine.issue import mlu_class
 from mlusim.engine.recipes.recipe import LaunchPolicy
-from mlusim.errors import Fault
+from mlusim.errors import Fault, MlusimError
 from mlusim.isa.table import ISA
 from mlusim.machine.announcer import Accesses, Announcer
 from mlusim.machine.cluster import Cluster, Union
@@ -168,14 +168,21 @@ class Session:
 
     def _run_groups(self, groups: Iterator[Any], room: int) -> None:
         try:
-            self.scheduler.run(groups, room)
-        except Overdue as overdue:  # between two tasks
-            raise self.late(overdue) from None
+            self._scheduled(groups, room)
+        except MlusimError as error:
+            error.printed = tuple(self.printed)
+            raise
         finally:
             for core in self._ended:
                 self.tally.count(core)
                 core.release()
             self.pool.clear()
+
+    def _scheduled(self, groups: Iterator[Any], room: int) -> None:
+        try:
+            self.scheduler.run(groups, room)
+        except Overdue as overdue:  # between two tasks
+            raise self.late(overdue) from None
 
     def count_lines(self) -> CoverCounts:
         """Let C count what each task passes of what its program covers; return the counts."""

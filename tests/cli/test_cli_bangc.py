@@ -349,3 +349,19 @@ def test_an_argument_shows_its_parameter_with_a_caret(folder, capsys):
     assert 2 == code
     assert "elements of int16; it takes float" in told[0]
     assert "^" == told[2].strip()
+
+
+def test_prints_of_a_launch_that_faults_are_shown(tmp_path, capsys):
+    """Those of all tasks up to the fault, before its sentence; beside a JSON document they go to standard error."""
+    source = tmp_path / "talks.mlu"
+    source.write_text(
+        "__mlu_entry__ void Talks(float *p, int n) {\n  __nram__ float x[16];\n"
+        '  __bang_printf("task %d of %d\\n", taskId, n);\n  if (taskId) __memcpy(x, p, n, GDRAM2NRAM);\n}\n'
+    )
+    call = ["run", str(source), "--dim", "2", "--arg", "p=zeros:float:64", "--arg", "n=128"]
+
+    for words, said in ((call, "out"), ([*call, "--engine", "python"], "out"), ([*call, "--json"], "err")):
+        assert main(words) == 3
+        streams = capsys.readouterr()
+        assert getattr(streams, said).startswith("task 0 of 128\ntask 1 of 128\n")
+        assert streams.err.count("error: ") == 1

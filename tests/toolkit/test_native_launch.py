@@ -71,7 +71,7 @@ int main() {
 """
 ).replace("static void scale", "typedef half half_t;\nstatic void scale")
 WRONG = (
-    SCALE
+    SCALE.replace("int n) {\n", 'int n) { __bang_printf("given %d\\n", n);\n', 1)
     + r"""
 int main() {
   float *x, host[16] = {};
@@ -211,10 +211,14 @@ def test_a_launch_is_that_of_the_simulator(compiled, native, tmp_path):
 
 
 def test_errors_are_returned(compiled, native):
-    """A fault is the last error and that of every sync of its queue, a refused launch that of one; notifiers tell that work is over."""
+    """A fault is the last error and that of every sync of its queue, a refused launch that of one; notifiers tell that work is over.
+
+    What the kernel printed before its fault is shown.
+    """
     done = native.run(compiled(WRONG))
 
     assert done.stdout.splitlines() == [
+        "given 2000",
         "ErrorKernelTrap Success Success ErrorKernelTrap ErrorKernelTrap ErrorKernelTrap ErrorQueueInvalid",
         "ErrorArgsInvalid ErrorArgsInvalid ErrorArgsInvalid Success",
         "ErrorArgsInvalid Success",

@@ -191,7 +191,8 @@ class ProgramSession:
     def _said(self, request: ProgramRequest, code: int, error: MlusimError) -> ProgramReply:
         called = f" (called at {self.places(request.caller)})" if request.caller else ""
         shown = f"\n{error.shown}" if error.shown else ""
-        return ProgramReply(code=code, said=f"error: {_sentence(error)}{called}{shown}\n")
+        printed, error.printed = _lines(error.printed), ()  # shown here
+        return ProgramReply(code=code, said=f"error: {_sentence(error)}{called}{shown}\n", printed=printed)
 
     def _mistake(self, caller: int, rule: str, message: str, **more: Any) -> None:
         """Tell those who watch what the host did wrong, where it called."""
@@ -336,9 +337,7 @@ class ProgramSession:
             self._unseen.update((one, request.caller) for one in heard.touched.writes if one is not None)
         if self._timed or attendants():  # otherwise nothing asks for its time, and the queue would only grow
             queue.add(launch)
-        return ProgramReply(
-            printed="".join(line if line.endswith("\n") else f"{line}\n" for line in launch.printed)
-        )
+        return ProgramReply(printed=_lines(launch.printed))
 
     def _started(self, board: BoardMemory, observe: Sequence[Any], *given: Any) -> Launch:
         """Launch what is *given*: a kernel, its grid and kind, and its arguments."""
@@ -769,6 +768,11 @@ def _code_of(error: MlusimError) -> int:
     if isinstance(error, OutOfMemory):
         return NO_MEMORY
     return TRAP if isinstance(error, Fault) else getattr(error, "code", ARGS)
+
+
+def _lines(printed: Sequence[str]) -> str:
+    """Return the lines of ``__bang_printf`` as a terminal shows them."""
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in printed)
 
 
 def _sentence(error: MlusimError) -> str:
