@@ -17,20 +17,20 @@ __mlu_global__ void A(float *p) {
   __memcpy(x, p, 64, GDRAM2NRAM);
 }
 
-template <typename T> __mlu_global__ void B(T *p) {
+template <typename T> __mlu_global__ void LaterB(T *p) {
   __nram__ T x[16];
 
   __memcpy(x, p, 32, GDRAM2NRAM);
 }
-template __mlu_global__ void B<float>(float *);
-template __mlu_global__ void B<half>(half *);
+template __mlu_global__ void LaterB<float>(float *);
+template __mlu_global__ void LaterB<half>(half *);
 """
-OTHER = "__mlu_global__ void C(float *p) {\n  p[0] = 1;\n  p[1] = 2;\n}\n"
+OTHER = "__mlu_global__ void LaterC(float *p) {\n  p[0] = 1;\n  p[1] = 2;\n}\n"
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    """A program of two modules: it launches ``A``, two instantiations of ``B``, and the other's ``C``."""
+    """A program of two modules: it launches ``A``, two instantiations of ``LaterB``, and the other's ``LaterC``."""
     tmp_path = tmp_path_factory.mktemp("later")
     for name, text in (("later_one.mlu", SOURCE), ("later_two.mlu", OTHER)):
         (tmp_path / name).write_text(text)
@@ -38,7 +38,7 @@ def program(tmp_path_factory):
 
     def run(observe):
         device = mlusim.Device("MLU370-X4")
-        for kernel in (one["A"], one["B<float>"], one["B<half>"], two["C"]):
+        for kernel in (one["A"], one["LaterB<float>"], one["LaterB<half>"], two["LaterC"]):
             dtype = np.float16 if "half" in kernel.name else np.float32
             device.launch(
                 kernel, (1, 1, 1), mlusim.BLOCK, (device.put(np.zeros(16, dtype)),), observe=observe
@@ -50,11 +50,11 @@ def program(tmp_path_factory):
 @pytest.mark.parametrize(
     ("place", "stops"),
     [
-        ("later_one.mlu:9", ["B<float> at later_one.mlu:9", "B<half> at later_one.mlu:9"]),
-        ("B", ["B<float> at later_one.mlu:7", "B<half> at later_one.mlu:7"]),
-        ("B<half>", ["B<half> at later_one.mlu:7"]),
-        ("C", ["C at later_two.mlu:2"]),
-        ("later_two.mlu:3", ["C at later_two.mlu:3"]),
+        ("later_one.mlu:9", ["LaterB<float> at later_one.mlu:9", "LaterB<half> at later_one.mlu:9"]),
+        ("LaterB", ["LaterB<float> at later_one.mlu:7", "LaterB<half> at later_one.mlu:7"]),
+        ("LaterB<half>", ["LaterB<half> at later_one.mlu:7"]),
+        ("LaterC", ["LaterC at later_two.mlu:2"]),
+        ("later_two.mlu:3", ["LaterC at later_two.mlu:3"]),
     ],
 )
 def test_a_breakpoint_binds_in_every_kernel_of_the_program(program, place, stops):
