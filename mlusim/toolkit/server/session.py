@@ -1,5 +1,6 @@
 """One program's session: what each request does, and what is answered."""
 
+import contextlib
 import functools
 import gc
 import importlib
