@@ -1,8 +1,7 @@
 """The simulator's side of a candidate's host code, which is not trusted: what it may ask for, and what is noted of that."""
 
 import struct
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
 
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import types as t
@@ -164,7 +163,7 @@ class JudgedSession(CalledSession):
 class _FollowedLibrary(ClosedLibrary):
     """The closed library, and what it has ``stored`` since somebody asked."""
 
-    def __init__(self, pointing: Any) -> None:
+    def __init__(self, pointing: Callable[[int], Ptr | None]) -> None:
         super().__init__(pointing)
         self.stored: list[tuple[Ptr, int]] = []
 

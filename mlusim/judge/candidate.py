@@ -22,8 +22,9 @@ from mlusim.frontend.bangc.errors import SourceError, diagnostic_of
 from mlusim.frontend.bangc.module import BangKernel, Module, load_module
 from mlusim.frontend.bangc.prelude import INCLUDE
 from mlusim.judge import binding
-from mlusim.judge.confine import room_for_device, without_processes
+from mlusim.judge.confine import room_for_device
 from mlusim.judge.origins import Origins
+from mlusim.judge.seccomp import filtered
 from mlusim.judge.wire import Array, Document
 from mlusim.machine.device import Device
 from mlusim.machine.hub import attending
@@ -353,7 +354,11 @@ def confine_calls(board: Board) -> None:
     """Confine the processes that call native code of the candidate: they start none, and map the memory of a device."""
     room_for_device(2 * board.gdram)
     process = importlib.import_module(CALLED).CallingProcess
-    process.first, process.side = without_processes, importlib.import_module(SIDE).JudgedSession
+    process.first, process.side = _filtered, importlib.import_module(SIDE).JudgedSession
+
+
+def _filtered() -> None:
+    filtered(os.getpid())
 
 
 def prepare(board: str, path: str) -> None:
@@ -403,11 +408,10 @@ def _subject(module: Module, request: Mapping[str, Any]) -> CalledSubject:
     raise UsageError(f"name what is judged with --kernel or --function; {what}, and no host function {HOST}")
 
 
-def quiet(folder: str) -> None:
-    """Send what the candidate prints to a file in *folder*: standard output of the judge belongs to the verdicts."""
-    out = os.open(Path(folder) / "printed", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+def quiet(printed: int) -> None:
+    """Send what the candidate prints to the file *printed*: standard output of the judge belongs to the verdicts."""
     null = os.open(os.devnull, os.O_RDONLY)
-    for number, file in ((0, null), (1, out), (2, out)):
+    for number, file in ((0, null), (1, printed), (2, printed)):
         os.dup2(file, number)
-    os.close(out)
     os.close(null)
+    os.close(printed)

@@ -1,55 +1,68 @@
-"""Confinement of a candidate's process: limits of time, memory and files, no network, no writing outside of its folder.
+"""Confinement of a candidate's process: limits of time, memory and files, no network, no other process, no files but its own.
 
 What the system does not permit is left out and reported: `Confinement` is a part of each verdict.
 """
 
 import contextlib
 import ctypes
-import errno
 import os
 import platform
 import resource
 import struct
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from attrs import asdict, frozen
 
-_NEWUSER, _NEWNET = 0x10000000, 0x40000000  # of unshare(2)
-_NO_NEW_PRIVILEGES, _SUBREAPER, _DUMPABLE, _SECCOMP = 38, 36, 4, 22  # of prctl(2)
-_FILTER = 2  # the mode of seccomp that takes a program
-# By machine: its number of audit(7), and its system calls fork, vfork, clone, clone3.
-_STARTING = {"x86_64": (0xC000003E, (57, 58), 56, 435), "aarch64": (0xC00000B7, (), 220, 435)}
-_THREAD = 0x10000  # CLONE_THREAD
-_OTHER_NUMBERS = 0x40000000  # from here on the calls of x32, which are the same under other numbers
-# The system calls of Landlock, the same on every architecture.
-_CREATE, _ADD, _RESTRICT = 444, 445, 446
+_NEWUSER, _NEWNET, _NEWNS = 0x10000000, 0x40000000, 0x20000  # of unshare(2)
+_NO_NEW_PRIVILEGES, _SUBREAPER, _DUMPABLE = 38, 36, 4  # of prctl(2)
+# The system calls of Landlock, and one of mounts, the same on every architecture.
+_CREATE, _ADD, _RESTRICT, _SET_MOUNT = 444, 445, 446, 442
+# By machine: the calls pivot_root and capset.
+_PIVOT = {"x86_64": (155, 126), "aarch64": (41, 91)}
+_CAPABILITIES = 0x20080522  # the version of capset's words
+_FILES_OF_OTHERS = (
+    0b110  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: files of other users, of which rules tell which
+)
+_BIND, _RECURSIVE, _SLAVE, _DETACH = 4096, 16384, 1 << 19, 2  # of mount(2) and umount2(2)
+_READ_ONLY, _NO_SETUID, _HERE, _ALL_BELOW = 1, 2, -100, 0x8000  # of mount_setattr(2)
 _VERSION = 1  # the flag that asks for the version of Landlock
 _BENEATH = 1  # a rule about what lies beneath a folder
 _PATH = os.O_RDONLY | getattr(os, "O_PATH", 0) | getattr(os, "O_CLOEXEC", 0)
-# The rights of Landlock that change files, by the version that has them first: bits 1 (write) and 4 to 12, then 13 and 14.
-_WRITES = {1: 0x1FF2, 2: 0x2000, 3: 0x4000}
-_WRITE_FILE, _TRUNCATE = 0x2, 0x4000
+# The rights of Landlock, by the version that has them first: bits 0 to 12, links and renames to other folders, truncation, devices.
+_RIGHTS = {1: 0x1FFF, 2: 0x2000, 3: 0x4000, 5: 0x8000}
+_READS, _READ_DIR, _WRITE_FILE, _TRUNCATE = (
+    0xD,
+    0x8,
+    0x2,
+    0x4000,
+)  # reads: to execute, to read a file, to list a folder
 _TCP, _TCP_SINCE = 0x3, 4
 _SCOPES, _SCOPES_SINCE = 0x3, 6  # sockets that have no file, and signals
-DEVICES = ("/dev/null", "/dev/zero", "/dev/tty")  # which may be written
+DEVICES = ("/dev/null", "/dev/zero")  # which may be written
 OPEN_FILES = 256
+MOST_FILES, DEEPEST = 20_000, 12  # of a candidate's folder: deeper ones may have names that are too long
+WITHOUT_END = 1 << 62
 
 
 @frozen
 class Confinement:
     """The limits of a candidate.
 
-    Each is True where it holds: no network, no changes of ``files`` outside of its folder, no access to other ``processes``, no
-    process that it ``starts``.
+    Each is True where it holds: no network, no ``files`` outside of its folder but compilers and libraries, which it reads, no access
+    to other ``processes``, no process that it ``starts``.
     """
 
     network: bool = False
     files: bool = False
     processes: bool = False
     starts: bool = False
+
+    def with_native(self, filtered: bool) -> tuple[bool, bool, bool, bool]:
+        """Return the limits of native code, where its system calls are *filtered*: modes and times of files are changed without opening them."""
+        return self.network or filtered, self.files and filtered, self.processes or filtered, filtered
 
     def to_json(self) -> dict[str, bool]:
         """Return the limits as plain data."""
@@ -60,14 +73,14 @@ class Confinement:
         """Return the powers that the system has not taken from candidates, in words; empty where it has taken all."""
         words = {
             "network": "use the network",
-            "files": "change files of this user",
+            "files": "read or change files of this user",
             "processes": "signal processes of this user",
             "starts": "start processes",
         }
         return " and ".join(text for name, text in words.items() if not getattr(self, name))
 
 
-def _libc() -> Any:
+def _libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
@@ -100,72 +113,113 @@ def adopt_orphans() -> None:
         _libc().prctl(_SUBREAPER, 1, 0, 0, 0)
 
 
-def confined(folder: str, *, network: bool) -> Confinement:
-    """Let this process and its children write beneath *folder* alone; return what the system permits of that.
+def confined(folder: str, readable: Sequence[str], *, network: bool) -> Confinement:
+    """Let this process and its children change *folder* alone and read nothing but *readable*; return what the system permits of that.
 
-    *network* says whether the network was taken already.
+    *network* says whether the network was taken already.  What native code may do is for `seccomp.filtered`, too.
     """
     if sys.platform != "linux":
         return Confinement(network)
     libc = _libc()
-    version = libc.syscall(_CREATE, None, ctypes.c_size_t(0), _VERSION)
     libc.prctl(_DUMPABLE, 0, 0, 0, 0)  # no other process of this user reads or changes this one's memory
+    _own_tree(libc, folder, readable)
     libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    version = _restricted(libc, folder, readable)
+    _drop_capabilities(libc)
+    return Confinement(network, version > 0, version >= _SCOPES_SINCE)
+
+
+def _restricted(libc: ctypes.CDLL, folder: str, readable: Iterable[str]) -> int:
+    """Restrict files by rules of Landlock; return its version, 0 where there is none."""
+    version = libc.syscall(_CREATE, None, ctypes.c_size_t(0), _VERSION)
     if version < 1:
-        return Confinement(network)
-    writes = sum(bits for since, bits in _WRITES.items() if since <= version)
+        return 0
+    rights = sum(bits for since, bits in _RIGHTS.items() if since <= version)
     tcp = _TCP if version >= _TCP_SINCE else 0
     scopes = _SCOPES if version >= _SCOPES_SINCE else 0
-    told = struct.pack("<QQQ", writes, tcp, scopes)
+    told = struct.pack("<QQQ", rights, tcp, scopes)
     told = told[: 24 if scopes else 16 if tcp else 8]
     rules = libc.syscall(_CREATE, told, ctypes.c_size_t(len(told)), 0)
     if rules < 0:
-        return Confinement(network)
-    for path, rights in ((folder, writes), *((d, writes & (_WRITE_FILE | _TRUNCATE)) for d in DEVICES)):
+        return 0
+    written = rights & (_WRITE_FILE | _TRUNCATE)
+    for path, legal in (
+        (folder, rights),
+        *((d, written) for d in DEVICES),
+        *((one, _READS) for one in readable),
+    ):
         with contextlib.suppress(OSError):
             place = os.open(path, _PATH)
-            libc.syscall(_ADD, rules, _BENEATH, struct.pack("<Qi", rights, place), 0)
+            of_file = legal if Path(path).is_dir() else legal & ~_READ_DIR
+            libc.syscall(_ADD, rules, _BENEATH, struct.pack("<Qi", of_file, place), 0)
             os.close(place)
     held = libc.syscall(_RESTRICT, rules, 0) == 0
     os.close(rules)
-    return Confinement(network, held, held and bool(scopes))
+    return int(version) if held else 0
 
 
-def without_processes() -> bool:
-    """Forbid this process and its threads to start others: `fork` fails; return whether the system permits that.
+def _own_tree(libc: ctypes.CDLL, folder: str, readable: Iterable[str]) -> bool:
+    """Hide all files but *folder* and *readable* from this process, where it may; return whether it may.
 
-    Not a limit of their number: RLIMIT_NPROC counts all processes of a user, and none of root's; a cgroup is not the user's to make.
+    Rules forbid to open a file, and not to ask for its size and times, or to send to a socket that has a name among files.
     """
-    known = _STARTING.get(platform.machine()) if sys.platform == "linux" else None
-    if known is None:
+    known = _PIVOT.get(platform.machine())
+    if known is None or libc.unshare(_NEWNS) != 0:
         return False
-    arch, forks, clone, clone3 = known
-    refused, unknown, allowed = 0x50000 | errno.EPERM, 0x50000 | errno.ENOSYS, 0x7FFF0000
-    load, equal, above, bits, leave = 0x20, 0x15, 0x35, 0x45, 0x06  # instructions of BPF on words
-    program: list[tuple[int, int, int, int]] = [
-        (load, 0, 0, 4),  # the architecture of the call
-        (equal, 1, 0, arch),
-        (leave, 0, 0, refused),
-        (load, 0, 0, 0),  # its number
-        (above, 0, 1, _OTHER_NUMBERS),
-        (leave, 0, 0, refused),
-    ]
-    for number in forks:
-        program += [(equal, 0, 1, number), (leave, 0, 0, refused)]
-    program += [(equal, 0, 1, clone3), (leave, 0, 0, unknown)]  # the library of C takes clone then
-    program += [
-        (equal, 0, 3, clone),
-        (load, 0, 0, 16),  # its flags
-        (bits, 1, 0, _THREAD),
-        (leave, 0, 0, refused),
-        (leave, 0, 0, allowed),
-    ]
-    words = b"".join(struct.pack("<HBBI", *one) for one in program)
-    text = ctypes.create_string_buffer(words, len(words))
-    whole = ctypes.create_string_buffer(struct.pack("@HP", len(program), ctypes.addressof(text)))
-    libc = _libc()
-    libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-    return bool(libc.prctl(_SECCOMP, _FILTER, whole, 0, 0) == 0)
+    try:
+        _check(libc.mount(b"none", b"/", None, _RECURSIVE | _SLAVE, None))
+        root = tempfile.mkdtemp(dir=folder)  # under the new tree nobody sees it
+        _check(libc.mount(b"tmpfs", root.encode(), b"tmpfs", 0, b"size=4m,mode=755"))
+        # Programs find themselves at /proc/self/exe; what else is there, Landlock keeps from them.
+        for path in _apart(["/proc", *readable]):
+            _bind(libc, path, root, only_read=path not in DEVICES)
+        _bind(libc, folder, root, only_read=False)
+        old = Path(root) / ".old"
+        old.mkdir()
+        _check(libc.syscall(known[0], root.encode(), str(old).encode()))
+        os.chdir("/")
+        _check(libc.umount2(b"/.old", _DETACH))
+        Path("/.old").rmdir()
+        os.chdir(folder)
+    except OSError:
+        return False
+    return True
+
+
+def _apart(paths: Iterable[str]) -> Iterator[str]:
+    """Yield *paths* and what they lead to by links, without those that lie in another one of them."""
+    every = {one for path in paths for one in (str(Path(path)), str(Path(path).resolve()))}
+    for path in sorted(every):
+        if not any(str(above) in every for above in Path(path).parents) or Path(path).parent == Path("/"):
+            yield path
+
+
+def _bind(libc: ctypes.CDLL, path: str, root: str, *, only_read: bool) -> None:
+    """Show the file or folder *path* at the same place beneath *root*; a link is made again."""
+    place = Path(root + path)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if Path(path).is_symlink():
+        place.symlink_to(Path(path).readlink())
+        return
+    place.mkdir(exist_ok=True) if Path(path).is_dir() else place.touch()
+    _check(libc.mount(path.encode(), str(place).encode(), None, _BIND | _RECURSIVE, None))
+    words = struct.pack("<QQQQ", (_READ_ONLY if only_read else 0) | _NO_SETUID, 0, 0, 0)
+    _check(
+        libc.syscall(_SET_MOUNT, _HERE, str(place).encode(), _ALL_BELOW, words, ctypes.c_size_t(len(words)))
+    )
+
+
+def _check(result: int) -> None:
+    if result != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+def _drop_capabilities(libc: ctypes.CDLL) -> None:
+    """Give up what root may do beside other users, but for files, of which the rules tell which; children have no more."""
+    known = _PIVOT.get(platform.machine())
+    if known is not None and os.geteuid() == 0:
+        words = struct.pack("<6I", _FILES_OF_OTHERS, _FILES_OF_OTHERS, 0, 0, 0, 0)
+        libc.syscall(known[1], struct.pack("<Ii", _CAPABILITIES, 0), words)
 
 
 def limited(seconds: float, memory: int, written: int) -> None:
@@ -222,13 +276,38 @@ def resident(processes: Sequence[int]) -> int:
 
 
 def stored(folder: str) -> int:
-    """Return the bytes on the disk of all files beneath *folder*."""
-    total = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            with contextlib.suppress(OSError):
-                total += (Path(place) / name).lstat().st_blocks * 512
+    """Return the bytes on the disk of all files beneath *folder*; `WITHOUT_END` where folders lie too deep, or there are too many files."""
+    total, count, waiting = 0, 0, [(folder, 0)]
+    while waiting:
+        place, depth = waiting.pop()
+        with contextlib.suppress(OSError), os.scandir(place) as entries:
+            for entry in entries:
+                count += 1
+                if count > MOST_FILES or depth > DEEPEST:
+                    return WITHOUT_END
+                with contextlib.suppress(OSError):
+                    total += entry.stat(follow_symlinks=False).st_blocks * 512
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append((entry.path, depth + 1))
     return total
+
+
+def remove(folder: str) -> None:
+    """Remove *folder* and all in it, however deep; no link is followed.  Raises `OSError` where that is not possible."""
+    folders, number = [Path(folder)], 0
+    while folders:
+        place = folders.pop()
+        place.chmod(0o700)
+        for one in place.iterdir():
+            if one.is_symlink() or not one.is_dir():
+                one.unlink()
+                continue
+            number += 1  # beside the others, so that no path gets too long
+            one.chmod(0o700)
+            folders.append(one.rename(Path(folder) / f".{number}"))
+        if place != Path(folder):
+            place.rmdir()
+    Path(folder).rmdir()
 
 
 def environment(given: Mapping[str, str]) -> dict[str, str]:

@@ -13,7 +13,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 # By name: after the network is gone, which takes a process of one thread.
 CANDIDATE, WIRE = "mlusim.judge.candidate", "mlusim.judge.wire"
+SECCOMP, READABLE = "mlusim.judge.seccomp", "mlusim.judge.readable"
 WARM = """\
 __mlu_entry__ void warm(float *out, const float *x, int n) {
   __nram__ float buffer[256];
@@ -90,6 +91,11 @@ class Server:
     def _request(self, request: Mapping[str, Any]) -> dict[str, Any]:
         return {name: self._setup[name] for name in ("board", "seconds", "include", "define")} | dict(request)
 
+    def _readable(self) -> list[str]:
+        """Return what a candidate may read beside its own files: the cache has more once something was compiled."""
+        found: list[str] = importlib.import_module(READABLE).readable(self._setup["include"])
+        return found
+
     def _probe(self) -> dict[str, Any]:
         """Try in a child which powers can be taken from a process on this system."""
         reads, writes = os.pipe()
@@ -97,10 +103,9 @@ class Server:
             child = os.fork()
             if child == 0:
                 try:
-                    held = confine.confined(folder, network=self._network)
-                    os.write(
-                        writes, bytes([held.network, held.files, held.processes, confine.without_processes()])
-                    )
+                    held = confine.confined(folder, self._readable(), network=self._network)
+                    native = importlib.import_module(SECCOMP).filtered(os.getpid())
+                    os.write(writes, bytes(held.with_native(native)))
                 finally:
                     os._exit(0)
             os.close(writes)
@@ -117,19 +122,18 @@ class Server:
         """Fork a child for the candidate and wait until it ends or its time is up; return how it ended."""
         if request["function"] is not None or b"bang_func" in Path(request["path"]).read_bytes():
             importlib.import_module(CANDIDATE).prepare(self._setup["board"], request["path"])
-        with tempfile.TemporaryDirectory(prefix="mlusim-judge-", ignore_cleanup_errors=True) as folder:
-            child, printed = os.fork(), ""
+        with _folder() as folder, tempfile.TemporaryFile() as printed:
+            child = os.fork()
             if child == 0:
                 self._judge.close()
-                self._child(request, result, folder)
+                self._child(request, result, printed.fileno(), folder)
             beyond = self._watched(child, time.monotonic() + self._setup["seconds"] + GRACE, folder)
             if beyond:
                 os.kill(child, signal.SIGKILL)
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             _end_orphans()
-            with contextlib.suppress(OSError):
-                printed = (Path(folder) / "printed").read_bytes()[:PRINTED].decode("utf-8", "replace")
-        return {"status": status, "beyond": beyond, "printed": printed}
+            said = os.pread(printed.fileno(), PRINTED, 0).decode("utf-8", "replace")
+        return {"status": status, "beyond": beyond, "printed": said}
 
     def _watched(self, child: int, until: float, folder: str) -> str:
         """Wait for *child* to end; return the limit that it exceeded: "time", "memory", "room" or "processes", "judge" if the judge has gone, or ""."""
@@ -164,15 +168,16 @@ class Server:
             ready = dict(poll.poll(max(0.0, until - time.monotonic()) * 1000))
             return number in ready
 
-    def _child(self, request: Mapping[str, Any], result: int, folder: str) -> NoReturn:
+    def _child(self, request: Mapping[str, Any], result: int, printed: int, folder: str) -> NoReturn:
         code, room = 1, importlib.import_module(CANDIDATE)
         try:
             os.setsid()
             os.chdir(folder)
             os.environ["TMPDIR"] = tempfile.tempdir = folder
-            room.quiet(folder)
+            room.quiet(printed)
             confine.limited(self._setup["seconds"], self._setup["memory"], self._setup["written"])
-            confine.confined(folder, network=self._network)
+            readable = [*self._readable(), *importlib.import_module(READABLE).own(request["path"])]
+            confine.confined(folder, readable, network=self._network)
             made = room.run(self._request(request), self._draws).packed()
             with os.fdopen(result, "wb", closefd=False) as file:
                 file.write(made)
@@ -186,6 +191,17 @@ MOST_PROCESSES = 64  # of one candidate, including those that compile it
 PRINTED = 2000  # bytes of a candidate's output that a verdict keeps
 ROOM = 64 << 20  # bytes of its folder beside what it may write: what is compiled of it
 GRACE = 1.0  # seconds after which a candidate that does not end by itself is killed
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[str]:
+    """Make a folder for a candidate, and remove it with all that the candidate has put there."""
+    folder = tempfile.mkdtemp(prefix="mlusim-judge-")
+    try:
+        yield folder
+    finally:
+        with contextlib.suppress(OSError):
+            confine.remove(folder)
 
 
 def _warm_draw() -> "tuple[Mapping[str, Any], Mapping[str, Array]]":

@@ -182,7 +182,7 @@ class Origins(Observer):
             assert before is not None
             known[to : to + nbytes] = before[at : at + nbytes].copy()
 
-    def _replace(self, allocation: Allocation, low: int, high: int, flags: Any) -> None:
+    def _replace(self, allocation: Allocation, low: int, high: int, flags: Array | int) -> None:
         held = self._of(allocation)[low:high]
         held[:] = (
             np.where((held & (STORED | REPLACED) != 0) & (np.asarray(flags) & STORED == 0), REPLACED, 0)

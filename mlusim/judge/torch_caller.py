@@ -5,6 +5,7 @@ socket is closed.  A request is the length of the rest and the arguments as JSON
 process has.  The answer, in the same form, says where the tensors lie that the function returned, or what it threw.
 """
 
+import ctypes
 import importlib
 import json
 import os
@@ -25,6 +26,22 @@ def received(end: socket.socket, count: int) -> bytes:
             os._exit(0)
         found += got
     return bytes(found)
+
+
+class Known(ctypes.Structure):
+    """Facts of an address, as dladdr(3) gives them."""
+
+    _fields_ = (
+        ("file", ctypes.c_char_p), ("first", ctypes.c_void_p), ("symbol", ctypes.c_char_p), ("address", ctypes.c_void_p),
+    )  # fmt: skip
+
+
+def first_of(path: str) -> int:
+    """Return the address from which the extension *path*, which was imported, lies."""
+    known = Known()
+    start = ctypes.CDLL(path)[f"PyInit_{Path(path).name.rpartition('-')[0]}"]
+    ctypes.CDLL(None).dladdr(ctypes.cast(start, ctypes.c_void_p), ctypes.byref(known))
+    return known.first or 0
 
 
 class Extension:
@@ -71,8 +88,12 @@ def main(argv: list[str]) -> None:
     except ImportError as error:
         sys.exit(f"error: {error}")
     torch.mlu.device_count()  # connects to the simulator
-    end.sendall(SIZE.pack(0))
     extension: Extension | None = None
+    try:
+        extension = Extension(torch, torch_mlu, library, name)
+    except Exception:  # noqa: BLE001 - the first call says it
+        extension = None
+    end.sendall(SIZE.pack(SIZE.size) + SIZE.pack(0 if extension is None else first_of(library)))
     while True:
         (size,) = SIZE.unpack(received(end, SIZE.size))
         arguments = json.loads(received(end, size))

@@ -207,7 +207,8 @@ def _toolkit(board: Board, home: Path) -> Path:
         make_own_folder(folder.parent)
         make(folder, board)
         (folder / ".complete").touch(mode=0o600)  # last of all: a folder that was only begun has none
-    os.utime(folder)
+    with contextlib.suppress(OSError):  # of one that may only be read
+        os.utime(folder)
     cache.bound_folders(folder)
     return folder
 

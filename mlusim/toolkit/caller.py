@@ -1,7 +1,8 @@
 """``caller.py LIBRARY SOCKET``: calls the functions of a library for another process, which a crash here leaves alone.
 
 It imports nothing of mlusim, and ends when the socket is closed.  A request is the length of the rest, the function's name, and
-its arguments, each in memory of its own; the answer is what the function returned and the same memory.
+its arguments, each in memory of its own; the answer is what the function returned and the same memory.  Before the first, it sends
+the address from which the library lies.
 """
 
 import ctypes
@@ -52,6 +53,21 @@ class Guarded:
 LIBC = ctypes.CDLL(None)
 
 
+class Known(ctypes.Structure):
+    """Facts of an address, as dladdr(3) gives them."""
+
+    _fields_ = (
+        ("file", ctypes.c_char_p), ("first", ctypes.c_void_p), ("symbol", ctypes.c_char_p), ("address", ctypes.c_void_p),
+    )  # fmt: skip
+
+
+def first_of(symbol: Any) -> int:
+    """Return the address from which the library of *symbol* lies; 0 where that is not known."""
+    known = Known()
+    LIBC.dladdr(ctypes.cast(symbol, ctypes.c_void_p), ctypes.byref(known))
+    return known.first or 0
+
+
 def main(argv: list[str]) -> None:
     """Answer until the other end is gone."""
     end = socket.socket(fileno=int(argv[2]))
@@ -64,7 +80,7 @@ def main(argv: list[str]) -> None:
     library: Any = ctypes.CDLL(argv[1], handle=handle)
     count = ctypes.c_uint()
     library.cnrtGetDeviceCount(ctypes.byref(count))  # connects to the simulator
-    end.sendall(struct.pack("<Q", 0))
+    end.sendall(struct.pack("<QQ", 8, first_of(library.mlusim_refusal)))
     refusal = (ctypes.c_char * 1024).in_dll(library, "mlusim_refusal")
     while True:
         (size,) = struct.unpack("<Q", received(end, 8))

@@ -10,8 +10,9 @@ import threading
 import pytest
 from judged import LOADS, REFERENCE, STORES, WORK, kernel
 
-from mlusim.judge.confine import room_for_device, without_processes
+from mlusim.judge.confine import WITHOUT_END, remove, room_for_device, stored
 from mlusim.judge.judging import candidates, judge, task_of
+from mlusim.judge.seccomp import filtered
 
 HEAD = "#include <cnrt.h>\n#include <map>\n#include <vector>\n"
 CALL = "  cnrtDim3_t dim = {2, 1, 1};\n  Fused<<<dim, cnrtFuncTypeBlock, queue>>>(out, x, y, slope, n);\n  cnrtQueueSync(queue);\n"
@@ -95,6 +96,7 @@ HOST = {
 }
 KERNELS = {
     "good": kernel(),
+    "includes_a_header": '#include "body.h"\n',
     # the file of another candidate
     "includes_another": '#include "good.mlu"\n',
     # `#line` directives that claim another file
@@ -126,6 +128,7 @@ def folder(tmp_path_factory):
     """A folder with the reference."""
     made = tmp_path_factory.mktemp("cheats")
     (made / "reference.py").write_text(REFERENCE)
+    (made / "body.h").write_text(kernel())
     return made
 
 
@@ -165,9 +168,16 @@ def test_kernels_that_lean_on_something(verdicts, name, verdict, said):
 
 
 def test_files_that_a_candidate_reads_are_named(verdicts, folder):
-    """One that includes a neighbour is as good as that, and does not hide it."""
+    """Its headers are; what others have handed in it does not see, where the system can hide that."""
+    found = verdicts["includes_another"]
+
     assert verdicts["good"]["includes"] == []
-    assert verdicts["includes_another"]["includes"] == [str(folder / "good.mlu")]
+    assert verdicts["includes_a_header"]["includes"] == [str(folder / "body.h")]
+    if found["confinement"]["files"]:
+        assert found["verdict"] == "untranslated"
+        assert "'good.mlu'" in found["error"]
+    else:
+        assert found["includes"] == [str(folder / "good.mlu")]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="seccomp is Linux's")
@@ -176,7 +186,7 @@ def test_a_process_that_starts_none():
     reads, writes = os.pipe()
     child = os.fork()
     if child == 0:
-        told = "held" if without_processes() else "not held"
+        told = "held" if filtered(os.getpid()) else "not held"
         try:
             os.fork()
             told += ", forked"
@@ -191,6 +201,27 @@ def test_a_process_that_starts_none():
     os.waitpid(child, 0)
     told = os.read(reads, 100).decode()
     assert told in ("held, no fork, threads 1", "not held, forked, threads 1")
+
+
+def test_a_folder_that_is_too_deep(tmp_path):
+    """It counts as too large, and goes with all that is in it; what a link leads to stays."""
+    victim, place = tmp_path / "victim", tmp_path / "deep"
+    victim.mkdir(mode=0o750)
+    top = here = os.open(tmp_path, os.O_RDONLY)
+    for name in ["deep"] + ["x" * 100] * 80:  # a path longer than the system takes
+        os.mkdir(name, dir_fd=here)
+        last, here = here, os.open(name, os.O_RDONLY, dir_fd=here)
+        if last != top:
+            os.close(last)
+    os.symlink(victim, "link", dir_fd=here)
+    os.close(here)
+
+    assert stored(str(victim)) == 0
+    assert stored(str(place)) == WITHOUT_END
+    remove(str(place))
+    assert [one.name for one in tmp_path.iterdir()] == ["victim"]
+    assert victim.stat().st_mode & 0o777 == 0o750
+    os.close(top)
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="host functions need a compiler")

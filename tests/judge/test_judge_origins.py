@@ -49,6 +49,7 @@ __mlu_entry__ void Set(float *out, float v) { out[0] = v; }
 __mlu_entry__ void Quantised(float *out, int q) { out[0] = q / 1e6f; }
 __mlu_entry__ void Say(const float *x, int n) { for (int i = 0; i < n; ++i) __bang_printf("%%.9f\\n", x[i]); }
 #define LAUNCH(kernel) kernel<<<one, cnrtFuncTypeBlock, nullptr>>>
+namespace mlusim { char *mapped(unsigned long); }
 struct Parameters { int n, chunk; float slope; };
 float leaky(float v, float slope) { return v > 0 ? v : slope * v; }
 template <class T> T *device(int count) { T *p; cnrtMalloc((void **)&p, count * sizeof(T)); return p; }
@@ -109,12 +110,12 @@ CHEATS = {
         "for (float &v : h) v = leaky(v, slope); up(s, h.data(), n); LAUNCH(Copy)(out, s, n);"),
         "is 7 and",
     ),
-    # the simulator's memory, if it were in this process
+    # the driver's own way to the bytes of a device, where the simulator's memory was
     "what is mapped": (
-        ('FILE *f = fopen("/proc/self/maps", "r"); char l[999]; unsigned long at = 0; LAUNCH(Copy)(s, x, n); cnrtSyncDevice();'
-        'while (f && fgets(l, 999, f)) if (strstr(l, "memfd:mlusim")) sscanf(l, "%lx", &at);'
-        "float *hs = (float *)(at + ((unsigned long)s - 0x1000000000ul)); for (int i = 0; i < n; ++i) hs[i] = leaky(hs[i], slope);"
-        "LAUNCH(Copy)(out, s, n);"),
+        (
+            "LAUNCH(Copy)(s, x, n); cnrtSyncDevice(); float *hs = (float *)mlusim::mapped((unsigned long)s);"
+            "for (int i = 0; i < n; ++i) hs[i] = leaky(hs[i], slope); LAUNCH(Copy)(out, s, n);"
+        ),
         "elements are wrong",
     ),
 }  # fmt: skip

@@ -149,8 +149,18 @@ void start(int theirs, int memory) {
   close(quiet);
 }
 
+// The file of this number was given to this process by its parent, which is the simulator.
+int take(const char *number) {
+  static bool taken = false;
+  if (taken) give_up("a process that host code has started has no simulator");
+  taken = true;
+  int own = atoi(number);
+  fcntl(own, F_SETFD, FD_CLOEXEC);
+  return own;
+}
+
 // A command of mlusim waits at this name, and started this program or its parent.
-int connect_to(const char *name, int memory) {
+int reach(const char *name) {
   int own = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -159,6 +169,11 @@ int connect_to(const char *name, int memory) {
   memcpy(address.sun_path + 1, name, length);
   if (connect(own, (sockaddr *)&address, offsetof(sockaddr_un, sun_path) + 1 + length) != 0)
     give_up("the command of mlusim that started this program has ended (MLUSIM_SERVER): " + why());
+  return own;
+}
+
+int connect_to(const char *name, int memory) {
+  int own = strncmp(name, "fd:", 3) ? reach(name) : take(name + 3);
   ucred simulator{};
   socklen_t bytes = sizeof simulator;
   if (getsockopt(own, SOL_SOCKET, SO_PEERCRED, &simulator, &bytes) == 0 && simulator.pid == getppid()) {

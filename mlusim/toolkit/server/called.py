@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import secrets
 import select
 import signal
 import socket
@@ -24,7 +23,7 @@ from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
 from mlusim.toolkit.server.command import SERVER
 from mlusim.toolkit.server.memory import HostMistake
-from mlusim.toolkit.server.protocol import ProgramReply, ProgramRequest, ProgramSocket, accepted
+from mlusim.toolkit.server.protocol import LONGEST_BOARDS, ProgramReply, ProgramRequest, ProgramSocket
 from mlusim.toolkit.server.session import FROM_DEVICE, MOVED, TO_DEVICE, BoardMemory, ProgramSession
 
 CALLER = Path(__file__).parents[1] / "caller.py"
@@ -199,9 +198,9 @@ class CallingProcess:
     ) -> None:
         # -I -S: it needs no package and nothing of the user's, and begins sooner.
         self._words = words or [sys.executable, "-I", "-S", str(CALLER), str(library)]
+        self._library = library
         self._device, self._launches, self._side = device, launches, session or type(self).side
         self._running: subprocess.Popen[bytes] | None = None
-        self._listener: socket.socket | None = None
         self._end: socket.socket | None = None
         self._driver: ProgramSocket | None = None
         self._session: CalledSession | None = None
@@ -254,27 +253,27 @@ class CallingProcess:
     # -- the process -----------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        name = f"mlusim-{secrets.token_hex(16)}"
-        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._listener.bind(f"\0{name}")
-        self._listener.listen(1)
         self._end, theirs = socket.socketpair()
+        driver, drives = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._driver = ProgramSocket(driver)
         environment = {key: value for key, value in os.environ.items() if key != "MLUSIM_ERRORS"}
-        with theirs:
+        with theirs, drives:
             self._running = subprocess.Popen(  # noqa: S603 - this Python, and what was compiled
                 [*self._words, str(theirs.fileno())],
-                env={**environment, SERVER: name},
+                env={**environment, SERVER: f"fd:{drives.fileno()}"},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                pass_fds=[theirs.fileno()],
+                pass_fds=[theirs.fileno(), drives.fileno()],
                 preexec_fn=type(self).first,  # noqa: PLW1509 - set where this process has one thread that forks
             )
         for stream in self._streams():
             os.set_blocking(stream, False)
-        if self._served(begin=True) is None:
+        ready = self._served()
+        if ready is None or self._session is None:
             code = self._over()
             raise UsageError(f"the host functions cannot be loaded: their process ended with {code}")
+        self._session.places.lies(str(self._library), int.from_bytes(ready, "little"))
 
     def _streams(self) -> Mapping[int, Any]:
         running = self._running
@@ -283,12 +282,11 @@ class CallingProcess:
         assert running.stderr is not None
         return MappingProxyType({running.stdout.fileno(): sys.stdout, running.stderr.fileno(): sys.stderr})
 
-    def _served(self, *, begin: bool = False) -> bytes | None:
-        """Serve the process until it has answered, or with *begin* until it is ready; None where it has ended."""
-        assert self._listener is not None
+    def _served(self) -> bytes | None:
+        """Serve the process until it has answered, or is ready; None where it has ended."""
         assert self._end is not None
         poll, streams, got = select.poll(), self._streams(), bytearray()
-        for number in (self._listener.fileno(), self._end.fileno(), *streams):
+        for number in (self._end.fileno(), *streams):
             poll.register(number, select.POLLIN)
         if self._driver is not None:
             poll.register(self._driver.socket.fileno(), select.POLLIN)
@@ -302,54 +300,48 @@ class CallingProcess:
                 else:
                     self._hear(number, poll, streams)
             if len(got) >= _SIZE.size and len(got) == _SIZE.size + _SIZE.unpack_from(got)[0]:
-                if begin and self._session is None:
-                    continue
                 for number, stream in streams.items():
                     _passed_on(number, stream)
                 return bytes(got[_SIZE.size :])
 
     def _hear(self, number: int, poll: "select.poll", streams: Mapping[int, Any]) -> None:
-        """Serve file *number*, which can be read: the listener, the process of the function, or one of its *streams*."""
-        assert self._listener is not None
-        if number == self._listener.fileno():
-            self._accept(poll)
-        elif number not in streams:
+        """Serve file *number*, which can be read: the driver of the process, or one of its *streams*."""
+        if number not in streams:
             self._drive(poll)
         elif not _passed_on(number, streams[number]):
             poll.unregister(number)
 
-    def _accept(self, poll: "select.poll") -> None:
-        assert self._listener is not None
-        assert self._running is not None
-        program = accepted(self._listener)
-        if program is None:
-            return
-        try:
-            if program.pid != self._running.pid:  # a child of it, which has no device here
-                program.end.close()
-                return
-            self._session = self._side(self._device, program.file, program.pid, self._launches)
-        finally:
-            os.close(program.file)
-        self._driver = ProgramSocket(program.end)
-        poll.register(program.end, select.POLLIN)
-
     def _drive(self, poll: "select.poll") -> None:
         assert self._driver is not None
-        assert self._session is not None
-        request = self._driver.receive()
+        request = None
+        if self._session is not None:
+            request = self._driver.receive()
+        elif self._meet(self._driver.socket):
+            return
         if request is None:
             poll.unregister(self._driver.socket)
             self._driver.socket.close()  # which the process waits for, at its end
             self._driver = None
             return
+        assert self._session is not None
         self._driver.answer(self._session.handle(request))
+
+    def _meet(self, driver: socket.socket) -> bool:
+        """Begin the session of the process, whose driver sends the file of its memory first; return whether it did."""
+        assert self._running is not None
+        _, files, *_ = socket.recv_fds(driver, LONGEST_BOARDS, 1)
+        for file in files:
+            try:
+                self._session = self._side(self._device, file, self._running.pid, self._launches)
+            finally:
+                os.close(file)
+        return self._session is not None
 
     def _over(self) -> int:
         """End the process where it has not ended; its exit status, of a signal less than 0."""
         running, streams = self._running, self._streams()
         assert running is not None
-        for one in (self._listener, self._end, None if self._driver is None else self._driver.socket):
+        for one in (self._end, None if self._driver is None else self._driver.socket):
             if one is not None:
                 one.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -364,7 +356,7 @@ class CallingProcess:
             pipe.close()
         if self._session is not None:
             self._session.close()
-        self._running = self._listener = self._end = self._driver = self._session = None
+        self._running = self._end = self._driver = self._session = None
         return int(running.returncode)
 
     def __del__(self) -> None:

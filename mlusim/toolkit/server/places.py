@@ -34,6 +34,7 @@ class Places:
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
+        self._library = "", 0
         self._known: dict[int, Place] = {}
 
     def __call__(self, address: int) -> Place:
@@ -43,13 +44,18 @@ class Places:
             found = self._known[address] = self._found(address)
         return found
 
+    def lies(self, path: str, first: int) -> None:
+        """Note that the library *path* lies from the address *first* on, for a process whose map cannot be read."""
+        self._library = path, first
+
     def _found(self, address: int) -> Place:
         if not address:
             return Place()
         try:
             lines = Path(f"/proc/{self._pid}/maps").read_text(encoding="utf-8", errors="replace").splitlines()
         except OSError:
-            return Place()
+            path, start = self._library
+            return _place_in(path, address - 1 - start) if 0 < start < address else Place()
         first: dict[str, int] = {}
         for line in lines:
             span, _, rest = line.partition(" ")

@@ -29,7 +29,7 @@ else:
     (prototypes,) = lazy("mlusim.isa.prototypes")
 
 FLAGS = (
-    "-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-w", "-ferror-limit=100",
+    "-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-Xclang", "-fcuda-allow-variadic-functions", "-w", "-ferror-limit=100",
     "-nostdinc", "-nostdinc++", "-fspell-checking",
     "-target", "x86_64-unknown-linux-gnu",  # the widths and signs of the vendor's hosts, whatever this machine is
 )  # fmt: skip
