@@ -1,4 +1,4 @@
-"""The strided forms of rows: operands that repeat at distances in bytes, and fills that land later.
+"""The strided forms of rows: operands that repeat at distances in bytes, and fills and atomics that land later.
 
 They are rarer than the dense forms, so one function interprets the row here where the dense forms
 have generated code; checks, announcements and accounts are the same.
@@ -16,6 +16,7 @@ from mlusim.engine.contract import Flight, IssuingMlu
 from mlusim.engine.refuse import (
     check_operands,
     check_rules,
+    constant,
     environment,
     extent,
     refuse_here,
@@ -24,7 +25,7 @@ from mlusim.engine.refuse import (
 from mlusim.errors import Fault, RuleFault
 from mlusim.formula.render import to_python
 from mlusim.memory.footprint import Access
-from mlusim.memory.pointer import View, bounds_fault
+from mlusim.memory.pointer import Ptr, View, bounds_fault
 from mlusim.time.copy_costs import LINE
 from mlusim.time.quantities import ATOMICS
 from mlusim.time.work import charge, charge_flight, load_of
@@ -41,14 +42,12 @@ def strided(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: Mapping[s
     fault = _check(mlu, row, arguments)
     if fault is not None:
         raise refuse_here(mlu, row, fault)
-    accesses = {o.name: access_of(o, arguments) for o in row.operands.values()}
-    given = [
-        _array(arguments[p.name].view, accesses[p.name]) if p.name in accesses else arguments[p.name]
-        for p in row.given
-    ]
+    operands = [o for o in row.operands.values() if o.name not in scalars_of(row, arguments)]
+    accesses = {o.name: access_of(o, arguments) for o in operands}
+    given = [_given(mlu, row, p.name, arguments, accesses.get(p.name)) for p in row.given]
     act = functools.partial(row.body, *given)
-    reads = tuple(accesses[o.name] for o in row.operands.values() if o.access != "write")
-    writes = tuple(accesses[o.name] for o in row.operands.values() if o.access != "read")
+    reads = tuple(accesses[o.name] for o in operands if o.access != "write")
+    writes = tuple(accesses[o.name] for o in operands if o.access != "read")
     core, watch = mlu.core, mlu.watch
     load = load_of(row.pipe, reads[0] if reads else None, writes[0])
     if row.form == "async":
@@ -57,6 +56,8 @@ def strided(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: Mapping[s
         )
         core.fly(Flight(row.pipe, act, seen), load)
         charge_flight(mlu.work, row.pipe, writes[0].nbytes)
+        if row.atomic:
+            mlu.work[ATOMICS] += given[0].size
     else:
         if core.pending and row.pipe in (Pipe.IO, Pipe.MOVE):
             core.settle(row.pipe)
@@ -75,12 +76,30 @@ def strided(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: Mapping[s
     mlu.counts[number] += 1
 
 
+def scalars_of(row: "Intrinsic", arguments: Mapping[str, Any]) -> frozenset[str]:
+    """Return the operands of *row* that a number stands for."""
+    either = (p.name for p in row.parameters if p.kind == "either")
+    return frozenset(name for name in either if not isinstance(arguments[name], Ptr))
+
+
+def _given(
+    mlu: IssuingMlu, row: "Intrinsic", name: str, arguments: Mapping[str, Any], access: Access | None
+) -> Any:
+    """Return what the body of *row* is given for *name*: the elements of *access*, a number of their type, or the argument."""
+    if access is not None:
+        return _array(arguments[name].view, access)
+    if name not in row.operands:
+        return arguments[name]
+    return constant(mlu, row, name, arguments[next(iter(row.operands))].view, arguments[name])
+
+
 def access_of(operand: "Operand", arguments: Mapping[str, Any]) -> Access:
     """Return the bytes that *operand* takes in a strided call."""
     pointer = arguments[operand.name]
     view = pointer.view
     known = environment(arguments)
-    pairs = ((stride.evaluate(known), more.evaluate(known)) for stride, more in operand.strides)
+    given = not any(arguments[name] is None for name in operand.stride_names)
+    pairs = ((s.evaluate(known), more.evaluate(known)) for s, more in (operand.strides if given else ()))
     steps = tuple((stride if more else 0, more + 1) for stride, more in pairs)  # one alone has no distance
     size = extent(operand, arguments) * view.itemsize
     return Access(view.allocation, view.phase + pointer.index * view.itemsize, size, steps)
@@ -93,22 +112,27 @@ def _array(view: View, access: Access) -> np.ndarray[Any, Any]:
 
 
 def _check(mlu: IssuingMlu, row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault | None:
-    missing = [n for o in row.operands.values() for n in sorted(o.stride_names) if arguments[n] is None]
-    if missing:
+    names = [n for o in row.operands.values() for n in sorted(o.stride_names)]
+    missing = [n for n in names if arguments[n] is None]
+    # The dense form of a row that lands later comes here, too.
+    if missing and not (row.form == "async" and len(missing) == len(names)):
         return RuleFault(
             f"{missing[0]} is missing", operand=missing[0], legal="all strides and iterations, or none"
         )
     return (
-        check_operands(mlu, row, arguments)
+        check_operands(mlu, row, arguments, scalars_of(row, arguments))
         or check_rules(row, arguments, mlu.core.session.board.arch.generation)
         or _check_ranges(row, arguments)
     )
 
 
 def _check_ranges(row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault | None:
+    numbers = scalars_of(row, arguments)
     for operand in row.operands.values():
+        if operand.name in numbers:
+            continue
         access, view = access_of(operand, arguments), arguments[operand.name].view
-        for _, more in operand.strides:
+        for _, more in operand.strides if access.steps else ():
             if not 0 <= (repeated := value(more, arguments)) <= MOST:
                 text = to_python(more)
                 return RuleFault(f"{text} = {repeated} is out of range", operand=text, legal=f"0 to {MOST}")
@@ -145,7 +169,8 @@ def _check_target(
             f"the repetitions of {operand.name} overlap each other",
             legal=f"strides that put every repetition of {access.size} {plural(access.size, 'byte')} on bytes of its own",
         )
-    for source in row.operands.values():
+    numbers = scalars_of(row, arguments)
+    for source in (o for o in row.operands.values() if o.name not in numbers):
         how = row.overlap.get(source.name, "free")
         taken = access_of(source, arguments)
         if how != "free" and access.meets(taken) and not (how in IN_PLACE and access.begins_with(taken)):

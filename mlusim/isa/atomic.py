@@ -163,10 +163,12 @@ bang_atomic_reduce_add = reduction("__bang_atomic_reduce_add", *_ADD)
 bang_atomic_reduce_add_async = evolve(
     bang_atomic_reduce_add,
     spelling="__bang_atomic_reduce_add_async",
-    doc=f"{bang_atomic_reduce_add.doc}\n\nThe card goes on at once, so *src* must stay as it is until a sync that waits for "
-    "the IO-DMA; here the sum is there at once (Scatter_add, a kernel accepted on MLU370, needs no more).",
+    doc=f"{bang_atomic_reduce_add.doc}\n\nIt is started and not waited for: *src* must be there when it is issued and stay as it is until a sync that "
+    "waits for the IO-DMA, and the sum is there after that sync.",
+    form="async",
+    native=None,
     since=372,
-    source="public kernels accepted on MLU370",
+    source="manual of BANG C 4.5, atomic reduce functions; its pipeline is IO",
 )
 bang_atomic_reduce_max = reduction("__bang_atomic_reduce_max", *_MAX)
 bang_atomic_reduce_min = reduction("__bang_atomic_reduce_min", *_MIN)

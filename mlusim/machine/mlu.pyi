@@ -2721,7 +2721,7 @@ class Mlu:
 
         *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
 
-        The card goes on at once, so *src* must stay as it is until a sync that waits for the IO-DMA; here the sum is there at once (Scatter_add, a kernel accepted on MLU370, needs no more).
+        It is started and not waited for: *src* must be there when it is issued and stay as it is until a sync that waits for the IO-DMA, and the sum is there after that sync.
         """
     def bang_atomic_reduce_max(
         self,

@@ -526,8 +526,10 @@ class IdleSyncs:
         self.useful.update(place for place, closed in entries if closed.shared)
 
     def end(self, core: ObservedCore) -> None:
-        """Forget the past of *core*, whose task has ended."""
-        self._behind.pop(core, None)
+        """Forget the past of *core*, whose task has ended: the last sync was of use if it waited for what others will read."""
+        entries = self._behind.pop(core, ())
+        if entries and entries[-1][1].stores_to_others:
+            self.useful.add(entries[-1][0])
 
     # -- what came of it -----------------------------------------------------------------------
 

@@ -138,6 +138,13 @@ class PipeOrder:
         flying = (access for step in (*self.io, *self.move) for access in (*step.reads, *step.writes))
         return bool(self.stores) or any(access.allocation.space.shared for access in flying)
 
+    @property
+    def stores_to_others(self) -> bool:
+        """True where an asynchronous instruction may still write to shared memory."""
+        return any(
+            access.allocation.space.shared for step in (*self.io, *self.move) for access in step.writes
+        )
+
     def keep_only(self, pipes: Collection[str]) -> None:
         """Forget all that a sync for *pipes* does not wait for."""
         self.wait({pipe.value for pipe in Pipe} - set(pipes))
