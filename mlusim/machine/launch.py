@@ -1,16 +1,17 @@
 """The results of a launch, and its place in a queue of the program."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cached_property
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
-from mlusim.machine.tally import Instructions, Usage
+from mlusim.machine.tally import Instructions, Tally, Usage
 from mlusim.memory.allocation import Allocation
 from mlusim.presenting import Presented, presenter
 from mlusim.time.lines import Line, lines
@@ -48,6 +49,60 @@ def queue_place() -> QueuePlace | None:
 
 
 @frozen(eq=False)
+class LaunchFacts:
+    """The facts of a launch, as `Launch` says; there are no ``tasks`` where it was not timed."""
+
+    instructions: Instructions
+    traffic: Mapping[str, int]
+    memory: Mapping[str, Usage]
+    scalar_loads: Mapping[str, int]
+    scalar_stores: Mapping[str, int]
+    io_bytes: int
+    lanes: Mapping[str, Lanes]
+    declared: tuple[tuple[int, tuple[Allocation, ...]], ...]
+    tasks: Sequence[TaskWork]
+
+    @classmethod
+    def of(cls, tally: Tally, *, timed: bool) -> "LaunchFacts":
+        """Return the facts that *tally* has summed up."""
+        return cls(
+            instructions=tally.instructions,
+            traffic=tally.traffic,
+            memory=tally.memory,
+            scalar_loads=tally.scalar_loads,
+            scalar_stores=tally.scalar_stores,
+            io_bytes=tally.io_bytes,
+            lanes=tally.lanes,
+            declared=tally.declared,
+            tasks=tally.tasks if timed else (),
+        )
+
+
+class LaunchSums:
+    """The facts of a launch, which *tell* works out when they are first asked for, and the prediction of its time on *board* with *unions* clusters a place."""
+
+    def __init__(self, tell: Callable[[], LaunchFacts], board: Board, unions: int) -> None:
+        self._tell: Callable[[], LaunchFacts] | None = tell
+        self._board, self._unions = board, unions
+
+    @cached_property
+    def facts(self) -> LaunchFacts:
+        """The facts, which are worked out once."""
+        assert self._tell is not None
+        tell, self._tell = self._tell, None  # what it is told from is needed no more
+        return tell()
+
+    @cached_property
+    def forecast(self) -> Forecast:
+        """Its predicted time."""
+        return Forecast(self.facts.tasks, self._board, self._unions)
+
+    def on(self, board: Board) -> "LaunchSums":
+        """Return the same work on another board."""
+        return LaunchSums(lambda: self.facts, board, self._unions)
+
+
+@frozen(eq=False)
 class Launch(Presented):
     """The result of a launch: counts, traffic, memory, predicted time and what observers found.
 
@@ -66,21 +121,58 @@ class Launch(Presented):
     kind: str
     seed: int | None
     effects: str
-    instructions: Instructions
-    traffic: Mapping[str, int]
-    memory: Mapping[str, Usage]
-    scalar_loads: Mapping[str, int]
-    scalar_stores: Mapping[str, int]
     findings: tuple[Any, ...]
     printed: tuple[str, ...]
-    forecast: Forecast
+    sums: LaunchSums
     observers: tuple[Any, ...] = ()
-    io_bytes: int = 0
-    lanes: Mapping[str, Lanes] = field(factory=dict)
     engine: str = "python"
     threads: int = 1
     queue: QueuePlace | None = None
-    declared: tuple[tuple[int, tuple[Allocation, ...]], ...] = ()
+
+    @property
+    def instructions(self) -> Instructions:
+        """The count of each intrinsic that was executed."""
+        return self.sums.facts.instructions
+
+    @property
+    def traffic(self) -> Mapping[str, int]:
+        """Bytes by copy direction."""
+        return self.sums.facts.traffic
+
+    @property
+    def memory(self) -> Mapping[str, Usage]:
+        """Capacity and high-water mark (bytes) of each on-chip memory."""
+        return self.sums.facts.memory
+
+    @property
+    def scalar_loads(self) -> Mapping[str, int]:
+        """Scalar loads by memory."""
+        return self.sums.facts.scalar_loads
+
+    @property
+    def scalar_stores(self) -> Mapping[str, int]:
+        """Scalar stores by memory."""
+        return self.sums.facts.scalar_stores
+
+    @property
+    def io_bytes(self) -> int:
+        """Bytes that the IO-DMA carried for copies, atomics and fills together."""
+        return self.sums.facts.io_bytes
+
+    @property
+    def lanes(self) -> Mapping[str, Lanes]:
+        """The lanes of the vector unit that each vector intrinsic used and paid for (bytes)."""
+        return self.sums.facts.lanes
+
+    @property
+    def declared(self) -> tuple[tuple[int, tuple[Allocation, ...]], ...]:
+        """The declarations in NRAM and WRAM of the first task that ended, behind the address at which each begins."""
+        return self.sums.facts.declared
+
+    @property
+    def forecast(self) -> Forecast:
+        """The prediction of its time."""
+        return self.sums.forecast
 
     @property
     def tasks(self) -> tuple[TaskWork, ...]:
@@ -182,7 +274,7 @@ class Launch(Presented):
             )
         if not self.tasks:
             raise UsageError("the launch was not timed; launch it with timing")
-        return evolve(self, board=found.name, forecast=self.forecast.on(found))
+        return evolve(self, board=found.name, sums=self.sums.on(found))
 
     def __getitem__(self, kind: type) -> Any:
         """Return the observer of class *kind* that watched this launch."""

@@ -4,6 +4,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from mlusim.machine.limits import Meter, Overdue
 from mlusim.machine.mlu import Mlu
 from mlusim.machine.observed import TaskPlace
 from mlusim.machine.options import LaunchOptions
+from mlusim.machine.scheduling.carrier import Carrier
 from mlusim.machine.scheduling.schedule import Choices, Drawn, begin_memory_cores_first
 from mlusim.machine.scheduling.scheduler import BlockToCome, Scheduler, UnionToCome
 from mlusim.machine.tally import NO_TRAFFIC, NOTHING, CoverCounts, Tally
@@ -35,6 +37,9 @@ from mlusim.memory.space import DIRECTIONS, LDRAM, LDRAM_BASE, LDRAM_SIZE, NRAM,
 from mlusim.time.log import Log, NotedLog, Table
 
 MEMORY_CORE_ID = 0x80
+NOWHERE: Any = SimpleNamespace(
+    current=True, frame=None
+)  # the carrier of a core that is prepared, which declares things
 SPELLINGS = tuple(row.spelling for row in ISA.values())
 SHARED_ROWS = tuple(
     number
@@ -166,9 +171,34 @@ class Session:
         """Run the groups of tasks (Block tasks, or unions) of these *numbers*, one after the other; nothing looks inside."""
         self._run_groups(map(self._group, numbers), 1)
 
+    def ready(self) -> Core:
+        """Return a core at the first Block task of a launch that is prepared and does not run yet."""
+        core = self._block(self._block_place(0))
+        core.carrier, self.scheduler.running = NOWHERE, core
+        return core
+
+    def bound(self, core: Core) -> list[Any]:
+        """Return the arguments of the launch as the kernel on *core* sees them."""
+        return [_bound(core, argument) for argument in self.request.arguments]
+
+    def take_up(self, core: Core, carrier: Carrier) -> None:
+        """Let *core* run the first task, on the strand of *carrier*, which calls this, as if the launch had begun in the usual way; `go_on` follows."""
+        self.scheduler.take_up(self._groups(), self.board.places(self.kind.unions), core, carrier)
+
+    def carry(self, core: Core) -> None:
+        """Run *core* on its strand, and the tasks to come there."""
+        self.scheduler.live(core)
+
+    def go_on(self, error: BaseException | None) -> None:
+        """Run the rest of a launch that was taken up, whose first task has parked or ended, or raised *error*."""
+        self._finish(functools.partial(self.scheduler.go_on, error))
+
     def _run_groups(self, groups: Iterator[Any], room: int) -> None:
+        self._finish(functools.partial(self.scheduler.run, groups, room))
+
+    def _finish(self, runs: Callable[[], None]) -> None:
         try:
-            self._scheduled(groups, room)
+            self._scheduled(runs)
         except MlusimError as error:
             error.printed = tuple(self.printed)
             raise
@@ -178,9 +208,9 @@ class Session:
                 core.release()
             self.pool.clear()
 
-    def _scheduled(self, groups: Iterator[Any], room: int) -> None:
+    def _scheduled(self, runs: Callable[[], None]) -> None:
         try:
-            self.scheduler.run(groups, room)
+            runs()
         except Overdue as overdue:  # between two tasks
             raise self.late(overdue) from None
 
@@ -279,7 +309,7 @@ class Session:
         if self.hub.task_begin is not None:
             self.hub.task_begin(core)
         if core.arguments is None:
-            core.arguments = [_bound(core, argument) for argument in self.request.arguments]
+            core.arguments = self.bound(core)
         try:
             if self.meter is None:
                 core.run(self.request.kernel, core.arguments)
@@ -305,6 +335,11 @@ class Session:
         if self.meter is None or not self.meter.raised(overdue):
             return overdue
         return self.meter.late(core, overdue.__traceback__).with_traceback(overdue.__traceback__)
+
+    @property
+    def unwatched_in_c(self) -> bool:
+        """Return whether C ran it, and nothing looked inside, counted lines, or limited it."""
+        return self.alone and self.native is not None and self.screen is self.meter is self.counts is None
 
     @property
     def given(self) -> list[Allocation]:

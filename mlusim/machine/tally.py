@@ -219,6 +219,10 @@ class Tally:
                 self.tasks.append(task if log is task.log else task._replace(log=log))
         self.tasks.sort(key=lambda task: (task.task, task.memory_core))
 
+    def reaches(self, space: Space, nbytes: int) -> None:
+        """Note that a core has declared so many bytes of *space*."""
+        self._high[space] = max(self._high[space], nbytes)
+
     def _finished(self, log: Log | None) -> CoreLog:
         """Return the log of a core that has ended; equal ones are one."""
         if log is None:

@@ -17,7 +17,7 @@ from mlusim.machine.tally import SilentTasks
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import View
 from mlusim.memory.space import Space
-from mlusim.time.log import COLUMNS, Rows
+from mlusim.time.log import CHUNK, COLUMNS, Rows
 from mlusim.time.quantities import LAUNCH, TASK_PLACES
 
 MOST_TASKS = 64  # of a chain
@@ -70,7 +70,8 @@ class Chain:
         self._pieces = np.array([piece for _, *piece in pieces], np.uint64)
         self._tasks = np.zeros((most, len(layout.CHAIN_TASK)), np.int64)
         self._done = np.empty((most, TASK_PLACES + len(layout.CHAIN_DONE) + self._given), np.int64)
-        self._rows = np.empty((layout.CHAIN_ROWS, COLUMNS), np.int64)  # the system provides what is written
+        # The system provides what is written; behind the most of all tasks there is room for one more.
+        self._rows = np.empty((layout.CHAIN_ROWS + CHUNK + 1, COLUMNS), np.int64)
         self._logged: Rows = self._rows  # those of all tasks, in their order
         self._rest = np.empty(ENDS - BEGINS, np.uint8)
         self._words = np.frombuffer(words, np.uint64)
@@ -134,6 +135,31 @@ class Chain:
         self.c.at, self.c.met = many - 1, last[MET]
         return last[:READS], self._logged[len(self._logged) - n :] if n else (), last[READS:]
 
+    def begin_again(self) -> None:
+        """Let the same tasks come once more, from the first on, which is as it was when they came before."""
+        self.begun = self.declared = 0
+        self._logged = self._rows
+        c = self.c
+        c.at, c.met, c.known = 0, 0, len(self.arrays)
+
+    def taken(self) -> Rows:
+        """Return the rows of the logs so far; C writes others in their place."""
+        return self._rows[: self.c.nrows].copy()
+
+    def left(self, pieces: list[Rows]) -> Rows:
+        """Return the rows of the logs of the tasks that have ended; *pieces* are those that were taken before."""
+        pieces.append(self.taken())
+        self._logged = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+        return self._logged
+
+    def done(self) -> Rows:
+        """Return what the tasks that have ended did, a row for each."""
+        return self._done[: self.c.at].copy()
+
+    def places(self) -> Rows:
+        """Return the places of its tasks."""
+        return self._tasks[: self.c.many]
+
     def stops(self) -> TaskPlace:
         """Return the place of the task at which the core is, where something ends the threads: nothing of what was done counts."""
         at = self._place(self.c.at)
@@ -151,33 +177,8 @@ class Chain:
 
     def ended(self) -> Iterator[SilentTasks]:
         """Yield the doings of the tasks that have ended without Python, of neighbours that did the same once; the core is brought to the task behind them."""
-        # A task that has called for Python has nothing before it to tell.
-        many, row, first = self.c.at, 0, 0
-        done = self._done[:many]
-        tasks, cores = self._tasks[:many, NUMBER].tolist(), self._tasks[:many, CORE_ID].tolist()
-        raw = done.tobytes()
-        # To compare rows takes NumPy longer than all else here, and most often all are the same.
-        if raw == raw[: len(raw) // many] * many:
-            ends = [many]
-        else:
-            ends = [*((done[1:] != done[:-1]).any(axis=1).nonzero()[0] + 1).tolist(), many]
-        for end in ends:
-            counted = done[first].tolist()
-            head, transfers, logged, met, _ = counted[TASK_PLACES:READS]
-            rows = self._logged[row : row + logged * (end - first)].reshape(end - first, logged, COLUMNS)
-            same = not logged or bool((rows[1:] == rows[0]).all())
-            row += logged * (end - first)
-            for nth, stop in ((0, end - first),) if same else ((n, n + 1) for n in range(end - first)):
-                yield SilentTasks(
-                    tasks[first + nth : first + stop],
-                    cores[first + nth : first + stop],
-                    met,
-                    counted[:TASK_PLACES],
-                    rows[nth],
-                    (head, transfers),
-                    [0, *counted[READS:]],
-                )
-            first = end
+        many = self.c.at
+        yield from doings(self._done[:many], self._logged, self._tasks[:many])
         self.begun, self.declared = self.c.at, 0
 
     def declares(self) -> Sequence[View]:
@@ -185,3 +186,32 @@ class Chain:
         found = [array.view for array in self.arrays[self.declared : self.c.met]]
         self.declared = self.c.met
         return found
+
+
+def doings(done: Rows, logged_rows: Rows, places: Rows) -> Iterator[SilentTasks]:
+    """Yield what the tasks at *places*, rows of `layout.CHAIN_TASK`, have *done*, of neighbours that did the same once; the rows of their logs follow each other."""
+    many, row, first = len(done), 0, 0
+    tasks, cores = places[:, NUMBER].tolist(), places[:, CORE_ID].tolist()
+    raw = done.tobytes()
+    # To compare rows takes NumPy longer than all else here, and most often all are the same.
+    if raw == raw[: len(raw) // many] * many:
+        ends = [many]
+    else:
+        ends = [*((done[1:] != done[:-1]).any(axis=1).nonzero()[0] + 1).tolist(), many]
+    for end in ends:
+        counted = done[first].tolist()
+        head, transfers, logged, met, _ = counted[TASK_PLACES:READS]
+        rows = logged_rows[row : row + logged * (end - first)].reshape(end - first, logged, COLUMNS)
+        same = not logged or bool((rows[1:] == rows[0]).all())
+        row += logged * (end - first)
+        for nth, stop in ((0, end - first),) if same else ((n, n + 1) for n in range(end - first)):
+            yield SilentTasks(
+                tasks[first + nth : first + stop],
+                cores[first + nth : first + stop],
+                met,
+                counted[:TASK_PLACES],
+                rows[nth],
+                (head, transfers),
+                [0, *counted[READS:]],
+            )
+        first = end

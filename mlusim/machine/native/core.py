@@ -147,6 +147,11 @@ class NativeCore(Core):
         self._declared: list[tuple[int, int, Ptr]] = []  # by the first task, in this order
         self._chain: Chain | None = None
         self._tried = False  # whether there may be a chain has been found out
+        self._most = MOST_TASKS  # of a chain
+        self.first_tensor = 0  # the number of the first tensor that it is given, once it is made ready
+        self._resumes: Callable[[], None] | None = (
+            None  # goes on with a chain that has begun, and has called for Python
+        )
 
     # -- the run ---------------------------------------------------------------------------------
 
@@ -228,21 +233,26 @@ class NativeCore(Core):
         ]
         pieces = [(space, raw.ctypes.data, top) for space, raw, top in tops if raw is not None and top]
         crew = self.session.crew
-        most = MOST_TASKS if crew is None else len(crew.tasks)
+        most = self._most if crew is None else len(crew.tasks)
         return Chain(start.views - 1, pieces, start.places, arrays, most)
 
     def _run_chain(self, chain: Chain, seat: Seat) -> None:
         session = self.session
-        crew = session.crew
-        if crew is None:
+        crew, resumes = session.crew, self._resumes
+        if resumes is not None:
+            tasks, self._resumes = chain.places(), None
+        elif crew is None:
             coming = session.scheduler.ahead(chain.most - 1) if session.counts is None else ()
             places = [self.place, *(block.place for block in coming)]
             tasks = np.array([(*p[:4], p.core_id, p.task) for p in places], np.int64)
         else:
             tasks = crew.tasks
-        seat.c.chain = chain.begin(tasks, seat.bytes)
+        if resumes is None:
+            seat.c.chain = chain.begin(tasks, seat.bytes)
         try:
-            if crew is None:
+            if resumes is not None:
+                resumes()
+            elif crew is None:
                 self._loaded.run_chain(seat.at, seat.given.at)
             else:
                 crew.run(self, chain, self._loaded, session.tally)
@@ -288,6 +298,42 @@ class NativeCore(Core):
             self._keep()
         if not self.shared_count and repeats(self):
             self._start = Start.of(self, seat)
+
+    def make_ready(self, kernel: "Kernel", arguments: Sequence[Any]) -> Chain | None:
+        """Make everything that launches of *kernel* begin with, and return the chain of all their tasks; None where something looks at each.
+
+        So it is, too, where no launch has shown yet what arrays the tasks declare.
+        """
+        self.arguments, tasks = list(arguments), self.session.block_tasks()
+        given, self._most = len(self.bindings), len(tasks)
+        self._prepare(kernel, self.arguments)
+        if self.shared_count or self._loaded.program.follows:
+            return None
+        start = self._start = Start.of(self, self.seat)
+        self._chain = chain = self._foreseen(start)
+        if chain is not None:
+            self.seat.c.chain = chain.begin(tasks, self.seat.bytes)
+        # Nothing keeps the tensors of this launch: another one is given others, of the same numbers.
+        tensors = [n for n, view in enumerate(self.views) if view is not None and view.space is GDRAM]
+        self.first_tensor = min(tensors, default=0)
+        for number in tensors:
+            del self._numbers[self.views[number].allocation]  # type: ignore[union-attr]
+            self.views[number] = None
+        self.bindings[:given] = [{} for _ in range(given)]
+        self.arguments = []
+        return chain
+
+    def resume(self, views: Sequence[View], resumes: Callable[[], None]) -> None:
+        """Be in the first task that has called for Python, of launches that were ready: *views* are of the tensors that it is given.
+
+        *resumes* goes on with C when the task runs.
+        """
+        for nth, view in enumerate(views):
+            number = self.first_tensor + nth
+            self.views[number] = view
+            self._numbers[view.allocation] = number
+            self.bindings[nth] = view.siblings
+        self._resumes = resumes
 
     def _keep(self) -> None:
         """Let the C know what a driver keeps in the heaps of the pointers that the kernel is given."""

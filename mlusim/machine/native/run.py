@@ -187,6 +187,7 @@ def library_of(text: str, compiler: tuple[str, ...] | None) -> ctypes.PyDLL:
     takes = {"beside": run, "crew": run, "chain": [*run, ctypes.c_int64]}
     takes |= dict.fromkeys(("drain", "land_inside", "poll_load", "poll_again"), with_number)
     takes["poll_copy"] = [*with_number, ctypes.c_int64]
+    library.mlusim_again.argtypes, library.mlusim_again.restype = run, ctypes.c_int64
     for name, arguments in takes.items():
         function = getattr(library, f"mlusim_{name}")
         function.argtypes, function.restype = arguments, None
@@ -251,6 +252,11 @@ class Loaded:
         """Run the kernel so for one task of a chain after the other."""
         self.library.mlusim_chain(core, words, self._at, self.beside)
 
+    def run_again(self, core: int, words: int) -> int:
+        """Run the kernel for the tasks of a chain, from the one that it is at; return what `mlusim_again` does."""
+        left: int = self.library.mlusim_again(core, words, self._at)
+        return left
+
     def run_crew(self, core: int, words: int) -> None:
         """Run the kernel so for tasks of a chain that other threads take, too."""
         self.library.mlusim_crew(core, words, self._at)
@@ -270,6 +276,7 @@ class NativeForm(Protocol):
     ) -> Loaded | None: ...
     @property
     def constants(self) -> tuple[bool, ...]: ...
+    def numbers(self, arguments: Sequence[Any], word: Word) -> list[int] | None: ...
     def words(
         self, core: NativeCore, arguments: Sequence[Any], word: Word
     ) -> tuple[list[int], list[int]]: ...

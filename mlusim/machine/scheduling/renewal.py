@@ -112,10 +112,14 @@ KEPT = 2  # references to an `Mlu` that has its core only: that one, and the que
 
 
 def repeats(core: Any) -> bool:
-    """Return whether *core* may run further tasks: those that nothing looks at, of a kernel that keeps nothing of them."""
+    """Return whether *core* may run further tasks: those that nothing looks at, of a kernel that keeps nothing of them.
+
+    A core in C whose task is the only one does so, too: in the next launch.
+    """
     session, union = core.session, core.union
     together = len(union.cores) - len(union.clusters) * session.board.arch.memory_core
-    return bool(session.alone and core.mlu.taskDim > together and session.request.options.layout is None)
+    more = core.mlu.taskDim > together or (union.block and not core.in_python)
+    return bool(session.alone and more and session.request.options.layout is None)
 
 
 def run(core: Any, kernel: Any, arguments: Sequence[Any]) -> None:

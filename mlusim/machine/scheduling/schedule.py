@@ -215,6 +215,11 @@ def effects_of(effects: str) -> str:
     return effects if director is None or director.effects is None else director.effects
 
 
+def directed() -> bool:
+    """Return whether launches run within `directing`."""
+    return _DIRECTING.get() is not None
+
+
 def choices_of(seed: int | None) -> Choices | None:
     """Return the choices of a launch with *seed*; None for the default schedule."""
     director = _DIRECTING.get()

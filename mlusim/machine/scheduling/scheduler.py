@@ -114,11 +114,42 @@ class Scheduler:
         (self._groups,), self._room = itertools.tee(groups, 1), room
         self._pending = next(self._groups, None)
         try:
-            while self._pending is not None or self._alive or self._coming:
-                self._fill()
-                core = self._step()
-                if core.ended and core.union.finished():
-                    self._room += 1
+            self._run_rest()
+        finally:
+            self._kill()
+
+    def _run_rest(self) -> None:
+        while self._pending is not None or self._alive or self._coming:
+            self._fill()
+            self._made_room(self._step())
+
+    def _made_room(self, core: "Core") -> None:
+        if core.ended and core.union.finished():
+            self._room += 1
+
+    def take_up(
+        self,
+        groups: Iterator["list[Core] | UnionToCome | BlockToCome"],
+        room: int,
+        core: "Core",
+        carrier: Carrier,
+    ) -> None:
+        """Be where `run` is when the first task, that of *core*, runs on its strand, which calls this; `go_on` follows."""
+        (self._groups,), self._room = itertools.tee(groups, 1), room - 1
+        next(self._groups)
+        self._pending = next(self._groups, None)
+        core.carrier, self._admitted, self._last = carrier, 1, 0
+        self._alive.append(core)
+        self.running = self.last = core
+        self._fill()
+
+    def go_on(self, error: BaseException | None) -> None:
+        """Run the rest of what was taken up: the first task has parked or ended, or raised *error*."""
+        try:
+            if error is not None:
+                raise error
+            self._made_room(self._settled())
+            self._run_rest()
         finally:
             self._kill()
 
@@ -143,10 +174,10 @@ class Scheduler:
 
     def _begin(self, number: int, core: "Core") -> None:
         core.number = number
-        core.carrier = self._carriers.carry(functools.partial(self._live, core))
+        core.carrier = self._carriers.carry(functools.partial(self.live, core))
         self._alive.append(core)
 
-    def _live(self, core: "Core") -> None:
+    def live(self, core: "Core") -> None:
         """Run *core* with its task on a strand, and the tasks to come while no other core is ready before them."""
         self._body(core)
         while self._follows():
@@ -232,7 +263,13 @@ class Scheduler:
         self._last = core.number
         assert core.carrier is not None
         core.carrier.resume()
-        core, self.running = self.last, None  # one that parks may have let another go on
+        return self._settled()
+
+    def _settled(self) -> "Core":
+        """Return the core that ran last, which has parked or ended, and see to what that means for others."""
+        # One that parks may have let another go on.
+        core, self.running = self.last, None
+        assert core is not None
         if self.doomed is not None:
             self._end(*self.doomed)
         if core.ended:

@@ -276,6 +276,24 @@ VISIBLE void mlusim_chain(Core *m, const uint64_t *words, void (*entry)(Core *, 
   }
   if (beside) take_lock_(m);
 }
+/* Run the tasks of a chain from the one that it is at, and write down what each did, the last too.  Returns 1 at the end, 0 where Python
+   has to take the rows of the logs first, -1 where the running task has called for Python. */
+VISIBLE int64_t mlusim_again(Core *m, const uint64_t *words, void (*entry)(Core *, const uint64_t *)) {
+  Chain *c = (Chain *)m->chain;
+  if (!c->at) {
+    memset(m->traffic, 0, sizeof m->traffic); memset(m->counts, 0, sizeof m->counts);
+    memset(m->lines, 0, 2 * sizeof m->counts); /* the spare bytes lie behind the lines */
+  }
+  for (c->called = c->nrows = 0;;) {
+    chain_begins_(m, c);
+    entry(m, words);
+    if (c->called) return -1;
+    if (m->nflights) drain_(m, FOR_ALL);
+    chain_ends_(m, c);
+    if (++c->at == c->many) return 1;
+    if (c->nrows > CHAIN_ROWS) return 0;
+  }
+}
 /* Run tasks of a chain that several threads take one by one, until none is left, or one of them calls for Python.  The thread that
    launches waits for the others, for a while in which they may end. */
 enum { CREW_NEXT, CREW_RUNNING, CREW_OVER, CREW_LOOKS = 1 << 12 };

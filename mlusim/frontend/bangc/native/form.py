@@ -28,6 +28,7 @@ from mlusim.frontend.bangc.runtime.variables import VariableOfC
 from mlusim.frontend.bangc.scalars import converted
 from mlusim.machine.native.core import NativeCore
 from mlusim.machine.native.run import CIRCLES, FRAMES, Loaded, NativeProgram, Word, assemble
+from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import LDRAM, NRAM, WRAM
 
@@ -170,6 +171,20 @@ class BangForm:
             isinstance(p.type, t.Pointer) and "const" in p.spelling.partition("*")[0].split()
             for p in self.form.parameters
         )
+
+    def numbers(self, arguments: Sequence[Any], word: Word) -> list[int] | None:
+        """Return the *arguments*, which fit, as words of 64 bits; *word* names a tensor, or a pointer.  None where one is a structure."""
+        words: list[int] = []
+        for a, p, (low, high) in zip(arguments, self.form.parameters, self._whole, strict=True):
+            if a.__class__ is int and low <= a <= high:
+                words.append(a & MASK)
+            elif isinstance(a, DeviceTensor | Ptr):
+                words.append(word(a))
+            elif isinstance(p.type, t.Record):
+                return None
+            else:
+                words.append(_word(a, p, word))
+        return words
 
     def words(self, core: NativeCore, arguments: Sequence[Any], word: Word) -> tuple[list[int], list[int]]:
         """Return the arguments as words of 64 bits, and the variables at file scope, which are declared here."""

@@ -1,0 +1,367 @@
+"""Launches that are prepared: the session, the core and the chain of tasks of one serve the next of the same kernel on the same grid.
+
+What a launch begins with follows from the kernel, its grid and its options; only the tensors and numbers differ from one to the next.
+So all that is left to do is to write down the arguments, to let C run all tasks, and to copy what it counted; what a launch has to say
+of itself is worked out when it is asked for.  Where a task calls for Python, the session is taken up as if the launch had begun in the
+usual way, and the launch is not prepared again.
+"""
+
+import math
+import threading
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from attrs import evolve
+
+from mlusim.engine.native.build import available
+from mlusim.engine.native.layout import OFFSET_BITS
+from mlusim.engine.preference import AUTO, PYTHON, preferred
+from mlusim.machine.kernel import BLOCK, Kernel
+from mlusim.machine.native.chain import Chain, doings
+from mlusim.machine.native.choose import debugged
+from mlusim.machine.options import LaunchOptions
+from mlusim.machine.scheduling.carrier import Carrier, Carriers
+from mlusim.machine.scheduling.scheduler import QUIET
+from mlusim.machine.tally import Tally
+from mlusim.machine.tensor import DeviceTensor, allocations
+from mlusim.memory.allocation import Allocation, Bytes, Heap, Pool, fresh_bytes
+from mlusim.memory.pointer import Ptr, View
+from mlusim.memory.space import NRAM, WRAM, Space
+from mlusim.time.log import Rows
+from mlusim.time.quantities import COUNTS, TRAFFIC
+
+if TYPE_CHECKING:
+    from mlusim.machine.native.core import NativeCore
+    from mlusim.machine.native.run import Loaded
+    from mlusim.machine.session import Session
+
+MOST_TASKS = 4096  # of a launch, each of which has a row of counters
+_running = threading.Lock()
+"""Held while a prepared launch runs: one within it, or on another thread, is made in the usual way."""
+
+
+class _Shared(Pool):
+    """The on-chip memories of all prepared launches, of which one runs at a time."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[Space, int], Bytes] = {}
+
+    def take(self, space: Space, nbytes: int) -> Bytes:
+        """Return the one byte array of *nbytes* bytes."""
+        raw = self._made.get((space, nbytes))
+        if raw is None:
+            raw = self._made[space, nbytes] = fresh_bytes(nbytes)
+        return raw
+
+    def give(self, space: Space, raw: Bytes) -> None:
+        """Do nothing: it is there for the next launch."""
+
+
+_SHARED = _Shared()
+
+
+class Unfit(Exception):
+    """The arguments are not like those that the launch was prepared for."""
+
+
+class Counted(NamedTuple):
+    """The counts of a launch: of its tasks, the rows of their logs, and instructions, bytes and lines where they are not 0."""
+
+    done: Rows
+    rows: Rows
+    sums: tuple[tuple[Rows, Rows], ...]
+    given: tuple[Allocation, ...]
+
+
+class Prepared:
+    """The launch of *session*, which has not run, ready to run with other arguments; ``chain`` is None where it cannot be prepared."""
+
+    def __init__(self, session: "Session", heap: Heap) -> None:
+        self._heap = heap  # in which its tensors are
+        self._session = session
+        session.pool = _SHARED
+        self._loaded: Loaded = session.native
+        self.compiler = available()
+        self._given = len(allocations(session.request))
+        self._core: NativeCore = session.ready()  # type: ignore[assignment]
+        self.chain: Chain | None = self._core.make_ready(session.request.kernel, session.bound(self._core))
+        self._first = self._core.first_tensor
+        session.request = evolve(session.request, arguments=())
+        self._numbers: dict[Allocation, int] = {}
+        # Of the launch that runs.
+        self._allocations: tuple[Allocation, ...] = ()
+        self._arguments: Sequence[Any] = ()
+        self._carrier: Carrier | None = None  # of its strand
+        self._broken = False  # whether it has called for Python
+        self._outcome: BaseException | None = None
+        self._pieces: list[Rows] = []  # of the logs
+        if self.chain is not None:
+            self._core.seat.called = self._called
+            self._memories = _Memories(self._core, self.chain)
+
+    # -- the run -----------------------------------------------------------------------------------
+
+    def run(
+        self, device: object, arguments: Sequence[Any], running: "list[Collection[Allocation]]"
+    ) -> "Counted | Session | None":
+        """Run the launch with *arguments*, which fit; None where they are not like those that it was prepared for.
+
+        Returns what was counted, or the session where a task has called for Python: it is `broken` then.  While it runs, its memories are
+        among those that are *running*.  Raises what the launch raises.
+        """
+        if not _running.acquire(blocking=False):
+            return None
+        try:
+            given = self._take(device, arguments)
+            if given is None:
+                return None
+            running.append(given)
+            try:
+                return self._run(given, arguments)
+            finally:
+                running.remove(given)
+                for allocation in given:
+                    allocation.launches += 1
+        finally:
+            _running.release()
+
+    def _take(self, device: object, arguments: Sequence[Any]) -> tuple[Allocation, ...] | None:
+        """Write down the *arguments* for C; return the memories that they lead to."""
+        numbers, seat = self._numbers, self._core.seat
+
+        def word(argument: DeviceTensor | Ptr) -> int:
+            if isinstance(argument, DeviceTensor):
+                allocation, offset, known = argument.allocation, 0, argument.device is device
+            else:
+                allocation, offset = argument.view.allocation, argument.offset
+                known = allocation.heap is self._heap
+            number = numbers.get(allocation)
+            if number is None:
+                number = self._first + len(numbers)
+                if not (known and allocation.live) or len(numbers) == self._given:
+                    raise Unfit
+                numbers[allocation] = number
+                seat.describe(number, allocation)
+            return pointer_word(number, offset)
+
+        try:
+            words = self._session.request.kernel.native.numbers(arguments, word)
+            if words is None or len(numbers) != self._given:
+                return None
+            seat.given.write(words)
+            return tuple(numbers)
+        except Unfit:
+            return None
+        finally:
+            numbers.clear()
+
+    def _run(self, given: tuple[Allocation, ...], arguments: Sequence[Any]) -> "Counted | Session":
+        chain = self.chain
+        assert chain is not None
+        chain.begin_again()
+        self._allocations, self._arguments = given, arguments
+        carriers = Carriers(QUIET)
+        self._carrier = carriers.carry(self._carry)
+        try:
+            try:
+                self._carrier.resume()
+            except BaseException as error:
+                if not self._broken:
+                    raise
+                self._session.go_on(error)
+            if self._broken:
+                self._session.go_on(None)
+                return self._session
+        finally:
+            carriers.close()
+            self._allocations, self._arguments, self._carrier = (), (), None
+        return self._counted(chain, given)
+
+    def _counted(self, chain: Chain, given: tuple[Allocation, ...]) -> Counted:
+        seat, tally = self._core.seat, self._session.tally
+        sums = (seat.counters[COUNTS.name], seat.counters[TRAFFIC.name], tally.lines, tally.spare)
+        pieces, self._pieces = self._pieces, []
+        return Counted(chain.done(), chain.left(pieces), tuple(map(_sparse, sums)), given)
+
+    def _carry(self) -> None:
+        """Let C run all tasks, on a strand; where one calls for Python, go on as any launch does."""
+        core, seat = self._core, self._core.seat
+        left = 0
+        try:
+            while not left:
+                left = self._loaded.run_again(seat.at, seat.given.at)
+                if not left:
+                    self._pieces.append(self.chain.taken())  # type: ignore[union-attr]
+        except BaseException as error:  # noqa: BLE001 - raised again where the launch has been taken up
+            if not self._broken:
+                self._break()
+            self._outcome = error
+        if self._broken:
+            self._session.carry(core)
+
+    def _called(self, why: int, a: int, b: int) -> None:
+        self._break()
+        self._core.called(why, a, b)
+
+    def _break(self) -> None:
+        """Take the launch up in its session, as a launch that has begun in the usual way: a task calls for Python."""
+        core, session, chain = self._core, self._session, self.chain
+        assert chain is not None
+        assert self._carrier is not None
+        self._broken = True
+        # For other cores of this launch.
+        session.pool, session.request = Pool(), evolve(session.request, arguments=tuple(self._arguments))
+        if self._pieces:
+            chain.left(self._pieces)
+        core.seat.called = core.called
+        views = [View(a, a.declared.dtype, core) for a in self._allocations]
+        core.resume(views, self._resume)
+        session.take_up(core, self._carrier)
+
+    def _resume(self) -> None:
+        """Go on behind C, which has come back."""
+        outcome, self._outcome = self._outcome, None
+        if outcome is not None:
+            raise outcome
+
+    @property
+    def dim(self) -> tuple[int, int, int]:
+        """The grid of its tasks."""
+        return self._session.dim
+
+    @property
+    def broken(self) -> bool:
+        """Return whether it has been taken up, and runs no more."""
+        return self._broken
+
+    def close(self) -> None:
+        """Give its memories back; it is not used any more."""
+        if self._core.seat is not None:
+            self._core.release()
+
+    # -- what it has done --------------------------------------------------------------------------
+
+    def tally(self, counted: Counted) -> Tally:
+        """Return the sums of a launch that has *counted* so."""
+        session, chain = self._session, self.chain
+        assert chain is not None
+        tally = Tally(session.board, session.memory_limits)
+        totals = (tally.counts, tally.traffic_by, tally.lines, tally.spare)
+        for total, (places, values) in zip(totals, counted.sums, strict=True):
+            for place, value in zip(places.tolist(), values.tolist(), strict=True):
+                total[place] = value
+        tensors = {a: n for n, a in enumerate(counted.given, self._first)} if session.timing else None
+        for tasks in doings(counted.done, counted.rows, chain.places()):
+            self._memories.tell(tally, tasks.met)
+            tally.add_silent(tasks, tensors)
+        return tally
+
+
+PLAIN = (str, bool, str)  # effects, timing and engine as they are usually given
+MOST_PREPARED = 32  # launches of a device, the last ones
+_Key = tuple[Any, ...]
+
+
+class Preparations:
+    """The launches of a device that are prepared, by kernel, grid and options; those that were made once, and those that cannot be prepared."""
+
+    def __init__(self) -> None:
+        self._made: dict[_Key, Prepared | bool] = {}  # True: it was made once; False: it cannot be prepared
+
+    def find(self, options: LaunchOptions, kernel: object, dim: object, kind: object) -> "Prepared | None":
+        """Return the prepared launch of *kernel* on the grid *dim*; None where there is none, or something asks for another way."""
+        if options.observe != () or options.seed is not None or options.layout is not None or options.threads:
+            return None
+        # Only what equals another thing where it is the same: 1.0 is 1 to a dictionary.
+        plain = (options.effects.__class__, options.timing.__class__, options.engine.__class__) == PLAIN
+        sizes = dim if isinstance(dim, tuple) else (dim,)
+        if (
+            kind is not BLOCK
+            or not plain
+            or not isinstance(kernel, Kernel)
+            or {n.__class__ for n in sizes} != {int}
+        ):
+            return None
+        made = self._made.get(_key(kernel, dim, options))
+        if not isinstance(made, Prepared):
+            return None
+        # The engine may be another one now.
+        asked = options.engine if options.engine != AUTO else preferred()
+        if asked == PYTHON or (asked == AUTO and debugged()) or available() != made.compiler:
+            return None
+        return made
+
+    def note(self, session: "Session", heap: Heap, watching: Sequence[Any], *, threads: int) -> None:
+        """Prepare the next launch like that of *session*, which has run, if it is the second."""
+        request = session.request
+        if watching or threads > 1 or not session.unwatched_in_c or session.kind is not BLOCK:
+            return
+        if request.variables or request.options.layout is not None or math.prod(session.dim) > MOST_TASKS:
+            return
+        keys = [_key(request.kernel, session.dim, request.options)]
+        if session.dim[1:] == (1, 1):
+            keys.append(_key(request.kernel, session.dim[0], request.options))
+        known = self._made.get(keys[0])
+        if known is None or known is True:
+            made = known is None or self._prepared(session, heap)
+            self._made |= dict.fromkeys(keys, made)
+            if len(self._made) > 2 * MOST_PREPARED:
+                self.forget(next(iter(self._made)))
+
+    def _prepared(self, session: "Session", heap: Heap) -> "Prepared | bool":
+        request = session.request
+        if any(argument.__class__ in (tuple, list) for argument in request.arguments):
+            return False
+        made = Prepared(type(session)(session.board, request, (), None, session.native.again()), heap)
+        if made.chain is None:
+            made.close()
+            return False
+        return made
+
+    def forget(self, key: _Key) -> None:
+        """Drop what is known of *key*."""
+        dropped = self._made.pop(key)
+        if isinstance(dropped, Prepared):
+            for other in [other for other, made in self._made.items() if made is dropped]:
+                del self._made[other]
+            dropped.close()
+
+    def end(self, prepared: "Prepared") -> None:
+        """Prepare no launch again like *prepared*, which has called for Python."""
+        for key in [key for key, made in self._made.items() if made is prepared]:
+            self._made[key] = False
+
+
+def _key(kernel: object, dim: object, options: LaunchOptions) -> _Key:
+    return kernel, dim, options.effects, options.timing, options.engine
+
+
+class _Memories:
+    """The declarations on chip of the tasks of *chain*, which *core* runs."""
+
+    def __init__(self, core: "NativeCore", chain: Chain) -> None:
+        own = ((space, core.used[space]) for space in (NRAM, WRAM) if space in core.used)
+        self._own = [(s, arena.base, tuple(arena.allocations), arena.high_water) for s, arena in own]
+        self._arrays = [array.allocation for array in chain.arrays]
+
+    def tell(self, tally: Tally, met: int) -> None:
+        """Tell *tally* of tasks that have come to the first *met* arrays of functions."""
+        declared = []
+        for space, base, first, high in self._own:
+            arrays = [a for a in self._arrays[:met] if a.space is space]
+            tally.reaches(space, max([high, *(a.address - base + a.nbytes for a in arrays)]))
+            declared.append((base, (*first, *arrays)))
+        tally.declared = tally.declared or tuple((base, every) for base, every in declared if every)
+
+
+def _sparse(counts: Sequence[int]) -> tuple[Rows, Rows]:
+    """Return the places of what is not 0 in *counts*, and that."""
+    values = np.asarray(counts, np.int64)
+    places = values.nonzero()[0]
+    return places, values[places]
+
+
+def pointer_word(number: int, offset: int) -> int:
+    """Return the word of C for byte *offset* of allocation *number*."""
+    return ((number << OFFSET_BITS) + offset) & (1 << 64) - 1

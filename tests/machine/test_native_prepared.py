@@ -1,0 +1,122 @@
+"""The third launch of a kernel on the same grid: prepared, with other arguments, it does what the first did."""
+
+import re
+
+import numpy as np
+import pytest
+
+import mlusim
+from mlusim import bangc
+from mlusim.engine.native.build import available
+from mlusim.errors import MlusimError, UsageError
+
+pytestmark = pytest.mark.skipif(available() is None, reason="no C compiler")
+
+SOURCE = """\
+__nram__ float kept[32];
+__nram__ float first[4];
+__mlu_global__ void scale(float *out, const float *in, int n, float by, int what) {
+  __nram__ float own[64];
+  __memcpy_async(own, in + taskId * n, n * 4, GDRAM2NRAM);
+  __sync();
+  if (what == 1 && taskId == 2) { __bang_printf("task %d", (int)taskId); }
+  if (what == 2 && taskId == 1) { __bang_add(own, own, kept, 1 << 20); }
+  if (what == 3) { __bang_atomic_add(first, out, by, 1); }
+  if (what == 4 && taskId == 0) { while (out[1] != 7.0f) {} }
+  if (what == 5) { __nram__ float more[16]; __bang_write_value(more, 16, by); own[0] += more[3]; }
+  if (what == 6) { __sync_all(); kept[0] = in[1 << 20]; }
+  if (what == 7 && taskId == 3) { for (int i = 0; i < 3000; ++i) { __memcpy_async(kept, in, 4, GDRAM2NRAM); __sync_io(); } }
+  __bang_mul_scalar(own, own, by, n);
+  own[1] += kept[0] == kept[0];
+  kept[0] = 1;
+  __memcpy(out + taskId * n, own, n * 4, NRAM2GDRAM);
+  if (what == 4 && taskId == 1) { out[1] = 7.0f; }
+}
+"""
+GDRAM = re.compile("0x1[0-9a-f]{9}")  # an address there, which is another one in each launch
+MEASURES = (
+    "instructions", "traffic", "lanes", "memory", "scalar_loads", "scalar_stores", "busy_us", "time_us", "bound", "io_bytes", "printed", "engine",
+    "kernel", "dim", "kind", "effects", "board",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def scale(tmp_path_factory):
+    """Return the kernel."""
+    path = tmp_path_factory.mktemp("prepared") / "scale.mlu"
+    path.write_text(SOURCE)
+    return bangc.load([path], board="MLU370-X4")["scale"]
+
+
+def launched(device, kernel, tasks, what, by=2.0, **options):
+    """Launch; return all that it says of itself, or its fault, and the bytes afterwards."""
+    n = 16
+    given = device.put(np.arange(tasks * n, dtype=np.float32) + by)
+    out = device.empty(tasks * n, np.float32)
+    try:
+        launch = device.launch(kernel, tasks, args=(out, given, n, by, what), engine="native", **options)
+    except MlusimError as fault:
+        return type(fault), GDRAM.sub("", str(fault)), device.get(out).tobytes()
+    told = {m: getattr(launch, m) for m in MEASURES}
+    places = [(base, [str(a) for a in every]) for base, every in launch.declared]
+    tasks_told = [
+        (t.task, t.core, t.work, t.log.key, t.head, [read for *_, read in t.reads]) for t in launch.tasks
+    ]
+    return told, places, tasks_told, device.get(out).tobytes()
+
+
+@pytest.mark.parametrize("what", range(8))
+@pytest.mark.parametrize("tasks", [1, 4, 70])
+def test_a_launch_that_is_prepared_does_what_the_first_did(scale, tasks, what):
+    """Bytes, counts, times, logs, declarations, prints and faults are those of a launch on a fresh device, whatever it calls Python for."""
+    expected, device = (
+        launched(mlusim.Device("MLU370-X4"), scale, tasks, what, 3.0),
+        mlusim.Device("MLU370-X4"),
+    )
+    for _ in range(3):
+        launched(device, scale, tasks, 0)
+    prepared = [launched(device, scale, tasks, what, 3.0) for _ in range(3)]
+
+    assert [expected] * 3 == prepared
+
+
+def test_a_prepared_launch_is_made_in_the_usual_way_where_something_asks_for_it(scale):
+    """Another engine, a seed, an observer, a limit, an argument that does not fit."""
+    device = mlusim.Device("MLU370-X4")
+    expected = [launched(device, scale, 4, 0)[-1] for _ in range(4)]
+    given = device.put(np.zeros(64, np.float32))
+    arguments = given, given, 16, 1.0, 0
+
+    assert 1 == len(set(expected))
+    assert "python" == device.launch(scale, 4, args=arguments, engine="python").engine
+    assert 5 == device.launch(scale, 4, args=arguments, seed=5).seed
+    assert "native" == device.launch(scale, 4, args=arguments, engine="native", limit="seconds=60").engine
+    assert ("initcheck",) == tuple(
+        o.name for o in device.launch(scale, 4, args=arguments, observe="initcheck").observers
+    )
+    for wrong in ((given, given, 16, 1.0), (given, given, 2**40, 1.0, 0), (given, 5, 16, 1.0, 0)):
+        with pytest.raises(MlusimError):
+            device.launch(scale, 4, args=wrong, engine="native")
+    for dim in (1.0, (4.0, 1, 1)):
+        with pytest.raises(MlusimError):
+            device.launch(scale, dim, args=arguments, engine="native")
+
+
+def test_tensors_of_prepared_launches_are_not_kept(scale):
+    """A tensor that was freed, or is of another device, is refused, and one that may only be read is not written."""
+    device, other = (mlusim.Device("MLU370-X4") for _ in range(2))
+    for _ in range(4):
+        launched(device, scale, 4, 0)
+    freed, there, lent = (
+        device.put(np.zeros(64, np.float32)),
+        other.put(np.zeros(64, np.float32)),
+        device.share(np.zeros(64, np.float32)),
+    )
+    device.free(freed)
+
+    for wrong in (freed, there):
+        with pytest.raises(UsageError):
+            device.launch(scale, 4, args=(wrong, lent, 16, 1.0, 0), engine="native")
+    with pytest.raises(MlusimError, match="const"):
+        device.launch(scale, 4, args=(lent, lent, 16, 1.0, 0), engine="native")
+    assert 0 == np.count_nonzero(device.get(lent))
