@@ -33,7 +33,7 @@ from mlusim.machine.launch import Launch, LaunchFacts, LaunchSums, queue_place
 from mlusim.machine.limits import UNLIMITED, Limit, Meter, limit_of
 from mlusim.machine.native.beside import run_beside, threads_for
 from mlusim.machine.native.choose import choose
-from mlusim.machine.native.prepared import Preparations
+from mlusim.machine.native.prepared import Counted, Preparations, Prepared
 from mlusim.machine.native.screening import (
     Screening,
     note_watched,
@@ -262,8 +262,11 @@ class Device(Presented):
         __tracebackhide__ = True
 
         again = self._repeated(options, kernel, dim, kind, args)
-        if again is not None:
-            return again
+        return self._launched(options, kernel, dim, kind, args) if again is None else again
+
+    def _launched(
+        self, options: LaunchOptions, kernel: Any, dim: int | Sequence[int], kind: Kind, args: Sequence[Any]
+    ) -> Launch:
         given = _kernel(kernel), grid_of(self.board, dim, kind), kind, _arguments(args)
         variables = tuple(map(self.variable, given[0].variables))
         request = Request(*given, options.checked(args), variables)
@@ -320,24 +323,26 @@ class Device(Presented):
             return None
         if isinstance(ran, Session):
             return self._result(ran, ())
-        counted, timed = ran, options.timing
+        return self._counted(prepared, ran, options)
+
+    def _counted(self, prepared: Prepared, counted: Counted, options: LaunchOptions) -> Launch:
+        """Return what a prepared launch did that has *counted* so; the facts are worked out when one is asked for."""
+        request, timed = prepared.request, options.timing
         sums = LaunchSums(
-            lambda: LaunchFacts.of(prepared.tally(counted), timed=timed), self.board, kind.unions
+            lambda: LaunchFacts.of(prepared.tally(counted), timed=timed), self.board, request.kind.unions
         )
         return Launch(
-            kernel.name,
+            request.kernel.name,
             self.board.name,
-            prepared.dim,
-            kind.name,
+            request.dim,
+            request.kind.name,
             None,
             options.effects,
-            (),
-            (),
-            sums,
-            (),
-            NATIVE,
-            1,
-            queue_place(),
+            findings=(),
+            printed=(),
+            sums=sums,
+            engine=NATIVE,
+            queue=queue_place(),
         )
 
     @contextlib.contextmanager

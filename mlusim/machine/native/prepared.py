@@ -34,7 +34,7 @@ from mlusim.time.quantities import COUNTS, TRAFFIC
 if TYPE_CHECKING:
     from mlusim.machine.native.core import NativeCore
     from mlusim.machine.native.run import Loaded
-    from mlusim.machine.session import Session
+    from mlusim.machine.session import Request, Session
 
 MOST_TASKS = 4096  # of a launch, each of which has a row of counters
 _running = threading.Lock()
@@ -226,9 +226,9 @@ class Prepared:
             raise outcome
 
     @property
-    def dim(self) -> tuple[int, int, int]:
-        """The grid of its tasks."""
-        return self._session.dim
+    def request(self) -> "Request":
+        """The request for it, without arguments."""
+        return self._session.request
 
     @property
     def broken(self) -> bool:
