@@ -61,10 +61,10 @@ class Known(ctypes.Structure):
     )  # fmt: skip
 
 
-def first_of(symbol: Any) -> int:
-    """Return the address from which the library of *symbol* lies; 0 where that is not known."""
+def first_of(address: int) -> int:
+    """Return the address from which the library lies that has *address*; 0 where that is not known."""
     known = Known()
-    LIBC.dladdr(ctypes.cast(symbol, ctypes.c_void_p), ctypes.byref(known))
+    LIBC.dladdr(ctypes.c_void_p(address), ctypes.byref(known))
     return known.first or 0
 
 
@@ -80,8 +80,8 @@ def main(argv: list[str]) -> None:
     library: Any = ctypes.CDLL(argv[1], handle=handle)
     count = ctypes.c_uint()
     library.cnrtGetDeviceCount(ctypes.byref(count))  # connects to the simulator
-    end.sendall(struct.pack("<QQ", 8, first_of(library.mlusim_refusal)))
     refusal = (ctypes.c_char * 1024).in_dll(library, "mlusim_refusal")
+    end.sendall(struct.pack("<QQ", 8, first_of(ctypes.addressof(refusal))))
     while True:
         (size,) = struct.unpack("<Q", received(end, 8))
         request = bytes(received(end, size))
