@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 from mlusim.counted import plural
 from mlusim.machine.hub import TOLD, Observer, Teller, adoption
@@ -31,9 +32,9 @@ class Forked(Observer):
     def __init__(self) -> None:
         self._home = os.getpid()
         self._outer = os.environ.get(TOLD)
-        self._names = tempfile.NamedTemporaryFile(prefix="mlusim-")  # noqa: SIM115 - closed by `close`
-        self._teller = Teller(self._names.name)
-        os.environ[TOLD] = self._names.name
+        self._names, path = _nameless()
+        self._teller = Teller(path)
+        os.environ[TOLD] = path
 
     def launch_begin(self, launch: "ObservedLaunch") -> None:
         """Note a launch in another process."""
@@ -47,6 +48,7 @@ class Forked(Observer):
         else:
             os.environ[TOLD] = self._outer
         with self._names:
+            self._names.seek(0)
             counts = Counter(self._names.read().decode().split())
         if not counts:
             return ""
@@ -54,6 +56,17 @@ class Forked(Observer):
             f"{name} {count} {plural(count, 'time')}" for name, count in sorted(counts.items())
         )
         return f"it launched kernels in other processes, which are not checked: {launches}; launch them in this one"
+
+
+def _nameless() -> tuple[IO[bytes], str]:
+    """Return a file without a name, of which nothing stays where this process is killed, and the path by which others reach it."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `Forked.close`
+    path = Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
+    if path.exists():
+        return file, str(path)
+    file.close()
+    named = tempfile.NamedTemporaryFile(prefix="mlusim-")  # noqa: SIM115 - the same
+    return named, named.name
 
 
 @contextmanager

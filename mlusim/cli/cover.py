@@ -1,15 +1,13 @@
 """``mlusim cover``: which lines of kernels ran, by task, over one program or several runs."""
 
 import argparse
-import contextlib
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from mlusim.cli import entry, plain_text, programs, show
 from mlusim.cli.launched import Launched, launched
 from mlusim.errors import UsageError
+from mlusim.files.reading import read_json
 from mlusim.files.writing import check_writable, write_text
 from mlusim.machine.hub import attending
 from mlusim.observe.coverage import LineCoverage
@@ -57,9 +55,10 @@ def _is_record(name: str | None) -> bool:
     """Return whether *name* is a record of ``--keep``, and no program."""
     if name is None or not name.endswith(".json"):
         return False
-    with contextlib.suppress(OSError, ValueError):
-        return isinstance(json.loads(Path(name).read_text(encoding="utf-8")), dict)
-    raise UsageError(f"{name} is no record of coverage; `mlusim cover PROGRAM --keep {name}` makes one")
+    kept = f"`mlusim cover PROGRAM --keep {name}` makes one"
+    if isinstance(read_json(name, f"a record of coverage; {kept}", hint=kept), dict):
+        return True
+    raise UsageError(f"{name} is not a record of coverage; {kept}")
 
 
 # -- ``--coverage F.json`` of other verbs, which adds the lines that ran to a record -------------------

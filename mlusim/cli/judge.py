@@ -12,10 +12,13 @@ from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli import entry, long_work, options, plain_text, programs, show
 from mlusim.counted import percent
 from mlusim.errors import UsageError
+from mlusim.files.reading import refuse_no_file
 from mlusim.judge.judging import Candidate, candidates, judge, kept_seed, prepare, task_of
 from mlusim.judge.verdict import FAULT, LIMIT, RIGHT
 from mlusim.programs.kernel_call import dim_of, kind_of
 from mlusim.text_grid import table
+
+WANTED = "name a BANG C file, or a folder of them"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,11 +52,11 @@ def _files(words: Sequence[str]) -> Iterator[str]:
             inside = sorted(str(path) for path in Path(word).iterdir() if path.suffix == ".mlu")
             if not inside:
                 raise UsageError(f"the folder {word} has no .mlu file")
-            yield from inside
+            yield from (str(refuse_no_file(path, WANTED)) for path in inside)
         elif not programs.is_source(word):
-            raise UsageError(f"{word} is no BANG C file; candidates end in .mlu")
+            raise UsageError(f"{word} is not a BANG C file; candidates end in .mlu")
         else:
-            yield word
+            yield str(refuse_no_file(word, WANTED))
 
 
 def _wanted(args: argparse.Namespace, paths: Sequence[str]) -> list[Candidate]:

@@ -1,8 +1,12 @@
-"""Names of files as a user types them, why the system refuses one, and text files, read whole and with a bound."""
+"""Names of files as a user types them, why the system refuses one, and files, texts and documents, read whole and with a bound."""
 
+import json
 import os
+import re
 import stat
+import tomllib
 from pathlib import Path
+from typing import Any
 
 from mlusim.errors import UsageError
 
@@ -36,34 +40,80 @@ def lines_shown(text: str) -> str:
     return "".join(c if c in "\n\t" or c.isprintable() else shown(c) for c in text)
 
 
-# -- text files -----------------------------------------------------------------------------------------
+# -- files, read whole ------------------------------------------------------------------------------------
 
 LARGEST = 64 << 20
-"""Bytes of the largest text that is read where a caller names no other bound."""
+"""Bytes of the largest file that is read where a caller names no other bound."""
 
 
-def read_text(name: str, *, largest: int = LARGEST, hint: str = "") -> str:
-    """Return the text of the file *name*, at most *largest* bytes of UTF-8.
+def read_bytes(name: str, *, largest: int = LARGEST, hint: str = "") -> bytes:
+    """Return the bytes of the file *name*, at most *largest*: the one way to open what a user names and reads whole.
 
-    Raises `UsageError` for anything else; *hint* says what to do where there is no such file.
+    Raises `UsageError` for anything but a regular file, so that nothing is waited for and nothing is read without end;
+    *hint* says what to do where there is no such file.
     """
     path = path_of(name)
     try:
         if path.is_dir():
             raise UsageError(f"{name} is a directory; name a file")
         if path.exists() and not path.is_file():
-            raise UsageError(f"{name} is no regular file; name one")
+            raise UsageError(f"{name} is not a regular file; name one")
         with path.open("rb") as file:
-            found = file.read(largest + 1)
+            content = file.read(largest + 1)
     except OSError as error:
         more = f"; {hint}" if hint and isinstance(error, FileNotFoundError) else ""
         raise UsageError(f"{name} cannot be read: {brief(error)}{more}") from None
-    if len(found) > largest:
+    if len(content) > largest:
         raise UsageError(f"{name} has more than {largest >> 20} MiB; no more are read")
+    return content
+
+
+def read_text(name: str, *, largest: int = LARGEST, hint: str = "") -> str:
+    """Return the text of the file *name*, at most *largest* bytes of UTF-8; raises `UsageError` as `read_bytes` does, and for other bytes."""
+    content = read_bytes(name, largest=largest, hint=hint)
     try:
-        return found.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{name} is no text: byte {error.start} is no UTF-8") from None
+        raise UsageError(f"{name} is not text: byte {error.start} is not UTF-8") from None
+
+
+# -- documents, whose values take many times the room of their text ---------------------------------------
+
+LARGEST_DOCUMENT = 16 << 20
+"""Bytes of the largest JSON or TOML file that is read."""
+DEEPEST = 64
+"""Parts of the longest key of a TOML file: one of thousands makes as many tables, and takes the square of that."""
+_LONG_KEY = re.compile(rf"(?:[\w\"'-]+[ \t]*\.[ \t]*){{{DEEPEST}}}")
+
+
+def read_json(name: str, kind: str, *, hint: str = "") -> Any:
+    """Return the value in the JSON file *name*; raises `UsageError`, which says that it is not *kind*, for anything else."""
+    text = read_text(name, largest=LARGEST_DOCUMENT, hint=hint)
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise UsageError(f"{name} is not {kind}: it is nested too deeply") from None
+    except ValueError as error:
+        raise UsageError(f"{name} is not {kind}: it is not JSON ({error!s:.80})") from None
+
+
+def read_toml(name: str, *, hint: str = "") -> tuple[dict[str, Any], str]:
+    """Return the document in the TOML file *name*, and its text; raises `UsageError` for anything else."""
+    text = read_text(name, largest=LARGEST_DOCUMENT, hint=hint)
+    return toml_in(text, name), text
+
+
+def toml_in(text: str, name: str) -> dict[str, Any]:
+    """Return the TOML document *text*, which the file *name* holds; raises `UsageError` for anything else."""
+    long = _LONG_KEY.search(text)
+    if long is not None:
+        line = text.count("\n", 0, long.start()) + 1
+        raise UsageError(f"{name}:{line} has a key of more than {DEEPEST} parts; no file needs so many")
+    try:
+        return tomllib.loads(text)
+    # tomllib goes down by recursion, and a few thousand brackets exhaust it.
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise UsageError(f"{name} is not TOML: {error}") from None
 
 
 def refuse_no_file(name: str, wanted: str) -> Path:
@@ -79,4 +129,4 @@ def refuse_no_file(name: str, wanted: str) -> Path:
         raise UsageError(f"{name} cannot be read: {brief(error)}") from None
     if stat.S_ISREG(kind):
         raise UsageError(f"{name} cannot be read: permission denied")
-    raise UsageError(f"{name} is {'a directory' if stat.S_ISDIR(kind) else 'no regular file'}; {wanted}")
+    raise UsageError(f"{name} is {'a directory' if stat.S_ISDIR(kind) else 'not a regular file'}; {wanted}")

@@ -11,7 +11,7 @@ from attrs import asdict, field, frozen
 
 from mlusim.errors import UsageError
 from mlusim.files.arrays import read_array
-from mlusim.files.reading import read_text
+from mlusim.files.reading import read_json
 from mlusim.files.typed import typed
 from mlusim.files.writing import write, write_text
 from mlusim.report.json_values import json_text
@@ -99,6 +99,6 @@ class Corpus:
 
 def _read(path: Path, kind: object) -> Any:
     try:
-        return typed(kind, json.loads(read_text(str(path))), path.name)
-    except (ValueError, TypeError) as error:
-        raise UsageError(f"{path} is no file of `mlusim fuzz`: {error}; remove it") from None
+        return typed(kind, read_json(str(path), "a file of `mlusim fuzz`; remove it"), path.name)
+    except TypeError as error:
+        raise UsageError(f"{path} is not a file of `mlusim fuzz`: {error}; remove it") from None

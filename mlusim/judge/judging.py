@@ -18,6 +18,7 @@ from mlusim.files.reading import shown
 from mlusim.judge.bench import Bench, EndedProcess
 from mlusim.judge.reference import Draw, digest, loaded, with_launch
 from mlusim.judge.verdict import DIED, verdict
+from mlusim.judge.wire import LONGEST
 from mlusim.operators.executors import WorkerDied, carried
 from mlusim.operators.kept_work import InOrder, Keep, KeptWork, WorkerAnswer, in_order, sources_of
 from mlusim.report.json_values import plain
@@ -230,8 +231,10 @@ def _check(candidate: Candidate, document: Mapping[str, Any], where: str) -> Non
 def kept_seed(name: str) -> int | None:
     """Return the seed of the verdicts in the file *name*; None where there are none."""
     try:
+        if not Path(name).is_file():
+            return None
         with Path(name).open("rb") as file:
-            seed = json.loads(file.readline()).get("seed")
-    except (OSError, ValueError, AttributeError):
+            seed = json.loads(file.readline(LONGEST)).get("seed")
+    except (OSError, ValueError, AttributeError, RecursionError):
         return None
     return seed if isinstance(seed, int) else None

@@ -22,6 +22,7 @@ from attrs import asdict, evolve, frozen
 
 from mlusim.arch.dtypes import as_dtype
 from mlusim.errors import UsageError, said
+from mlusim.files.reading import read_bytes
 from mlusim.near import near
 from mlusim.operators.accuracy import judge
 from mlusim.operators.spec import Thresholds
@@ -423,10 +424,7 @@ def loaded(path: str) -> JudgeReference:
 
 def digest(path: str) -> str:
     """Return a word that changes with the bytes of the file *path*.  Raises `UsageError` where it cannot be read."""
-    try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+    return hashlib.sha256(read_bytes(path)).hexdigest()[:16]
 
 
 def _cases(path: str, given: object) -> Mapping[str, Mapping[str, Any]]:

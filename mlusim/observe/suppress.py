@@ -11,7 +11,6 @@
 import inspect
 import linecache
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 from attrs import frozen
 
 from mlusim.errors import UsageError
+from mlusim.files.reading import toml_in
 from mlusim.kernel_frames import file_of
 from mlusim.near import near
 from mlusim.observe.checker import COMMENT, Allowed
@@ -66,10 +66,7 @@ def suppressions_in(text: str, name: str) -> tuple[Suppression, ...]:
     Raises `UsageError` for what is no TOML, an unknown or missing key, an unknown rule of mlusim's own
     checkers, and an entry without a reason.
     """
-    try:
-        document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(f"{name} is no TOML: {error}") from None
+    document = toml_in(text, name)
     entries = document.pop("suppress", [])
     if document or not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
         raise UsageError(f"{name} may hold [[suppress]] tables only, each with {', '.join(KEYS)}")

@@ -232,7 +232,7 @@ def _opened(name: str, word: str) -> io.FileIO:
     path = path_of(name)
     try:
         if path.exists() and not path.is_file():
-            kind = "a directory" if path.is_dir() else "no regular file"
+            kind = "a directory" if path.is_dir() else "not a regular file"
             raise UsageError(f"{name} is {kind}; results are kept in a file")
         while True:
             path.touch()

@@ -17,7 +17,6 @@ Keys before the first table hold for every case, and a case's own stand before t
 
 import os
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from attrs import evolve, field, frozen
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.errors import MlusimError, UsageError
-from mlusim.files.reading import read_text, shown
+from mlusim.files.reading import read_toml, shown
 from mlusim.near import near
 from mlusim.operators.spec import Thresholds
 from mlusim.programs.argument_values import value_of
@@ -90,12 +89,7 @@ def cases_in(path: str) -> tuple[KernelCase, ...]:
 
     Raises `UsageError`, with file and line, for what is no TOML, for unknown keys and for values of another kind.
     """
-    text = read_text(path, hint="write one, with a table [case.NAME] for each call of a kernel")
-    try:
-        document = tomllib.loads(text)
-    # tomllib goes down by recursion, and a few thousand brackets exhaust it.
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(f"{path} is no TOML: {error}") from None
+    document, text = read_toml(path, hint="write one, with a table [case.NAME] for each call of a kernel")
     file = _CaseFile(path, text)
     tables = document.pop(TABLE, {})
     if not isinstance(tables, dict) or not all(isinstance(one, dict) for one in tables.values()):

@@ -1,7 +1,6 @@
 """Coverage of lines and branches over many runs: a record that is kept and merged, as text, as lcov, as a page."""
 
 import html
-import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from attrs import asdict, field, frozen
 
 from mlusim.counted import counted
 from mlusim.errors import UsageError, shown_file
-from mlusim.files.reading import read_text
+from mlusim.files.reading import read_json, read_text
 from mlusim.files.typed import typed
 from mlusim.files.writing import write_text
 from mlusim.report.json_values import json_text
@@ -129,7 +128,7 @@ def read_record(name: str) -> CoverageRecord:
     """Return the record in the file *name*.  Raises `UsageError` for a file of something else."""
     try:
         older = frozenset({"branches"})  # missing in the first records
-        found: CoverageRecord = typed(CoverageRecord, json.loads(read_text(name)), name, older)
+        found: CoverageRecord = typed(CoverageRecord, read_json(name, "a record of coverage"), name, older)
         for lines in found.files.values():
             for line, tasks in lines.items():
                 # JSON keys are strings: one that is not a line or a task number is found here, not while a page is made.
@@ -141,7 +140,7 @@ def read_record(name: str) -> CoverageRecord:
                     [int(task) for outcome in OUTCOMES.values() for task in outcomes[outcome]],
                 )
     except (ValueError, TypeError, KeyError) as error:
-        raise UsageError(f"{name} is no record of coverage: {error}; name another file") from None
+        raise UsageError(f"{name} is not a record of coverage: {error}; name another file") from None
     if found.form != FORM:
         raise UsageError(f"{name} is a record of another form, {found.form!r}; name another file")
     return found

@@ -172,7 +172,7 @@ def test_a_case_is_searched(project, cli):
             ":1: args x is given 'rnd:half:8'; rnd is no word of --arg (meant: rand:",
         ),
         ("[case.a]\ntolerance = -1", ":2: tolerance is -1; give a number of 0 or more"),
-        ("[case.a]\nargs = { x = }", "is no TOML: Invalid value (at line 2"),
+        ("[case.a]\nargs = { x = }", "is not TOML: Invalid value (at line 2"),
     ],
 )
 def test_a_wrong_file_is_one_sentence(tmp_path, text, sentence):

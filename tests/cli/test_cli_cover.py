@@ -232,4 +232,4 @@ def test_what_is_no_record_is_refused(cli, tmp_path, monkeypatch):
     done = cli("cover", "odd.json")
 
     assert 2 == done.code
-    assert "odd.json is no record of coverage" in done.err
+    assert "odd.json is not a record of coverage" in done.err

@@ -161,7 +161,7 @@ def test_a_fault_outweighs_a_regression(cli, samples, tmp_path):
         (("--write-baseline", "none/x.json"), "there is no directory"),
         (("--write-baseline", "notes.txt"), "notes.txt is no JSON"),
         (("--baseline", "notes.txt"), "notes.txt is no JSON"),
-        (("--baseline", "binary"), "binary is no text"),
+        (("--baseline", "binary"), "binary is not text"),
         (("--baseline", "empty.json"), "empty.json has none of these calls"),
         (("--baseline", "huge.json"), "huge.json has more than 64 MiB"),
         (("--baseline", "x", "--write-baseline", "y"), "exclude each other"),

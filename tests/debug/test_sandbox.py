@@ -37,6 +37,13 @@ REFUSED = [
     "data.dump('x')",
     "data.ctypes",
     "[os.getcwd() for _ in range(2)]",
+    "'{0.__class__}'.format(data)",
+    "'{d.__class__}'.format_map({'d': data})",
+    "str.format('{0.__class__}', data)",
+    "[*map('{0.__class__}'.format, [data])]",
+    "f'{data.__class__}'",
+    "f'{1:{data.__class__}}'",
+    "kept_format('{0.__class__}', data)",
     "mlusim.files",
     "mlusim.cli",
 ]
@@ -65,7 +72,7 @@ def frame():
     """A frame whose program has imported whatever a program imports."""
     import mlusim  # noqa: F401, PLC0415
 
-    data, scale, system, opener = np.array([1, 2, 3]), 2, os.system, open  # noqa: F841
+    data, scale, system, opener, kept_format = np.array([1, 2, 3]), 2, os.system, open, str.format  # noqa: F841
     here = sys._getframe()
     assert here.f_globals["os"] is os
     assert callable(Path)

@@ -12,7 +12,7 @@ from attrs import frozen
 
 from mlusim.errors import UsageError
 from mlusim.files.arrays import LARGEST, open_arrays, read_array, read_arrays
-from mlusim.files.reading import read_text, shown
+from mlusim.files.reading import read_json, read_text, read_toml, shown
 from mlusim.files.typed import typed
 
 
@@ -93,16 +93,34 @@ def test_what_is_no_file_is_a_sentence(name, read):
     assert caught.value.args[0].isprintable()
 
 
+@pytest.mark.parametrize("read", [lambda name: read_json(name, "one"), read_toml], ids=["json", "toml"])
+@pytest.mark.parametrize(
+    "content",
+    [b"\xff", b"[" * 100_000, b"a" + b".a" * 20_000 + b" = 1", b'{"a": ' * 100_000, b"[x", None],
+)  # fmt: skip
+def test_what_is_not_a_document_is_a_sentence(tmp_path, read, content):
+    """Other bytes, what is nested without end, a key of thousands of parts, and a FIFO, which is not waited for."""
+    path = tmp_path / "odd"
+    if content is None:
+        os.mkfifo(path)
+    else:
+        path.write_bytes(content)
+
+    with pytest.raises(UsageError, match="odd") as told:
+        read(str(path))
+    assert str(told.value).isprintable()
+
+
 def test_text_is_bounded_and_utf_8(tmp_path):
     """A device, too many bytes, bytes that are no text; a byte-order mark is not part of the text."""
     (tmp_path / "long").write_bytes(b" " * ((1 << 20) + 1))
-    with pytest.raises(UsageError, match="/dev/zero is no regular file"):
+    with pytest.raises(UsageError, match="/dev/zero is not a regular file"):
         read_text("/dev/zero", largest=1 << 20)
     with pytest.raises(UsageError, match="long has more than 1 MiB"):
         read_text(str(tmp_path / "long"), largest=1 << 20)
     (tmp_path / "bad").write_bytes(b"ab\xff")
     (tmp_path / "mark").write_bytes(b"\xef\xbb\xbfhello")
-    with pytest.raises(UsageError, match="bad is no text: byte 2 is no UTF-8"):
+    with pytest.raises(UsageError, match="bad is not text: byte 2 is not UTF-8"):
         read_text(str(tmp_path / "bad"))
 
     assert "hello" == read_text(str(tmp_path / "mark"))
@@ -167,7 +185,7 @@ def test_a_text_is_no_fifo(tmp_path):
     """It would be waited for."""
     os.mkfifo(tmp_path / "text.json")
 
-    with pytest.raises(UsageError, match=r"text\.json is no regular file"):
+    with pytest.raises(UsageError, match=r"text\.json is not a regular file"):
         read_text(str(tmp_path / "text.json"))
 
 

@@ -51,7 +51,7 @@ def test_an_empty_file_has_no_entries():
         (f'[[suppress]]\nid = "{RACE}"\nplace = "a"\nreason = "r"\nwhy = ""\n', "unknown key 'why'"),
         ("[suppress]\nid = 3\n", r"may hold \[\[suppress\]\] tables only"),
         ("[other]\n", r"may hold \[\[suppress\]\] tables only"),
-        ("[[suppress", "s.toml is no TOML"),
+        ("[[suppress", "s.toml is not TOML"),
     ],
 )  # fmt: skip
 def test_a_file_with_a_mistake_is_refused(text, sentence):

@@ -51,10 +51,10 @@ BUILTINS: Mapping[str, Any] = {name: getattr(builtins, name) for name in PURE.sp
 # From a frame or a generator the interpreter's own builtins are one attribute away.
 _FRAMES = (
     "gi_frame gi_code gi_yieldfrom cr_frame cr_code cr_await ag_frame ag_code f_back f_builtins f_code "
-    "f_globals f_locals f_trace tb_frame tb_next mro ctypes dump tofile"
+    "f_globals f_locals f_trace tb_frame tb_next mro ctypes dump tofile format format_map"
 )
 FRAMES = frozenset(_FRAMES.split())
-"""Attributes without an underscore that lead to the interpreter, or to a file."""
+"""Attributes without an underscore that lead to the interpreter, or to a file; those of text, which look attributes up by their names."""
 
 # Functions of NumPy that read or write files, or change settings of the process.
 _NUMPY_OUT = (
@@ -101,6 +101,8 @@ def vetted(name: str, value: object) -> Any:
 def _pure(value: object) -> bool:
     """Return whether a function or a class is the program's own, NumPy's, or one of the builtins that only compute."""
     home = str(getattr(value, "__module__", None) or "")
+    if not home and getattr(value, "__name__", "") in FRAMES:  # a method that the program keeps in a variable
+        return False
     top = home.partition(".")[0]
     if top == "numpy":
         return getattr(value, "__name__", "") not in NUMPY_OUT

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from mlusim.errors import UsageError
 from mlusim.frontend.bangc import cache, form_data, ir
 from mlusim.frontend.bangc.form_data import Translated
 from mlusim.frontend.bangc.parse import trial
@@ -34,8 +35,11 @@ def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Tran
     making.prepare([options.board], options.standard)
     content = trial.in_child(path, lambda: form_data.write(making.made(path, options, requests)))
     if content is None:  # it raises, which is for this process to see
-        translated: Translated = making.made(path, options, requests)
-        content = form_data.write(translated)
+        try:
+            translated: Translated = making.made(path, options, requests)
+            content = form_data.write(translated)
+        except RecursionError:
+            raise UsageError(f"{path}: a type or an expression is nested too deeply; take it apart") from None
     else:
         translated = form_data.read(content)
     cache.write(name, content)

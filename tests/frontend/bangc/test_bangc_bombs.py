@@ -5,6 +5,7 @@ import signal
 
 import numpy as np
 import pytest
+from engines import alike, run
 
 import mlusim
 from mlusim import bangc
@@ -95,5 +96,39 @@ def test_a_source_is_no_fifo(tmp_path, text):
     if text:
         (tmp_path / "k.mlu").write_text(text + KERNEL % 1)
 
-    with pytest.raises(UsageError, match=r"is no regular file; give the path of a source"):
+    with pytest.raises(UsageError, match=r"is not a regular file; give the path of a source"):
         bangc.load(tmp_path / "k.mlu")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("int q[100000000] = {1}; o[0] = q[1];", "q has 400,000,000 bytes with values, more than the 1,048,576"),
+        ("int q[100000] = {[90000] = 1}; o[0] = q[1];", "a list in braces leaves 90,000 elements out"),
+        ("o[0] = table[1];", "table has 400,000,000 bytes, more than the 8,388,608"),
+        (f"int q{'[1]' * 2000}; o[0] = sizeof(q);", "is nested too deeply"),
+    ],
+)  # fmt: skip
+def test_arrays_without_end_are_refused(tmp_path, text, told):
+    """Before anything is made for each of their elements."""
+    path = tmp_path / "k.mlu"
+    path.write_text(f"const int table[100000000] = {{1}};\n__mlu_global__ void K(int *o) {{ {text} }}")
+
+    with pytest.raises(UsageError, match=told):
+        bangc.load(path)["K"]
+
+
+def test_behind_the_values_of_an_array_all_is_zero(tmp_path):
+    """Of any number, on both engines, and of constants."""
+    path = tmp_path / "k.mlu"
+    path.write_text(
+        "struct P { int a; int b[3]; };\nconst P ps[3] = {{1, {2}}, {3}};\n__mlu_const__ int many[1 << 20] = {1, 2};\n"
+        "__mlu_global__ void K(int *o) { int q[5000] = {1, 2}, r[2][40] = {{1}, {2, 3}};\n"
+        "o[0] = q[1] + q[4999]; o[1] = r[1][1] + r[0][39]; o[2] = ps[0].b[0] + ps[0].b[2] + ps[1].a + ps[2].b[2]; o[3] = many[1] + many[9]; }"
+    )
+    kernel = bangc.load(path)["K"]
+
+    launch = alike(kernel, (np.zeros(4, np.int32),))
+    _, (out,) = run(kernel, (np.zeros(4, np.int32),), launch.engine)
+
+    assert out.tolist() == [2, 3, 5, 2]

@@ -85,7 +85,7 @@ def test_a_store_to_a_constant_is_a_fault(kernel, which):
         assert re.search(rf"a store to {name}, a constant declared at .*k\.mlu:{line}", str(fault))
 
 
-@pytest.mark.parametrize(("which", "n"), [(0, 4), (0, -1), (1, 2)])
+@pytest.mark.parametrize(("which", "n"), [(0, 16), (0, -1), (1, 2)])
 def test_beside_a_constant_the_bounds_come_first(kernel, which, n):
     """A store that leaves the constant is told as that."""
     assert isinstance(alike(kernel, (np.zeros(64, np.int32), which, n)), OutOfBounds)

@@ -2,11 +2,12 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import zip_longest
 from typing import Any
 
+from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.errors import ERROR, Diagnostic, excerpt_of
+from mlusim.frontend.bangc.form_checks import MOST_CONSTANT
 from mlusim.frontend.bangc.ir.walk import falls
 from mlusim.frontend.bangc.lower import arguments, calls, objects, places, statements
 from mlusim.frontend.bangc.lower.conversions import convert, letters
@@ -25,6 +26,8 @@ from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.parse.unit import ParsedFile, broken_in, referred
 
 _NAMED = ("FUNCTION_DECL", "CXX_METHOD")  # what a form has the signatures of, on the host
+MOST_FUNCTIONS = 1 << 14
+"""Functions of a file, each of which takes a millisecond; the largest sources of the vendor's have some hundred."""
 _SPACES = ("nram", "wram", "sram", "ldram")
 
 
@@ -77,6 +80,10 @@ class Lowering:
 
     def run(self) -> ir.TranslationUnit:
         """Lower the kernels and device functions of the file, those requested, and what they reach; of the host's the signatures."""
+        many = len(self.unit.functions)
+        if many > MOST_FUNCTIONS:
+            text = f"{self.unit.path} defines {many:,} functions, more than the {MOST_FUNCTIONS:,} that are read; divide it"
+            raise UsageError(text)
         for declaration in (*self.unit.functions, *self.unit.requested.values()):
             # Lambdas are among them: only the function around one knows what is captured.
             if kind_of(declaration) == "host":
@@ -215,6 +222,9 @@ class Lowering:
         self.module.globals[symbol] = found
         initial = whole.initialiser
         try:
+            if not space and whole.type.size > MOST_CONSTANT:
+                text = f"{whole.name} has {whole.type.size:,} bytes, more than the {MOST_CONSTANT:,} that code may hold; declare it __mlu_const__, or pass a pointer"
+                LoweredFunction(self.around, t.VOID).refuse("variable", text, whole.span)
             _refuse_own(LoweredFunction(self.around, t.VOID), whole, found)
             if initial is not None and not (space and self._default(initial)):
                 self._initial(found, initial)
@@ -251,7 +261,7 @@ class Lowering:
             else:
                 # The last zero is every text's own.
                 value.value = value.value.ljust(made.type.count - 1, "\0")
-        flat = list(_flat(value, made.type))
+        flat = _flat(value, made.type)
         if all(v is not None for v in flat):
             made.initial = tuple(flat)
         elif made.space == ir.GDRAM and made.fixed:
@@ -300,16 +310,26 @@ def _has_bytes(kind: t.Type) -> bool:
 
 
 def _flat(value: ir.Expr | None, kind: t.Type) -> list[Any]:
-    """Return the scalars of a value in order of memory; None for one that is no constant."""
-    if isinstance(kind, t.Array | t.Record):
-        if (isinstance(kind, t.Record) and kind.union) or not isinstance(value, ir.Compose | None):
-            return [None]
-        parts = [kind.of] * kind.count if isinstance(kind, t.Array) else [f.type for f in kind.fields]
-        given = () if value is None else value.values
-        return [one for pair in zip_longest(given[: len(parts)], parts) for one in _flat(*pair)]
-    if value is None:
-        return [0]
-    return [value.value if isinstance(value, ir.Const) else None]
+    """Return the first scalars of a value in order of memory, behind which all are zeros; None for one that is no constant."""
+    if not isinstance(kind, t.Array | t.Record):
+        return [] if value is None else [value.value if isinstance(value, ir.Const) else None]
+    if (isinstance(kind, t.Record) and kind.union) or not isinstance(value, ir.Compose | None):
+        return [None]
+    made: list[Any] = []
+    before = 0
+    for n, one in enumerate(() if value is None else value.values):
+        part = kind.of if isinstance(kind, t.Array) else kind.fields[n].type
+        made += [0] * (before - len(made))
+        made += _flat(one, part)
+        before += _scalars_of(part)
+    return made
+
+
+def _scalars_of(kind: t.Type) -> int:
+    """Return how many numbers and pointers a value of *kind* has."""
+    if isinstance(kind, t.Array):
+        return kind.count * _scalars_of(kind.of)
+    return sum(_scalars_of(f.type) for f in kind.fields) if isinstance(kind, t.Record) else 1
 
 
 def _problem(broken: Diagnostic) -> ir.TranslationProblem:

@@ -12,6 +12,10 @@ from mlusim.frontend.bangc.lower.scope import Captures, FunctionScope, first_at,
 from mlusim.frontend.bangc.parse.nodes import END, Declaration, Node
 from mlusim.frontend.bangc.parse.type_reader import ends
 
+MOST_LEFT_OUT = (
+    1 << 16
+)  # elements of an array that a list in braces leaves out before one that it gives, or objects behind
+
 
 def of_braces(scope: FunctionScope, node: Node) -> ir.Expr:
     """Return the value of a list in braces."""
@@ -30,9 +34,9 @@ def compose(scope: FunctionScope, node: Node, kind: t.Type) -> ir.Expr:
 
 def _filled(scope: FunctionScope, given: Iterator[Node], kind: t.Type, node: Node) -> ir.Compose:
     assert isinstance(kind, t.Array | t.Record)
-    parts = [kind.of] * kind.count if isinstance(kind, t.Array) else [f.type for f in kind.fields]
+    whole = kind.count if isinstance(kind, t.Array) else len(kind.fields)
     # A list gives a value to the first member of a union.
-    most = 1 if isinstance(kind, t.Record) and kind.union else len(parts)
+    most = 1 if isinstance(kind, t.Record) and kind.union else whole
     values: list[ir.Expr] = []
     while len(values) < most:
         child = next(given, None)
@@ -45,8 +49,16 @@ def _filled(scope: FunctionScope, given: Iterator[Node], kind: t.Type, node: Nod
                 scope.refuse("designator", "write the values of a list in the order of its parts", child.span)
             values += _rest(scope, kind, len(values), at, child.span)
             child = child.children[-1]
-        values.append(_part(scope, child, given, parts[len(values)], node))
-    if most == len(parts) and has_values(scope, kind):
+        values.append(
+            _part(
+                scope,
+                child,
+                given,
+                kind.of if isinstance(kind, t.Array) else kind.fields[len(values)].type,
+                node,
+            )
+        )
+    if most == whole and has_values(scope, kind):
         values += _rest(scope, kind, len(values), most, node.span)
     return ir.Compose(tuple(values), kind, node.span)
 
@@ -55,6 +67,9 @@ def _rest(
     scope: FunctionScope, kind: t.Array | t.Record, first: int, end: int, span: ir.Span
 ) -> list[ir.Expr]:
     """Return the values of the parts of a *kind* from *first* up to *end*, exclusive, which the list leaves out."""
+    if end - first > MOST_LEFT_OUT:
+        text = f"a list in braces leaves {end - first:,} elements out, more than {MOST_LEFT_OUT:,}; give their values in a loop"
+        scope.refuse("initial value", text, span)
     if isinstance(kind, t.Array):
         return [made(scope, kind.of, span) for _ in range(first, end)]
     usual = scope.reader.member_values(kind)

@@ -13,6 +13,9 @@ from mlusim.frontend.bangc.lower.scope import FunctionScope, first_at, followed,
 from mlusim.frontend.bangc.parse.nodes import BEGIN, STOP, Declaration, Node
 from mlusim.frontend.bangc.parse.type_reader import ends
 
+MOST_INITIAL = 1 << 20
+"""Bytes of an array of a function that a list gives values to: more than a core's NRAM has."""
+
 Body = tuple[ir.Statement, ...]
 _Parts = tuple[Node | None, Node | None, Node | None]  # of a ``for``: initialisation, test and step
 _Spot = tuple[int, int]  # line and column
@@ -133,6 +136,9 @@ def declare(scope: FunctionScope, declaration: Declaration, span: ir.Span) -> li
         )
     if scope.in_gdram(declaration):
         return []
+    if initial is not None and isinstance(kind, t.Array) and kind.size > MOST_INITIAL:
+        text = f"{declaration.name} has {kind.size:,} bytes with values, more than the {MOST_INITIAL:,} that a task may give values to at once; fill it in a loop"
+        scope.refuse("initial value", text, span)
     if initial is None:
         made = ir.Declare(scope.add(declaration), None, span)
         if made.local.storage is ir.Storage.STATIC and isinstance(kind, t.Array):

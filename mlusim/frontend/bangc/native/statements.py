@@ -19,6 +19,8 @@ from mlusim.frontend.bangc.native.numbers import (
 from mlusim.frontend.bangc.native.rendering import Rendering
 from mlusim.isa.table import ISA
 
+MANY_ZEROS = 16  # elements behind those with values, from which on a loop stores them
+
 
 def prototype(function: ir.Function) -> str:
     """Render the head of a function in C."""
@@ -233,7 +235,8 @@ def _filled(c: Rendering, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Sp
         raise NoForm("this initial value")
     of = kind.of
     lines: list[str] = []
-    for n in range(kind.count):
+    alike = isinstance(of, t.Arithmetic) and kind.count - len(node.values) > MANY_ZEROS
+    for n in range(len(node.values) if alike else kind.count):
         given = node.values[n] if n < len(node.values) else None
         if isinstance(of, t.VectorRegister):
             if given is not None and not isinstance(given, ir.Compose):
@@ -246,6 +249,10 @@ def _filled(c: Rendering, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Sp
             lines.append(
                 c.put(of, pointer, str(n), _zero(of) if given is None else c.value(given), span) + ";"
             )
+    if alike:
+        at = c.temporary()
+        zero = c.put(of, pointer, at, _zero(of), span)
+        lines.append(f"for (int64_t {at} = {len(node.values)}; {at} < {kind.count}; {at}++) {zero};")
     return lines
 
 

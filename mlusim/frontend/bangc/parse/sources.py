@@ -10,6 +10,7 @@ from attrs import frozen
 
 from mlusim.arch.board import Board
 from mlusim.errors import UsageError
+from mlusim.files.reading import read_bytes
 from mlusim.frontend.bangc import prelude
 
 _INCLUDED = re.compile(r"""^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]""", re.MULTILINE)
@@ -19,16 +20,13 @@ Position = tuple[int, int]  # line and column, from 1 on
 def read(path: str) -> str:
     """Return the text of a file.  Raises `UsageError` where it cannot be read."""
     refuse_special(Path(path))
-    try:
-        return Path(path).read_bytes().decode("utf-8", "replace")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
+    return read_bytes(path).decode("utf-8", "replace")
 
 
 def refuse_special(path: Path) -> None:
     """Raise `UsageError` where *path* is a FIFO or a device, which would be waited for, or read without end."""
     if _there(path) and not (path.is_file() or path.is_dir()):
-        raise UsageError(f"{path} is no regular file; give the path of a source")
+        raise UsageError(f"{path} is not a regular file; give the path of a source")
 
 
 def included_texts(path: str, text: str, directories: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -453,7 +453,13 @@ def _built(layout: Layout, values: Iterator[Any] | None) -> Any:
         return layout.make(*(_built(layout.element, values) for _ in range(layout.count)))
     if isinstance(layout, RecordLayout):
         return layout.make(*(_built(inner, values) for inner, _ in layout.fields.values()))
-    return fresh(layout) if values is None else next(values)
+    value = (
+        next(values, _ZERO) if values is not None else _ZERO
+    )  # behind the scalars that are given all are zeros
+    return fresh(layout) if value is _ZERO else value
+
+
+_ZERO = object()
 
 
 # Inline assembly: each instruction of its text as a call of the row that it is.
