@@ -149,6 +149,10 @@ def _python(args: argparse.Namespace) -> subjects.FuzzedPython:
 
 def _operator(args: argparse.Namespace) -> Operator:
     """Return the operator that was named.  Raises `UsageError` for options of kernels."""
+    programs.refuse_file(
+        args.program,
+        f"calls are drawn of one kernel: name its BANG C or Python file, {EXAMPLE}, an operator, or cases.toml",
+    )
     operator = find_operator(args.program)
     only = f"goes with a BANG C file; {operator.name} launches by itself, and has its own reference"
     options.refuse(args, OF_KERNELS, only)

@@ -168,7 +168,7 @@ def _run(arguments: Sequence[str]) -> int:
     parser = _parser(verb)
     own, named, behind = _divided(arguments, verb)
     args, surplus = parser.parse_known_args(own)
-    args.arguments, args.behind = named, behind
+    args.arguments, args.behind = [*(getattr(args, "arguments", None) or ()), *named], behind
     if verb is not None and (refused := _refused(verb, surplus, named)) is not None:
         raise UsageError(refused)
     if surplus:

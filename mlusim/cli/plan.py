@@ -94,6 +94,9 @@ def _understood(args: argparse.Namespace) -> PlanQuestion:
     if name.endswith(".py"):
         plans = plans_in(Path(name))
     else:
+        programs.refuse_file(
+            name, "plans are those of operators, of BANG C files and of Python files that have some"
+        )
         operator = find_operator(name)
         plans = tuple(operator.plans)
         if not plans:

@@ -112,6 +112,14 @@ def is_native(word: str | None) -> bool:
     return _is_command(word) and (os.sep in word or word not in registry.operators())
 
 
+def refuse_file(word: str, takes: str) -> None:
+    """Raise `UsageError`, which says what the verb *takes*, if *word* is a program or another file where an operator is expected."""
+    there = Path(word).exists()
+    if word not in registry.operators() and (there or os.sep in word or is_native(word)):
+        what = "a program" if is_native(word) else "a file of another kind" if there else "not there"
+        raise UsageError(f"{word} is {what}; {takes}")
+
+
 def _is_command(word: str) -> bool:
     return not word.startswith("-") and shutil.which(word) is not None
 

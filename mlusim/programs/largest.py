@@ -486,8 +486,10 @@ class Shapes:
         except StatusError as refusal:
             found = Failure(value, "check", str(refusal))
         except UsageError as error:
-            unfit = _is_function(self.call) and isinstance(error, LaunchError)
-            if first and not unfit:  # what no value mends
+            refused = isinstance(error, LaunchError)
+            unfit = _is_function(self.call) and refused
+            # Arrays that are too large for the board may be declared with a macro; what else is refused, no value mends.
+            if first and not unfit and not (refused and self.is_macro(name)):
                 raise
             found = Failure(value, "launch" if unfit else "refused", str(error))
         if isinstance(found, Failure) and found.kind == "check":

@@ -240,3 +240,27 @@ def test_the_seed_of_verbs_that_run_the_usual_schedule(folder, capsys):
     assert touched["chosen"] == 4 * scope(4, count="int:1..3").whole("count")
     assert 2 == main(["report", "tin_shift_forward", "--seed", "4"])
     assert "--seed goes with a BANG C file" in capsys.readouterr().err
+
+
+def test_fuzz_takes_several_files_and_says_what_it_takes(tmp_path, monkeypatch, capsys):
+    """The kernel may be in any of the files; a program, another file and one that is not there are told from operators."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "host.mlu").write_text("__mlu_func__ void none(float *p) {}\n")
+    (tmp_path / "device.mlu").write_text("__mlu_entry__ void Store(float *p, int n) { p[0] = n; }\n")
+    (tmp_path / "notes.txt").touch()
+    call = ["--kernel", "Store", "--arg", "p=inout:zeros:float32:4", "--arg", "n=int:1..4", "--runs", "1"]
+
+    assert main(["fuzz", "host.mlu", "device.mlu", *call]) == 0
+    capsys.readouterr()
+    for name, what in (
+        ("/bin/sh", "is a program"),
+        ("notes.txt", "is a file of another kind"),
+        ("build/x", "is not there"),
+    ):
+        assert main(["fuzz", name]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(
+            f"error: {name} {what}; calls are drawn of one kernel: name its BANG C or Python file"
+        )
+    assert main(["plan", "/bin/sh"]) == 2
+    assert "error: /bin/sh is a program; plans are those of operators" in capsys.readouterr().err

@@ -397,3 +397,16 @@ def test_the_largest_value_has_no_overlap(cli, tmp_path, monkeypatch):
     assert "right overwrites left" == one["binding"]
     assert "the largest n that runs is 64" in small.out
     assert "An array given with --arg is too small for n" in small.out
+
+
+def test_a_macro_is_searched_for_from_a_value_of_its_own_that_does_not_fit(tmp_path, capsys):
+    """The arrays that the file's own value declares are too large for the board; smaller ones fit."""
+    source = tmp_path / "wide.mlu"
+    source.write_text(
+        "#ifndef TILE\n#define TILE 200000\n#endif\n__nram__ float wide[TILE];\n"
+        "__mlu_entry__ void Wide(float *p) { __memcpy(wide, p, 64, GDRAM2NRAM); }\n"
+    )
+
+    assert main(["plan", str(source), "--arg", "p=zeros:float:16", "--max", "-DTILE"]) == 0
+    assert "the largest TILE that runs is 196,608\n" in capsys.readouterr().out  # 768 KiB of floats
+    assert main(["plan", str(source), "--arg", "p=zeros:float:16", "--max", "dim.x"]) == 2
