@@ -13,7 +13,7 @@ Made from the toolkit's headers by `python -m mlusim.manual.driver`: every funct
 Work is done when it is given to a queue; the clock of a queue is the predicted time of its launches, worked out when a notifier asks.
 A call that goes wrong returns an error, which `cnrtGetLastError` has, too, and says one sentence on standard error with the line of the
 call; `MLUSIM_ERRORS=stop` ends the program at the first with exit code 3.
-Numbers of errors, attributes and types are inferred: programs have them by name, and binaries of the vendor's compiler do not run.
+Numbers of errors, attributes and types are those of the vendor's headers, cnrt 6.14 and cn_api 2.15; binaries of the vendor's compiler do not run.
 `libcnbin.so`, `libcnml.so` and `libcnnl_extra.so` are there for programs that link them; nothing of them is declared.
 """
 LIBRARIES: Mapping[str, str] = {
@@ -43,6 +43,13 @@ REMARKS: Mapping[str, str] = {
     r"cnrtQueueWaitNotifier\w*|cnQueueWaitNotifier": "the queue's clock goes on when the notifier is met",
     r"cnrtInvokeHostFunc|cnInvokeHostFunc": "called in order by a thread of its own; launches, copies and syncs wait for it",
     r"cnrtQueueCreateWithPriority|cnrtQueueGetPriority|cnrtDeviceGetQueuePriorityRange": "all queues have priority 0",
+    r"cnrtMemcpy[23]D": "a copy for each row; widths, heights and pitches have the limits of the vendor's guide",
+    r"cnrt(Acquire|Map|UnMap)MemHandle": "refused: each process has a device of its own",
+    r"cnrtQueueBeginCapture": "from now on launches, copies, sets, notifiers and host functions of the queue are kept",
+    r"cnrtQueueEndCapture": "gives what was kept",
+    r"cnrtTaskTopoEntityInvoke": "does what was captured, in order",
+    r"cnrtQueueGetCaptureInfo": "the status and the number of the capture; its nodes are not shown",
+    r"cnrtNotifierCreateWithFlags|cnCreateNotifier": "a time is refused where the flags say so; one between processes is refused",
     r"cnrtInvokeKernel|cnInvokeKernel": "runs the kernel at once; what `<<<>>>` calls; a fault is the last error and that of every sync of the queue, which takes no more work then; a refused launch is the last error and that of one sync",
     r"cnrtInvokeKernel_V[23]": "an older launch; sizes of the parameters are checked",
     r"cnrtDeviceReset": "frees the device's memory",

@@ -56,8 +56,12 @@ sys.exit(main(sys.argv[1:]))
 _CNMON = """#!{python}
 import sys
 from pathlib import Path
-board = (Path(__file__).resolve().parents[1] / "lib64" / "mlusim.conf").read_text().split("\\n")[1]
-print("CNMON v6.99.0" if sys.argv[1:2] == ["version"] else f"Card 0: {{board}}, simulated by mlusim; driver v6.99.0")
+sys.path[:0] = {path!r}
+try:
+    from mlusim.toolkit.cnmon import main
+except ImportError as error:
+    sys.exit(f"cnmon: error: {{error}}: mlusim is gone from {python}; make the folder again with `mlusim toolkit`")
+sys.exit(main(sys.argv[1:], Path(__file__).resolve().parents[1]))
 """
 
 
@@ -153,7 +157,7 @@ def _put(path: Path, content: bytes, *, runs: bool = False) -> None:
 
 SOURCES = HERE / "lib"
 LIBRARIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "cnrt": (("wire", "guards", "kernels", "cnrt", "cnrt_numbers"), ()),
+    "cnrt": (("wire", "guards", "capture", "kernels", "cnrt", "cnrt_numbers"), ()),
     "cndrv": (("cndrv",), ("cnrt",)),
     "cndev": (("cndev",), ("cnrt",)),
     "cnpapi": (("cnpapi",), ("cnrt",)),

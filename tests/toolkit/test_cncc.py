@@ -4,6 +4,7 @@ import contextlib
 import os
 import platform
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
-from mlusim.toolkit import cnas, folder as toolkit_folder, record, run_times
+from mlusim.toolkit import cnas, cnmon, folder as toolkit_folder, record, run_times
 from mlusim.toolkit.cncc import TOO_LARGE
 from mlusim.toolkit.compiler import host_compiler
 from mlusim.toolkit.folder import make
@@ -492,6 +493,22 @@ def test_a_shared_library_and_the_sanitizer_of_the_host(cncc, native, toolkit, t
     assert native.run(tmp_path / "main").stdout == "4.5 3.5\n"
 
 
+def test_cards_are_shown_as_scripts_read_them(tmp_path, monkeypatch, capsys):
+    """The version is behind the last colon of the first line; a card is chosen with -c; boards are those that programs have."""
+    (tmp_path / "lib64").mkdir()
+    (tmp_path / "lib64" / "mlusim.conf").write_text("python\nMLU370-X4\n")
+    assert cnmon.main(["version"], tmp_path) == 0
+    assert re.fullmatch(r" v\d+\.\d+\.\d+", capsys.readouterr().out.splitlines()[0].rpartition(":")[2])
+    monkeypatch.setenv("MLUSIM_BOARD", "MLU370-X4, MLU590-H8")
+    assert cnmon.main(["info", "-c", "1", "-t"], tmp_path) == 0
+    out = capsys.readouterr().out
+    assert re.findall(r"Product Name +: (.*)", out) == ["MLU590-H8"]
+    assert re.findall(r"DDR ECC Err Count +: (.*)", out) == ["N/A"]
+
+    assert cnmon.main(["info", "-c", "2"], tmp_path) == 2
+    assert "there is no card 2; the cards are 0 to 1" in capsys.readouterr().err
+
+
 def test_the_folder_is_made_again_and_moved(toolkit, tmp_path):
     """Made again it is the same, nothing is written; moved it works; where other files are it is not made."""
     folder = tmp_path / "one"
@@ -502,10 +519,10 @@ def test_the_folder_is_made_again_and_moved(toolkit, tmp_path):
     moved = folder.rename(tmp_path / "two")
     (tmp_path / "k.mlu").write_text("__mlu_entry__ void k() {}\n")
     subprocess.run([moved / "bin" / "cncc", "-c", tmp_path / "k.mlu", "-o", tmp_path / "k.o"], check=True)
-    assert (
-        "MLU370-X4"
-        in subprocess.run([moved / "bin" / "cnmon"], capture_output=True, text=True, check=True).stdout
-    )
+    shown = subprocess.run(
+        [moved / "bin" / "cnmon", "info"], capture_output=True, text=True, check=True
+    ).stdout
+    assert [line.partition(": ")[2] for line in shown.splitlines() if "Product Name" in line] == ["MLU370-X4"]
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").write_text("")
     with pytest.raises(UsageError, match="has other files in it and is no toolkit"):

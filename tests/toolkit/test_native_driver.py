@@ -31,7 +31,8 @@ int main() {
   }
   cnrtRet_t code = cnrtSetDevice(2);
   printf("%s\n", cnrtGetErrorName(code));
-  int *a, *b, value = 7, device;
+  int *a, *b, value = 7;
+  CNdev device;
   CNRT_CHECK(cnrtMalloc(&a, 4));
   CNRT_CHECK(cnrtSetDevice(1));
   CNRT_CHECK(cnrtMalloc(&b, 4));
@@ -45,7 +46,7 @@ int main() {
   CNaddr first;
   cn_uint64_t bytes;
   cnGetMemAddressRange(&first, &bytes, (CNaddr)b + 2);
-  printf("%d %d %d %d\n", value, attributes.device, device, first == (CNaddr)b && bytes == 4);
+  printf("%d %d %d %d\n", value, attributes.device, (int)device, first == (CNaddr)b && bytes == 4);
 }
 """
 QUEUES = r"""
@@ -161,10 +162,57 @@ def test_every_declared_name_is_there(libraries, library):
 def test_every_attribute_has_an_answer():
     """An attribute that a header names is a row of the server's table."""
     text = (DRIVER / "cnrt.h").read_text() + (DRIVER / "cn_api.h").read_text()
-    named = set(re.findall(r"X\((cnrtAttr\w+|CN_DEVICE_ATTRIBUTE_\w+)\)", text))
+    named = set(re.findall(r"X\((cnrtAttr\w+|CN_DEVICE_ATTRIBUTE_\w+), 0x\w+\)", text))
 
     assert {name for name in named if ATTRIBUTES[name](find_board("MLU370-X4")) < 0} == set()
     assert named == {name for name in ATTRIBUTES if not name.startswith("mlusim")}
+
+
+MORE = r"""
+#include "cn_api.h"
+#define SHOW(x) printf("%d ", (int)(x))
+static int seen;
+static void look(void *p) { seen += *(int *)p; }
+int main() {
+  int *d, *e, host[24], back[24] = {};
+  for (int i = 0; i < 24; ++i) host[i] = i;
+  cnrtMalloc(&d, 4096), cnrtMalloc(&e, 4096);
+  cnrtMemset(d, 0, 4096);
+  SHOW(cnrtMemcpy2D(d, 32, host, 24, 16, 4, cnrtMemcpyHostToDev));
+  SHOW(cnrtMemcpy2D(back, 16, d, 32, 16, 4, cnrtMemcpyDevToHost));
+  for (int i = 0; i < 16; ++i) printf("%d,", back[i]); puts("");
+  SHOW(cnrtMemcpy2D(d, 8, host, 24, 16, 4, cnrtMemcpyHostToDev));
+  cnrtMemcpy3dParam_t p{};
+  p.dst = d, p.dstPtr = {16, d, 12, 3}, p.src = host, p.srcPtr = {12, host, 12, 4}, p.extent = {2, 2, 8}, p.srcPos = {4, 1, 0}, p.dir = cnrtMemcpyHostToDev;
+  cnrtMemset(d, 0, 4096);
+  SHOW(cnrtMemcpy3D(&p)); cnrtMemcpy(back, d, 96, cnrtMemcpyDevToHost);
+  for (int i = 0; i < 24; ++i) printf("%d,", back[i]); puts("");
+  cnrtNotifier_t t, u; float ms;
+  SHOW(cnrtNotifierCreateWithFlags(&t, CNRT_NOTIFIER_DISABLE_TIMING_ALL)); SHOW(cnrtNotifierCreateWithFlags(&u, 16)); SHOW(cnrtNotifierCreateWithFlags(&u, CNRT_NOTIFIER_INTERPROCESS | CNRT_NOTIFIER_DISABLE_TIMING_ALL));
+  cnrtQueue_t q; cnrtQueueCreate(&q); cnrtPlaceNotifier(t, q); SHOW(cnrtWaitNotifier(t)); SHOW(cnrtNotifierElapsedTime(t, t, &ms)); puts("");
+  cnrtTaskTopo_t topo; cnrtTaskTopoEntity_t entity; cnrtQueueCaptureStatus_t status;
+  SHOW(cnrtQueueBeginCapture(q, cnrtQueueCaptureModeRelaxed)); SHOW(cnrtQueueIsCapturing(q, &status)); SHOW(status);
+  host[0] = 7; SHOW(cnrtMemcpyAsync(d, host, 4, q, cnrtMemcpyHostToDev)); SHOW(cnrtMemcpyAsync(back, d, 4, q, cnrtMemcpyDevToHost)); cnrtInvokeHostFunc(q, look, back); SHOW(cnrtQueueSync(q));
+  back[0] = 0; SHOW(cnrtQueueEndCapture(q, &topo)); SHOW(cnrtTaskTopoInstantiate(&entity, topo, nullptr, nullptr, 0)); SHOW(back[0]); SHOW(seen);
+  cnrtTaskTopoEntityInvoke(entity, q); cnrtTaskTopoEntityInvoke(entity, q); SHOW(cnrtQueueSync(q)); SHOW(back[0]); SHOW(seen); SHOW(cnrtTaskTopoEntityDestroy(entity)); SHOW(cnrtTaskTopoDestroy(topo)); puts("");
+  void *h; SHOW(cnrtAcquireMemHandle(&h, d)); CNdev dev; cnCtxGetDevice(&dev); SHOW(dev); int v; SHOW(cnDeviceGetAttribute(&v, (CNdevice_attribute)0x205, 0)); SHOW(v); SHOW(cnDeviceGetAttribute(&v, (CNdevice_attribute)0x999, 0));
+  CNctxConfigParam c; SHOW(cnGetCtxConfigParam_pt(nullptr, (CNctxConfigParamType)2, &c)); SHOW(c.unionLimit); SHOW(cnrtDeviceGetAttribute(&v, (cnrtDeviceAttr_t)0x302, 0)); SHOW(v); SHOW(cnrtDeviceGetAttribute(&v, (cnrtDeviceAttr_t)0x777, 0)); puts("");
+}
+"""
+
+
+def test_copies_of_rows_flags_captured_queues_and_numbers(native):
+    """Rows and planes with pitches, notifiers without a time, a queue's work done twice, numbers as the vendor's headers have them."""
+    done = native.run(native.compile(MORE, needs=("cndrv", "cnrt")))
+
+    rows, planes, flags, capture, numbers = done.stdout.splitlines()
+    assert rows == "0 0 0,1,2,3,6,7,8,9,12,13,14,15,18,19,20,21,"
+    assert planes == "100006 0 4,5,0,0,7,8,0,0,0,0,0,0,16,17,0,0,19,20,0,0,0,0,0,0,"
+    assert flags == "0 100006 100050 0 100006 "
+    assert capture == "0 0 1 0 0 100360 0 0 0 0 0 7 14 0 0 "
+    assert numbers == "100050 0 0 8 100006 0 32 0 786432 632009 "
+    assert "no time can be asked of a notifier" in done.stderr
+    assert "each process has a device of its own" in done.stderr
 
 
 def test_several_boards(native):
@@ -190,9 +238,9 @@ def test_queues_threads_and_host_functions(native):
         "10",
         "0",
         "0",
-        "cnrtErrorNotifierInvalid",
+        "cnrtErrorInvalidResourceHandle",
         "0 0",
-        "cnrtErrorQueueInvalid",
+        "cnrtErrorQueue",
     ]
     assert "this notifier was placed in no queue" in done.stderr
 

@@ -219,7 +219,7 @@ def test_errors_are_returned(compiled, native):
 
     assert done.stdout.splitlines() == [
         "given 2000",
-        "ErrorKernelTrap Success Success ErrorKernelTrap ErrorKernelTrap ErrorKernelTrap ErrorQueueInvalid",
+        "ErrorKernelTrap Success Success ErrorKernelTrap ErrorKernelTrap ErrorKernelTrap ErrorQueue",
         "ErrorArgsInvalid ErrorArgsInvalid ErrorArgsInvalid Success",
         "ErrorArgsInvalid Success",
         "ErrorArgsInvalid Success",

@@ -56,7 +56,7 @@ cndevRet_t cndevGetDDRInfo(cndevDDRInfo_t *info, cndevDevice_t device) {
 }
 cndevRet_t cndevGetFrequencyInfo(cndevFrequencyInfo_t *info, cndevDevice_t device) {
   if (known(device) != CNDEV_SUCCESS) return known(device);
-  info->boardFreq = (int)board_attribute("cnrtAttrClusterClockRate", device) / 1000;
+  info->boardFreq = (int)board_attribute("cnrtAttrIpuClockRate", device) / 1000;
   info->ddrFreq = (int)board_attribute("cnrtAttrMemClockRate", device) / 1000;
   return CNDEV_SUCCESS;
 }

@@ -63,16 +63,13 @@ CNresult cnDeviceGetName(char *name, int bytes, CNdev device) {
   return CN_SUCCESS;
 }
 CNresult cnDeviceGetAttribute(int *value, CNdevice_attribute which, CNdev device) {
-  static const char *const names[] = {
-#define MLUSIM_ATTRIBUTE(name) #name,
-      MLUSIM_CN_ATTRIBUTES(MLUSIM_ATTRIBUTE)
+  if (!there_is((int)device)) return as_cn(refuse(cnrtErrorNoDevice, CALLER, "there is no device " + std::to_string(device)));
+  switch (which) {
+#define MLUSIM_ATTRIBUTE(name, number) case name: *value = (int)board_attribute(#name, (int)device); return CN_SUCCESS;
+    MLUSIM_CN_ATTRIBUTES(MLUSIM_ATTRIBUTE)
 #undef MLUSIM_ATTRIBUTE
-  };
-  if (!there_is(device)) return as_cn(refuse(cnrtErrorNoDevice, CALLER, "there is no device " + std::to_string(device)));
-  if ((unsigned)which >= sizeof names / sizeof *names)
-    return as_cn(refuse(cnrtErrorArgsInvalid, CALLER, "cnDeviceGetAttribute is given no attribute that there is"));
-  *value = (int)board_attribute(names[which], device);
-  return CN_SUCCESS;
+  }
+  return as_cn(refuse(cnrtErrorArgsInvalid, CALLER, "cnDeviceGetAttribute is given no attribute that there is"));
 }
 CNresult cnDeviceTotalMem(cn_uint64_t *bytes, CNdev device) {
   std::string memory = ask(OP_MEMORY, {}, CALLER, nullptr, 0, device).data;
@@ -111,13 +108,15 @@ CNresult cnSharedContextAcquire(CNcontext *context, CNdev device) {
 CNresult cnSharedContextRelease(CNdev) { return CN_SUCCESS; }
 CNresult cnGetCtxConfigParam(CNcontext context, CNctxConfigParamType which, CNctxConfigParam *param) {
   int device = context ? device_of(context) : current_device();
-  int unions = (int)board_attribute("cnrtAttrMaxUnionTypePerTask", device), clusters = (int)board_attribute("cnrtAttrClusterCount", device);
+  int unions = (int)board_attribute("cnrtAttrMaxClusterCountPerUnionTask", device), clusters = (int)board_attribute("cnrtAttrClusterCount", device);
   if (which == CN_CTX_CONFIG_UNION_LIMIT) param->unionLimit = (KernelClass)(unions ? 4 * unions : 1);
   else if (which == CN_CTX_CONFIG_VISIBLE_CLUSTER_NUM) param->visibleClusterNumber = clusters;
-  else param->visibleCluster = clusters >= 32 ? ~0u : (1u << clusters) - 1;
+  else param->visibleCluster = (1ull << clusters) - 1;
   return CN_SUCCESS;
 }
 CNresult cnSetCtxConfigParam(CNcontext, CNctxConfigParamType, CNctxConfigParam *) { return CN_SUCCESS; }
+CNresult cnGetCtxConfigParam_pt(CNcontext context, CNctxConfigParamType which, CNctxConfigParam *param) { return cnGetCtxConfigParam(context, which, param); }
+CNresult cnSetCtxConfigParam_pt(CNcontext, CNctxConfigParamType, CNctxConfigParam *) { return CN_SUCCESS; }
 CNresult cnGetCtxMaxParallelUnionTasks(CNcontext context, KernelClass kind, int *count) {
   int device = context ? device_of(context) : current_device();
   int clusters = (int)board_attribute("cnrtAttrClusterCount", device), cores = (int)board_attribute("cnrtAttrMcorePerCluster", device);
@@ -186,14 +185,14 @@ CNresult cnQueueSync(CNqueue queue) { return as_cn(sync_queue((uint64_t)queue, C
 CNresult cnQueryQueue(CNqueue queue) { return as_cn(sync_queue((uint64_t)queue, CALLER)); }
 CNresult cnQueueGetContext(CNqueue, CNcontext *context) { return cnCtxGetCurrent(context); }
 CNresult cnQueueWaitNotifier(CNnotifier notifier, CNqueue queue, unsigned flags) { return as_cn(cnrtQueueWaitNotifier(notifier, queue, flags)); }
-CNresult cnCreateNotifier(CNnotifier *notifier, unsigned) { return as_cn(make_notifier(notifier, CALLER)); }
+CNresult cnCreateNotifier(CNnotifier *notifier, unsigned flags) { return as_cn(make_notifier(notifier, flags, CALLER)); }
 CNresult cnDestroyNotifier(CNnotifier notifier) { return as_cn(end_notifier(notifier, CALLER)); }
 CNresult cnPlaceNotifier(CNnotifier notifier, CNqueue queue) { return as_cn(place(notifier, queue, CALLER)); }
 CNresult cnWaitNotifier(CNnotifier notifier) { return as_cn(wait_for(notifier, CALLER)); }
 CNresult cnQueryNotifier(CNnotifier notifier) { return as_cn(wait_for(notifier, CALLER)); }
 CNresult cnNotifierDuration(CNnotifier from, CNnotifier to, float *us) { return as_cn(duration(from, to, us, 1, CALLER)); }
 CNresult cnNotifierElapsedTime(CNnotifier from, CNnotifier to, float *ms) { return as_cn(duration(from, to, ms, 1000, CALLER)); }
-CNresult cnInvokeHostFunc(CNqueue, CNhostFn function, void *data) { return as_cn(call_host_function(function, data, CALLER)); }
+CNresult cnInvokeHostFunc(CNqueue queue, CNhostFn function, void *data) { return as_cn(call_host_function(queue, function, data, CALLER)); }
 
 // ---- launches ------------------------------------------------------------------------------------
 CNresult cnInvokeKernel(CNkernel kernel, unsigned x, unsigned y, unsigned z, KernelClass kind, unsigned, CNqueue queue, void **args, void **) {

@@ -8,12 +8,14 @@
 #include <cstdarg>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
 
+#include "capture.h"
 #include "guards.h"
 #include "wire.h"
 
@@ -65,13 +67,38 @@ Pinned &pinned() {
 
 std::string plain(const char *call, const char *what) { return std::string(call) + " is given " + what; }
 
-int attribute(cnrtDeviceAttr_t which, int device) {
-  static const char *const names[] = {
-#define MLUSIM_ATTRIBUTE(name) #name,
-      MLUSIM_CNRT_ATTRIBUTES(MLUSIM_ATTRIBUTE)
+// The value of an attribute of the board; nothing where there is no such attribute.
+std::optional<int> attribute_of(cnrtDeviceAttr_t which, int device) {
+  switch (which) {
+#define MLUSIM_ATTRIBUTE(name, number) case name: return (int)board_attribute(#name, device);
+    MLUSIM_CNRT_ATTRIBUTES(MLUSIM_ATTRIBUTE)
 #undef MLUSIM_ATTRIBUTE
-  };
-  return (unsigned)which < sizeof names / sizeof *names ? (int)board_attribute(names[which], device) : 0;
+  }
+  return {};
+}
+int attribute(cnrtDeviceAttr_t which, int device) { return attribute_of(which, device).value_or(0); }
+
+cnrtRet_t queue_waits(cnrtNotifier_t notifier, uint64_t queue, void *caller) {
+  if (captured(queue, [=](uint64_t by) { return queue_waits(notifier, by, caller); })) return cnrtSuccess;
+  return done(ask(OP_QUEUE_WAIT, {queue, (uint64_t)notifier}, caller).code);
+}
+
+// Rows of *width* bytes, from one pitch to another, as many as there are; each is a copy.
+cnrtRet_t copy_rows(char *to, size_t to_pitch, const char *from, size_t from_pitch, size_t width, size_t height, cnrtMemTransDir_t direction, void *caller, const char *call) {
+  constexpr size_t WIDEST = 1 << 20, FARTHEST = 4 << 20;  // bytes, as the vendor's guide has them
+  if (width > to_pitch || width > from_pitch) return refuse(cnrtErrorArgsInvalid, caller, plain(call, "rows that are wider than a pitch"));
+  if (width > WIDEST || height > WIDEST || to_pitch > FARTHEST || from_pitch > FARTHEST)
+    return refuse(cnrtErrorArgsInvalid, caller, plain(call, "a width or height of more than 1 Mi, or a pitch of more than 4 MiB"));
+  if (width == to_pitch && width == from_pitch) return copy(to, from, width * height, direction, 0, caller, call);
+  for (size_t row = 0; row < height; ++row) {
+    cnrtRet_t code = copy(to + row * to_pitch, from + row * from_pitch, width, direction, 0, caller, call);
+    if (code != cnrtSuccess) return code;
+  }
+  return cnrtSuccess;
+}
+
+cnrtRet_t no_sharing(void *caller, const char *call) {
+  return refuse(cnrtErrorNotSupport, caller, std::string(call) + " shares memory of a device between processes, which is not simulated: each process has a device of its own");
 }
 
 // The piece of pinned memory in which a pointer lies, with the lock held; the end where there is none.
@@ -120,6 +147,7 @@ cnrtRet_t copy(void *target, const void *source, size_t bytes, cnrtMemTransDir_t
   }
   if ((unsigned)direction > cnrtMemcpyPeerToPeer) return refuse(cnrtErrorArgsInvalid, caller, plain(call, "no direction that there is"));
   if (!bytes) return cnrtSuccess;
+  if (queue && captured(queue, [=](uint64_t by) { return copy(target, source, bytes, direction, by, caller, call); })) return cnrtSuccess;
   if (!target || !source) return refuse(cnrtErrorArgsInvalid, caller, plain(call, target ? "a null pointer as source" : "a null pointer as target"));
   wait_for_host_functions();
   Reply reply = ask(OP_COPY, {(uint64_t)target, (uint64_t)source, bytes, (uint64_t)direction, queue}, caller);
@@ -140,6 +168,7 @@ cnrtRet_t copy(void *target, const void *source, size_t bytes, cnrtMemTransDir_t
 
 cnrtRet_t set(void *target, uint32_t value, size_t width, size_t count, uint64_t queue, void *caller) {
   if (!count) return cnrtSuccess;
+  if (queue && captured(queue, [=](uint64_t by) { return set(target, value, width, count, by, caller); })) return cnrtSuccess;
   wait_for_host_functions();
   Reply reply = ask(OP_SET, {(uint64_t)target, width * count, queue, value, width}, caller);
   if (!queue) settle(reply.data);
@@ -195,18 +224,23 @@ cnrtRet_t end_queue(cnrtQueue_t queue, void *caller) {
 }
 
 cnrtRet_t sync_queue(uint64_t queue, void *caller) {
+  if (capturing(queue)) return refuse(cnrtErrorQueueCaptureUnsupported, caller, "a queue that is being captured cannot be waited for; end the capture first");
   return waiting(OP_SYNC, queue, caller);
 }
 
-cnrtRet_t make_notifier(cnrtNotifier_t *notifier, void *caller) {
+cnrtRet_t make_notifier(cnrtNotifier_t *notifier, unsigned flags, void *caller) {
+  constexpr unsigned ALL = CNRT_NOTIFIER_DISABLE_TIMING_SW | CNRT_NOTIFIER_DISABLE_TIMING_ALL;
+  if (flags & CNRT_NOTIFIER_INTERPROCESS) return refuse(cnrtErrorNotSupport, caller, "a notifier between processes is not simulated: each process has a device of its own");
+  if (flags & ~ALL) return refuse(cnrtErrorArgsInvalid, caller, plain("cnrtNotifierCreateWithFlags", "a flag that there is not"));
   if (!notifier) return refuse(cnrtErrorArgsInvalid, caller, "cnrtNotifierCreate is given no place for the notifier");
-  *notifier = (cnrtNotifier_t)ask(OP_NOTIFIER, {}, caller).value;
+  *notifier = (cnrtNotifier_t)ask(OP_NOTIFIER, {flags & CNRT_NOTIFIER_DISABLE_TIMING_ALL}, caller).value;
   return cnrtSuccess;
 }
 
 cnrtRet_t end_notifier(cnrtNotifier_t notifier, void *caller) { return done(ask(OP_NOTIFIER_END, {(uint64_t)notifier}, caller).code); }
 
 cnrtRet_t place(cnrtNotifier_t notifier, cnrtQueue_t queue, void *caller) {
+  if (captured((uint64_t)queue, [=](uint64_t by) { return place(notifier, (cnrtQueue_t)by, caller); })) return cnrtSuccess;
   return done(ask(OP_PLACE, {(uint64_t)notifier, (uint64_t)queue}, caller).code);
 }
 
@@ -223,8 +257,9 @@ cnrtRet_t duration(cnrtNotifier_t from, cnrtNotifier_t to, float *found, double 
   return done(reply.code);
 }
 
-cnrtRet_t call_host_function(cnrtHostFn_t function, void *data, void *caller) {
+cnrtRet_t call_host_function(cnrtQueue_t queue, cnrtHostFn_t function, void *data, void *caller) {
   if (!function) return refuse(cnrtErrorArgsInvalid, caller, "cnrtInvokeHostFunc is given no function");
+  if (captured((uint64_t)queue, [=](uint64_t by) { return call_host_function((cnrtQueue_t)by, function, data, caller); })) return cnrtSuccess;
   settle({});  // what it uses has been copied when its queue calls it
   HostFunctions &h = host_functions();
   std::lock_guard<std::mutex> held(h.lock);
@@ -304,8 +339,9 @@ cnrtRet_t cnrtGetDevice(int *device) {
 }
 cnrtRet_t cnrtDeviceGetAttribute(int *value, cnrtDeviceAttr_t which, int device) {
   if (!there_is(device)) return no_device(device, CALLER);
-  if ((unsigned)which > cnrtAttrPciDomainId) return refuse(cnrtErrorArgsInvalid, CALLER, "cnrtDeviceGetAttribute is given no attribute that there is");
-  *value = attribute(which, device);
+  auto found = attribute_of(which, device);
+  if (!found) return refuse(cnrtErrorNoAttribute, CALLER, "cnrtDeviceGetAttribute is given no attribute that there is");
+  *value = *found;
   return cnrtSuccess;
 }
 cnrtRet_t cnrtGetDeviceProperties(cnrtDeviceProp_t *p, int device) {
@@ -319,11 +355,11 @@ cnrtRet_t cnrtGetDeviceProperties(cnrtDeviceProp_t *p, int device) {
   auto of = [device](cnrtDeviceAttr_t which) { return attribute(which, device); };
   p->clusterCount = of(cnrtAttrClusterCount);
   p->McorePerCluster = p->mcorePerCluster = of(cnrtAttrMcorePerCluster);
-  p->clusterClockRate = of(cnrtAttrClusterClockRate), p->ISAVersion = of(cnrtAttrISAVersion);
+  p->clusterClockRate = of(cnrtAttrIpuClockRate), p->ISAVersion = of(cnrtAttrISAVersion);
   p->computeCapabilityMajor = of(cnrtAttrComputeCapabilityMajor), p->computeCapabilityMinor = of(cnrtAttrComputeCapabilityMinor);
-  p->nramSizePerMcore = of(cnrtAttrNramSizePerMcore), p->wramSizePerMcore = of(cnrtAttrWeightRamSizePerMcore);
-  p->sramSizePerMcluster = of(cnrtAttrSramSizePerMcluster), p->maxL2CacheSize = of(cnrtAttrMaxL2CacheSize);
-  p->maxUnionTypePerTask = of(cnrtAttrMaxUnionTypePerTask), p->memClockRate = of(cnrtAttrMemClockRate);
+  p->nramSizePerMcore = of(cnrtAttrNramSizePerMcore), p->wramSizePerMcore = of(cnrtAttrWramSizePerMcore);
+  p->sramSizePerMcluster = of(cnrtAttrSramSizePerMcore), p->maxL2CacheSize = of(cnrtAttrMaxL2CacheSize);
+  p->maxUnionTypePerTask = of(cnrtAttrMaxClusterCountPerUnionTask), p->memClockRate = of(cnrtAttrMemClockRate);
   p->gmemBusWidth = of(cnrtAttrGmemBusWidth), p->pciBusID = device;
   return cnrtSuccess;
 }
@@ -425,6 +461,27 @@ cnrtRet_t cnrtMemcpyPeer(void *target, int, void *source, int, size_t bytes) {
 cnrtRet_t cnrtMemcpyPeerAsync(void *target, int, void *source, int, size_t bytes, cnrtQueue_t queue) {
   return copy(target, source, bytes, cnrtMemcpyPeerToPeer, unwaited(queue), CALLER, "cnrtMemcpyPeerAsync");
 }
+cnrtRet_t cnrtMemcpy2D(void *target, size_t target_pitch, const void *source, size_t source_pitch, size_t width, size_t height, cnrtMemTransDir_t direction) {
+  return copy_rows((char *)target, target_pitch, (const char *)source, source_pitch, width, height, direction, CALLER, "cnrtMemcpy2D");
+}
+cnrtRet_t cnrtMemcpy3D(const cnrtMemcpy3dParam_t *p) {
+  if (!p) return refuse(cnrtErrorArgsInvalid, CALLER, plain("cnrtMemcpy3D", "a null pointer"));
+  const cnrtExtent_t &e = p->extent;
+  if (!e.width || !e.height || !e.depth || p->dstPtr.ysize < e.height || p->srcPtr.ysize < e.height)
+    return refuse(cnrtErrorArgsInvalid, CALLER, plain("cnrtMemcpy3D", "an extent of 0, or one that is higher than the memory"));
+  char *to = (char *)(p->dst ? p->dst : p->dstPtr.ptr);
+  const char *from = (const char *)(p->src ? p->src : p->srcPtr.ptr);
+  for (size_t z = 0; z < e.depth; ++z) {
+    size_t to_row = (z + p->dstPos.z) * p->dstPtr.ysize + p->dstPos.y, from_row = (z + p->srcPos.z) * p->srcPtr.ysize + p->srcPos.y;
+    cnrtRet_t code = copy_rows(to + to_row * p->dstPtr.pitch + p->dstPos.x, p->dstPtr.pitch, from + from_row * p->srcPtr.pitch + p->srcPos.x, p->srcPtr.pitch,
+                               e.width, e.height, p->dir, CALLER, "cnrtMemcpy3D");
+    if (code != cnrtSuccess) return code;
+  }
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtAcquireMemHandle(cnrtIpcMemHandle *, void *) { return no_sharing(CALLER, "cnrtAcquireMemHandle"); }
+cnrtRet_t cnrtMapMemHandle(void **, cnrtIpcMemHandle, int) { return no_sharing(CALLER, "cnrtMapMemHandle"); }
+cnrtRet_t cnrtUnMapMemHandle(void *) { return no_sharing(CALLER, "cnrtUnMapMemHandle"); }
 cnrtRet_t cnrtMemset(void *target, int value, size_t bytes) { return set(target, (uint32_t)value, 1, bytes, 0, CALLER); }
 cnrtRet_t cnrtMemsetAsync(void *target, int value, size_t bytes, cnrtQueue_t queue) {
   return set(target, (uint32_t)value, 1, bytes, unwaited(queue), CALLER);
@@ -476,12 +533,12 @@ cnrtRet_t cnrtDestroyQueue(cnrtQueue_t queue) { return end_queue(queue, CALLER);
 cnrtRet_t cnrtQueueSync(cnrtQueue_t queue) { return sync_queue((uint64_t)queue, CALLER); }
 cnrtRet_t cnrtSyncQueue(cnrtQueue_t queue) { return sync_queue((uint64_t)queue, CALLER); }
 cnrtRet_t cnrtQueueQuery(cnrtQueue_t queue) { return sync_queue((uint64_t)queue, CALLER); }
-cnrtRet_t cnrtInvokeHostFunc(cnrtQueue_t, cnrtHostFn_t function, void *data) { return call_host_function(function, data, CALLER); }
+cnrtRet_t cnrtInvokeHostFunc(cnrtQueue_t queue, cnrtHostFn_t function, void *data) { return call_host_function(queue, function, data, CALLER); }
 
 // ---- notifiers ---------------------------------------------------------------------------------
-cnrtRet_t cnrtNotifierCreate(cnrtNotifier_t *notifier) { return make_notifier(notifier, CALLER); }
-cnrtRet_t cnrtNotifierCreateWithFlags(cnrtNotifier_t *notifier, unsigned) { return make_notifier(notifier, CALLER); }
-cnrtRet_t cnrtCreateNotifier(cnrtNotifier_t *notifier) { return make_notifier(notifier, CALLER); }
+cnrtRet_t cnrtNotifierCreate(cnrtNotifier_t *notifier) { return make_notifier(notifier, 0, CALLER); }
+cnrtRet_t cnrtNotifierCreateWithFlags(cnrtNotifier_t *notifier, unsigned flags) { return make_notifier(notifier, flags, CALLER); }
+cnrtRet_t cnrtCreateNotifier(cnrtNotifier_t *notifier) { return make_notifier(notifier, 0, CALLER); }
 cnrtRet_t cnrtNotifierDestroy(cnrtNotifier_t notifier) { return end_notifier(notifier, CALLER); }
 cnrtRet_t cnrtDestroyNotifier(cnrtNotifier_t *notifier) { return end_notifier(notifier ? *notifier : nullptr, CALLER); }
 cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue) { return place(notifier, queue, CALLER); }
@@ -490,12 +547,8 @@ cnrtRet_t cnrtWaitNotifier(cnrtNotifier_t notifier) { return wait_for(notifier, 
 cnrtRet_t cnrtQueryNotifier(cnrtNotifier_t notifier) { return wait_for(notifier, CALLER); }
 cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t from, cnrtNotifier_t to, float *us) { return duration(from, to, us, 1, CALLER); }
 cnrtRet_t cnrtNotifierElapsedTime(cnrtNotifier_t from, cnrtNotifier_t to, float *ms) { return duration(from, to, ms, 1000, CALLER); }
-cnrtRet_t cnrtQueueWaitNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue, unsigned) {
-  return done(ask(OP_QUEUE_WAIT, {(uint64_t)queue, (uint64_t)notifier}, CALLER).code);
-}
-cnrtRet_t cnrtQueueWaitNotifierWithFlags(cnrtNotifier_t notifier, cnrtQueue_t queue, unsigned) {
-  return done(ask(OP_QUEUE_WAIT, {(uint64_t)queue, (uint64_t)notifier}, CALLER).code);
-}
+cnrtRet_t cnrtQueueWaitNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue, unsigned) { return queue_waits(notifier, (uint64_t)queue, CALLER); }
+cnrtRet_t cnrtQueueWaitNotifierWithFlags(cnrtNotifier_t notifier, cnrtQueue_t queue, unsigned) { return queue_waits(notifier, (uint64_t)queue, CALLER); }
 
 // ---- the kernel driver's files: programs ask them whether a card is theirs alone; this `open` comes before libc's -----------
 __attribute__((visibility("default"))) int open(const char *path, int flags, ...) {

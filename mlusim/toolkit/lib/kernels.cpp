@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "capture.h"
 #include "wire.h"
 
 namespace mlusim {
@@ -108,6 +109,10 @@ template <class Given> static cnrtRet_t launching_in(cnrtQueue_t queue, const Gi
 }
 
 static cnrtRet_t launch_bytes(const void *stub, cnrtDim3_t dim, cnrtFunctionType_t kind, const std::string &bytes, cnrtQueue_t queue, void *caller) {
+  if (captured((uint64_t)queue, [=](uint64_t by) {
+        return launching_in((cnrtQueue_t)by, [&] { return launch_bytes(stub, dim, kind, bytes, (cnrtQueue_t)by, caller); });
+      }))
+    return cnrtSuccess;
   return ask(OP_LAUNCH, {(uint64_t)stub, dim.x | (uint64_t)dim.y << 32, dim.z | (uint64_t)kind << 32, (uint64_t)queue}, caller, bytes.data(), bytes.size()).code;
 }
 

@@ -14,7 +14,7 @@ enum Op : uint32_t {
   OP_QUEUE = 9,             // answers a new queue
   OP_QUEUE_END = 10,        // a: queue
   OP_SYNC = 11,             // a: queue, or 1 for every queue of the device; 1 where its errors are forgotten, 0; payload of the answer, of others that wait too: copies that are still watched, u64 each
-  OP_NOTIFIER = 12,         // answers a new notifier
+  OP_NOTIFIER = 12,         // a: not 0 where no time is asked of it; answers a new notifier
   OP_NOTIFIER_END = 13,     // a: notifier
   OP_PLACE = 14,            // a: notifier, queue
   OP_WAIT = 15,             // a: notifier

@@ -61,12 +61,12 @@ cnrtRet_t make_queue(cnrtQueue_t *queue, void *caller);
 cnrtRet_t end_queue(cnrtQueue_t queue, void *caller);
 cnrtRet_t sync_queue(uint64_t queue, void *caller);
 cnrtRet_t waiting(Op op, uint64_t what, void *caller);  // a request that waits for work
-cnrtRet_t make_notifier(cnrtNotifier_t *notifier, void *caller);
+cnrtRet_t make_notifier(cnrtNotifier_t *notifier, unsigned flags, void *caller);
 cnrtRet_t end_notifier(cnrtNotifier_t notifier, void *caller);
 cnrtRet_t place(cnrtNotifier_t notifier, cnrtQueue_t queue, void *caller);
 cnrtRet_t wait_for(cnrtNotifier_t notifier, void *caller);
 cnrtRet_t duration(cnrtNotifier_t from, cnrtNotifier_t to, float *found, double unit, void *caller);
-cnrtRet_t call_host_function(cnrtHostFn_t function, void *data, void *caller);
+cnrtRet_t call_host_function(cnrtQueue_t queue, cnrtHostFn_t function, void *data, void *caller);
 cnrtRet_t launch(const void *stub, cnrtDim3_t dim, cnrtFunctionType_t kind, void **args, cnrtQueue_t queue, void *caller);
 bool there_is(int device);
 constexpr uint64_t EVERY = 1, UNWAITED = 2;  // no handles of queues: all of a device, and the usual one without waiting

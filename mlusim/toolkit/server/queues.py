@@ -237,6 +237,7 @@ MOST_PENDING = 256  # launches of a queue whose time is not worked out yet
 class NativeNotifier:
     """A notifier: the queue that it was placed in last, and the number of steps in front of it there; None before."""
 
+    timed: bool = True  # whether its time may be asked
     queue: "NativeQueue | None" = None
     step: int = 0
     clock: dict[int, int] = field(factory=dict)  # the last work of each queue that is over when it is met

@@ -58,8 +58,8 @@ ARGS, NO_MEMORY, TRAP, NO_KERNEL, NO_QUEUE, NO_NOTIFIER, NO_DEVICE = (
         "NoMem",
         "KernelTrap",
         "NoKernel",
-        "QueueInvalid",
-        "NotifierInvalid",
+        "Queue",
+        "InvalidResourceHandle",
         "NoDevice",
     )
 )
@@ -634,11 +634,12 @@ class ProgramSession:
         code, queue.refused = TRAP if queue.failed else queue.refused, 0
         return code
 
-    def make_notifier(self, _: ProgramRequest) -> ProgramReply:
-        """``cnrtNotifierCreate``: from now on launches keep what their time follows from."""
-        self._timed = True
+    def make_notifier(self, request: ProgramRequest) -> ProgramReply:
+        """``cnrtNotifierCreate``: from now on launches keep what their time follows from, unless no time is asked of it."""
+        timed = not request.words[0]
+        self._timed |= timed
         self._next += 1
-        self._notifiers[self._next] = NativeNotifier()
+        self._notifiers[self._next] = NativeNotifier(timed)
         return ProgramReply(self._next)
 
     def end_notifier(self, request: ProgramRequest) -> ProgramReply:
@@ -661,6 +662,10 @@ class ProgramSession:
     def duration(self, request: ProgramRequest) -> ProgramReply:
         """``cnrtNotifierDuration``: us from one notifier to another."""
         first, second = (self._placed(handle) for handle in request.words[:2])
+        if not (first.timed and second.timed):
+            raise UsageError(
+                "no time can be asked of a notifier that was made with CNRT_NOTIFIER_DISABLE_TIMING_ALL; make it without that flag"
+            )
         # The bits of a double in the word of the answer.
         return ProgramReply(struct.unpack("<Q", struct.pack("<d", second.us - first.us))[0])
 

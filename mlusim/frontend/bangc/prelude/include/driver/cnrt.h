@@ -1,4 +1,4 @@
-// The run-time of the driver.  Numbers of errors, attributes and types are inferred; programs have them by name.
+// The run-time of the driver.  Numbers of errors, attributes and types are those of the vendor's cnrt.h 6.14.
 #pragma once
 #ifndef __mlusim_stands_in__
 #include <stddef.h>
@@ -17,26 +17,44 @@
 // ---- types ------------------------------------------------------------------------------------
 #define MLUSIM_CNRT_ERRORS(X) \
   X(cnrtSuccess, 0, "no error") \
-  X(cnrtErrorNotReady, 100002, "the work is not done yet") \
-  X(cnrtErrorInit, 100003, "the driver is not initialised") \
-  X(cnrtErrorNoDevice, 100011, "there is no such device") \
-  X(cnrtErrorDeviceInvalid, 100012, "the device is invalid") \
-  X(cnrtErrorNoMem, 100014, "the device has not that much memory left") \
-  X(cnrtErrorNoKernel, 100031, "there is no such kernel") \
-  X(cnrtErrorKernelTrap, 100032, "a kernel did what the machine cannot do") \
-  X(cnrtErrorQueueInvalid, 100041, "this is no queue") \
-  X(cnrtErrorNotifierInvalid, 100042, "this is no notifier") \
-  X(cnrtErrorArgsInvalid, 100053, "an argument is invalid") \
-  X(cnrtErrorInvalidSymbol, 100060, "there is no such symbol") \
-  X(cnrtErrorNotSupport, 100061, "the simulator does not do this") \
-  X(cnrtErrorSys, 100062, "the system refused") \
-  X(cnrtErrorUnknown, 999999, "an error without a name")
+  X(cnrtErrorNotReady, 1, "the work is not done yet") \
+  X(cnrtErrorInit, 100002, "the driver is not initialised") \
+  X(cnrtErrorNoDevice, 100004, "there is no such device") \
+  X(cnrtErrorDeviceInvalid, 100005, "the device is invalid") \
+  X(cnrtErrorArgsInvalid, 100006, "an argument is invalid") \
+  X(cnrtErrorSys, 100007, "the system refused") \
+  X(cnrtErrorSysNoMem, 100010, "the host has not that much memory left") \
+  X(cnrtErrorInvalidResourceHandle, 100014, "this is no handle") \
+  X(cnrtErrorIllegalState, 100015, "this is not possible now") \
+  X(cnrtErrorNotSupport, 100050, "the simulator does not do this") \
+  X(cnrtErrorOpsNotPermitted, 100051, "this is not permitted") \
+  X(cnrtErrorQueue, 100060, "this is no queue, or one that has failed") \
+  X(cnrtErrorNoMem, 100100, "the device has not that much memory left") \
+  X(cnrtErrorAssert, 100128, "an assertion of a kernel does not hold") \
+  X(cnrtErrorKernelTrap, 100132, "a kernel did what the machine cannot do") \
+  X(cnrtErrorKernelUserTrap, 100133, "a kernel has ended itself") \
+  X(cnrtErrorNotFound, 100301, "what is asked for is not there") \
+  X(cnrtErrorInvalidKernel, 100302, "this is no kernel") \
+  X(cnrtErrorUnsupportedKernelVersion, 100303, "another compiler made the kernel") \
+  X(cnrtErrorQueueCaptureUnsupported, 100360, "a queue that is being captured cannot do this") \
+  X(cnrtErrorQueueCaptureInvalidated, 100361, "an error has ended the capture of the queue") \
+  X(cnrtErrorQueueCaptureUnmatched, 100366, "the queue is not being captured") \
+  X(cnrtErrorNoKernel, 101312, "there is no such kernel") \
+  X(cnrtErrorNoModule, 101315, "there is no code for this device") \
+  X(cnrtErrorDevice, 632006, "another device has this") \
+  X(cnrtErrorNoAttribute, 632009, "there is no such attribute") \
+  X(cnrtErrorMemcpyDirectionInvalid, 632013, "there is no such direction") \
+  X(cnrtErrorBusy, 632014, "the device is busy") \
+  X(cnrtErrorInvalidSymbol, 632100, "there is no such symbol") \
+  X(cnrtErrorUnknown, 999991, "an error without a name")
 typedef enum {
 #define MLUSIM_ERROR(name, number, text) name = number,
   MLUSIM_CNRT_ERRORS(MLUSIM_ERROR)
 #undef MLUSIM_ERROR
 } cnrtRet_t;
 typedef cnrtRet_t cnrtError_t;
+#define cnrtErrorQueueInvalid cnrtErrorQueue
+#define cnrtErrorNotifierInvalid cnrtErrorInvalidResourceHandle
 #define CNRT_RET_SUCCESS cnrtSuccess
 #define CNRT_RET_ERR_INVALID cnrtErrorArgsInvalid
 #define CNRT_RET_ERR_NOMEM cnrtErrorNoMem
@@ -56,7 +74,7 @@ typedef enum {
   cnrtFuncTypeUnion4 = 16,
   cnrtFuncTypeUnion8 = 32,
   cnrtFuncTypeUnion16 = 64,
-  cnrtFuncTypeMutable = 128,
+  cnrtFuncTypeMutable = -1,
 } cnrtFunctionType_t;
 #define CNRT_FUNC_TYPE_BLOCK cnrtFuncTypeBlock
 #define CNRT_FUNC_TYPE_UNION1 cnrtFuncTypeUnion1
@@ -91,18 +109,66 @@ typedef struct {
   void *devicePointer, *hostPointer;
 } cnrtPointerAttributes_t;
 
-#define MLUSIM_CNRT_ATTRIBUTES(X) \
-  X(cnrtAttrClusterCount) X(cnrtAttrMcorePerCluster) X(cnrtAttrNramSizePerMcore) X(cnrtAttrWeightRamSizePerMcore) \
-  X(cnrtAttrSramSizePerMcluster) X(cnrtAttrMaxUnionTypePerTask) X(cnrtAttrComputeCapabilityMajor) \
-  X(cnrtAttrComputeCapabilityMinor) X(cnrtAttrISAVersion) X(cnrtAttrClusterClockRate) X(cnrtAttrMemClockRate) \
-  X(cnrtAttrGmemBusWidth) X(cnrtAttrMaxL2CacheSize) X(cnrtAttrMaxDimX) X(cnrtAttrMaxDimY) X(cnrtAttrMaxDimZ) \
-  X(cnrtAttrTotalMemSize) X(cnrtAttrMaxQueueCount) X(cnrtAttrMaxNotifierCount) X(cnrtAttrPciBusId) \
-  X(cnrtAttrPciDeviceId) X(cnrtAttrPciDomainId)
 typedef enum {
-#define MLUSIM_ATTRIBUTE(name) name,
+  CNRT_NOTIFIER_DEFAULT = 0x0,
+  CNRT_NOTIFIER_DISABLE_TIMING_SW = 0x2,
+  CNRT_NOTIFIER_DISABLE_TIMING = 0x2,
+  CNRT_NOTIFIER_DISABLE_TIMING_ALL = 0x4,  // no time can be asked of it
+  CNRT_NOTIFIER_INTERPROCESS = 0x8,        // with DISABLE_TIMING_ALL alone
+} cnrtNotifierFlags_t;
+typedef enum { CNRT_NOTIFIER_PLACE_DEFAULT, CNRT_NOTIFIER_PLACE_EXTERNAL } cnrtNotifierPlaceFlags_t;
+typedef enum { CNRT_NOTIFIER_WAIT_DEFAULT, CNRT_NOTIFIER_WAIT_EXTERNAL } cnrtNotifierWaitFlags_t;
+typedef void *cnrtIpcMemHandle;
+
+// Copies of three dimensions: of *extent*, width in bytes, from one place to another.
+typedef struct { size_t x, y, z; } cnrtPos_t;
+typedef struct { size_t pitch; void *ptr; size_t xsize, ysize; } cnrtPitchedPtr_t;
+typedef struct { size_t depth, height, width; } cnrtExtent_t;
+typedef struct cnrtMemcpy3dParam_st {
+  void *dst;
+  cnrtPos_t dstPos;
+  cnrtPitchedPtr_t dstPtr;
+  cnrtExtent_t extent;
+  cnrtMemTransDir_t dir;
+  void *src;
+  cnrtPos_t srcPos;
+  cnrtPitchedPtr_t srcPtr;
+} cnrtMemcpy3dParam_t;
+
+// Work of a queue that is captured, and given to queues as often as wanted.
+typedef struct CNtaskTopo_st *cnrtTaskTopo_t;
+typedef struct CNtaskTopoEntity_st *cnrtTaskTopoEntity_t;
+typedef struct CNtaskTopoNode_st *cnrtTaskTopoNode_t;
+typedef enum { cnrtQueueCaptureStatusNone, cnrtQueueCaptureStatusActive, cnrtQueueCaptureStatusInvalidated } cnrtQueueCaptureStatus_t;
+typedef cnrtQueueCaptureStatus_t cnrtQueueCaptureStatus;
+typedef enum { cnrtQueueCaptureModeGlobal, cnrtQueueCaptureModeThreadLocal, cnrtQueueCaptureModeRelaxed } cnrtQueueCaptureMode_t;
+
+#define MLUSIM_CNRT_ATTRIBUTES(X) \
+  X(cnrtAttrComputeCapabilityMajor, 0x01) X(cnrtAttrComputeCapabilityMinor, 0x02) X(cnrtAttrFP16ComputingSupported, 0x04) \
+  X(cnrtAttrINT8ComputingSupported, 0x06) X(cnrtAttrBF16ComputingSupported, 0x07) X(cnrtAttrComputeMode, 0x09) \
+  X(cnrtAttrQueueSize, 0x101) X(cnrtAttrNotifierSize, 0x102) X(cnrtAttrSupportQueuePriorities, 0x103) \
+  X(cnrtAttrIPCNotifierSupported, 0x10a) X(cnrtAttrMaxDimX, 0x201) X(cnrtAttrMaxDimY, 0x202) X(cnrtAttrMaxDimZ, 0x203) \
+  X(cnrtAttrMaxClusterCountPerUnionTask, 0x204) X(cnrtAttrClusterCount, 0x205) X(cnrtAttrMcorePerCluster, 0x206) \
+  X(cnrtAttrMaxClusterPerUnionLimitTask, 0x209) X(cnrtAttrISAVersion, 0x20a) X(cnrtAttrIsMultipleTensorProcessor, 0x20b) \
+  X(cnrtAttrMaxL2CacheSize, 0x301) X(cnrtAttrNramSizePerMcore, 0x302) X(cnrtAttrWramSizePerMcore, 0x303) \
+  X(cnrtAttrSramSizePerMcore, 0x306) X(cnrtAttrMaxPersistingL2CacheSize, 0x309) X(cnrtAttrAvailableGlobalMemorySize, 0x312) \
+  X(cnrtAttrEccEnable, 0x401) X(cnrtAttrIpuClockRate, 0x402) X(cnrtAttrMemClockRate, 0x403) X(cnrtAttrGmemBusWidth, 0x404) \
+  X(cnrtAttrTotalMemSize, 0x405) X(cnrtAttrPciBusID, 0x406) X(cnrtAttrPciDeviceID, 0x407) X(cnrtAttrPciDomainID, 0x408)
+typedef enum {
+#define MLUSIM_ATTRIBUTE(name, number) name = number,
   MLUSIM_CNRT_ATTRIBUTES(MLUSIM_ATTRIBUTE)
 #undef MLUSIM_ATTRIBUTE
 } cnrtDeviceAttr_t;
+// Names of older versions.
+#define cnrtAttrWeightRamSizePerMcore cnrtAttrWramSizePerMcore
+#define cnrtAttrSramSizePerMcluster cnrtAttrSramSizePerMcore
+#define cnrtAttrMaxUnionTypePerTask cnrtAttrMaxClusterCountPerUnionTask
+#define cnrtAttrClusterClockRate cnrtAttrIpuClockRate
+#define cnrtAttrMaxQueueCount cnrtAttrQueueSize
+#define cnrtAttrMaxNotifierCount cnrtAttrNotifierSize
+#define cnrtAttrPciBusId cnrtAttrPciBusID
+#define cnrtAttrPciDeviceId cnrtAttrPciDeviceID
+#define cnrtAttrPciDomainId cnrtAttrPciDomainID
 typedef struct {
   char name[64];
   size_t availableMem, totalMem;  // MiB
@@ -116,10 +182,12 @@ typedef struct {
 } cnrtDeviceInfo_t;
 
 typedef enum {
-  cnrtInt = 1, cnrtFloat, cnrtHalf, cnrtDouble, cnrtBfloat, cnrtChar, cnrtShort, cnrtLonglong, cnrtBoolean, cnrtUchar, cnrtUshort,
-  cnrtUint, cnrtUlonglong
+  cnrtDouble = 0x1, cnrtFloat, cnrtHalf, cnrtBfloat, cnrtUlonglong = 0x11, cnrtUint, cnrtUshort, cnrtUchar,
+  cnrtLonglong = 0x21, cnrtInt, cnrtShort, cnrtChar, cnrtBoolean = 0x31
 } cnrtDataType_V2_t;
-typedef enum { cnrtRounding_rm, cnrtRounding_to_zero, cnrtRounding_rn } cnrtQuantizedMode_t;
+typedef enum { cnrtRounding_rn, cnrtRounding_rz, cnrtRounding_rd, cnrtRounding_ru, cnrtRounding_ro, cnrtRounding_rm } cnrtRoundingMode_t;
+#define cnrtRounding_to_zero cnrtRounding_rz
+typedef cnrtRoundingMode_t cnrtQuantizedMode_t;
 typedef struct cnrtQuantizedParam *cnrtQuantizedParam_t;
 typedef enum {
   CNRT_INVALID = 0x0, CNRT_FLOAT16 = 0x12, CNRT_FLOAT32 = 0x13, CNRT_FLOAT64 = 0x14,
@@ -167,6 +235,11 @@ cnrtRet_t cnrtMemcpyAsync_V2(void *, const void *, size_t, cnrtQueue_t, cnrtMemT
 cnrtRet_t cnrtMemcpyAsync_V3(void *, const void *, size_t, cnrtQueue_t, cnrtMemTransDir_t);
 cnrtRet_t cnrtMemcpyPeer(void *, int, void *, int, size_t);
 cnrtRet_t cnrtMemcpyPeerAsync(void *, int, void *, int, size_t, cnrtQueue_t);
+cnrtRet_t cnrtMemcpy2D(void *, size_t, const void *, size_t, size_t, size_t, cnrtMemTransDir_t);
+cnrtRet_t cnrtMemcpy3D(const cnrtMemcpy3dParam_t *);
+cnrtRet_t cnrtAcquireMemHandle(cnrtIpcMemHandle *, void *);
+cnrtRet_t cnrtMapMemHandle(void **, cnrtIpcMemHandle, int);
+cnrtRet_t cnrtUnMapMemHandle(void *);
 cnrtRet_t cnrtMemset(void *, int, size_t);
 cnrtRet_t cnrtMemsetAsync(void *, int, size_t, cnrtQueue_t);
 cnrtRet_t cnrtMemsetD8(void *, unsigned char, size_t);
@@ -195,6 +268,15 @@ cnrtRet_t cnrtWaitNotifier(cnrtNotifier_t);
 cnrtRet_t cnrtQueryNotifier(cnrtNotifier_t);
 cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t, cnrtNotifier_t, float *);     // us
 cnrtRet_t cnrtNotifierElapsedTime(cnrtNotifier_t, cnrtNotifier_t, float *);  // ms
+// ---- captured queues --------------------------------------------------------------------------
+cnrtRet_t cnrtQueueBeginCapture(cnrtQueue_t, cnrtQueueCaptureMode_t);
+cnrtRet_t cnrtQueueEndCapture(cnrtQueue_t, cnrtTaskTopo_t *);
+cnrtRet_t cnrtQueueIsCapturing(cnrtQueue_t, cnrtQueueCaptureStatus_t *);
+cnrtRet_t cnrtQueueGetCaptureInfo(cnrtQueue_t, cnrtQueueCaptureStatus_t *, uint64_t *, cnrtTaskTopo_t *, const cnrtTaskTopoNode_t **, size_t *);
+cnrtRet_t cnrtTaskTopoInstantiate(cnrtTaskTopoEntity_t *, cnrtTaskTopo_t, cnrtTaskTopoNode_t *, char *, size_t);
+cnrtRet_t cnrtTaskTopoEntityInvoke(cnrtTaskTopoEntity_t, cnrtQueue_t);
+cnrtRet_t cnrtTaskTopoEntityDestroy(cnrtTaskTopoEntity_t);
+cnrtRet_t cnrtTaskTopoDestroy(cnrtTaskTopo_t);
 // ---- launches ---------------------------------------------------------------------------------
 cnrtRet_t cnrtInvokeKernel(const void *, cnrtDim3_t, cnrtFunctionType_t, void **, size_t, cnrtQueue_t);
 // ---- numbers ----------------------------------------------------------------------------------
