@@ -369,6 +369,8 @@ class CompilerDriver:
             *("-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-nobuiltininc"),
             # Without CUDA's own headers clang takes an older one, whose launches push no configuration.
             *("-Xclang", "-target-sdk-version=11.0", *more),
+            # Headers that find the language's own macro ask for CUDA's headers, as PyTorch's do.
+            *("-U__CUDA__", "-D__mlusim_launches__"),
             *prelude.architecture_flags(self.boards[0]),
             *("-isystem", self.clang.headers, "-isystem", str(self.home / "include")),
             *("-include", str(self.home / "include" / "mlu.h")),

@@ -173,7 +173,7 @@ def extension():
 def refused(call):
     try:
         call()
-    except (RuntimeError, TypeError) as error:
+    except (RuntimeError, TypeError, AttributeError) as error:
         return f"{type(error).__name__}: {error}"
     return "nothing"
 
@@ -327,6 +327,17 @@ def casts():
     ]
 
 
+def switches():
+    with torch.backends.mlu.flags(), torch.backends.cnnl.flags(benchmark=True):
+        inside = torch.backends.cnnl.benchmark
+    return [
+        inside and not torch.backends.cnnl.benchmark,
+        torch.backends.mlu.matmul.allow_tf32 is False,
+        "has no switch speed" in refused(lambda: torch.backends.cnnl.set_flags(speed=1)),
+        'backend="aot_eager"' in refused(lambda: torch.mlu.Scheduling(None)),  # which inductor makes
+    ]
+
+
 def names():
     m, x = torch.mlu, torch.rand(2, device="mlu")
     torch.manual_seed(3)
@@ -366,7 +377,7 @@ def names():
         inside == 1 and m.current_device() == 0,
         m.can_device_access_peer(0, 1),
         isinstance(m.Stream(), torch.Stream),
-        torch.mlu.memory.memory_stats_as_nested_dict()["num_ooms"] == 1,
+        torch.mlu.memory.memory_stats_as_nested_dict()["num_ooms"] == 2,  # and the one of `memory`
     ]
 
 
@@ -397,7 +408,7 @@ EXTENSION = load_inline(
 )
 ALL = (
     *(moves, views, operators, trains, saves, memory, streams, extension, files, devices, mistakes),
-    *(flags, two_devices, casts, names, modules),
+    *(flags, two_devices, casts, names, switches, modules),
 )
 if __name__ == "__main__":
     results = {}

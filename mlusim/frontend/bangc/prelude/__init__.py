@@ -28,7 +28,7 @@ ATen/Dispatch.h ATen/Tensor.h ATen/TensorUtils.h ATen/core/Tensor.h c10/core/Dev
 c10/core/TensorOptions.h c10/util/BFloat16.h c10/util/Exception.h c10/util/Half.h c10/util/Optional.h
 pybind11/numpy.h pybind11/pybind11.h pybind11/stl.h aten.h torch_mlu.h aten/cnnl/cnnlHandle.h aten/utils/cnnl_util.h aten/utils/tensor_util.h
 aten/utils/types.h framework/core/MLUQueue.h framework/core/MLUStream.h framework/core/caching_allocator.h
-framework/core/device.h framework/core/queue.h
+framework/core/device.h framework/core/mlu_guard.h framework/core/queue.h framework/core/stream_guard.h
 """  # headers that extensions of PyTorch include: all of them are one
 
 

@@ -277,4 +277,15 @@ MluTensorMemory getMluTensorImpl(const at::Tensor &);
 void *mlu_data_ptr(const MluTensorMemory &);
 at::Tensor cnnl_contiguous(const at::Tensor &, at::MemoryFormat = at::MemoryFormat::Contiguous);
 at::MemoryFormat get_channels_last_memory_format(long);
+namespace mlu {
+struct MLUGuard {
+  template <class T> explicit MLUGuard(T);
+};
+struct OptionalMLUGuard {
+  template <class T> explicit OptionalMLUGuard(T);
+};
+struct MLUStreamGuard {
+  template <class T> explicit MLUStreamGuard(T);
+};
+}  // namespace mlu
 }  // namespace torch_mlu

@@ -7,7 +7,7 @@ from torch_mlu import _place
 torch = _place.torch()
 _C = _place.backend()
 
-from torch_mlu import mlu  # noqa: E402 - it uses what was loaded
+from torch_mlu import backends, distributed, mlu  # noqa: E402 - they use what was loaded
 
 __version__ = mlu.__version__
 __all__ = ["mlu"]
@@ -20,6 +20,8 @@ def _start() -> None:
     torch.utils.generate_methods_for_privateuse1_backend(
         for_tensor=True, for_module=True, for_packed_sequence=True, for_storage=True
     )
+    backends.register()
+    distributed.register()
     mode = os.environ.get("TORCH_MLU_FALLBACK", "")
     if mode not in {"", "log"}:
         message = (

@@ -2,6 +2,7 @@
 #pragma once
 #include <ATen/ATen.h>
 
+#include "aten/utils/cnnl_util.h"
 #include "framework/core/MLUStream.h"
 
 namespace torch_mlu {
@@ -22,15 +23,5 @@ class MluTensorMemory {
 inline MluTensorMemory getMluTensorImpl(const at::Tensor &tensor) { return MluTensorMemory(tensor); }
 inline void *mlu_data_ptr(const MluTensorMemory &memory) { return memory.mlu_data_ptr(); }
 inline void *mlu_data_ptr(c10::TensorImpl *impl) { return impl->mutable_data(); }
-
-inline at::Tensor cnnl_contiguous(const at::Tensor &x, c10::MemoryFormat format = c10::MemoryFormat::Contiguous) { return x.contiguous(format); }
-namespace cnnl {
-namespace ops {
-inline at::Tensor cnnl_contiguous(const at::Tensor &x, c10::MemoryFormat format = c10::MemoryFormat::Contiguous) { return x.contiguous(format); }
-}  // namespace ops
-}  // namespace cnnl
-inline c10::MemoryFormat get_channels_last_memory_format(int64_t dim) {
-  return dim == 4 ? c10::MemoryFormat::ChannelsLast : dim == 5 ? c10::MemoryFormat::ChannelsLast3d : c10::MemoryFormat::Contiguous;
-}
 
 }  // namespace torch_mlu

@@ -15,6 +15,19 @@ OutOfMemoryError = torch.OutOfMemoryError
 globals().update(tensor_names() | storage_names())
 
 
+class Scheduling:
+    """What ``torch.compile`` with inductor makes first: `RuntimeError`, with the back ends that there are."""
+
+    supports_caching = False  # inductor asks before it makes one
+
+    def __init__(self, *_: object) -> None:
+        message = 'inductor makes no code for the simulated device mlu; use torch.compile(..., backend="aot_eager") or "eager"'
+        raise RuntimeError(message)
+
+
+PythonWrapperCodegen = CppWrapperCodegen = WrapperFxCodegen = Scheduling
+
+
 def __getattr__(name: str) -> object:
     """Return the generators of the devices, which are counted when somebody asks: the simulator starts then."""
     if name == "default_generators":

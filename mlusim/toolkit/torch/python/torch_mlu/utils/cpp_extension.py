@@ -182,9 +182,19 @@ def include_paths(*args: Any) -> list[str]:  # noqa: ARG001 - which devices
 
 
 def MLUExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -> Extension:
-    """Return an extension with C++ and BANG C for ``setup.py``; ``extra_compile_args`` may be a dictionary with ``cxx`` and ``cncc``."""
+    """Return an extension with C++ and BANG C for ``setup.py``; ``extra_compile_args`` may be a dictionary with ``cxx`` and ``cncc``.
+
+    The words of `load` that the vendor's examples give here, too, are taken: ``verbose`` and ``extra_cflags``.
+    """
     kwargs.setdefault("language", "c++")
-    return Extension(name, list(sources), *args, **kwargs)
+    kwargs.pop("verbose", None)
+    more = kwargs.pop("extra_cflags", None)
+    extension = Extension(name, list(sources), *args, **kwargs)
+    if more:
+        given = extension.extra_compile_args
+        known = given if isinstance(given, dict) else {"cxx": given or [], "cncc": given or []}
+        extension.extra_compile_args = known | {"cxx": [*known.get("cxx", ()), *more]}
+    return extension
 
 
 BangExtension = MLUExtension

@@ -1,0 +1,176 @@
+"""The process group ``cncl`` of ``torch.distributed``: gloo on copies of the tensors in the CPU's memory.
+
+Each process has a simulator and simulated cards of its own, so that collectives between them pass through the host.
+"""
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+
+class _Copied(dist._Work):  # noqa: SLF001 - what collectives return
+    """A collective that is over, with its results where the caller wants them."""
+
+    def __init__(self, results: object) -> None:
+        super().__init__()
+        self._results = results
+        future: torch.futures.Future[Any] = torch.futures.Future()
+        future.set_result(results)
+        self._future = future
+
+    def wait(self, timeout: object = None) -> bool:  # noqa: ARG002 - it is over
+        """Return True: it is over."""
+        return True
+
+    def is_completed(self) -> bool:
+        """Return True: it is over."""
+        return True
+
+    def get_future(self) -> "torch.futures.Future[Any]":
+        """Return a future with the results."""
+        return self._future
+
+    def result(self) -> object:
+        """Return the results."""
+        return self._results
+
+
+def _host(tensors: Any) -> Any:
+    """Return *tensors*, in lists of any depth, as copies in the CPU's memory."""
+    if isinstance(tensors, torch.Tensor):
+        return tensors.cpu()
+    return [_host(one) for one in tensors]
+
+
+def _give_back(targets: Any, results: Any) -> None:
+    """Copy *results* into *targets*, lists of the same depth."""
+    if isinstance(targets, torch.Tensor):
+        targets.copy_(results)
+        return
+    for target, result in zip(targets, results, strict=True):
+        _give_back(target, result)
+
+
+class ProcessGroupCNCL(dist.ProcessGroup):
+    """Collectives on tensors of simulated cards, one or more a process."""
+
+    def __init__(self, store: dist.Store, rank: int, size: int, timeout: dt.timedelta) -> None:
+        super().__init__(rank, size)
+        self._gloo = dist.ProcessGroupGloo(store, rank, size, timeout)
+
+    def getBackendName(self) -> str:
+        """Return ``cncl``."""
+        return "cncl"
+
+    def _run(self, call: Callable[..., Any], written: Any, read: Sequence[Any] = (), *words: Any) -> _Copied:
+        """Run *call* of gloo on copies of what is *written*, and *read*; then copy back what is written."""
+        targets = _host(written)
+        call(targets, *map(_host, read), *words).wait()
+        _give_back(written, targets)
+        return _Copied(written)
+
+    def allreduce(self, tensors: Any, opts: Any = None) -> _Copied:
+        """Combine the tensors of all processes in each."""
+        return self._run(self._gloo.allreduce, tensors, (), *_given(opts))
+
+    def allreduce_coalesced(self, tensors: Any, opts: Any = None) -> _Copied:
+        """Combine lists of tensors."""
+        for tensor in tensors:
+            options = dist.AllreduceOptions()
+            if opts is not None:
+                options.reduceOp = opts.reduceOp
+            self.allreduce([tensor], options)
+        return _Copied(tensors)
+
+    def broadcast(self, tensors: Any, opts: Any = None) -> _Copied:
+        """Copy the tensors of one process to all."""
+        return self._run(self._gloo.broadcast, tensors, (), *_given(opts))
+
+    def reduce(self, tensors: Any, opts: Any = None) -> _Copied:
+        """Combine the tensors of all processes in one."""
+        return self._run(self._gloo.reduce, tensors, (), *_given(opts))
+
+    def allgather(self, outputs: Any, inputs: Any, opts: Any = None) -> _Copied:
+        """Collect the tensors of all processes in each."""
+        return self._run(self._gloo.allgather, outputs, (inputs,), *_given(opts))
+
+    def _allgather_base(self, output: Any, tensor: Any, opts: Any = None) -> _Copied:  # noqa: ARG002 - a timeout
+        parts = list(output.view(self.size(), *tensor.shape).unbind(0))
+        self.allgather([parts], [tensor])
+        return _Copied(output)
+
+    def gather(self, outputs: Any, inputs: Any, opts: Any = None) -> _Copied:
+        """Collect the tensors of all processes in one."""
+        return self._run(self._gloo.gather, outputs, (inputs,), *_given(opts))
+
+    def scatter(self, outputs: Any, inputs: Any, opts: Any = None) -> _Copied:
+        """Give each process one of the tensors of one."""
+        return self._run(self._gloo.scatter, outputs, (inputs,), *_given(opts))
+
+    def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any = None) -> _Copied:
+        """Combine lists of tensors, of which each process gets one."""
+        for output, parts in zip(outputs, inputs, strict=True):
+            whole = [torch.stack([part.cpu() for part in parts])]
+            options = dist.AllreduceOptions()
+            if opts is not None:
+                options.reduceOp = opts.reduceOp
+            self._gloo.allreduce(whole, options).wait()
+            output.copy_(whole[0][self.rank()])
+        return _Copied(outputs)
+
+    def _reduce_scatter_base(self, output: Any, tensor: Any, opts: Any = None) -> _Copied:
+        return self.reduce_scatter([output], [list(tensor.view(self.size(), *output.shape).unbind(0))], opts)
+
+    def alltoall_base(
+        self, output: Any, tensor: Any, output_sizes: Any, input_sizes: Any, opts: Any = None
+    ) -> _Copied:
+        """Give each process its part of the tensor of each."""
+        return self._run(
+            self._gloo.alltoall_base, output, (tensor,), output_sizes, input_sizes, *_given(opts)
+        )
+
+    def alltoall(self, outputs: Any, inputs: Any, opts: Any = None) -> _Copied:
+        """Give each process one of the tensors of each."""
+        return self._run(self._gloo.alltoall, outputs, (inputs,), *_given(opts))
+
+    # PyTorch 2.12 and later call some of them by other names.
+    all_gather_single, reduce_scatter_single, all_to_all_single = (
+        _allgather_base,
+        _reduce_scatter_base,
+        alltoall_base,
+    )
+
+    def barrier(self, opts: Any = None) -> _Copied:
+        """Wait for all processes."""
+        self._gloo.barrier(*_given(opts)).wait()
+        return _Copied(None)
+
+    def send(self, tensors: Any, rank: int, tag: int = 0) -> _Copied:
+        """Send tensors to one process."""
+        self._gloo.send(_host(tensors), rank, tag).wait()
+        return _Copied(tensors)
+
+    def recv(self, tensors: Any, rank: int, tag: int = 0) -> _Copied:
+        """Receive tensors from one process."""
+        return self._run(self._gloo.recv, tensors, (), rank, tag)
+
+    def recv_anysource(self, tensors: Any, tag: int = 0) -> _Copied:
+        """Receive tensors from any process."""
+        return self._run(self._gloo.recv_anysource, tensors, (), tag)
+
+
+def _given(options: object) -> tuple[object, ...]:
+    return () if options is None else (options,)
+
+
+def _group(store: dist.Store, rank: int, size: int, timeout: dt.timedelta) -> ProcessGroupCNCL:
+    return ProcessGroupCNCL(store, rank, size, timeout)
+
+
+def register() -> None:
+    """Make ``cncl`` a backend of ``torch.distributed``, the one for tensors of the device."""
+    if dist.is_available() and "cncl" not in dist.Backend.backend_list:
+        dist.Backend.register_backend("cncl", _group, devices=["mlu"])
