@@ -192,14 +192,24 @@ class Core:
         return Ptr(view, index)
 
     def declare(
-        self, space: Space, dtype: object, count: int, values: Sequence[Any] | None, *, stack: bool = False
+        self,
+        space: Space,
+        dtype: object,
+        count: int,
+        values: Sequence[Any] | None,
+        name: str | None = None,
+        *,
+        stack: bool = False,
     ) -> Ptr:
-        """Declare *count* elements of private memory, poisoned, or *values* and then zeros as in C; on the *stack* of a compiler."""
+        """Declare *count* elements of private memory, poisoned, or *values* and then zeros as in C; on the *stack* of a compiler.
+
+        *name* is that of the variable, where it is known.
+        """
         self.refuse_elsewhere()
         dtype = as_dtype(dtype)
         count = self._or_blame(elements, space, count)
         arena = self.arenas.get(space)
-        declared = MemoryDeclaration(space, dtype, count, *self.site(), stack=stack)
+        declared = MemoryDeclaration(space, dtype, count, *self.site(), name, stack=stack)
         if arena is None:  # harmless above `if mlu.is_mpu(): return`; using it is a fault
             return self.bind(Absent(space, declared), dtype)
         allocation = self._or_blame(arena.allocate, count * dtype.size, dtype.size, declared)
@@ -225,7 +235,7 @@ class Core:
         if self.hub.declare is not None:
             self.hub.declare(self, pointer.view.allocation)
 
-    def declare_shared(self, dtype: object, count: int) -> Ptr:
+    def declare_shared(self, dtype: object, count: int, name: str | None = None) -> Ptr:
         """Return the cluster's next SRAM declaration; every core of the cluster gets the same bytes."""
         self.refuse_elsewhere()
         dtype = as_dtype(dtype)
@@ -234,7 +244,7 @@ class Core:
         if self.cluster is None:
             hint = "launch as UNION1 or wider to use SRAM"
             raise self.blame(Unsupported("a Block task shares no SRAM", space="SRAM", hint=hint))
-        declared = MemoryDeclaration(SRAM, dtype, count, *self.site())
+        declared = MemoryDeclaration(SRAM, dtype, count, *self.site(), name)
         allocation, fresh = self._or_blame(self.cluster.shared, self.shared_count, dtype, count, declared)
         self.shared_count += 1
         if fresh and self.hub.declare is not None:

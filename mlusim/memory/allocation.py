@@ -353,7 +353,8 @@ class MemoryDeclaration:
         if self.shape is not None:
             name = f"{self.name} " if self.name else ""
             return f"{'const ' if self.const else ''}tensor {name}{self.dtype}{list(self.shape)}"
-        return f"{self.space} {self.dtype}[{self.count}] declared at {self.place}"
+        name = f" {self.name}" if self.name else ""
+        return f"{self.space} {self.dtype}{name}[{self.count}] declared at {self.place}"
 
 
 @frozen

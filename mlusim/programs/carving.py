@@ -19,7 +19,6 @@ from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import as_dtype
 from mlusim.counted import plural
 from mlusim.errors import UsageError
-from mlusim.frontend.bangc import ir
 from mlusim.machine.announcer import arguments_behind
 from mlusim.machine.hub import Observer
 from mlusim.machine.observed import Effect, ObservedCore, ObservedLaunch, Site
@@ -127,7 +126,7 @@ def carve(call: "KernelCall | LaunchAgain") -> Carving:
     call.run([held])
     extents = Extents(held)
     launch = call.run([extents]).launch
-    parts = sorted(extents.parts(), key=lambda p: (p.array.line, p.offset, p.low or 0))
+    parts = sorted(extents.parts(), key=lambda p: (p.array.line, p.array.start, p.offset, p.low or 0))
     arrays = tuple(held.arrays.values())
     found = tuple(evolve(finding, kernel=launch.kernel) for finding in extents.findings)
     stack = sum(variable.nbytes for variable in kernel.on_stack)
@@ -153,12 +152,11 @@ class PointerPlaces(Observer):
         self.kernel = kernel
         self.frames = Frames(kernel) if frames is None else frames  # reads every function once
         self._starts: dict[str, int] = {}  # the first address of each memory
-        self.arrays: dict[tuple[str, int, str], DeclaredArray] = {}
+        self.arrays: dict[tuple[str, int, str, str], DeclaredArray] = {}
         self.places: dict[PointerVariable, dict[int, set[tuple[DeclaredArray, int]]]] = {}
         self.plain: set[PointerVariable] = set()
         self._named: set[PointerVariable] = set()  # computed from another variable
         self._apart: set[PointerVariable] = set()  # and seen elsewhere than that one
-        self._globals = _globals(kernel)
 
     def declare(self, core: ObservedCore, allocation: Allocation) -> None:
         """Keep a declaration of on-chip memory."""
@@ -192,12 +190,11 @@ class PointerPlaces(Observer):
     def array_of(self, allocation: Allocation) -> DeclaredArray:
         """Return the array that *allocation* is."""
         where = allocation.declared
-        key = where.file, where.line, allocation.space.name
+        key = where.file, where.line, allocation.space.name, where.name or "array"
         found = self.arrays.get(key)
         if found is None:
-            name = where.name or self._globals.get((where.file, where.line), "array")
             found = self.arrays[key] = DeclaredArray(
-                name,
+                key[-1],
                 allocation.space.name,
                 allocation.nbytes,
                 where.file,
@@ -212,18 +209,6 @@ class PointerPlaces(Observer):
             return False
         places = self.places.get(name, {})
         return bool(places) and all(len(p) == 1 for p in places.values())
-
-
-def _globals(kernel: "BangKernel") -> Mapping[tuple[str, int], str]:
-    found: dict[tuple[str, int], str] = {}
-    for part in kernel.plan.parts:
-        for variable in part.file.form.globals.values():
-            found[variable.span.file, variable.span.line] = variable.name
-        for symbol in part.code:
-            for local in part.file.form.functions[symbol].locals:
-                if local.storage in (ir.Storage.MEMORY, ir.Storage.STATIC):
-                    found[local.span.file, local.span.line] = local.source_name
-    return found
 
 
 class Extents(Checker):

@@ -9,6 +9,7 @@ import pytest
 import mlusim
 from mlusim import bangc
 from mlusim.engine.native.build import CHOICE, available
+from mlusim.errors import Fault
 from mlusim.programs.carving import carve
 from mlusim.programs.launch_again import LaunchAgain
 from mlusim.programs.native_parts import overlaps_in_c
@@ -161,3 +162,30 @@ def test_a_load_or_store_by_its_name_goes_through_the_pointer_that_it_is_given(k
 def test_c_finds_the_overlaps_that_python_finds_in_a_thousand_programs(kernel, part):
     for seed in range(100 * part, 100 * (part + 1)):
         asked(kernel, 100 + seed)
+
+
+def test_arrays_that_are_declared_on_one_line_are_told_apart(tmp_path):
+    """Each has its name: in the plan, in what overlaps, and in what a fault says."""
+    path = tmp_path / "line.mlu"
+    path.write_text(
+        "#include <bang.h>\n__nram__ float pool[64], other[32];\n__mlu_entry__ void K(float *out, const float *in, int n) {\n"
+        "  __nram__ float one[32], two[32];\n  __memcpy(pool, in, 256, GDRAM2NRAM);\n  __bang_move(one, pool, 128);\n"
+        "  __bang_move(two, pool + 32, 128);\n  __bang_add(other, one, two, 32);\n  __memcpy(out, other, n, NRAM2GDRAM);\n}\n"
+    )
+    kernel, device = bangc.load(path)["K"], mlusim.Device("MLU370-X4")
+    tensors = device.empty(64, np.float32), device.put(np.ones(64, np.float32))
+    memory = {t.allocation: t.allocation.raw.copy() for t in tensors}
+    found = carve(LaunchAgain(kernel, device.board, (1, 1, 1), mlusim.BLOCK, (*tensors, 128), memory))
+    told = set()
+    for engine in ("python", "native"):
+        with pytest.raises(Fault) as caught:
+            device.launch(kernel, args=(*tensors, 256), engine=engine)
+        told.add(caught.value.message)
+
+    assert [("pool", 0), ("other", 256), ("one", 384), ("two", 512)] == [
+        (a.name, a.start) for a in found.arrays
+    ]
+    assert not found.findings
+    assert {
+        f"src: bytes [0, 256) of NRAM float other[32] declared at {path}:2 reach 128 bytes past its end"
+    } == told

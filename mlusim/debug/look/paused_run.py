@@ -3,7 +3,6 @@
 import ast
 import functools
 import linecache
-import re
 from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -184,9 +183,6 @@ def no_such_task(paused: PausedRun, name: str) -> str:
 # Memory has no name of its own: the variable is read from the line of source that declared it.
 
 # C spells the memories as qualifiers, Python as methods of mlu.
-_QUALIFIERS = {"nram": "NRAM", "wram": "WRAM", "mlu_shared": "SRAM", "ldram": "LDRAM"}
-_QUALIFIED = re.compile(r"__(nram|wram|mlu_shared|ldram)__")
-_ARRAY = re.compile(r"([A-Za-z_]\w*)\s*\[")
 _CALLS = {"nram": "NRAM", "wram": "WRAM", "shared": "SRAM", "ldram": "LDRAM"}
 
 
@@ -211,8 +207,7 @@ def _variable_of(allocation: Allocation, cores: "Sequence[Core]") -> tuple[str |
     dtype = found.dtype
     if found.name is not None:
         return found.name, dtype
-    lines = linecache.getlines(found.file)
-    every = _declarations("".join(lines)) if found.file.endswith(".py") else _in_c(lines, found.line)
+    every = _declarations("".join(linecache.getlines(found.file))) if found.file.endswith(".py") else ()
     calls = [d for d in every if d.line == found.line and d.space == allocation.space.name]
     if len(calls) == 1 and not calls[0].many:
         return calls[0].name, dtype
@@ -223,15 +218,6 @@ def _variable_of(allocation: Allocation, cores: "Sequence[Core]") -> tuple[str |
     # A line in a loop declares as many again with each pass.
     call = calls[at % len(calls)]
     return f"{call.name}[{at}]" if call.many and call.name is not None else call.name, dtype
-
-
-def _in_c(lines: list[str], line: int) -> Iterator[DeclaringCall]:
-    """Yield the arrays that one line of BANG C declares in a memory of the chip."""
-    text = lines[line - 1] if 0 < line <= len(lines) else ""
-    space = _QUALIFIED.search(text)
-    if space is not None:
-        for name in _ARRAY.findall(text, space.end()):
-            yield DeclaringCall(line, _QUALIFIERS[space[1]], name)
 
 
 def _place(cores: "Sequence[Core]", allocation: Allocation) -> int | None:

@@ -204,7 +204,8 @@ def _declare(plan: LinkPlan, part: FilePart) -> None:
             plan.variables[variable] = part.file
         elif variable.space:
             values = () if variable.initial is None else (b.constant(variable.initial),)
-            value = b.call("_c_declare", b.constant(variable.space), b.name(name), *values)
+            declared = b.constant((variable.space, variable.name))
+            value = b.call("_c_declare", declared, b.name(name), *values)
         else:
             value = b.call("_c_constant", b.name(name), b.constant(variable.initial))
         if variable.fixed and variable.space != ir.GDRAM:

@@ -192,9 +192,9 @@ class NativeCore(Core):
         if known is None or not self._chains(start):
             return None
         tops = {space: arena.high_water for space, arena in self.used.items()}
-        for place, site, space, dtype, count, stack in known:
+        for place, site, space, dtype, count, name, stack in known:
             self.c.site = site
-            self.pointer(self._declare_first(place, space, dtype, count, stack=stack))
+            self.pointer(self._declare_first(place, space, dtype, count, name, stack=stack))
         self.c.site = 0
         chain = self._chained(start)
         assert chain is not None
@@ -221,8 +221,9 @@ class NativeCore(Core):
         same = len(self.views) == start.views + len(self._declared)
         if same and self.place.task == 0:  # on threads other tasks come first, too, and may declare less
             self._loaded.program.locals[self._limits] = [
-                (place, site, p.view.space, p.view.dtype, p.view.size, p.view.allocation.declared.stack)
+                (place, site, p.view.space, p.view.dtype, p.view.size, declared.name or "", declared.stack)
                 for place, site, p in self._declared
+                for declared in (p.view.allocation.declared,)
             ]
         arrays = [
             DeclaredLocal(place, site, pointer.view, self.pointer(pointer))
@@ -571,18 +572,20 @@ class NativeCore(Core):
         screen = self.screen
         return self.hub.declare is not None or (screen is not None and screen.knows_declarations)
 
-    def declare_local(self, place: int, space: Space, dtype: DType, count: int, *, stack: bool) -> Ptr:
+    def declare_local(
+        self, place: int, space: Space, dtype: DType, count: int, name: str, *, stack: bool
+    ) -> Ptr:
         """Declare an array of a function, of the number *place* in the program, as `declare` does.
 
         A core that runs task after task has what an earlier task declared there once more, if the memory is as full as it was.
         """
         arena = self.arenas.get(space)
         if self._start is None or arena is None or self._hears_declarations or self.place.memory_core:
-            return self.declare(space, dtype, count, None, stack=stack)
+            return self.declare(space, dtype, count, None, name, stack=stack)
         key = place, self.c.site, arena.top
         pointer = self._locals.get(key)
         if pointer is None:
-            pointer = self._declare_first(place, space, dtype, count, stack=stack)
+            pointer = self._declare_first(place, space, dtype, count, name, stack=stack)
         else:
             view = pointer.view
             arena.allocate_again(view.allocation)
@@ -592,11 +595,13 @@ class NativeCore(Core):
                 self.described_again(pointer)
         return pointer
 
-    def _declare_first(self, place: int, space: Space, dtype: DType, count: int, *, stack: bool) -> Ptr:
+    def _declare_first(
+        self, place: int, space: Space, dtype: DType, count: int, name: str, *, stack: bool
+    ) -> Ptr:
         """Declare an array of a function that no earlier task has declared there, and keep it for further tasks."""
         arena = self.arenas.get(space)
         top = 0 if arena is None else arena.top
-        pointer = self.declare(space, dtype, count, None, stack=stack)
+        pointer = self.declare(space, dtype, count, None, name, stack=stack)
         if len(self._locals) < MOST_LOCALS:
             self._locals[place, self.c.site, top] = pointer
         if not self._tried:

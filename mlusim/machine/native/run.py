@@ -35,7 +35,7 @@ NOT_BESIDE = "#define BESIDE_(...)\n"
 FLIES = "#define ASYNCHRONOUS\n"  # what a screened run has to remember more for
 
 
-Local = tuple[int, int, Space, DType, int, bool]
+Local = tuple[int, int, Space, DType, int, str, bool]
 """An array of a function: its number in the program and that of its line, its memory, elements and how many; whether it is on the stack."""
 
 

@@ -56,7 +56,7 @@ __mlu_global__ void K(int *out, int which, long n) {
 NAMES = (
     "t", "f", "q", "q", "q", "deep", "deep", "deep", "made", "x", "x", "y", "deep", "t", "one", "q", "x", "near_", "near_",
 )  # fmt: skip
-IN_MEMORY = {"near_": "NRAM int32[64]", "t": "GDRAM int32[4]", "one": "GDRAM int32[1]"}
+IN_MEMORY = {"near_": "NRAM int32 near_[64]", "t": "GDRAM int32 t[4]", "one": "GDRAM int32 one[1]"}
 
 
 @pytest.fixture(scope="module")

@@ -218,9 +218,9 @@ class BangForm:
         count = kind.size // dtype.size
         with core.declaring(span.file, span.line):
             if variable.space == "sram":
-                pointer = core.declare_shared(dtype, count)
+                pointer = core.declare_shared(dtype, count, variable.name)
             else:
-                pointer = core.declare(_SPACES[variable.space], dtype, count, variable.initial)
+                pointer = core.declare(_SPACES[variable.space], dtype, count, variable.initial, variable.name)
             if variable.fixed:
                 lock(pointer)
         return core.pointer(pointer)
@@ -241,8 +241,9 @@ class BangForm:
         dtype = dtype_of(kind) or DTYPES[7]
         count = kind.size // dtype.size
         if local.space == "sram":
-            return core.declare_shared(dtype, count)
-        return core.declare_local(place, _SPACES[local.space], dtype, count, stack=local.stack)
+            return core.declare_shared(dtype, count, local.source_name)
+        space, name = _SPACES[local.space], local.source_name
+        return core.declare_local(place, space, dtype, count, name, stack=local.stack)
 
     @staticmethod
     def nowhere(number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any:

@@ -51,7 +51,17 @@ from mlusim.machine.core import Core
 from mlusim.machine.mlu import Mlu
 from mlusim.machine.observed import Follower, Site, ValueChange
 from mlusim.memory.pointer import Ptr
-from mlusim.memory.space import CODE_BASE, CODE_BYTES, DIRECTIONS, GDRAM, LDRAM, code_address, direction_of
+from mlusim.memory.space import (
+    CODE_BASE,
+    CODE_BYTES,
+    DIRECTIONS,
+    GDRAM,
+    LDRAM,
+    NRAM,
+    WRAM,
+    code_address,
+    direction_of,
+)
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.link import LinkPlan
@@ -66,6 +76,14 @@ _BUILTINS = (
     "clusterDim", "coreId", "coreDim",
 )  # fmt: skip
 _OF_TASK = ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId")  # those that differ between Block tasks
+
+
+_MEMORIES = {
+    "nram": NRAM,
+    "wram": WRAM,
+    "ldram": LDRAM,
+    "stack": LDRAM,
+}  # of a core, by how a declaration says it
 
 
 @functools.cache
@@ -261,31 +279,28 @@ class Task:
 
     # -- memory --------------------------------------------------------------------------------
 
-    def declare(self, space: str, layout: Layout, *initial: object) -> Any:
-        """Make the memory of a variable at file scope, poison or with its *initial* scalars and then zeros."""
+    def declare(self, variable: tuple[str, str], layout: Layout, initial: Any = None) -> Any:
+        """Make the memory of a *variable*, its space and its name, poison or with its *initial* scalars and then zeros."""
+        space, name = variable
         leaf, elements = _leaf(layout)
         # Records and pointers lie in memory as bytes.
         dtype = leaf if hasattr(leaf, "dtype") and hasattr(leaf, "kind") else "uint8"
         number = elements if dtype is leaf else elements * leaf.size
-        make: dict[str, Callable[..., Ptr]] = {
-            "nram": self.mlu.nram,
-            "wram": self.mlu.wram,
-            "sram": self.mlu.shared,
-            "ldram": self.mlu.ldram,
-            "stack": functools.partial(self.core.declare, LDRAM, values=None, stack=True),
-        }
-        return see(make[space](dtype, number, *initial), leaf)
+        if space == "sram":
+            return see(self.core.declare_shared(dtype, number, name), leaf)
+        stack = space == "stack"
+        return see(self.core.declare(_MEMORIES[space], dtype, number, initial, name, stack=stack), leaf)
 
     def device_variable(self, number: int, layout: Layout) -> Any:
         """Return the device's memory of the kernel's *number*-th variable in GDRAM."""
         tensor = self.core.session.request.variables[number]
         return see(self.core.bind(tensor.allocation, tensor.dtype), _leaf(layout)[0])
 
-    def local(self, space: str, key: object, layout: Layout, initial: object = None) -> Any:
+    def local(self, variable: tuple[str, str], key: object, layout: Layout, initial: object = None) -> Any:
         """Return the memory of a local: the same bytes in every call, filled again if it has *initial* values."""
         found = self.locals.get(key)
         if found is None:
-            found = self.locals[key] = self.declare(space, layout)
+            found = self.locals[key] = self.declare(variable, layout)
         if initial.__class__ is tuple and found.__class__ is Ptr:
             made = self.constants.get(key)
             self.core.restart(found, self._constants(key, initial, found) if made is None else made)
@@ -293,12 +308,12 @@ class Task:
             self._fill(found, layout, initial)
         return found
 
-    def constant_local(self, space: str, key: object, layout: Layout, initial: object) -> Any:
+    def constant_local(self, variable: tuple[str, str], key: object, layout: Layout, initial: object) -> Any:
         """Return the memory of a local that is const, as `local` does: a store to it through a cast is a fault."""
         found = self.locals.get(key)
         if isinstance(found, Ptr):
             lock(found, writable=True)  # while it gets its values once more
-        made = self.local(space, key, layout, initial)
+        made = self.local(variable, key, layout, initial)
         if isinstance(made, Ptr):
             lock(made)
         return made
