@@ -12,6 +12,7 @@ import os
 import socket
 import struct
 import sys
+from pathlib import Path
 from typing import Any
 
 SIZE = struct.Struct("<Q")
