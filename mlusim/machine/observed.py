@@ -140,6 +140,7 @@ class ObservedScreen(Protocol):
     def met(self) -> Sequence[tuple[int, ...]]: ...
     def unordered(self) -> "Iterator[Any]": ...  # each a `machine.native.screen.Window`
     def shared(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]": ...
+    def changes(self) -> "Sequence[ChangedValue]": ...
 
 
 # -- the events that observers hear -----------------------------------------------------------------
@@ -205,6 +206,15 @@ class Site(NamedTuple):
     def respelled(self, text: str) -> str:
         """*text* with what it calls ``mlu.name`` as the language of the file spells it."""
         return re.sub(r"\bmlu\.(\w+)", lambda found: self.spelled(found[1]), text)
+
+
+class ChangedValue(NamedTuple):
+    """The first of the changes of a place and its task, and how often they happened."""
+
+    change: ValueChange
+    site: Site
+    task: int
+    times: int
 
 
 @define(eq=False)  # never changed, but made for every copy: a frozen class takes twice as long

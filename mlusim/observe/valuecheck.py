@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from mlusim.engine.native.screen import Screened
-from mlusim.machine.observed import ObservedCore, ObservedLaunch, Site, ValueChange
+from mlusim.machine.observed import ObservedCore, ObservedLaunch, ObservedScreen, Site, ValueChange
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding
 
@@ -61,13 +61,19 @@ class ValueCheck(Checker):
         super().launch_begin(launch)
         self._of_c = launch.request.kernel.compiled
 
+    def screened(self, screen: ObservedScreen) -> None:
+        """Note the numbers that C has changed."""
+        for changed in screen.changes():
+            self._note(*changed)
+
     def value(self, core: ObservedCore, change: ValueChange, site: Site) -> None:
         """Note a number that has changed."""
+        self._note(change, site, core.place.task)
+
+    def _note(self, change: ValueChange, site: Site, task: int, times: int = 1) -> None:
         say, hint = _SAID[change.rule]
 
         def make() -> Finding:
-            return Finding(
-                f"valuecheck-{change.rule}", say(change), **place_of(site, core.place.task), hint=hint
-            )
+            return Finding(f"valuecheck-{change.rule}", say(change), **place_of(site, task), hint=hint)
 
-        self.report((site, change.rule, change.to), make)
+        self.report((site, change.rule, change.to), make, times)

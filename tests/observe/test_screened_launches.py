@@ -376,3 +376,82 @@ def test_a_kernel_that_is_short_is_tried_again_with_more_bytes_only(fresh, calls
         many.append(len(tried))
 
     assert [1, 0, 0, 1] == many
+
+
+CHANGING = """#include <bang.h>
+__nram__ float a[1024];
+__mlu_func__ int twice(int n) { return n * 2; }
+__mlu_entry__ void Changing(float *out, const float *in, int n, int big, unsigned far, float wide) {
+  __memcpy(a, in, 4096, GDRAM2NRAM);
+  int s = 0;
+  short small = 0;
+  for (int i = 0; i < n; ++i) {
+    s = big + i
+      + i;
+    small = big - i;
+    s = twice(big) * 3;
+    s = s << far;
+    s = (int)(wide * i);
+    s = -(-2147483647 - (i > 0));
+    char c = s;
+    s += c + (taskId == 1 ? big : 0);
+  }
+  for (char j = 100; j != -96; j += 20) s += 1;
+  long long l = 0x7fffffffffffffffLL; l = l + big; l = l * n;
+  unsigned long long u = l; s = u;
+  out[taskId] = a[n] + small + s;
+}
+__mlu_entry__ void Smallest(float *out, const float *in, int n, int big) { out[0] = (-big - 48) / (n - 4); }
+__mlu_entry__ void Racing(float *out, const float *in, int n) {
+  __nram__ float b[256];
+  for (int i = 0; i < n; ++i) {
+    __memcpy_async(a, in, 256, GDRAM2NRAM);
+    __bang_add(a + 128, a, a, 64);
+    __sync();
+  }
+  if (n < 0) b[0] = 1;
+  __memcpy(out + 64 * taskId, b, 256, NRAM2GDRAM);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def changing(tmp_path_factory):
+    path = tmp_path_factory.mktemp("changing") / "changing.mlu"
+    path.write_text(CHANGING)
+    return bangc.load(path)
+
+
+@pytest.mark.parametrize(("name", "engine"), [("Changing", "native"), ("Smallest", "python")])
+def test_numbers_that_c_changes_are_told_from_its_own_run(changing, name, engine):
+    """Each with the value, the place, the first task and the count of Python, but for a division that overflows."""
+    told = []
+    for asked in ("native", "python"):
+        device = mlusim.Device("MLU370-X4")
+        given = device.put(np.zeros(1024, np.float32)), device.put(np.ones(1024, np.float32))
+        more = (3, 2147483600, 40, 2e9) if name == "Changing" else (3, 2147483600)
+        launch = device.launch(changing[name], 2, args=(*given, *more), observe=["valuecheck"], engine=asked)
+        told.append((launch.engine, launch.findings, device.get(given[0]).tobytes()))
+    (ran, *native), (_, *python) = told
+
+    assert engine == ran
+    assert python == native
+    assert launch.findings
+
+
+def test_what_is_unwritten_leaves_the_rest_to_c(changing, calls_of):
+    """Python runs the launch again for initcheck alone; races on the core are those that C has seen."""
+    told, heard = [], []
+    for asked in ("native", "python"):
+        device = mlusim.Device("MLU370-X4")
+        given = device.put(np.zeros(1024, np.float32)), device.put(np.ones(1024, np.float32)), 5
+        with calls_of(RaceCheck.task_begin, InitCheck.task_end) as calls:
+            launch = device.launch(
+                changing["Racing"], 2, args=given, observe=["racecheck", "initcheck"], engine=asked
+            )
+        told.append((launch.findings, device.get(given[0]).tobytes()))
+        heard.append({type(call["self"]) for call in calls})
+
+    assert [{InitCheck}, {InitCheck, RaceCheck}] == heard
+    assert told[0] == told[1]
+    assert {"racecheck", "initcheck"} == {finding.id.partition("-")[0] for finding in launch.findings}

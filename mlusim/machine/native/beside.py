@@ -204,9 +204,9 @@ class Notes:
         """Return whether Python may do something with what is *given*: nothing of it is off chip."""
         return not any(isinstance(a, Ptr) and a.view.space is GDRAM for a in given)
 
-    def suspected(self, core: "NativeCore", why: int) -> None:
+    def suspected(self, core: "NativeCore", why: int, change: object = None) -> None:
         """Make room in the record; *why* is not 0 where something is stored to what is only read."""
-        del core
+        del core, change
         if why:
             raise Suspicion
         self.more_room()

@@ -685,10 +685,14 @@ class NativeCore(Core):
         given = [value_of(self, self.c.argv[k]) for k in range(many)]
         raise self.blame(self._loaded.form.fault(why, *given))
 
-    def _suspect(self, why: int, _: int) -> None:
-        """Note that C has found what a checker may report, or that its record is full."""
+    def _suspect(self, why: int, change: int) -> None:
+        """Note that C has found what a checker may report, or that its record is full; *change* is one more than the number of a change of a value."""
         assert self.screen is not None
-        self.screen.suspected(self, why)
+        if not change:
+            self.screen.suspected(self, why)
+            return
+        given = (value_of(self, self.c.argv[k]) for k in range(2))
+        self.screen.suspected(self, why, self._loaded.program.changes[change - 1](*given))
 
     _UPS: ClassVar[dict[int, Callable[["NativeCore", int, int], None]]] = {
         layout.ROW: _row,

@@ -23,6 +23,7 @@ from mlusim.errors import Fault
 from mlusim.isa.table import ISA, NUMBERS
 from mlusim.machine.native.core import NativeCore
 from mlusim.machine.native.seat import shared_counters
+from mlusim.machine.observed import ValueChange
 from mlusim.memory.space import GDRAM2SRAM, SRAM2GDRAM, WRAM, Direction, Space
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ class NativeProgram:
     ``covers`` are the statements (None) and the outcomes of tests by the numbers under which it counts them.
     ``crowded`` are the numbers of places that have several calls of a row, and that of the row.
     ``locals`` are the arrays of functions that the first task of a launch has declared, by the sizes of its memories.
-    ``followed`` are the functions and the pointer variables by the numbers that a screen knows them by.
+    ``followed`` are the functions and the pointer variables by the numbers that a screen knows them by, and ``changes`` tell what
+    a test of its values has found, of two numbers.
     """
 
     text: str
@@ -62,6 +64,7 @@ class NativeProgram:
     crowded: frozenset[tuple[int, int]] = frozenset()
     followed: tuple[Sequence[str], Sequence[Any]] = (), ()
     covers: Sequence[tuple[str, int, int, bool | None]] = ()
+    changes: Sequence[Callable[[float, float], ValueChange]] = ()
     locals: dict[tuple[int, ...], Sequence[Local]] = field(factory=dict)
 
     @property

@@ -34,7 +34,16 @@ from mlusim.engine.native.screen import (
 from mlusim.isa.declare import Flow, Intrinsic
 from mlusim.isa.table import ISA
 from mlusim.machine.hub import Observer
-from mlusim.machine.observed import Effect, Site, Step, Sync, TaskPlace, TensorStore
+from mlusim.machine.observed import (
+    ChangedValue,
+    Effect,
+    Site,
+    Step,
+    Sync,
+    TaskPlace,
+    TensorStore,
+    ValueChange,
+)
 from mlusim.memory.allocation import Allocation, Bytes
 from mlusim.memory.footprint import Access, WrittenBytes
 from mlusim.memory.pointer import Ptr
@@ -155,7 +164,7 @@ class Looks(Protocol):
     def row(self, core: "NativeCore", row: Intrinsic, given: Sequence[Any], *, native: bool) -> None: ...
     def executed(self, core: "NativeCore", row: Intrinsic) -> None: ...
     def allows(self, given: Sequence[Any]) -> bool: ...
-    def suspected(self, core: "NativeCore", why: int) -> None: ...
+    def suspected(self, core: "NativeCore", why: int, change: ValueChange | None = None) -> None: ...
 
 
 ON_CHIP = (NRAM, WRAM, SRAM)
@@ -497,6 +506,8 @@ class Screen(Observer):
         self.met: list[tuple[int, ...]] = []
         self.hopeless = False  # whether the kernel calls what no screen knows
         self.parts = PartRecord()  # of on-chip arrays, where that is looked for
+        self._doubted = Screened(0)
+        self._changes: dict[tuple[Site, str, str, str], ChangedValue] = {}
         self._labels: list[str] = []  # of the cores, by segment
         self._stores = np.zeros((), STORES)
         self._sites: Sequence[tuple[str, int]] = ()
@@ -513,7 +524,7 @@ class Screen(Observer):
     def begin(self, core: "NativeCore") -> None:
         """Begin a task on *core*."""
         c = core.c
-        c.screens = self.looks
+        c.screens = self.looks & ~int(self._doubted)
         c.hears = self.windows is not None or bool(self.looks & Screened.PARTS)
         self._sites = core.session.native.program.sites
         self._stores["alone"] = len(core.union.cores) == 1
@@ -608,23 +619,53 @@ class Screen(Observer):
         """Return whether Python may do something with what is *given*: no pointers."""
         return not any(isinstance(a, Ptr) for a in given)
 
-    def suspected(self, core: "NativeCore", why: int) -> None:
-        """A checker may report what C has found; 0: the accesses need room, and those that meet are joined."""
+    def suspected(self, core: "NativeCore", why: int, change: ValueChange | None = None) -> None:
+        """A checker may report what C has found, as the *change* of a value; 0: the accesses need room, and those that meet are joined."""
+        if change is not None:
+            self._change(Site(*core.site()), core.place.task, change)
+            return
         if why == Screened.PARTS:
             self.parts.read(core)
             return
         if self.windows is not None and why in (WINDOW_MET, WINDOW_ENDS):
             (self.windows.begins if why == WINDOW_MET else self.windows.ends)(core)
             return
-        if why:
+        if why & Screened.RACE:
             self.clashed = bool(why & WINDOW_MET)
             raise Suspicion
+        if why:
+            self.doubt(core, Screened(why))
+            return
         rows = joined(self._accesses[1:])
         if 2 * len(rows) > MOST_ACCESSES:
             raise Suspicion
         # The segments begin in an order that the run has had: what is in order with others stays so.
         self._accesses[1 : 1 + len(rows)] = rows[np.argsort(rows[:, SEGMENT], kind="stable")]
         self._accesses[0, 0] = len(rows)
+
+    def doubt(self, core: "NativeCore", why: Screened) -> None:
+        """Let Python tell what the checkers that look for *why* may report; C goes on for the others."""
+        self._doubted |= why
+        core.c.screens &= ~int(why)
+
+    def _change(self, site: Site, task: int, change: ValueChange) -> None:
+        """Keep what C has changed without a word: the first of what happens again at a *site*, and how often."""
+        key = site, change.rule, change.have, change.to
+        first = self._changes.get(key)
+        times = 1 if first is None else first.times + 1
+        self._changes[key] = ChangedValue(
+            change if first is None else first.change, site, task if first is None else first.task, times
+        )
+
+    @property
+    def doubted(self) -> Screened:
+        """What Python has to tell: values too, where some may be made of bytes that have none, of which it says nothing."""
+        unclear = bool(self._changes) and bool(self._doubted & Screened.INIT)
+        return self._doubted | (Screened.VALUE if unclear else Screened(0))
+
+    def changes(self) -> Sequence[ChangedValue]:
+        """Return the values that C has changed without a word, in the order in which the first of each has been."""
+        return tuple(self._changes.values())
 
     def clashes(self, core: "NativeCore", allocation: Allocation) -> None:
         """Note that an instruction that Python executes on *core* may be in no order with what is not over, on bytes of *allocation*."""
@@ -649,7 +690,7 @@ class Screen(Observer):
         if not (variables and self.looks & Screened.MEMORY) or core.place.memory_core:
             return
         if sum(v.nbytes for v in variables) > core.session.board.arch.stack_left(core.arenas[NRAM].top):
-            raise Suspicion
+            self.doubt(core, Screened.MEMORY)
 
     def sync(self, sync: Sync) -> None:
         """Let cores meet at a barrier."""
@@ -679,6 +720,8 @@ class Screen(Observer):
         self._stores["unclear"] |= part._stores["unclear"] | part._stores["stored"]  # noqa: SLF001 - nor in which order
         self._begun += part._begun  # noqa: SLF001 - of its kind
         self.hopeless |= part.hopeless
+        # Which change was the first is not known of threads.
+        self._doubted |= part._doubted | (Screened.VALUE if part._changes else Screened(0))  # noqa: SLF001 - of its kind
         self._accesses = np.concatenate([self._accesses[:1], self.accesses(), rows])
         self._accesses[0] = len(self._accesses) - 1, len(self._accesses) - 1, 0, 0, 0
 

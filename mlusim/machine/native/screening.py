@@ -153,7 +153,8 @@ class Screening:
 
         try:
             session.run(None if beside is None else functools.partial(beside, session, screen, undo))
-            cleared = tuple(checker for checker in self.checkers if checker.screen_end(screen))
+            told = (checker for checker in self.checkers if not checker.screens & screen.doubted)
+            cleared = tuple(checker for checker in told if checker.screen_end(screen))
         except Exception:  # noqa: BLE001 - a fault, or what a checker may report: Python says which
             cleared = ()
         if len(cleared) < len(self.checkers):
@@ -461,7 +462,7 @@ class RowWatch:
                     screen.parts.touches(self._core, what, access)
         lacks = any(_at(screen.flags_of(self._core, a.allocation), a).any() for a in reads)
         if lacks and (row.returns != "None" or row.form != "dense"):
-            raise Suspicion
+            screen.doubt(self._core, Screened.INIT)
         exact = row.form in EXACT or not any(o.partial for o in row.operands.values() if o.access != "read")
         for access in writes:
             self._put(access, lacks=lacks, exact=exact)
@@ -473,10 +474,10 @@ class RowWatch:
         flags = self._screen.flags_of(self._core, access.allocation)
         if flags is None:
             if lacks:
-                raise Suspicion
+                self._screen.doubt(self._core, Screened.INIT)
             return
         if access.allocation.space is GDRAM and (lacks or not exact):
-            raise Suspicion
+            self._screen.doubt(self._core, Screened.INIT)
         if exact or lacks:  # otherwise what had no value may still have none
             flags[HEAD - 1] = 1
             for low in access.starts.tolist():

@@ -411,12 +411,19 @@ PART void copy_flies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int
   shares_rows_(m, s, n, rows, fs, READS_, site);
 }
 
-/* ---- numbers that C changes without a word ---- */
+/* ---- numbers that C changes without a word: Python keeps which, and of what ---- */
+COLD void changed_(Core *m, int change, Argument a, Argument b, int site) {
+  if (!(m->screens & SCREEN_VALUE)) return;
+  m->argv[0] = a; m->argv[1] = b;
+  m->site = site;
+  up_(m, UP_SUSPECT, SCREEN_VALUE, change + 1);
+}
+#define NUMBER_(z) ((__typeof__(z))-1 > 0 ? a_unsigned((int64_t)(z), -1) : a_integer((int64_t)(z), -1))
 /* ``a op b`` as a *T*; a number that does not fit is changed. */
-#define FITS_(T, op, a, b, site) ({ T z_; if (UNLIKELY(__builtin_##op##_overflow((a), (b), &z_))) suspect_(m, SCREEN_VALUE, site); z_; })
+#define FITS_(T, op, a, b, change, site) ({ T z_; const __typeof__(a) x_ = (a); const __typeof__(b) y_ = (b); if (UNLIKELY(__builtin_##op##_overflow(x_, y_, &z_))) changed_(m, change, NUMBER_(x_), NUMBER_(y_), site); z_; })
 /* The count of a shift of *bits* bits. */
-#define SHIFT_(T, a, bits, site) ({ T z_ = (a); if (UNLIKELY((uint64_t)(int64_t)z_ >= (uint64_t)(bits))) suspect_(m, SCREEN_VALUE, site); z_; })
+#define SHIFT_(T, a, bits, change, site) ({ T z_ = (a); if (UNLIKELY((uint64_t)(int64_t)z_ >= (uint64_t)(bits))) changed_(m, change, NUMBER_(z_), a_integer(0, -1), site); z_; })
 /* A float that an integer type holds once its fraction is cut off. */
-#define WITHIN_(T, a, inside, site) ({ T z_ = (a); if (UNLIKELY(!(inside))) suspect_(m, SCREEN_VALUE, site); z_; })
+#define WITHIN_(T, a, inside, change, site) ({ T z_ = (a); if (UNLIKELY(!(inside))) changed_(m, change, a_float(z_, -1), a_float(0, -1), site); z_; })
 /* ---- a variable to which nothing has been assigned ---- */
 #define ASSIGNED_(unset, v, site) ({ if (UNLIKELY(unset)) suspect_(m, SCREEN_INIT, site); (v); })

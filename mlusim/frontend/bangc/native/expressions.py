@@ -184,10 +184,10 @@ def _combined(c: Rendering, node: ir.Update, old: str) -> str:
     if not c.screened:
         return converted(computed(node.op, old, given, within, c.site(node.span)), within, kind)
     steps = c.stepping and node.op in ("+", "-")
-    made = screening.computed(node.op, old, given, within, c.site(node.span), steps=steps)
+    made = screening.computed(c, node.op, old, given, within, c.site(node.span), steps=steps)
     if (kind.kind, kind.size) == (within.kind, within.size):
         return made
-    return screening.converted(made, within, kind, c.site(node.span), steps=steps)
+    return screening.converted(c, made, within, kind, c.site(node.span), steps=steps)
 
 
 # -- numbers and pointers ----------------------------------------------------------------------------
@@ -204,7 +204,7 @@ def _convert(c: Rendering, node: ir.Convert) -> str:
     made = c.value(node.value)
     if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
         if c.screened:
-            return screening.converted(made, have, to, c.site(node.span), cast=node.cast)
+            return screening.converted(c, made, have, to, c.site(node.span), cast=node.cast)
         return converted(made, have, to)
     if isinstance(to, t.Void):
         return f"((void)({made}))"
@@ -232,7 +232,7 @@ def _unary(c: Rendering, node: ir.Unary) -> str:
         # f16 and b16 are bits, which C would negate as integers.
         return computed("*", literal(-1.0, kind), made, kind, 0)
     if c.screened and node.op == "-" and kind.kind == "int":
-        return screening.negated(made, kind, c.site(node.span))
+        return screening.negated(c, made, kind, c.site(node.span))
     return f"(({ctype(kind)})({node.op}{made}))"
 
 
@@ -241,7 +241,9 @@ def _binary(c: Rendering, node: ir.Binary) -> str:
     assert isinstance(kind, t.Arithmetic)
     site = c.site(node.span)
     if c.screened:
-        return c.in_order((node.left, node.right), lambda a, b: screening.computed(node.op, a, b, kind, site))
+        return c.in_order(
+            (node.left, node.right), lambda a, b: screening.computed(c, node.op, a, b, kind, site)
+        )
     return c.in_order((node.left, node.right), lambda a, b: computed(node.op, a, b, kind, site))
 
 

@@ -143,6 +143,7 @@ class BangForm:
             ),
             followed=(tuple(c.symbols), tuple(c.locals)),
             covers=tuple(c.covers),
+            changes=tuple(c.changes),
         )
 
     def _entry(self, first: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Screened runs in C: a value that C would change silently, or one that is missing, ends the run; the pointers that an operand comes through are kept.
+"""Screened runs in C: a value that C would change silently is kept, one that is missing noted; the pointers that an operand comes through are kept, too.
 
 The changes are those that `frontend.bangc.render.arithmetic` reports in Python, without the ranges that are known there, for the
 compiler finds out itself which tests it can leave out.
@@ -11,21 +11,39 @@ from mlusim.frontend.bangc.ir.walk import Root, address_roots, effectful, roots,
 from mlusim.frontend.bangc.native import numbers
 from mlusim.frontend.bangc.native.numbers import ctype, in_cell, name, real
 from mlusim.frontend.bangc.native.rendering import Rendering
-from mlusim.frontend.bangc.scalars import BINARY, SHIFTS
+from mlusim.frontend.bangc.render.arithmetic import COUNTER, FLOAT, NARROWED, OVERFLOW, SHIFT
+from mlusim.frontend.bangc.scalars import BINARY, SHIFTS, FailedTest
 
 
-def computed(op: str, left: str, right: str, kind: t.Arithmetic, site: int, *, steps: bool = False) -> str:
+def computed(
+    c: Rendering, op: str, left: str, right: str, kind: t.Arithmetic, site: int, *, steps: bool = False
+) -> str:
     """``left op right`` in the type *kind*; with *steps* it is the step of a loop, whose counter does not wrap."""
     if kind.kind != "float" and BINARY[op].tested and (kind.kind == "int" or steps):
-        made = ctype(kind)
-        return f"FITS_({made}, {BINARY[op].tested}, ({made})({left}), ({made})({right}), {site})"
+        made, change = ctype(kind), _change(c, COUNTER if steps else OVERFLOW, kind, kind, op)
+        return f"FITS_({made}, {BINARY[op].tested}, ({made})({left}), ({made})({right}), {change}, {site})"
     if op in SHIFTS:
-        right = f"SHIFT_(__typeof__({right}), {right}, {8 * kind.size}, {site})"
+        right = (
+            f"SHIFT_(__typeof__({right}), {right}, {8 * kind.size}, {_change(c, SHIFT, kind, kind)}, {site})"
+        )
     return numbers.computed(op, left, right, kind, site)
 
 
+def _change(c: Rendering, rule: str, have: t.Arithmetic, to: t.Arithmetic, op: str = "+") -> int:
+    """Return the number of what a test says where it fails: of ``a op b``, of type *have*, as one of type *to*."""
+    failed = FailedTest(rule, have.name, to.name, to.low, to.high, op)
+    return c.changes.setdefault(failed, len(c.changes))
+
+
 def converted(
-    text: str, have: t.Arithmetic, to: t.Arithmetic, site: int, *, cast: bool = False, steps: bool = False
+    c: Rendering,
+    text: str,
+    have: t.Arithmetic,
+    to: t.Arithmetic,
+    site: int,
+    *,
+    cast: bool = False,
+    steps: bool = False,
 ) -> str:
     """Render a number of type *have* as one of type *to*; a *cast* that the source writes may drop bits of integers."""
     if to.kind in ("float", "bool"):
@@ -35,18 +53,21 @@ def converted(
         # low - 1 is no double where the type has 64 bits and a sign: it rounds to low itself, which fits.
         below = "<" if to.size < 8 or to.low == 0 else "<="
         inside = f"({low} {below} (double)z_ && (double)z_ < {float(to.high + 1).hex()})"
-        whole = f"WITHIN_(double, (double)({real(text, have)}), {inside}, {site})"
+        whole = (
+            f"WITHIN_(double, (double)({real(text, have)}), {inside}, {_change(c, FLOAT, have, to)}, {site})"
+        )
         return f"{ctype(to)}_of({whole})"
     if have.kind == "bool" or cast or not (to.size < have.size or steps):
         return numbers.converted(text, have, to)
     # Adding 0 by the compiler's own checked addition tests the range in one instruction.
-    return f"FITS_({ctype(to)}, add, ({ctype(have)})({text}), ({ctype(have)})0, {site})"
+    change = _change(c, COUNTER if steps else NARROWED, have, to)
+    return f"FITS_({ctype(to)}, add, ({ctype(have)})({text}), ({ctype(have)})0, {change}, {site})"
 
 
-def negated(text: str, kind: t.Arithmetic, site: int) -> str:
+def negated(c: Rendering, text: str, kind: t.Arithmetic, site: int) -> str:
     """Render the negative of an integer."""
     made = ctype(kind)
-    return f"FITS_({made}, sub, ({made})0, ({made})({text}), {site})"
+    return f"FITS_({made}, sub, ({made})0, ({made})({text}), {_change(c, OVERFLOW, kind, kind, '-')}, {site})"
 
 
 def unset(form: ir.Function) -> frozenset[ir.Local]:

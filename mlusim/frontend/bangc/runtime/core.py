@@ -248,19 +248,10 @@ class Task:
     def changed(self, value: float, rule: str, have: str, to: str, low: int, high: int) -> int:
         """Convert *value*, which the type *to* cannot hold, as C does; report a `ValueChange` to the listeners."""
         if value.__class__ in FOLLOWED:  # what it is says nothing
-            return like(self._kept(plain(value), rule, low, high), value)  # type: ignore[no-any-return]
-        kept = self._kept(value, rule, low, high)
+            return like(scalars.kept(plain(value), rule, low, high), value)  # type: ignore[no-any-return]
+        kept = scalars.kept(value, rule, low, high)
         self._tell(ValueChange(rule, value, have, kept, to, high - low + 1), sys._getframe(1))  # noqa: SLF001 - the line is the caller's
         return kept
-
-    @staticmethod
-    def _kept(value: float, rule: str, low: int, high: int) -> int:
-        if rule == "shift":
-            # C leaves larger counts undefined; mask them as unchecked code does.
-            return int(value) & ((high - low).bit_length() - 1)
-        if isinstance(value, float):
-            return scalars.whole(value, low, high)
-        return (value - low) % (high - low + 1) + low
 
     def divided(self, op: str, left: int, right: int, name: str, high: int) -> int:
         """Return ``left op right`` of signed integers; C leaves the smallest one divided by -1 undefined."""
