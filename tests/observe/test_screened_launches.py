@@ -455,3 +455,38 @@ def test_what_is_unwritten_leaves_the_rest_to_c(changing, calls_of):
     assert [{InitCheck}, {InitCheck, RaceCheck}] == heard
     assert told[0] == told[1]
     assert {"racecheck", "initcheck"} == {finding.id.partition("-")[0] for finding in launch.findings}
+
+
+STORING = """#include <bang.h>
+__nram__ float a[256];
+__mlu_entry__ void Storing(float *out, const float *in, int kind) {
+  float *same = (float *)in;
+  __memcpy(a, in, 1024, GDRAM2NRAM);
+  if (kind == 0) same[3] = a[1];
+  if (kind == 1) __memcpy(same, a + 64, 256, NRAM2GDRAM);
+  if (kind == 2) __memcpy_async(same, a + 64, 256, NRAM2GDRAM);
+  if (kind == 3) __bang_atomic_reduce_add(same, a, 64);
+  if (kind == 4) __gdramset(same, 64, 3);
+  __sync();
+  __memcpy(out, a, 1024, NRAM2GDRAM);
+}
+"""
+
+
+def test_a_store_to_what_is_const_leaves_the_launch_to_python(tmp_path):
+    """The bytes of what a kernel takes as const are not kept from before; C ends before they change."""
+    (tmp_path / "storing.mlu").write_text(STORING)
+    kernel = bangc.load(tmp_path / "storing.mlu")["Storing"]
+    ran = []
+    for kind in range(6):
+        told = []
+        for asked in ("native", "python"):
+            device = mlusim.Device("MLU370-X4")
+            given = device.put(np.zeros(256, np.float32)), device.put(np.arange(256, dtype=np.float32))
+            launch = device.launch(kernel, args=(*given, kind), observe=["racecheck"], engine=asked)
+            told.append((launch.engine, launch.findings, [device.get(one).tobytes() for one in given]))
+        (engine, *native), (_, *python) = told
+        assert python == native, kind
+        ran.append(engine)
+
+    assert ["python"] * 5 + ["native"] == ran

@@ -62,6 +62,7 @@ HOW_READS, HOW_WRITES, HOW_FLIES, HOW_WAITS = 1, 2, 4, 8
 HOW_PIPE, HOW_PLACE = 1 << 8, 1 << 16
 """How an operand is used: bits, the pipe of a copy and the place among the row's operands by these factors; a wait's flags stand for the pipe."""
 WINDOW_MET, WINDOW_ENDS = 256, 512  # beside `Screened`: a window has an event that is in no order; it ends
+STORES_CONST = 1024  # something is stored to what is only read
 
 MOST_STORED = 1024  # places that store to tensors of which some bytes have no value; a power of two
 WENT = np.dtype([("end", "i8"), ("number", "i8"), ("row", "i4"), ("segment", "i4")])
@@ -114,7 +115,7 @@ CONSTANTS = (
     | {
         "MOST_CONTEXTS": MOST_CONTEXTS, "MOST_KEPT": MOST_KEPT, "MOST_TOUCHED": MOST_TOUCHED, "MOST_PIECES": MOST_PIECES,
         "MOST_STORED": MOST_STORED, "MOVED_": MOVED, "ELSEWHERE_": ELSEWHERE, "APART_": APART, "MOST_NOTED": MOST_NOTED,
-        "WINDOW_MET": WINDOW_MET, "WINDOW_ENDS": WINDOW_ENDS,
+        "WINDOW_MET": WINDOW_MET, "WINDOW_ENDS": WINDOW_ENDS, "STORES_CONST": STORES_CONST,
         "HOW_READS": HOW_READS, "HOW_WRITES": HOW_WRITES, "HOW_FLIES": HOW_FLIES, "HOW_WAITS": HOW_WAITS,
         "HOW_PIPE": HOW_PIPE, "HOW_PLACE": HOW_PLACE,
     }

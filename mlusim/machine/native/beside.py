@@ -36,7 +36,7 @@ from mlusim.machine.native.chain import Chain
 from mlusim.machine.native.screen import COLUMNS, HIGH, KEY, LOW, Rows, apart, joined
 from mlusim.machine.native.seat import Seat, shared_counters
 from mlusim.machine.native.sums import KEPT, Sums, add_up, apart_from
-from mlusim.machine.tensor import allocation_of, bytes_given
+from mlusim.machine.tensor import bytes_given
 from mlusim.memory.allocation import POISON, Allocation, Bytes, fresh_bytes
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM, Space
@@ -135,24 +135,6 @@ def _within_reach(session: "Session") -> list[Allocation]:
     return list(dict.fromkeys((*given, *(a for heap in heaps for a in heap.kept.values()))))
 
 
-def _only_read(session: "Session") -> set[Allocation]:
-    """Return the memories that the kernel of *session* takes by pointers to const, and by no other argument."""
-    request = session.request
-    pairs = list(zip(request.arguments, request.kernel.native.constants, strict=False))
-    read = {allocation_of(argument) for argument, constant in pairs if constant}
-    others = (a for argument, constant in pairs if not constant for a in _allocations_in(argument))
-    return {a for a in read.difference(others) if a is not None}
-
-
-def _allocations_in(argument: object) -> Iterator[Allocation]:
-    """Yield the allocations that *argument*, or the members of a structure, lead to."""
-    for part in argument if isinstance(argument, tuple | list) else (argument,):
-        if isinstance(part, tuple | list):
-            yield from _allocations_in(part)
-        elif (found := allocation_of(part)) is not None:
-            yield found
-
-
 class Notes:
     """The record of what the tasks of one thread touch off chip; it takes the place of a launch's screen.  Its *sums* are beside it."""
 
@@ -180,15 +162,15 @@ class Notes:
         """Let the C of *twin* write the record; its sums are reads and writes."""
         twin.c.records, twin.c.sums = self._table.ctypes.data, self._sums.at
 
-    def looked_at(self, _core: "NativeCore", allocation: Allocation) -> tuple[int, int]:
-        """Return where the pages of *allocation* are kept, 0 where they are not, and its number."""
+    def looked_at(self, _core: "NativeCore", allocation: Allocation) -> tuple[int, int, bool]:
+        """Return where the pages of *allocation* are kept, 0 where they are not, its number, and False."""
         if allocation.space is not GDRAM:
-            return 0, 0
+            return 0, 0, False
         key = self._memory.keys.get(allocation)
         if key is None:
             raise Suspicion
         kept = self._memory.kept.get(allocation)
-        return (0 if kept is None else kept.at), key
+        return (0 if kept is None else kept.at), key, False
 
     def row(self, _core: "NativeCore", row: "Intrinsic", given: Sequence[Any], *, native: bool) -> None:
         """Python is going to execute *row*."""
@@ -427,7 +409,7 @@ class _Launch:
     """
 
     def __init__(self, session: "Session", many: int) -> None:
-        self.memory = _Memory(_within_reach(session), _only_read(session))
+        self.memory = _Memory(_within_reach(session), threads.only_read(session.request))
         self.tallies: list[Tally] = []
         self.dear = False
         self._session, self._many = session, many

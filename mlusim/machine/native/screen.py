@@ -4,7 +4,7 @@ Nothing is told here.  A run in which nothing may be found is the launch; of any
 the launch again, whose checkers tell what it was.  What may be in no order on a core is kept for them (`Windows`), in a second run in C.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -25,6 +25,7 @@ from mlusim.engine.native.screen import (
     MOST_PIECES,
     READS,
     STORES,
+    STORES_CONST,
     TOUCHED,
     WINDOW_ENDS,
     WINDOW_MET,
@@ -160,7 +161,7 @@ class Looks(Protocol):
 
     def begin(self, core: "NativeCore") -> None: ...
     def again(self, core: "NativeCore") -> None: ...
-    def looked_at(self, core: "NativeCore", allocation: Allocation) -> tuple[int, int]: ...
+    def looked_at(self, core: "NativeCore", allocation: Allocation) -> tuple[int, int, bool]: ...
     def row(self, core: "NativeCore", row: Intrinsic, given: Sequence[Any], *, native: bool) -> None: ...
     def executed(self, core: "NativeCore", row: Intrinsic) -> None: ...
     def allows(self, given: Sequence[Any]) -> bool: ...
@@ -506,6 +507,8 @@ class Screen(Observer):
         self.met: list[tuple[int, ...]] = []
         self.hopeless = False  # whether the kernel calls what no screen knows
         self.parts = PartRecord()  # of on-chip arrays, where that is looked for
+        # What the kernel takes as const: the bytes from before are not kept, so that a store ends the run.
+        self.read: Collection[Allocation] = ()
         self._doubted = Screened(0)
         self._changes: dict[tuple[Site, str, str, str], ChangedValue] = {}
         self._labels: list[str] = []  # of the cores, by segment
@@ -554,8 +557,8 @@ class Screen(Observer):
                 del self._own[core][allocation]
         self.parts.again(core)
 
-    def looked_at(self, core: "NativeCore", allocation: Allocation) -> tuple[int, int]:
-        """Return the address of the flags of *allocation*, 0 where each byte has a value, and its key."""
+    def looked_at(self, core: "NativeCore", allocation: Allocation) -> tuple[int, int, bool]:
+        """Return the address of the flags of *allocation*, 0 where each byte has a value, its key, and whether it is only read."""
         key = self._keys.setdefault(allocation, len(self._keys))
         self.parts.looked_at(core, allocation, core.number_of(allocation))
         if allocation.space is GDRAM:
@@ -568,7 +571,7 @@ class Screen(Observer):
                 flags = self.flags[allocation] = no_values(allocation)
         else:
             flags = self._own.setdefault(core, {})[allocation] = no_values(allocation)
-        return (0 if flags is None else int(flags.ctypes.data) + HEAD), key
+        return (0 if flags is None else int(flags.ctypes.data) + HEAD), key, allocation in self.read
 
     def row(self, core: "NativeCore", row: Intrinsic, given: Sequence[Any], *, native: bool) -> None:
         """Python is going to execute *row*, which has no C, or is *native* and has none for what it is *given*."""
@@ -601,6 +604,8 @@ class Screen(Observer):
 
     def share(self, core: "NativeCore", kind: int, access: Access) -> None:
         """Note an access of memory that is shared, by a row that Python executes."""
+        if kind != READS and access.allocation in self.read:
+            raise Suspicion
         if kind != READS and access.allocation in self.flags and access.allocation.space is GDRAM:
             self._stores["unclear"] = 1
         table, starts = self._accesses, access.starts
@@ -630,7 +635,7 @@ class Screen(Observer):
         if self.windows is not None and why in (WINDOW_MET, WINDOW_ENDS):
             (self.windows.begins if why == WINDOW_MET else self.windows.ends)(core)
             return
-        if why & Screened.RACE:
+        if why & (Screened.RACE | STORES_CONST):
             self.clashed = bool(why & WINDOW_MET)
             raise Suspicion
         if why:

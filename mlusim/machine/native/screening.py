@@ -4,7 +4,7 @@ import contextlib
 import functools
 import operator
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import zip_longest
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -39,7 +39,7 @@ from mlusim.machine.native import threads
 from mlusim.machine.native.choose import compiles, debugged
 from mlusim.machine.native.screen import KEY, KIND, SEGMENT, Rows, Screen, apart, note
 from mlusim.machine.tensor import allocations, bytes_given
-from mlusim.memory.allocation import POISON
+from mlusim.memory.allocation import POISON, Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM
@@ -142,7 +142,9 @@ class Screening:
         """Run the tasks, and return the checkers that find nothing that *screen* does not know; memory is as before where there are others."""
         if not all(checker.screen_begin(session, screen) for checker in self.checkers):
             return ()
-        before = _Before(self.request)
+        # Of stores a screen hears where it looks for races.
+        screen.read = threads.only_read(self.request) if self.looks & Screened.RACE else ()
+        before = _Before(self.request, screen.read)
         beside = self.beside
 
         def undo() -> None:
@@ -180,10 +182,10 @@ class Screening:
 
 
 class _Before:
-    """The memory that *request* may change, as it was before; of bytes that are poison, as the device has made them, nothing is kept."""
+    """The memory that *request* may change, without what is only *read*, as it was before; of bytes that are poison, as the device has made them, nothing is kept."""
 
-    def __init__(self, request: "Request") -> None:
-        changing = [a for a in allocations(request) if a.writable]
+    def __init__(self, request: "Request", read: Collection[Allocation] = ()) -> None:
+        changing = [a for a in allocations(request) if a.writable and a not in read]
         self._fresh = [a for a in changing if threads.is_fresh(a)]
         self._kept = [(a, threads.room_for(a.nbytes)) for a in changing if not threads.is_fresh(a)]
         for allocation, room in self._kept:
@@ -277,6 +279,7 @@ class ThreadScreen(Screen):
     def __init__(self, whole: Screen, ending: threads.Ending) -> None:
         # With RACE it keeps the accesses that `apart` compares.
         super().__init__(whole.looks | Screened.RACE, whole.watch)
+        self.read = whole.read
         self.flags.update(whole.flags)
         self._ending = ending
 

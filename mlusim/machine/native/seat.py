@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 
 ALLOCATIONS = 1 << 16  # that a pointer can name
+NO_STORE = 0xFFFFFFFF << 32  # the last store, in the upper half of a word: -1
 WORDS = 8  # of each: bytes, size, address, space and whether writable, what was read; three that a screen has (`layout.Alloc`)
 READ = 4  # the place of the bytes that copies read
 WINDOW_HEAD = len(WINDOW.names or ()) - 1  # words in front of what is noted
@@ -193,10 +194,10 @@ class Seat:
         words[at], words[at + 1] = raw, allocation.nbytes
         words[at + 2], words[at + 3] = allocation.address, flags
 
-    def look_at(self, number: int, flags: int, key: int) -> None:
-        """Write down where a screen finds what it knows of allocation *number*: the address of its flags, its key."""
+    def look_at(self, number: int, flags: int, key: int, only_read: bool) -> None:
+        """Write down where a screen finds what it knows of allocation *number*: the address of its flags, its key, whether it is *only_read*."""
         at = WORDS * number
-        self.words[at + FLAGS], self.words[at + KEY], self.words[at + LAST] = flags, key, 0
+        self.words[at + FLAGS], self.words[at + KEY], self.words[at + LAST] = flags, key, NO_STORE * only_read
 
     def describes_nothing(self, number: int) -> None:
         """Let allocation *number* have no bytes; what else is known of it stays."""

@@ -4,13 +4,14 @@ import contextlib
 import ctypes
 import functools
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from mlusim.arch.board import Arch
 from mlusim.engine.native.screen import Suspicion
 from mlusim.lazy import lazy
 from mlusim.machine.limits import Overdue
+from mlusim.machine.tensor import allocation_of
 from mlusim.memory.allocation import Allocation, Bytes, fresh_bytes
 
 if TYPE_CHECKING:
@@ -81,6 +82,23 @@ def is_fresh(allocation: Allocation) -> bool:
     heap = allocation.heap
     given = allocation.filled or allocation.given or allocation.launches
     return not given and heap is not None and allocation.address not in heap.kept
+
+
+def only_read(request: "Request") -> set[Allocation]:
+    """Return the memories that the kernel of *request* takes by pointers to const, and by no other argument."""
+    pairs = list(zip(request.arguments, request.kernel.native.constants, strict=False))
+    read = {allocation_of(argument) for argument, constant in pairs if constant}
+    others = (a for argument, constant in pairs if not constant for a in _allocations_in(argument))
+    return {a for a in read.difference(others) if a is not None}
+
+
+def _allocations_in(argument: object) -> Iterator[Allocation]:
+    """Yield the allocations that *argument*, or the members of a structure, lead to."""
+    for part in argument if isinstance(argument, tuple | list) else (argument,):
+        if isinstance(part, tuple | list):
+            yield from _allocations_in(part)
+        elif (found := allocation_of(part)) is not None:
+            yield found
 
 
 def groups_of(request: "Request", arch: Arch) -> int:

@@ -197,7 +197,9 @@ PART void stored_(Core *m, int64_t key, int64_t end, int site) {
   if (end > r->furthest.end) r->furthest = r->last;
 }
 PART void share_(Core *m, At p, int64_t n, int kind, int site) {
-  if (kind == READS_ && !p.a->writable) return;
+  const int only_read = p.a->last_write < 0; /* by the type of the kernel's parameter */
+  if (kind == READS_ && (only_read || !p.a->writable)) return;
+  if (UNLIKELY(only_read)) { m->site = site; up_(m, UP_SUSPECT, STORES_CONST, 0); }
   if (kind != READS_ && UNLIKELY(p.a->flags != 0) && p.a->space == GDRAM) stored_(m, p.a->key, p.o + n, site);
   int64_t *table = (int64_t *)m->records;
   int32_t *last = kind == WRITES_ ? &p.a->last_write : &p.a->last_read;
