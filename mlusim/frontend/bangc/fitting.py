@@ -10,7 +10,7 @@ from mlusim.counted import counted
 from mlusim.errors import LaunchError
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.runtime.layouts import NULL, ArrayLayout, PointerLayout, RecordLayout
-from mlusim.frontend.bangc.runtime.pointers import Layout, Value, see
+from mlusim.frontend.bangc.runtime.pointers import Address, Layout, Value, see
 from mlusim.frontend.bangc.scalars import converted
 from mlusim.machine.kernel import DeviceVariable
 from mlusim.machine.tensor import DeviceTensor
@@ -127,7 +127,7 @@ def _unfit(value: object, kind: t.Type) -> str | None:
         return misfit(kind, value) if number else f"{value!r:.80}; give a number"
     if isinstance(kind, t.Pointer):
         # An integer is refused although C would take it as an address: on the host it is a mistake as a rule.
-        memory = value is None or isinstance(value, DeviceTensor | Ptr)
+        memory = value is None or isinstance(value, DeviceTensor | Ptr | Address)
         return misfit(kind, value) if memory else f"{value!r:.80}; it takes a tensor, a pointer or None"
     return f"{value!r:.80}; a {kind} cannot come from the host"
 
@@ -144,7 +144,9 @@ def made_structure(value: Value, kind: t.Type, layout: Layout) -> Any:
         return layout.make(*(made_structure(part, kind.of, layout.element) for part in value))
     if isinstance(kind, t.Pointer):
         assert isinstance(layout, PointerLayout)
-        return NULL if value is None else see(value, layout.pointee)
+        return (
+            NULL if value is None else see(value, layout.pointee)
+        )  # an address of nothing, too: its use is a fault
     assert isinstance(kind, t.Arithmetic)
     return converted(value.item() if isinstance(value, np.generic) else value, kind)
 
@@ -164,8 +166,10 @@ def _pack(raw: bytearray, at: int, value: Value, kind: t.Type, pointer: Callable
         for n, part in enumerate(value):
             _pack(raw, at + n * kind.of.size, part, kind.of, pointer)
     elif isinstance(kind, t.Pointer):
-        # None is the null pointer, whose word is 0.
-        word = pointer(value) if isinstance(value, Ptr) else 0
+        # None is the null pointer, whose word is 0; an address that leads to nothing is its own.
+        word = (
+            pointer(value) if isinstance(value, Ptr) else value.address if isinstance(value, Address) else 0
+        )
         raw[at : at + 8] = word.to_bytes(8, "little")
     else:
         assert isinstance(kind, t.Arithmetic)

@@ -100,6 +100,15 @@ def attribute_of(member: str) -> str:
     return member + MARK if ours else member
 
 
+UNNAMED = "unnamed_"
+BASE = f"{UNNAMED}base"  # how the name of a base class behind the first begins, which is a member of its own
+
+
+def hides(name: str, depth: int) -> str:
+    """Return what a member *name* is called in a class with *depth* bases above it, of which one has a member of that name."""
+    return f"{name}{MARK}{depth}"
+
+
 @frozen
 class Field:
     """A member of a record at *offset* bytes; the name of an anonymous union or structure begins with `UNNAMED`."""
@@ -124,12 +133,32 @@ class Record:
     bases: "tuple[Record, ...]" = ()  # the first base class, its first base, and so on
     derived: bool = False  # it is a base of another
     closure: bool = False  # it is what a lambda captured
-    others: "tuple[Record, ...]" = ()  # bases behind the first, whose members lie elsewhere in it
+    others: "tuple[Record, ...]" = ()  # bases behind the first that have virtual methods, or are virtual themselves
 
     @property
     def own_fields(self) -> tuple[Field, ...]:
         """The members behind those of its base."""
         return self.fields[len(self.bases[0].fields) if self.bases else 0 :]
+
+    def part(self, base: "Record") -> "tuple[Field, ...] | None":
+        """Return the members in which a *base* lies, outermost first: none of the first base and its own; None of no base."""
+        if base is self or base in self.bases:
+            return ()
+        for field_ in self.fields:
+            if field_.name.startswith(BASE) and isinstance(field_.type, Record):
+                inner = field_.type.part(base)
+                if inner is not None:
+                    return (field_, *inner)
+        return None
+
+    def declares(self, name: str) -> bool:
+        """Return whether it, or its first base, has a member of that name."""
+        return any(f.name in (name, hides(name, len(self.bases))) for f in self.fields)
+
+    def named(self, name: str) -> Field:
+        """Return the member that the class itself calls *name*, which may hide a base's."""
+        hiding = hides(name, len(self.bases))
+        return next((f for f in self.fields if f.name == hiding), None) or self.field(name)
 
     def field(self, name: str) -> Field:
         """Return the member called *name*."""
@@ -142,7 +171,7 @@ class Record:
 
     def related(self, other: "Record") -> bool:
         """Return whether one of the two is a base of the other."""
-        return other in self.bases or self in other.bases
+        return self.part(other) is not None or other.part(self) is not None
 
     @property
     def as_tuple(self) -> str:
@@ -207,6 +236,12 @@ def referent(kind: "Type") -> "Type":
     return kind.to if refers(kind) else kind
 
 
+def derives(kind: "Type", base: "Type") -> bool:
+    """Return whether *base* is a base class of *kind*."""
+    both = isinstance(kind, Record) and isinstance(base, Record)
+    return both and kind is not base and kind.part(base) is not None  # type: ignore[union-attr, arg-type]
+
+
 def element_of(kind: "Type") -> "Type":
     """Return the innermost element type of an array; other types are themselves."""
     while isinstance(kind, Array):
@@ -216,7 +251,6 @@ def element_of(kind: "Type") -> "Type":
 
 Type = Arithmetic | Void | Pointer | Array | Record | VectorRegister | ClassType | FunctionType
 
-UNNAMED = "unnamed_"
 VOID = Void()
 BOOL = Arithmetic("bool", "bool", 1)
 INT8 = Arithmetic("signed char", "int", 1)

@@ -174,8 +174,8 @@ ATTRIBUTES: Mapping[str, Answer] = {
 # The bytes of a launch's arguments as what `Device.launch` takes, by the types of the kernel's parameters.
 
 Reader = Callable[[bytes, int], Any]
-Pointing = Callable[[int], Any]
-"""What a device address is: a pointer; raises where no memory is."""
+Pointing = Callable[..., Any]
+"""What a device address is: a pointer; raises where no memory is, unless the address is ``inside`` of a structure."""
 
 FORMATS: Mapping[tuple[str, int], str] = {
     ("bool", 1): "<?", ("int", 1): "<b", ("int", 2): "<h", ("int", 4): "<i", ("int", 8): "<q", ("uint", 1): "<B",
@@ -184,21 +184,21 @@ FORMATS: Mapping[tuple[str, int], str] = {
 """The letters of `struct` for a number, by its kind and size; a bfloat16 has none."""
 
 
-def reader(kind: t.Type, pointing: Pointing) -> Reader:
+def reader(kind: t.Type, pointing: Pointing, *, inside: bool = False) -> Reader:
     """Return the reader of a value of type *kind* from bytes at an offset.  Raises `LaunchError` for a type that no host passes."""
     if isinstance(kind, t.Pointer):
         unpack = struct.Struct("<Q").unpack_from
-        return lambda data, at: pointing(unpack(data, at)[0])
+        return lambda data, at: pointing(unpack(data, at)[0], inside=inside)
     if isinstance(kind, t.Arithmetic):
         if kind.name.startswith(("bfloat16", "__bf16")):  # struct has no letter for it
             return lambda data, at: float(np.frombuffer(data, bfloat16, 1, at)[0])
         number = struct.Struct(FORMATS[kind.kind, kind.size]).unpack_from
         return lambda data, at: number(data, at)[0]
     if isinstance(kind, t.Array):
-        one, size, count = reader(kind.of, pointing), kind.of.size, kind.count
+        one, size, count = reader(kind.of, pointing, inside=True), kind.of.size, kind.count
         return lambda data, at: tuple(one(data, at + i * size) for i in range(count))
     if isinstance(kind, t.Record):
-        fields = [(reader(f.type, pointing), f.offset) for f in kind.fields]
+        fields = [(reader(f.type, pointing, inside=True), f.offset) for f in kind.fields]
         return lambda data, at: tuple(read(data, at + offset) for read, offset in fields)
     raise LaunchError(
         f"a parameter of type {kind} cannot come from the host; pass a number, a pointer or a structure"

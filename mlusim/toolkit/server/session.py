@@ -18,6 +18,7 @@ from attrs import define, field, frozen
 
 from mlusim.counted import counted, plural
 from mlusim.errors import Fault, LaunchError, MlusimError, OutOfMemory, UsageError, said
+from mlusim.frontend.bangc.runtime.pointers import Address
 from mlusim.machine.device import Device
 from mlusim.machine.hub import attendants, hears_of_mistakes, launched_from, tell_fetched, tell_mistake
 from mlusim.machine.kernel import KINDS, Kind
@@ -276,7 +277,8 @@ class ProgramSession:
             with contextlib.suppress(UsageError):  # one that cannot be read is an error where it is launched
                 yield from self._module(record, bang_arch).module.files
 
-    def _pointing(self, address: int) -> Any:
+    def _pointing(self, address: int, *, inside: bool = False) -> Any:
+        """Return the pointer that *address* is; *inside* of a structure, which may be filled in part, one that leads to nothing is let be."""
         if not address:
             return None
         for number, board in enumerate(self.boards):
@@ -289,6 +291,8 @@ class ProgramSession:
                     )
                 piece.poison()
                 return piece.ptr + (address - piece.start) if address != piece.start else piece.ptr
+        if inside:
+            return Address(address)
         memory = self.boards[-1].memory
         raise memory.mistaken(
             address, f"an argument points to {memory.told(address)}; give memory of cnrtMalloc"

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 from engines import NATIVE, alike, run
 
+import mlusim
 from mlusim import bangc
 from mlusim.arch.catalog import find_board
+from mlusim.errors import MemoryFault
 from mlusim.frontend.bangc import types
 from mlusim.frontend.bangc.runtime import layouts
+from mlusim.frontend.bangc.runtime.pointers import Address
 
 SOURCE = """\
 struct Inner { half weight; bool on; };
@@ -192,3 +195,22 @@ def test_the_names_that_records_take_are_all_known():
     kinds = (layouts.Object, layouts.RecordPointer, layouts.BesideRecord)
     attributes = {name for kind in kinds for name in dir(kind) if not name.startswith("__")}
     assert attributes == types.RECORD_ATTRIBUTES
+
+
+UNSET = """
+struct List { void *address[5]; };
+__mlu_entry__ void first(List list, int n) { float *p = (float *)list.address[n]; p[1] = p[0] + 1; }
+"""
+
+
+@pytest.mark.parametrize("engine", ["python", NATIVE])
+def test_a_structure_may_hold_pointers_that_lead_to_nothing(load, engine):
+    """As a host leaves them behind those that it sets; who uses one has a fault."""
+    kernel, device = load(f"#include <bang.h>{UNSET}")["first"], mlusim.Device()
+    tensor = device.put(np.full(2, 5, np.float32))
+    unset = Address(0x5A5A5A5A5A5A5A5A)
+    device.launch(kernel, args=(((tensor.ptr, *[unset] * 4),), 0), engine=engine)
+
+    assert [5, 6] == device.get(tensor).tolist()
+    with pytest.raises(MemoryFault, match="the address of nothing"):
+        device.launch(kernel, args=(((tensor.ptr, *[unset] * 4),), 3), engine=engine)

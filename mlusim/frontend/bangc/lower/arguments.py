@@ -79,6 +79,8 @@ def argument(scope: FunctionScope, node: Node, kind: t.Type, *, by_value: bool =
             return scope.value(node)
         if places.is_place(node) and _same(places.bare(node).type, kind.to):
             return convert(scope, places.pointer(scope, node), kind, node.span)
+        if isinstance(node.type, t.Record):
+            scope.refuse_beside(places.bare(node).type, kind.to, node.span)
         # A value, or one of another type: C++ binds the reference to a temporary object.
         held = scope.valued(node, kind.to)
         at = places.made_place(scope, held)
@@ -89,7 +91,7 @@ def argument(scope: FunctionScope, node: Node, kind: t.Type, *, by_value: bool =
 def _same(have: t.Type, to: t.Type) -> bool:
     if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
         return (have.kind, have.size) == (to.kind, to.size)
-    return have == to or (isinstance(have, t.Record) and isinstance(to, t.Record) and to in have.bases)
+    return have == to or t.derives(have, to)
 
 
 def takes_this(target: Declaration) -> bool:

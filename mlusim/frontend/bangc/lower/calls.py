@@ -213,6 +213,8 @@ def _method(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
         return scope.calling(target, values, node.span)
     if isinstance(at.type, t.Record) and target.parent is not None:
         scope.refuse_beside(at.type, target.parent.type, node.span)
+        if isinstance(target.parent.type, t.Record):
+            at = places.as_part(at, target.parent.type, node.span)
     this = places.address_of(scope, at, node.span)
     if target.virtual and scope.reader.is_dynamic(node):
         return arguments.virtual_call(scope, target, (this, *values), node)

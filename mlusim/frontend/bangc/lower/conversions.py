@@ -4,7 +4,7 @@ import math
 import re
 
 from mlusim.frontend.bangc import ir, types as t
-from mlusim.frontend.bangc.lower.scope import FunctionScope, innermost, number
+from mlusim.frontend.bangc.lower.scope import FunctionScope, first_at, innermost, number, sequence
 from mlusim.frontend.bangc.parse.nodes import Node
 from mlusim.frontend.bangc.scalars import converted
 
@@ -73,6 +73,10 @@ def _pointer(scope: FunctionScope, value: ir.Expr, have: t.Pointer, to: t.Pointe
     seen, other = t.element_of(have.to), t.element_of(to.to)
     if isinstance(seen, t.Record):
         scope.refuse_beside(seen, other, span)
+        path = seen.part(other) if isinstance(other, t.Record) else None
+        back = other.part(seen) if isinstance(other, t.Record) else None
+        if path or back:
+            return _to_part(scope, value, to, path or (), back or (), span)
     puns = {type(seen), type(other)} == {t.Pointer, t.Arithmetic} and other.size > 1  # bytes may be copied
     if puns and _variable(value):
         what = "pointer is seen as a number" if isinstance(seen, t.Pointer) else "number is seen as a pointer"
@@ -80,6 +84,34 @@ def _pointer(scope: FunctionScope, value: ir.Expr, have: t.Pointer, to: t.Pointe
     if isinstance(seen, t.Record) and not (isinstance(other, t.Record) and seen.related(other)):
         scope.around.as_bytes.add(seen.name)
     return ir.Convert(value, to, span)
+
+
+def _to_part(
+    scope: FunctionScope,
+    value: ir.Expr,
+    to: t.Pointer,
+    path: tuple[t.Field, ...],
+    back: tuple[t.Field, ...],
+    span: ir.Span,
+) -> ir.Expr:
+    """Return a pointer to an object as one to the base in it that the members *path* lead to, or *back* to the object around."""
+    before = list[ir.Expr]()
+    this = value if isinstance(value, ir.AddressOf) else scope.kept(value, before)
+    if back:
+        scope.around.as_bytes.add(t.element_of(to.to).name)  # type: ignore[union-attr]
+        bytes_ = ir.Convert(this, t.Pointer(t.UINT8), span)
+        ahead = number(sum(f.offset for f in back), t.INT64, span)
+        moved: ir.Expr = ir.Convert(ir.Offset(bytes_, ahead, True, span), to, span)
+    else:
+        at: ir.Place = this.place if isinstance(this, ir.AddressOf) else first_at(this, span)
+        for field in path:
+            at = ir.Member(at, field, span)
+        moved = scope.address(at, to, span)
+    if isinstance(this, ir.AddressOf) or (isinstance(value.type, t.Pointer) and value.type.reference):
+        return sequence(before, moved, span)
+    none = zero(to, span)  # the null pointer stays one
+    test = ir.Compare("!=", this, zero(this.type, span), span)  # type: ignore[arg-type]
+    return sequence(before, ir.Conditional(test, moved, none, to, span), span)
 
 
 def zero(kind: t.Arithmetic | t.Pointer, span: ir.Span) -> ir.Const:

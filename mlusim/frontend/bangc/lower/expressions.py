@@ -83,7 +83,7 @@ def _cast_of(scope: FunctionScope, inner: Node, node: Node) -> ir.Expr:
         or (isinstance(made, ir.Text) and node.type != t.BOOL)
     ):
         return made
-    if isinstance(node.type, t.Record) and isinstance(made.type, t.Record) and node.type in made.type.bases:
+    if t.derives(made.type, node.type) and isinstance(node.type, t.Record):
         return objects.base_of(scope, made, node.type, node.span)
     if isinstance(node.type, t.ClassType | t.Record) or isinstance(made.type, t.Void):
         return made

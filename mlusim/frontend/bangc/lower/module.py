@@ -390,11 +390,14 @@ def _object(scope: FunctionScope, span: ir.Span) -> tuple[ir.Expr, t.Record, ir.
 def _members(scope: FunctionScope, declaration: Declaration) -> list[ir.Statement]:
     """Lower the base and the members of an object that a constructor makes, as it says or as they are declared."""
     this, kind, span = _object(scope, declaration.span)
-    scope.refuse_hidden(kind, span)
     own: dict[str, Node] = {}
     made: list[ir.Statement] = []
     nodes = iter(declaration.initialisers)
     for node in nodes:
+        beside = _beside(kind, node)
+        if beside is not None:
+            own[beside.name] = node
+            continue
         if node.kind == "CALL_EXPR":
             made += _base(scope, node)
             # It delegates to another constructor of the class, which does all.
@@ -411,12 +414,24 @@ def _members(scope: FunctionScope, declaration: Declaration) -> list[ir.Statemen
                 "this member initialiser is not supported; assign the member in the body",
                 node.span,
             )
-        own[scope.reader.text(node)] = value
+        own[_named(kind, scope.reader.text(node))] = value
     constructor = None if not kind.bases or made else objects.constructor_of(scope, kind.bases[0])
     if constructor is not None:
         made.append(ir.Evaluate(objects.construct(scope, constructor, this, span), span))
     fields = kind.own_fields if made else kind.fields  # those of a base that was initialised are done
     return [*made, *_becoming(this, kind, span), *_assigned(scope, fields, own, span)]
+
+
+def _beside(kind: t.Record, node: Node) -> t.Field | None:
+    """Return the member that a base class behind the first is, if *node* makes that; None for another initialiser."""
+    given = node.type if node.kind in ("CALL_EXPR", "INIT_LIST_EXPR") else None
+    path = kind.part(given) if isinstance(given, t.Record) else None
+    return path[0] if path else None
+
+
+def _named(kind: t.Record, name: str) -> str:
+    """Return what a class calls its member *name*; one of an anonymous union is not among its members."""
+    return kind.named(name).name if kind.declares(name) else name
 
 
 def _becoming(this: ir.Expr, kind: t.Record, span: ir.Span) -> list[ir.Statement]:

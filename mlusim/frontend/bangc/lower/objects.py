@@ -37,7 +37,7 @@ def _filled(scope: FunctionScope, given: Iterator[Node], kind: t.Type, node: Nod
     whole = kind.count if isinstance(kind, t.Array) else len(kind.fields)
     # A list gives a value to the first member of a union.
     most = 1 if isinstance(kind, t.Record) and kind.union else whole
-    values: list[ir.Expr] = []
+    values = [*_of_base(scope, given, kind)]
     while len(values) < most:
         child = next(given, None)
         if child is None:
@@ -61,6 +61,29 @@ def _filled(scope: FunctionScope, given: Iterator[Node], kind: t.Type, node: Nod
     if most == whole and has_values(scope, kind):
         values += _rest(scope, kind, len(values), most, node.span)
     return ir.Compose(tuple(values), kind, node.span)
+
+
+def _of_base(scope: FunctionScope, given: Iterator[Node], kind: t.Array | t.Record) -> Iterator[ir.Expr]:
+    """Yield the members of the first base from the first of a list's values, which is an object of it."""
+    base = kind.bases[0] if isinstance(kind, t.Record) and kind.bases else None
+    first = next(given, None) if base is not None else None
+    if base is None or first is None:
+        return
+    whole = of_braces(scope, first) if first.kind == "INIT_LIST_EXPR" else scope.value(first)
+    values = whole.values if isinstance(whole, ir.Compose) else ()
+    if isinstance(whole, ir.Compose):
+        yield from values
+        yield from _rest(scope, base, len(values), len(base.fields), first.span)
+        return
+    steps, held = list[ir.Expr](), scope.temporary(base, first.span)
+    steps.append(
+        ir.Assign(
+            held, base_of(scope, whole, base, first.span) if whole.type is not base else whole, first.span
+        )
+    )
+    for field in base.fields:
+        yield sequence(steps, ir.Load(ir.Member(held, field, first.span), first.span), first.span)
+        steps = []
 
 
 def _rest(
@@ -101,9 +124,12 @@ def _designated(scope: FunctionScope, child: Node, kind: t.Array | t.Record, spa
         found = scope.reader.value(designator)
         if found is not None:
             return int(found)
+    word = scope.reader.text(designator)
     names = [field.name for field in kind.fields] if isinstance(kind, t.Record) else []
-    if scope.reader.text(designator) in names:
-        return names.index(scope.reader.text(designator))
+    hiding = t.hides(word, len(kind.bases)) if isinstance(kind, t.Record) else ""
+    for name in (hiding, word):
+        if name in names:
+            return names.index(name)
     return scope.refuse(
         "designator", "this designator is not supported; write the values in the order of the parts", span
     )
@@ -135,7 +161,7 @@ def _listed(scope: FunctionScope, child: Node, part: t.Type) -> ir.Expr:
 
 def _object(scope: FunctionScope, child: Node, part: t.Record) -> ir.Expr | None:
     """Return a copy of the object that *child* is, or what a constructor makes of it; None of the first of several values."""
-    if isinstance(child.type, t.Record) and part in (child.type, *child.type.bases):
+    if child.type is part or t.derives(child.type, part):
         return copy_of_node(scope, child, part)
     return converted(scope, child, part)
 
@@ -169,7 +195,6 @@ def plain(scope: FunctionScope, kind: t.Record, span: ir.Span) -> ir.Expr:
     usual = scope.reader.member_values(kind)
     if kind.union:
         return _union(scope, kind, usual, span)
-    scope.refuse_hidden(kind, span)
     if any(map(_reads, usual.values())):
         return _by_members(scope, kind, usual, span)
     values = tuple(_member(scope, usual.get(f.name), f.type, span) for f in kind.fields)
@@ -260,7 +285,7 @@ def built(
     this = scope.address(held, t.Pointer(kind), node.span)
     given_values = arguments.passed(scope, node, target, given)
     steps: list[ir.Expr] = [scope.calling(target, (this, *given_values), node.span)]
-    usual = {f.name: f.default for f in own}
+    usual = {kind.named(f.name).name: f.default for f in own}
     for field in kind.fields:
         first = usual.get(field.name)
         if first is not None:
@@ -305,7 +330,7 @@ def copy_of_node(scope: FunctionScope, node: Node, kind: t.Record, *, moved: boo
     """Return a copy of the object that *node* names, as a *kind*; a new object is taken as it is."""
     if not places.is_place(node) or not Copying(scope, node.span, moved).calls(kind):
         made = scope.value(node)
-        derived = isinstance(made.type, t.Record) and kind in made.type.bases
+        derived = t.derives(made.type, kind)
         return base_of(scope, made, kind, node.span) if derived else convert(scope, made, kind, node.span)
     return copied(scope, places.place(scope, node), kind, node.span, moved=moved)
 
@@ -315,6 +340,8 @@ def copied(
 ) -> ir.Expr:
     """Return a new object of *kind* from that at a place, whose class may be derived from it."""
     copying = Copying(scope, span, moved)
+    if isinstance(kind, t.Record):
+        at = places.as_part(at, kind, span)
     if not copying.calls(kind):
         if kind is at.type or not isinstance(kind, t.Record) or not isinstance(at.type, t.Record):
             return ir.Load(at, span)
@@ -352,6 +379,9 @@ def sliced(scope: FunctionScope, at: ir.Place, kind: t.Record, span: ir.Span) ->
     """Return the members that the base *kind* of the object at a place has, as an object of that class."""
     assert isinstance(at.type, t.Record)
     scope.refuse_beside(at.type, kind, span)
+    at = places.as_part(at, kind, span)
+    if at.type is kind:
+        return ir.Load(at, span)
     if not kind.fields:
         return ir.Compose((), kind, span)
     steps = list[ir.Expr]()

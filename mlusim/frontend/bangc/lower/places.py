@@ -56,6 +56,8 @@ def is_place(node: Node) -> bool:
         return node.op in ("*", "++x", "--x")
     if node.kind == "CALL_EXPR":
         return node.decl is not None and t.refers(node.decl.result)
+    if node.kind in _CASTS and t.derives(node.type, node.children[-1].type):
+        return is_place(node.children[-1])
     if node.kind == "CONDITIONAL_OPERATOR":
         return all(is_place(c) for c in node.children[1:])
     if node.kind == "BINARY_OPERATOR":
@@ -88,6 +90,18 @@ def reinterprets(node: Node) -> bool:
 
 def place(scope: FunctionScope, node: Node) -> ir.Place:
     """Return the place that *node* names; a value gets one of its own."""
+    at = _place(scope, node)
+    return as_part(at, node.type, node.span) if isinstance(node.type, t.Record) else at
+
+
+def as_part(at: ir.Place, kind: t.Record, span: ir.Span) -> ir.Place:
+    """Return the place of the base *kind* of the object at a place; another kind is the object itself."""
+    for field in (at.type.part(kind) or ()) if isinstance(at.type, t.Record) else ():
+        at = ir.Member(at, field, span)
+    return at
+
+
+def _place(scope: FunctionScope, node: Node) -> ir.Place:
     node = bare(node)
     maker = _MAKERS.get(node.kind)
     if maker is not None:
@@ -95,7 +109,7 @@ def place(scope: FunctionScope, node: Node) -> ir.Place:
     if is_place(node):
         return _dereferenced(scope, node)
     inner = node.children[-1] if node.kind == "UNEXPOSED_EXPR" and node.children else node
-    if isinstance(node.type, t.Record) and isinstance(inner.type, t.Record) and node.type in inner.type.bases:
+    if inner.type is not None and t.derives(inner.type, node.type):
         return place(scope, inner)  # a new object, seen as its base
     return made_place(scope, scope.value(node))
 
@@ -271,12 +285,29 @@ def _member(scope: FunctionScope, node: Node) -> ir.Place:
     kind = base.type
     if not isinstance(kind, t.Record):
         return scope.refuse("member", f"{kind} has no known member {declaration.name}", node.span)
-    scope.refuse_hidden(kind, node.span)
+    owner = None if declaration.parent is None else declaration.parent.type
+    if isinstance(owner, t.Record) and owner.fields:
+        scope.refuse_beside(kind, owner, node.span)
+        if kind.part(owner) is not None:
+            return _of_owner(scope, as_part(base, owner, node.span), owner, declaration.name, node)
     at = _member_of(scope, base, kind, declaration.name, node)
-    if at is None:
+    hidden = isinstance(owner, t.Record) and "(" not in owner.name and at is not None and at.base is base
+    if at is None or hidden:
         text = f"{declaration.name} is a member of a base class that is not known, as one that is a parameter of a template; name the base class"
         return scope.refuse("inheritance", text, node.span)
     return followed(at, node.span)
+
+
+def _of_owner(scope: FunctionScope, at: ir.Place, owner: t.Record, name: str, node: Node) -> ir.Place:
+    """Return the member *name* that the class *owner* declares, of an object at a place."""
+    if owner.declares(name):
+        field = owner.named(name)
+        if field.bits:
+            scope.refuse("bit field", f"{name} is a bit field; use shifts and masks instead", node.span)
+        return followed(ir.Member(at, field, node.span), node.span)
+    inner = _member_of(scope, at, owner, name, node)
+    assert inner is not None
+    return inner
 
 
 def _member_of(
@@ -329,7 +360,7 @@ def offset_of_member(scope: FunctionScope, node: Node) -> ir.Expr | None:
     if declaration.name not in names:
         scope.refuse("pointer to member", f"where {declaration.name} is in its class is not known", node.span)
     assert isinstance(owner, t.Record)
-    return number(owner.field(declaration.name).offset + 1, t.INT64, node)
+    return number(owner.named(declaration.name).offset + 1, t.INT64, node)
 
 
 def object_of(scope: FunctionScope, node: Node) -> ir.Expr:

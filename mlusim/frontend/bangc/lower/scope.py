@@ -246,19 +246,12 @@ class FunctionScope(ABC):
         self.hidden.append(ir.Declare(held.local, None, span))
         return held
 
-    def refuse_hidden(self, kind: t.Record, span: ir.Span) -> None:
-        """Refuse a class with a member that has the name of one of its base: the two would be one."""
-        names = [f.name for f in kind.fields] if kind.bases else []
-        for name in names:
-            if names.count(name) > 1:
-                self.refuse("inheritance", f"{name} is a member of {kind} and of its base; rename one", span)
-
-    def refuse_beside(self, kind: t.Record, base: t.Type, span: ir.Span) -> None:
+    def refuse_beside(self, kind: t.Type, base: t.Type, span: ir.Span) -> None:
         """Refuse to see an object as a base of its class that is not the first one: that lies elsewhere in it."""
-        if base in kind.others:
+        if isinstance(kind, t.Record) and base in kind.others:
             self.refuse(
                 "inheritance",
-                f"{kind} is seen as {base}, which is not its first base class, and only that is supported; make it the first one, or a member",
+                f"{base} is a base class of {kind} behind the first one, and has virtual methods or is virtual; make it the first one, or a member",
                 span,
             )
 

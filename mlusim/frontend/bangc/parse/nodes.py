@@ -687,7 +687,7 @@ class CursorReader:
         found: dict[str, Node] = {}
         for part in (*reversed(record.bases), record):
             fields = self.declaration(self.types.declared[part.name]).fields
-            found |= {f.name: f.default for f in fields if f.default is not None}
+            found |= {part.named(f.name).name: f.default for f in fields if f.default is not None}
         return found
 
     def text(self, node: Node) -> str:

@@ -1,6 +1,6 @@
 """The library's types as those of the intermediate form."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any
 
 from mlusim.frontend.bangc import types as t
@@ -147,21 +147,13 @@ class TypeReader:
     def _fill(self, record: t.Record, kind: ClangType, declaration: Cursor) -> None:
         """Read the members and bases of *record*; it is known already, for they may point to it."""
         record.closure = record.name.startswith(CLOSURE)
-        own = (
-            t.Field(
-                f.spelling
-                if f.spelling.isidentifier()
-                else f"{'captured_' if record.closure else t.UNNAMED}{n}",
-                self.of(f.type),
-                f.get_field_offsetof() // 8,
-                f.is_bitfield(),
-            )
-            for n, f in enumerate(kind.get_fields())
-        )
-        record.bases, record.others = self._bases(declaration)
-        for base in record.bases:
-            base.derived = True
-        record.fields = (*(record.bases[0].fields if record.bases else ()), *own)
+        record.bases, record.others, beside = self._bases(declaration)
+        first = record.bases[0].fields if record.bases else ()
+        for base in (*record.bases, *(f.type for f in beside)):
+            base.derived = True  # type: ignore[union-attr]
+        above = {f.name for f in (*first, *beside)}
+        own = tuple(self._field(record, n, f, above) for n, f in enumerate(kind.get_fields()))
+        record.fields = (*first, *beside, *own)
         record.size, record.align = max(kind.get_size(), 0), max(kind.get_align(), 1)
         record.union = declaration.kind.name == "UNION_DECL"
         parts = (*record.bases, *(t.element_of(f.type) for f in record.fields))
@@ -173,15 +165,35 @@ class TypeReader:
         methods = _declared(declaration, "CXX_METHOD", "DESTRUCTOR")
         record.virtual = any(m.is_virtual_method() for m in methods) or any(b.virtual for b in record.bases)
 
-    def _bases(self, declaration: Cursor) -> tuple[tuple[t.Record, ...], tuple[t.Record, ...]]:
-        """Return the first base class with its bases, and the bases beside them that have members, which objects cannot be seen as."""
+    def _field(self, record: t.Record, n: int, field: Cursor, above: Container[str]) -> t.Field:
+        """Return member number *n* that a class declares itself; one that hides one *above* has a name of its own."""
+        name = field.spelling
+        if not name.isidentifier():
+            name = f"{'captured_' if record.closure else t.UNNAMED}{n}"
+        if name in above:
+            name = t.hides(name, len(record.bases))
+        return t.Field(name, self.of(field.type), field.get_field_offsetof() // 8, field.is_bitfield())
+
+    def _bases(
+        self, declaration: Cursor
+    ) -> tuple[tuple[t.Record, ...], tuple[t.Record, ...], tuple[t.Field, ...]]:
+        """Return the first base class with its bases, those behind it that objects cannot be seen as, and the others, as members."""
         definition = declaration.get_definition() or declaration
-        found = (c for c in definition.get_children() if c.kind.name == "CXX_BASE_SPECIFIER")
-        base, *others = [self.of(c.type) for c in found] or [t.VOID]
-        beside = [o for b in others if isinstance(b, t.Record) for o in (b, *b.bases, *b.others) if o.fields]
-        if not isinstance(base, t.Record):
-            return (), tuple(beside)
-        return (base, *base.bases), (*base.others, *beside)
+        found = [c for c in definition.get_children() if c.kind.name == "CXX_BASE_SPECIFIER"]
+        kinds = [(self.of(c.type), c) for c in found]
+        records = [(kind, c) for kind, c in kinds if isinstance(kind, t.Record)]
+        if not records or kinds[0][0] is not records[0][0]:
+            return (), (), ()
+        base, at = records[0][0], _data_size(*records[0])
+        refused, beside = [*base.others], list[t.Field]()
+        for n, (kind, specifier) in enumerate(records[1:], 1):
+            if kind.virtual or self._library.lib.clang_isVirtualBase(specifier):
+                refused += [kind, *kind.bases, *kind.others]
+            elif kind.fields:
+                at = -(-at // kind.align) * kind.align
+                beside.append(t.Field(f"{t.BASE}{len(base.bases)}_{n}", kind, at))
+                at += _data_size(kind, specifier)
+        return (base, *base.bases), tuple(refused), tuple(beside)
 
     def _is_class(self, declaration: Cursor) -> bool:
         """Return whether it is a class of a supplied header that has methods; structures for data have none.
@@ -208,6 +220,13 @@ class TypeReader:
         scope = declaration.semantic_parent
         prefix = "std::" if scope is not None and scope.spelling == "std" else ""
         return t.ClassType(prefix + declaration.spelling, tuple(arguments))
+
+
+def _data_size(record: t.Record, specifier: Cursor) -> int:
+    """Return the bytes of a base class behind which the next one may begin: those at its end that hold nothing are free, but of plain data [Itanium ABI]."""
+    if specifier.type.is_pod():
+        return record.size
+    return max((f.offset + f.type.size for f in record.fields), default=8 if record.virtual else 0)
 
 
 def _inside(declaration: Cursor, namespace: str) -> bool:
