@@ -271,7 +271,7 @@ class NativeQueue:
         return len(self._times) - 1 + len(self._pending)
 
     def forget(self) -> None:
-        """Forget all errors."""
+        """Forget the errors of its launches."""
         self.fault, self.failed, self.refused = 0, False, 0
 
     def add(self, step: "Launch | tuple[NativeQueue, int]") -> None:

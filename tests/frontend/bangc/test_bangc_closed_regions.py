@@ -36,10 +36,10 @@ void Pool(void *x, void *boxes, void *out, void *index, void *back) {
   cnnlRoiPoolingForward(nullptr, CNNL_POOLING_MAX, picture, x, box, boxes, 1.0f, bins, out, index);
   cnnlRoiPoolingBackward(nullptr, CNNL_POOLING_MAX, bins, out, box, boxes, Of(1, 2, 2, 1, CNNL_DTYPE_INT32), index, 1.0f, picture, back);
 }
-void Suppress(void *boxes, void *scores, void *out, void *count, int mode) {
+static void Boxes(void *boxes, void *scores, void *out, void *count, int mode, int rows, int numbers, int most) {
   cnnlNmsDescriptor_t desc;
   float half = 0.5f, low = 0.1f;
-  int most = 3, layout = 0, box = 0;
+  int layout = 0, box = 0;
   cnnlCreateNmsDescriptor(&desc);
   cnnlSetNmsDescAttr(desc, CNNL_NMS_DESC_IOU_THRESHOLD, &half, sizeof(float));
   cnnlSetNmsDescAttr(desc, CNNL_NMS_DESC_CONFIDENCE_THRESHOLD, &low, sizeof(float));
@@ -47,8 +47,10 @@ void Suppress(void *boxes, void *scores, void *out, void *count, int mode) {
   cnnlSetNmsDescAttr(desc, CNNL_NMS_DESC_INPUT_LAYOUT, &layout, sizeof(int));
   cnnlSetNmsDescAttr(desc, CNNL_NMS_DESC_BOX_MODE, &box, sizeof(int));
   cnnlSetNmsDescAttr(desc, CNNL_NMS_DESC_OUTPUT_MODE, &mode, sizeof(int));
-  cnnlNms_v2(nullptr, desc, Of(4, 4, 0, 0), boxes, Of(4, 0, 0, 0), scores, nullptr, 0, Of(3, 0, 0, 0, CNNL_DTYPE_INT32), out, count);
+  cnnlNms_v2(nullptr, desc, Of(rows, numbers, 0, 0), boxes, Of(rows, 0, 0, 0), scores, nullptr, 0, Of(most, 0, 0, 0, CNNL_DTYPE_INT32), out, count);
 }
+void Suppress(void *boxes, void *scores, void *out, void *count, int mode) { Boxes(boxes, scores, out, count, mode, 4, 4, 3); }
+void Above(void *boxes, void *out, void *count, int most) { Boxes(boxes, nullptr, out, count, 0, 7, 7, most); }
 void Deform(void *x, void *offset, void *mask, void *weight, void *y, void *dx, void *doffset, void *dmask, void *dweight) {
   cnnlDCNDescriptor_t desc;
   int pad[4] = {0, 0, 0, 0}, one[2] = {1, 1};
@@ -148,3 +150,24 @@ def test_taps_move_between_pixels(run):
     assert [16.0, 8.0, 24.0, -36.0, -18.0, 3.0, -8.0, -4.0] == doffset
     assert [16.0, 36.0, 9.0, 8.0] == dmask
     assert [8.0 + 18.0 + 4.5 + 2.0] == dweight
+
+
+@pytest.mark.parametrize(("most", "kept"), [(7, [0, 3, 4, 6]), (2, [0, 3])])
+def test_boxes_of_seven_numbers_are_chosen_from_above(run, most, kept):
+    """In their own order: what covers the same ground is left out, however it is turned and whatever its height."""
+    quarter = np.pi / 2
+    boxes = [
+        [0, 0, 0, 4, 2, 1, 0],
+        [0, 0, 9, 4, 2, 1, np.pi],
+        [0, 0, 0, 2, 4, 1, quarter],  # the same ground
+        [2, 0, 0, 4, 2, 1, 0],  # a third of both
+        [0, 0, 0, 4, 2, 1, quarter],  # a cross: a third
+        [0.5, 0, 0, 4, 2, 1, 0],  # 7 of 9
+        [50, 50, 0, 4, 2, 1, 1],
+    ]
+    _, found, count = run(
+        "Above", np.array(boxes, np.float32), zeros(most, dtype=np.int32), zeros(1, dtype=np.int32), most
+    )
+
+    assert kept == found[: len(kept)]
+    assert [len(kept)] == count

@@ -446,31 +446,80 @@ def pooling_backward(driver: StandInDevice, *given: Argument) -> int:
 def nms(driver: StandInDevice, *given: Argument) -> int:
     """``cnnlNms_v2``: indices of boxes by their scores, best first, that overlap none kept before by more than a threshold.
 
-    Boxes of two corners and their indices alone.  Raises `Unsupported` for another mode.
+    Boxes of two corners, or of seven numbers, [x, y, z, dx, dy, dz, angle], which are seen from above; without scores the order
+    is that of the boxes.  Raises `Unsupported` for another mode.
     """
     desc, box_desc, boxes, score_desc, scores, _work, _size, out_desc, out, count = given
     attributes = desc.values
-    corners = values(box_desc, boxes).astype(np.float32)
-    corners = corners.T if attributes[_LAYOUT] else corners
-    if attributes[_MODE] or attributes[_BOX] or corners.ndim != 2 or corners.shape[1] != 4 or not scores:
+    every = values(box_desc, boxes).astype(np.float32)
+    every = every.T if attributes[_LAYOUT] else every
+    numbers = every.shape[1] if every.ndim == 2 else 0
+    if attributes[_MODE] or not (numbers == 7 or (numbers == 4 and scores and not attributes[_BOX])):
         raise Unsupported(
-            "cnnlNms of other boxes than [x1, y1, x2, y2] with scores, for their indices, is not known"
+            "cnnlNms of other boxes than [x1, y1, x2, y2] with scores or [x, y, z, dx, dy, dz, angle], for their indices, is not known"
         )
-    worth = values(score_desc, scores).reshape(-1)
-    areas = np.prod(corners[:, 2:] - corners[:, :2], 1)
+    common = _common_of_corners if numbers == 4 else _common_from_above
+    areas = np.prod(every[:, 2:] - every[:, :2] if numbers == 4 else every[:, 3:5], 1)
+    worth = values(score_desc, scores).reshape(-1) if scores else None
+    # Equal scores by their place.
+    order = range(len(every)) if worth is None else np.argsort(-worth, kind="stable")
     kept: list[int] = []
-    for n in np.argsort(-worth, kind="stable"):  # equal scores by their place
-        if worth[n] <= attributes[_SCORE] or len(kept) == attributes[_MOST]:
+    for n in order:
+        if len(kept) == attributes[_MOST] or (worth is not None and worth[n] <= attributes[_SCORE]):
             break
-        low, high = (
-            np.maximum(corners[kept, :2], corners[n, :2]),
-            np.minimum(corners[kept, 2:], corners[n, 2:]),
-        )
-        common = np.prod(np.maximum(high - low, 0), 1)
+        shared = common(every[kept], every[n])
         # Without a quotient: of empty boxes there is none.
-        if not (common > attributes[_THRESHOLD] * (areas[kept] + areas[n] - common)).any():
+        if not (shared > attributes[_THRESHOLD] * (areas[kept] + areas[n] - shared)).any():
             kept.append(int(n))
     result = np.zeros(shape_of(out_desc), np.int32)
     result.reshape(-1)[: len(kept)] = kept
     put(driver, count, np.array([len(kept)], np.int32))
     return store(driver, out_desc, out, result)
+
+
+def _common_of_corners(boxes: Array, box: Array) -> Array:
+    """Return the area that each of *boxes*, [x1, y1, x2, y2], shares with *box*."""
+    low, high = np.maximum(boxes[:, :2], box[:2]), np.minimum(boxes[:, 2:], box[2:])
+    return np.prod(np.maximum(high - low, 0), 1)
+
+
+def _common_from_above(boxes: Array, box: Array) -> Array:
+    """Return the area that each of *boxes*, [x, y, z, dx, dy, dz, angle], shares with *box* in x and y."""
+    shared = np.zeros(len(boxes))
+    apart = np.hypot(*(boxes[:, :2] - box[:2]).T)
+    reach = (np.hypot(boxes[:, 3], boxes[:, 4]) + np.hypot(box[3], box[4])) / 2
+    outline = _outline(box)
+    for n in np.flatnonzero(apart < reach):  # others are too far away
+        shared[n] = _area(_clipped(_outline(boxes[n]), outline))
+    return shared
+
+
+def _outline(box: Array) -> Array:
+    """Return the four corners of a box of seven numbers from above, counterclockwise: an array of [4, 2]."""
+    x, y, _, dx, dy, _, angle = (float(v) for v in box)
+    corners = np.array([[-dx, -dy], [dx, -dy], [dx, dy], [-dx, dy]]) / 2
+    turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+    return corners @ turn + (x, y)
+
+
+def _clipped(polygon: Array, by: Array) -> Array:
+    """Return what of a convex *polygon* lies in the convex one *by*, both counterclockwise: an array of [corners, 2]."""
+    for first, second in zip(by, np.roll(by, -1, 0), strict=True):
+        if not len(polygon):
+            break
+        (along_x, along_y), away = second - first, polygon - first
+        side = along_x * away[:, 1] - along_y * away[:, 0]  # 0 and more is inside
+        made = []
+        for n, (here, before) in enumerate(zip(side, np.roll(side, 1), strict=True)):
+            if (here >= 0) != (before >= 0):
+                made.append(polygon[n - 1] + (polygon[n] - polygon[n - 1]) * (before / (before - here)))
+            if here >= 0:
+                made.append(polygon[n])
+        polygon = np.array(made).reshape(-1, 2)
+    return polygon
+
+
+def _area(polygon: Array) -> float:
+    """Return the area of a polygon that is counterclockwise."""
+    x, y = polygon.T
+    return float(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))) / 2
