@@ -63,7 +63,10 @@ def is_cases(word: str | None) -> bool:
 
 
 def refuse_call_arguments(args: argparse.Namespace) -> None:
-    """Raise `UsageError` where an option of BANG C files is given without one."""
+    """Raise `UsageError` where an option of BANG C files is given without one, or where what is named is not there, which is the mistake then."""
+    word = getattr(args, "program", None)
+    if word is not None and not is_program(word) and not is_cases(word):
+        registry.find_operator(word)
     refuse(args, CALL_OPTIONS, "goes with a BANG C file, as in `mlusim run scale.mlu --kernel Scale`")
 
 

@@ -125,14 +125,14 @@ def refuse_body(mlu: "IssuingMlu", row: Intrinsic, refused: Refused, arguments: 
 
 def no_pointer(name: str, value: object, space: object) -> Fault:
     """Return the fault of an operand that should point into *space*."""
-    # By its shape, for `Tensor` is declared above this room.
+    # By their shapes, for `Tensor` and variables of C are declared above this room.
     tensor = hasattr(value, "allocation") and hasattr(value, "device")
-    return WrongSpace(
-        f"{name} is {value!r:.80}, which is not a pointer",
-        operand=name,
-        legal=f"a pointer into {space}",
-        hint="a tensor becomes a pointer when it is an argument of the launch" if tensor else None,
-    )
+    hint = "a tensor becomes a pointer when it is an argument of the launch" if tensor else None
+    what = f"{value!r:.80}, which is not a pointer"
+    if getattr(value, "outside", False):
+        what = f"{value!r:.80} that lies in no memory of the board"
+        hint = "declare the variable __nram__, or in the memory that is meant"
+    return WrongSpace(f"{name} is {what}", operand=name, legal=f"a pointer into {space}", hint=hint)
 
 
 def foreign(mlu: "IssuingMlu", name: str, pointer: Ptr) -> Fault | None:

@@ -3,11 +3,13 @@
 import functools
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from types import MappingProxyType
 
 from attrs import frozen
 
 from mlusim.errors import UsageError, said
+from mlusim.files.reading import shown
 from mlusim.near import near
 from mlusim.operators.spec import Case, Operator
 
@@ -80,6 +82,12 @@ def find_operator(name: str) -> Operator:
         raise UsageError(f"{name!r:.80} is no operator; give a name or an Operator")
     if name in known:
         return known[name]
+    if Path(name).exists():
+        raise UsageError(
+            f"{shown(name)} is neither an operator nor a file that can be run: a script, a BANG C file or a program"
+        )
+    if "/" in name or Path(name).suffix:
+        raise UsageError(f"there is no file {shown(name)}, and no operator of that name")
     guesses = near(name, known)
     hint = f"did you mean {' or '.join(guesses)}?" if guesses else "`mlusim ops` lists them"
     refusals = "".join(f"; {sentence}" for sentence in registered().refusals)

@@ -71,6 +71,12 @@ WORDS = {
     "two formats": (("report", "--json", "--format", "csv"), "exclude each other"),
     "table in a file": (("report", "-o", "x.txt"), "a table goes to the terminal"),
     "report of no operator": (("report", "nothing_like_it"), "there is no operator"),
+    "run of no file": (
+        ("run", "build/nothing", "--dim", "4"),
+        "there is no file build/nothing, and no operator of that name",
+    ),
+    "run of a folder": (("run", "/", "--dim", "4"), "/ is neither an operator nor a file that can be run"),
+    "check of no operator": (("check", "nothing_like_it", "--dim", "4"), "there is no operator"),
     "report of no case": (("report", "--case", "nothing"), "has no case 'nothing'"),
     "report of no group": (("report", "--group", "nothing"), "the groups are"),
     "report of case and group": (("report", "--case", "a", "--group", "b"), "exclude each other"),

@@ -20,7 +20,9 @@ def blocks(language):
 
 def plain(text):
     """Lines without blanks at their ends, and without how many lines of source were counted since a moment."""
-    return [re.sub(r"(moment \d+), line \d+$", r"\1", line.rstrip()) for line in text.strip().splitlines()]
+    return [
+        re.sub(r"(moment \d+), \d+ lines? later$", r"\1", line.rstrip()) for line in text.strip().splitlines()
+    ]
 
 
 def printed(console, line):

@@ -78,7 +78,8 @@ class Position:
             return f"the end of launch {self.launch}"
         if not self.exact:
             return f"moment {self.moment} and some lines"
-        return f"moment {self.moment}" + (f", line {self.lines}" if self.lines else "")
+        behind = f", {self.lines} {plural(self.lines, 'line')} later" if self.lines else ""
+        return f"moment {self.moment}{behind}"
 
 
 class Op(NamedTuple):

@@ -264,6 +264,7 @@ class VariableAddress(Unplaced, Referred):
     """The common part of pointers to variables: an address that is no number."""
 
     __slots__ = ()
+    outside = True  # of the memories of the board, for the sentences of faults
 
     @property
     def address(self) -> int:
