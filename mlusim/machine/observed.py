@@ -30,7 +30,10 @@ MEMORY_CORES = "MLUSIM_MEMORY_CORES"
 
 
 class TaskPlace(NamedTuple):
-    """The identity of a task and the core on which it runs."""
+    """The identity of a task and the core on which it runs.
+
+    ``cluster_id`` is the kernel's ``clusterId``, counted in its union; ``before`` are the clusters of the unions in front.
+    """
 
     task: int
     task_x: int
@@ -39,11 +42,17 @@ class TaskPlace(NamedTuple):
     cluster_id: int
     core_id: int
     memory_core: bool = False
+    before: int = 0
+
+    @property
+    def cluster(self) -> int:
+        """The number of the cluster in the launch."""
+        return self.before + self.cluster_id
 
     @property
     def label(self) -> str:
         """How messages name the core."""
-        return f"memory core of cluster {self.cluster_id}" if self.memory_core else f"task {self.task}"
+        return f"memory core of cluster {self.cluster}" if self.memory_core else f"task {self.task}"
 
 
 class ObservedKernel(Protocol):

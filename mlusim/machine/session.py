@@ -436,7 +436,9 @@ class Session:
             if arch.memory_core:
                 # The memory core carries the coordinates of its cluster's first task; inferred.
                 task = (plane * y + row) * x + first
-                places.append(TaskPlace(task, first, row, plane, number, MEMORY_CORE_ID, memory_core=True))
+                before = union.number // arch.cores_per_cluster
+                where = task, first, row, plane, number, MEMORY_CORE_ID
+                places.append(TaskPlace(*where, memory_core=True, before=before))
         in_c, self._members_in_c = _in_their_order(places)[: self._members_in_c], 0
         union.clusters.extend(self._cluster(number) for number in range(self.kind.unions))
         for place in places:

@@ -145,6 +145,20 @@ def test_a_memory_core_that_left_is_named(device):
         device.launch(classic, dim=4, kind=UNION1)
 
 
+def test_a_memory_core_is_named_by_its_cluster_in_the_launch(device):
+    """Not by the kernel's ``clusterId``, which begins anew in each union."""
+
+    @kernel
+    def second(mlu):
+        """Send the memory core of the second union home too early."""
+        if mlu.is_mpu() and mlu.taskId:
+            return
+        mlu.sync_cluster()
+
+    with pytest.raises(Divergence, match=r"memory core of cluster 1 returned .*\*_ipu barriers"):
+        device.launch(second, dim=8, kind=UNION1)
+
+
 def test_different_barriers_deadlock_at_once(device):
     """Cores that wait for each other at different barriers are reported with both places."""
 

@@ -294,8 +294,8 @@ def test_a_host_that_does_not_wait_is_found_and_its_patient_twin_is_not(compiled
     assert len([rule for rule, _ in told if rule == "read-without-sync"]) == 2
 
 
-def test_what_only_the_host_shows_is_found(compiled):
-    """Each mistake of the host is a finding at the line of its call."""
+def test_what_only_the_host_shows_is_found(compiled, capfd):
+    """Each mistake of the host is a finding at the line of its call, and the driver's library does not say it as well."""
     program = compiled(CARELESS)
     lines = CARELESS.splitlines()
     done = check_program(CommandProgram(str(program)), str(program), notes=True)
@@ -309,6 +309,7 @@ def test_what_only_the_host_shows_is_found(compiled):
         "hostcheck-never-freed": "cnrtMalloc(&y, 64);",
         "hostcheck-never-waited": "Scale<<<dim, cnrtFuncTypeBlock, queue>>>(y, x, f, n);",
     }
+    assert capfd.readouterr().err == ""
 
 
 QUEUES = (

@@ -175,7 +175,7 @@ def name_at(place: "TaskPlace") -> str:
 def full_name(core: "ObservedCore") -> str:
     """Return the name, with the cluster for a memory core."""
     place, name = core.place, name_of(core)
-    return f"{name} (memory core of cluster {place.cluster_id})" if place.memory_core else name
+    return f"{name} (memory core of cluster {place.cluster})" if place.memory_core else name
 
 
 def parse_name(text: str) -> str:

@@ -168,7 +168,7 @@ def begin(core: Any, place: TaskPlace, union: Any) -> None:
     """Let *core* be at the beginning of the task of *place*, as far as both engines share it."""
     core.place, core.union, core.ended, core.renewable = place, union, False, False
     mlu = core.mlu
-    mlu.taskId, mlu.taskIdX, mlu.taskIdY, mlu.taskIdZ, _, mlu.coreId, _ = place
+    mlu.taskId, mlu.taskIdX, mlu.taskIdY, mlu.taskIdZ, _, mlu.coreId = place[:6]
     core.log, core.head = core.session.make_log(core), Head()
     core.pending, core.fence = OPENING, False
     for binding in core.bindings:

@@ -299,7 +299,7 @@ Reply exchange(const Request &request, const void *data) {  // with the lock hel
   if (answer.said) {
     if (hearing) {
       hearing->text.append(all, 0, answer.said);
-    } else {
+    } else if (static const bool reported = getenv("MLUSIM_REPORTED"); !reported) {
       fflush(stdout);
       fwrite(all.data(), 1, answer.said, stderr);
     }

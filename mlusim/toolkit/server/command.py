@@ -25,6 +25,7 @@ TUNABLES = "GLIBC_TUNABLES"
 OWN_PAGES = (
     "glibc.malloc.mmap_threshold=1024:glibc.malloc.top_pad=0"  # bytes; nothing is kept for what comes later
 )
+REPORTED = "MLUSIM_REPORTED"  # tells the driver's library that what it would say is a finding
 PATIENCE = 5.0  # seconds until a program that was asked to end is killed
 
 
@@ -139,11 +140,11 @@ class NativeCommand:
 
 
 def _watching() -> dict[str, str]:
-    """Return what a program is started with whose own memory is watched: the C library gives arrays pages of their own."""
+    """Return what a program is started with whose mistakes are reported: the C library gives arrays pages of their own, and ours says nothing."""
     if not hears_of_mistakes():
         return {}
     given = os.environ.get(TUNABLES)
-    return {TUNABLES: f"{given}:{OWN_PAGES}" if given else OWN_PAGES}
+    return {TUNABLES: f"{given}:{OWN_PAGES}" if given else OWN_PAGES, REPORTED: "1"}
 
 
 class PrintedStream:
