@@ -77,10 +77,11 @@ def _run_call(args: argparse.Namespace, call: "kernel_calls.KernelCall") -> int:
     done = call.run([EveryStep()] if args.trace or args.lines else [])
     judged: Mapping[str, expectation.Compared] = {} if expected is None else expected.compared(call, done)
     passed = all(one.accuracy.passed for one in judged.values())
+    remark = "" if passed else call.depends_on_memory_cores(done)
     if args.json:
-        show.emit(_call_document(call, done, judged))
+        show.emit(_call_document(call, done, judged) | ({"remark": remark} if remark else {}))
     else:
-        _show_call(done, judged)
+        _show_call(done, judged, remark)
         if args.lines:
             show.output().print(
                 "", tables.launch_lines(done.launch), texts.Text(tables.LINES_NOTE, style="dim"), sep="\n"
@@ -108,8 +109,10 @@ def _call_document(
     }
 
 
-def _show_call(done: "kernel_calls.Called", judged: Mapping[str, "expectation.Compared"]) -> None:
-    plain_text.print_lines(_told(done, judged))
+def _show_call(
+    done: "kernel_calls.Called", judged: Mapping[str, "expectation.Compared"], remark: str
+) -> None:
+    plain_text.print_lines((*_told(done, judged), *([(f"  {remark}", "bold red")] if remark else [])))
     if done.findings:  # which alone take rich
         show.findings(done.findings)
 

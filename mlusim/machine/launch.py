@@ -57,6 +57,7 @@ class LaunchFacts:
     memory: Mapping[str, Usage]
     scalar_loads: Mapping[str, int]
     scalar_stores: Mapping[str, int]
+    memory_core_stores: int
     io_bytes: int
     lanes: Mapping[str, Lanes]
     declared: tuple[tuple[int, tuple[Allocation, ...]], ...]
@@ -71,6 +72,7 @@ class LaunchFacts:
             memory=tally.memory,
             scalar_loads=tally.scalar_loads,
             scalar_stores=tally.scalar_stores,
+            memory_core_stores=tally.memory_core_stores,
             io_bytes=tally.io_bytes,
             lanes=tally.lanes,
             declared=tally.declared,

@@ -83,6 +83,7 @@ class Tally:
     declared: tuple[tuple[int, tuple[Allocation, ...]], ...] = ()
     scalar_loads: dict[str, int] = field(factory=dict)
     scalar_stores: dict[str, int] = field(factory=dict)
+    memory_core_stores: int = 0  # of memory cores, to GDRAM
     _logs: dict[bytes, CoreLog] = field(factory=dict)  # tasks that do the same share a log
     _rows: dict[tuple[int, ...], CoreLog] = field(factory=dict)  # those of a single row, by the row
     _steps: dict[bytes, CoreSteps] = field(factory=dict)  # and their steps
@@ -93,7 +94,9 @@ class Tally:
             if space in self._high:
                 self._high[space] = max(self._high[space], arena.high_water)
         place, logged = core.place, core.log is not None
-        if not place.memory_core:
+        if place.memory_core:
+            self.memory_core_stores += core.stores[GDRAM.number]
+        else:
             self.declares(core)
         log = self._finished(core.log)
         steps = core.log.steps() if isinstance(core.log, NotedLog) else None
@@ -211,6 +214,7 @@ class Tally:
             self.add_counts(part.counts, part.traffic_by, part.lines, part.spare)
             _add_named(self.scalar_loads, part.scalar_loads)
             _add_named(self.scalar_stores, part.scalar_stores)
+            self.memory_core_stores += part.memory_core_stores
             for space, high in part._high.items():  # noqa: SLF001 - its own class
                 self._high[space] = max(self._high[space], high)
             self.declared = self.declared or part.declared

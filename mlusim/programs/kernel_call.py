@@ -24,6 +24,8 @@ from mlusim.kernel_frames import installed
 from mlusim.machine.device import Device
 from mlusim.machine.kernel import Kind, kind_called
 from mlusim.machine.launch import Launch
+from mlusim.machine.observed import MEMORY_CORES
+from mlusim.machine.scheduling.schedule import begin_memory_cores_first, other_order_of_memory_cores
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.programs.argument_forms import DRAW
 from mlusim.programs.argument_values import ArgumentScope
@@ -262,6 +264,23 @@ class KernelCall:
         done = Called(back, launch)
         expected = self.expectation
         return done if expected is None else Called(back, launch, expected.compared(self, done))
+
+    def depends_on_memory_cores(self, done: Called) -> str:
+        """Return a sentence if the outputs of *done* are others where memory cores begin in the other order, else "".
+
+        It runs the kernel again, which takes as long as *done* took.
+        """
+        if not self.kind.unions:
+            return ""
+        with other_order_of_memory_cores():
+            other = self._alike(checks=(), expectation=None).run(())
+        if all(a.tobytes() == other.outputs[name].tobytes() for name, a in done.outputs.items()):
+            return ""
+        order = "last" if begin_memory_cores_first() else "first"
+        return (
+            f"the result depends on when memory cores store: with {MEMORY_CORES}={order} it differs; `mlusim check` names the line that "
+            "lacks a guard (`if (__is_mpu()) return;`, the same as coreId == 0x80) or a barrier"
+        )
 
     def _schedule_seed(self, scope: ArgumentScope) -> int | None:
         """Return the seed of the schedule; none on the native engine if arguments are drawn, as the seed is then for the drawing."""

@@ -5,6 +5,7 @@ import pytest
 
 import mlusim
 from mlusim import bangc
+from mlusim.cli.main import main
 from mlusim.machine.observed import MEMORY_CORES
 
 SOURCE = """
@@ -63,6 +64,22 @@ def test_an_unguarded_store_of_a_memory_core_comes_first_and_is_told(kernels, mo
         assert "`if (__is_mpu()) return;` before it (coreId is 0x80 there)" in finding.hint
     assert f"{MEMORY_CORES}=last" in found["racecheck-tasks-write-write"].note
     assert {} == guarded
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected", "said"),
+    [("union1", "zeros", True), ("union1", "ones", True), ("block", "zeros", False)],
+)
+def test_a_failed_comparison_says_that_it_depends_on_memory_cores(tmp_path, capsys, kind, expected, said):
+    """Beside what differs, where the other order gives other bytes."""
+    path = tmp_path / "k.mlu"
+    path.write_text(SOURCE)
+    arguments = ["--arg", "to=out:int32:8", "--arg", "from=ones:float32:512", "--arg", "guarded=0"]
+    command = ["run", str(path), "--kernel", "Count", "--dim", "8", "--kind", kind, *arguments, "--expect"]
+
+    assert 1 == main([*command, f"to={expected}:int32:8"])
+    told = capsys.readouterr().out
+    assert said == (f"with {MEMORY_CORES}=last it differs" in told)
 
 
 @pytest.mark.parametrize("engine", ["python", "native"])

@@ -421,6 +421,7 @@ __mlu_entry__ void Sum(float *out, void **in, int count) {
   out[0] = total;
 }
 __mlu_entry__ void Own(float *out) { out[taskId] = coreId == 0x80 ? 9 : 5; }
+__mlu_entry__ void Unasked(float *out) { out[taskId] = 7; }
 int main() {
   float host[4] = {1, 2, 3, 4}, *in[3], *out;
   void **table;
@@ -433,6 +434,7 @@ int main() {
   printf("%g", host[0]);
   dim.x = 4;
   Own<<<dim, cnrtFuncTypeUnion1>>>(in[0]);
+  for (int i = 0; i < 2; i++) Unasked<<<dim, cnrtFuncTypeUnion1>>>(in[1]);
   cnrtMemcpy(host, in[0], 16, cnrtMemcpyDevToHost);
   printf(" %g %g\n", host[0], host[1]);
 }
@@ -449,8 +451,11 @@ def test_pointers_in_device_memory_are_found(compiled, native, engine):
     done = native.run(program, MLUSIM_ENGINE=engine)
     last = native.run(program, MLUSIM_ENGINE=engine, MLUSIM_MEMORY_CORES="last")
 
-    assert (done.stdout, done.stderr) == ("15 5 5\n", "")
-    assert (last.stdout, last.stderr) == ("15 9 5\n", "")
+    assert (done.stdout, last.stdout) == ("15 5 5\n", "15 9 5\n")
+    for ended, order in ((done, "first"), (last, "last")):
+        (note,) = ended.stderr.splitlines()
+        assert note.startswith(f"note: Unasked also runs on memory cores, which store to GDRAM {order} here")
+        assert "`if (__is_mpu()) return;` (coreId == 0x80) is missing" in note
 
 
 def test_an_unknown_order_of_cores_is_refused(compiled, native):

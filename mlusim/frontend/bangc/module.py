@@ -195,6 +195,12 @@ class BangKernel(Kernel):
         return tuple(device_variable(variable, file.home) for variable, file in self.plan.variables.items())
 
     @cached_property
+    def unguarded(self) -> bool:
+        """True where nothing in the kernel's code asks which kind of core it runs on."""
+        code = (one for part in self.plan.parts for one in part.code.values())
+        return not ({"is_mpu", "is_ipu"} & set(self.plan.rows) or any("coreId" in c.co_names for c in code))
+
+    @cached_property
     def on_stack(self) -> tuple[StackVariable, ...]:
         """The local variables on the stack that are alive at once, where they take most."""
         reached = {s: part.file.form.functions[s] for part in self.plan.parts for s in part.code}

@@ -23,6 +23,7 @@ from mlusim.machine.device import Device
 from mlusim.machine.hub import attendants, hears_of_mistakes, launched_from, tell_fetched, tell_mistake
 from mlusim.machine.kernel import KINDS, Kind
 from mlusim.machine.launch import Launch, QueuePlace, in_queue
+from mlusim.machine.observed import MEMORY_CORES
 from mlusim.machine.scheduling.schedule import begin_memory_cores_first
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.space import GDRAM_BASE
@@ -101,7 +102,7 @@ class NativeKernel:
     record: int
 
 
-@frozen
+@frozen(eq=False)
 class LoadedKernel:
     """A kernel for an architecture, with the reader of its arguments."""
 
@@ -160,6 +161,7 @@ class ProgramSession:
         ] = {}  # copies of queues with memory of the host, until they are over
         # What kernels have written since the host last copied something back, with the calls that launched them.
         self._unseen: dict[Allocation, int] = {}
+        self._unguarded: set[LoadedKernel] = set()  # of which that has been said
         self._mistaken = False  # whether the host did something wrong
         self._timed = False  # whether there has been a notifier
         # What serves OP_MALLOC is `malloc`, and so on.
@@ -340,6 +342,7 @@ class ProgramSession:
         if heard is not None:
             self._work("launch", queue, request, heard.touched)
             self._unseen.update((one, request.caller) for one in heard.touched.writes if one is not None)
+        self._tell_unguarded(found, launch)
         if self._timed or attendants():  # otherwise nothing asks for its time, and the queue would only grow
             queue.add(launch)
         return ProgramReply(printed=_lines(launch.printed))
@@ -347,6 +350,18 @@ class ProgramSession:
     def _started(self, board: BoardMemory, observe: Sequence[Any], *given: Any) -> Launch:
         """Launch what is *given*: a kernel, its grid and kind, and its arguments."""
         return board.device.launch(*given, observe=observe, **self._options)
+
+    def _tell_unguarded(self, found: LoadedKernel, launch: Launch) -> None:
+        """Say once on standard error that memory cores have stored what the kernel *found* means IPU cores to store; checkers say more."""
+        if hears_of_mistakes() or found in self._unguarded or not launch.kind.startswith("UNION"):
+            return
+        if found.kernel.unguarded and launch.sums.facts.memory_core_stores:
+            self._unguarded.add(found)
+            order = "first" if begin_memory_cores_first() else "last"
+            sys.stderr.write(
+                f"note: {found.kernel.name} also runs on memory cores, which store to GDRAM {order} here, as {MEMORY_CORES} may say; whose "
+                "value a card keeps is not known: `if (__is_mpu()) return;` (coreId == 0x80) is missing\n"
+            )
 
     # -- what is in no order -----------------------------------------------------------------------
 
