@@ -7,6 +7,7 @@ from mlusim.frontend.bangc.lower import places
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, Surroundings
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
+from mlusim.frontend.bangc.parse.type_reader import ends
 
 _CONFIGURE = ("__cudaPushCallConfiguration", "cudaConfigureCall")
 
@@ -48,7 +49,7 @@ def passed(
         source = given[n] if n < len(given) else None
         if source is None or (source.left_out and scope.reader.value(source) is None):
             source = _default(scope, parameter, target, n, node.span)
-        made.append(argument(scope, source, parameter.type, by_value=by_value))
+        made.append(handed(scope, source, parameter.type, by_value=by_value))
     made.extend(scope.value(extra) for extra in given[len(parameters) :])  # variadic ones
     return tuple(made)
 
@@ -86,6 +87,23 @@ def argument(scope: FunctionScope, node: Node, kind: t.Type, *, by_value: bool =
         at = places.made_place(scope, held)
         return convert(scope, places.address_of(scope, at, node.span), kind, node.span)
     return scope.valued(node, kind)
+
+
+def handed(scope: FunctionScope, node: Node, kind: t.Type, *, by_value: bool = False) -> ir.Expr:
+    """Lower an argument of a call: an object with a destructor by value is one of the caller's, which ends with the full expression."""
+    if not ends(kind):
+        return argument(scope, node, kind, by_value=by_value)
+    return _by_value(scope, scope.valued(node, kind), kind, node.span)
+
+
+def by_value(scope: FunctionScope, value: ir.Expr, kind: t.Type, span: ir.Span) -> ir.Expr:
+    """Return what a parameter of *kind* is given for a new object: its address where it has a destructor."""
+    return _by_value(scope, value, kind, span) if ends(kind) else value
+
+
+def _by_value(scope: FunctionScope, value: ir.Expr, kind: t.Type, span: ir.Span) -> ir.Expr:
+    at = places.made_place(scope, value)
+    return convert(scope, places.address_of(scope, at, span), t.Pointer(kind, reference=True), span)
 
 
 def _same(have: t.Type, to: t.Type) -> bool:

@@ -2,7 +2,7 @@
 
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.lower import arguments, objects, places
-from mlusim.frontend.bangc.lower.arguments import acts, argument, given_to, passed, takes_this
+from mlusim.frontend.bangc.lower.arguments import acts, given_to, handed, passed, takes_this
 from mlusim.frontend.bangc.lower.conversions import convert, literal
 from mlusim.frontend.bangc.lower.places import to_memory
 from mlusim.frontend.bangc.lower.scope import FunctionScope, first_at, number
@@ -64,7 +64,7 @@ def _through_pointer(scope: FunctionScope, node: Node) -> ir.Expr:
             "a call of this is not supported; call a function, a method or a pointer to a function",
             node.span,
         )
-    arguments = [argument(scope, g, p) for g, p in zip(given, kind.parameters, strict=False)]
+    arguments = [handed(scope, g, p) for g, p in zip(given, kind.parameters, strict=False)]
     arguments += [scope.value(g) for g in given[len(kind.parameters) :]]
     return ir.Invoke(scope.value(head), tuple(arguments), kind.result, node.span)
 
@@ -75,7 +75,7 @@ def _by_member(scope: FunctionScope, node: Node, method: Node, given: list[Node]
     kind = function.type.to if isinstance(function.type, t.Pointer) else None
     assert isinstance(kind, t.FunctionType)
     first, *parameters = kind.parameters
-    values = [argument(scope, g, p) for g, p in zip(given, parameters, strict=False)]
+    values = [handed(scope, g, p) for g, p in zip(given, parameters, strict=False)]
     return ir.Invoke(function, (convert(scope, this, first, node.span), *values), kind.result, node.span)
 
 

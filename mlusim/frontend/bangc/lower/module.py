@@ -165,6 +165,7 @@ class Lowering:
         try:
             if arguments.takes_this(declaration):
                 parameters.append(_this(scope, declaration))
+            scope.kernel = kind_of(declaration) == "kernel"
             parameters += [scope.add(p, parameter=True) for p in declaration.parameters]
             if broken is not None:
                 problem = _problem(broken)

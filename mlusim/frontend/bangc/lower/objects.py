@@ -42,6 +42,8 @@ def _filled(scope: FunctionScope, given: Iterator[Node], kind: t.Type, node: Nod
         child = next(given, None)
         if child is None:
             break
+        if isinstance(kind, t.Record) and _empty_base(child, kind.fields[len(values)].type):
+            continue
         # The compiler library has no kind for a designator, `.member = value` or `[index] = value`.
         if child.kind == "UNEXPOSED_EXPR" and child.type == t.VOID and len(child.children) > 1:
             at = _designated(scope, child, kind, child.span if child.span.line else node.span)
@@ -63,13 +65,26 @@ def _filled(scope: FunctionScope, given: Iterator[Node], kind: t.Type, node: Nod
     return ir.Compose(tuple(values), kind, node.span)
 
 
+def _empty_base(child: Node, part: t.Type) -> bool:
+    """Return whether *child* is the value of a base class without members, where a *part* is wanted."""
+    kind = child.type
+    return (
+        child.kind == "INIT_LIST_EXPR" and isinstance(kind, t.Record) and not kind.fields and kind is not part
+    )
+
+
 def _of_base(scope: FunctionScope, given: Iterator[Node], kind: t.Array | t.Record) -> Iterator[ir.Expr]:
     """Yield the members of the first base from the first of a list's values, which is an object of it."""
     base = kind.bases[0] if isinstance(kind, t.Record) and kind.bases else None
     first = next(given, None) if base is not None else None
     if base is None or first is None:
         return
-    whole = of_braces(scope, first) if first.kind == "INIT_LIST_EXPR" else scope.value(first)
+    if first.kind == "INIT_LIST_EXPR":
+        whole = of_braces(scope, first)
+    elif first.type is base or t.derives(first.type, base):
+        whole = scope.value(first)
+    else:  # the base's own braces are left out
+        whole = _filled(scope, itertools.chain((first,), given), base, first)
     values = whole.values if isinstance(whole, ir.Compose) else ()
     if isinstance(whole, ir.Compose):
         yield from values
@@ -464,7 +479,7 @@ class Copying:
                 convert(scope, places.address_of(scope, one, span), t.Pointer(kind), span) for one in (to, at)
             )
             if not isinstance(target.parameters[0].type, t.Pointer):
-                source = copied(scope, at, kind, span)  # by value
+                source = arguments.by_value(scope, copied(scope, at, kind, span), kind, span)
             rest = arguments.passed(scope, Node("CALL_EXPR", span, None), target, [], first=1)
             return [scope.calling(target, (this, source, *rest), span)]
         made: list[ir.Expr] = []
@@ -525,11 +540,7 @@ def ending_of_place(scope: FunctionScope, at: ir.Place, span: ir.Span) -> Statem
     """Return the statements at the end of the object at a place."""
     kind = at.type
     if isinstance(kind, t.Array):
-        scope.refuse(
-            "destructor",
-            f"an array of {kind.of}, which has a destructor, is not supported; declare single objects",
-            span,
-        )
+        return (_ending_of_array(scope, at, kind, span),)
     assert isinstance(kind, t.Record)
     reader = scope.reader
     found = reader.destructor(kind)
@@ -543,12 +554,23 @@ def ending_of_place(scope: FunctionScope, at: ir.Place, span: ir.Span) -> Statem
     return ending_of_parts(scope, kind, at, span)
 
 
+def _ending_of_array(scope: FunctionScope, at: ir.Place, kind: t.Array, span: ir.Span) -> ir.Block:
+    """Return the ends of the elements of an array, the last first."""
+    left = scope.hold(t.INT64, span)
+    first = scope.address(at, t.Pointer(kind.of), span)
+    element = ir.Element(first, ir.Load(left, span), span)
+    step = ir.Evaluate(ir.Update(left, "-", number(1, t.INT64, span), t.INT64, False, span), span)
+    test = ir.Compare(">", ir.Load(left, span), number(0, t.INT64, span), span)
+    loop = ir.Loop(test, None, (step, *ending_of_place(scope, element, span)), False, span)
+    return ir.Block((ir.Declare(left.local, number(kind.count, t.INT64, span), span), loop), span)
+
+
 def ending_of_parts(scope: FunctionScope, kind: t.Record, at: ir.Place, span: ir.Span) -> Statements:
     """Return the ends of the members of an object, the last first, and of its base."""
     base = kind.bases[0] if kind.bases else None
     made: list[ir.Statement] = []
     for field in reversed(kind.own_fields):
-        if ends(field.type):
+        if ends(t.element_of(field.type)):
             made += ending_of_place(scope, ir.Member(at, field, span), span)
     if base is not None and base.destroyed:
         this = scope.address(at, t.Pointer(base), span)

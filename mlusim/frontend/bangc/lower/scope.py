@@ -62,6 +62,7 @@ class FunctionScope(ABC):
     locals: list[ir.Local] = field(factory=list)
     hidden: list[ir.Declare] = field(factory=list)  # temporaries, declared where the function begins
     loops: int = 0  # around what is lowered
+    kernel: bool = False
     owned: list[ir.Local] = field(factory=list)  # objects with destructors that no block has taken yet
     blocks: list[ir.Span] = field(factory=list)  # the statements around that end the scope of a name
     # Temporary objects with destructors: their full expression ends them.
@@ -125,8 +126,10 @@ class FunctionScope(ABC):
         """Return the local that *declaration* declares."""
         kind = declaration.type
         self.refuse_class(kind, declaration.span)
-        if parameter:
-            self.refuse_destructor(kind, declaration.span)
+        if parameter and ends(kind):
+            if self.kernel:  # whose objects the host makes
+                self.refuse_destructor(kind, declaration.span)
+            kind = t.Pointer(kind, reference=True)
         local = ir.Local(
             self._unique(names.free(declaration.name or "unnamed")),
             declaration.name,

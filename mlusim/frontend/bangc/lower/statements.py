@@ -68,10 +68,32 @@ def _ended(scope: FunctionScope, made: list[ir.Statement], mark: int, node: Node
         held = scope.hold(result.type, node.span)
         before = [ir.Evaluate(ir.Assign(held, result, node.span), node.span)]
         after = [ir.Return(ir.Load(held, node.span), node.span)]
+    elif (
+        made and isinstance(made[-1], ir.If | ir.Switch) and all(isinstance(s, ir.Declare) for s in made[:-1])
+    ):
+        return _tested_first(scope, made, loose, mark, node)
     elif not alone or extended:
         scope.refuse_loose(mark, node.span)
     del scope.loose[mark:]
     return [*before, *(s for local in reversed(loose) for s in objects.ending_of_local(scope, local)), *after]
+
+
+def _tested_first(
+    scope: FunctionScope, made: list[ir.Statement], loose: list[ir.Local], mark: int, node: Node
+) -> list[ir.Statement]:
+    """Return an ``if`` or a switch whose test makes temporary objects: these end before it goes on."""
+    *before, last = made
+    assert isinstance(last, ir.If | ir.Switch)
+    tested = last.test if isinstance(last, ir.If) else last.value
+    held = scope.hold(tested.type, node.span)
+    first = ir.Evaluate(ir.Assign(held, tested, node.span), node.span)
+    if isinstance(last, ir.If):
+        last.test = ir.Load(held, node.span)
+    else:
+        last.value = ir.Load(held, node.span)
+    del scope.loose[mark:]
+    endings = (s for local in reversed(loose) for s in objects.ending_of_local(scope, local))
+    return [*before, first, *endings, last]
 
 
 def _made(scope: FunctionScope, node: Node) -> list[ir.Statement]:

@@ -368,7 +368,9 @@ class Declaration:
         """The members of a class; ``default`` is the value that one is declared with."""
         whole = self._cursor.get_definition() or self._cursor
         # A specialisation has its members without their values.
-        whole = self._reader.library.template(whole) or whole
+        pattern = self._reader.library.template(whole)
+        if pattern is not None and pattern.location == whole.location:  # one that is written out has its own
+            whole = pattern
         found = (c for c in whole.get_children() if c.kind.name == "FIELD_DECL")
         return tuple(self._reader.declaration(c) for c in found)
 

@@ -224,7 +224,7 @@ class TypeReader:
 
 def _data_size(record: t.Record, specifier: Cursor) -> int:
     """Return the bytes of a base class behind which the next one may begin: those at its end that hold nothing are free, but of plain data [Itanium ABI]."""
-    if specifier.type.is_pod():
+    if specifier.type.is_pod() and record.fields:
         return record.size
     return max((f.offset + f.type.size for f in record.fields), default=8 if record.virtual else 0)
 
