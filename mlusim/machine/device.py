@@ -85,6 +85,7 @@ class Device(Presented):
         self._prepared = Preparations()
         # By the files that were loaded, their variables in GDRAM by symbol.
         self._variables: weakref.WeakKeyDictionary[Any, dict[str, DeviceTensor]] = weakref.WeakKeyDictionary()
+        self._of_variables: Bytes | None = None
 
     def __repr__(self) -> str:
         return f"<Device {self.board.name}>"
@@ -200,13 +201,25 @@ class Device(Presented):
         allocation.filled = filled
         return DeviceTensor(self, allocation, shape, dtype)
 
+    def hold_variables_in(self, memory: Bytes) -> None:
+        """Let variables at file scope lie in *memory* from now on, as what `cut` cuts does."""
+        self._of_variables = memory
+
+    def _bytes_of_variable(self, nbytes: int) -> Bytes:
+        """Return the bytes of the next allocation.  Raises `OutOfMemory` as `cut` does."""
+        memory = self._of_variables
+        if memory is None:
+            self._heap.reserve(nbytes)
+            return fresh_bytes(nbytes)
+        start = self._heap.place_of(nbytes, memory.size)
+        return memory[start : start + nbytes]
+
     def variable(self, variable: DeviceVariable) -> DeviceTensor:
         """Return the memory of *variable*: made when it is first asked for, and the same bytes from then on."""
         known = self._variables.setdefault(variable.home, {})
         if variable.symbol not in known:
             declared, content = variable.declared, variable.content
-            self._heap.reserve(variable.nbytes)
-            raw = fresh_bytes(variable.nbytes)
+            raw = self._bytes_of_variable(variable.nbytes)
             raw[: len(content)] = np.frombuffer(content, np.uint8)
             raw[len(content) :] = 0
             allocation = self._heap.allocate(raw, declared, writable=not declared.const)

@@ -44,6 +44,7 @@ REMARKS: Mapping[str, str] = {
     r"cnrtInvokeHostFunc|cnInvokeHostFunc": "called in order by a thread of its own; launches, copies and syncs wait for it",
     r"cnrtQueueCreateWithPriority|cnrtQueueGetPriority|cnrtDeviceGetQueuePriorityRange": "all queues have priority 0",
     r"cnrtMemcpy[23]D": "a copy for each row; widths, heights and pitches have the limits of the vendor's guide",
+    r"cnrtMemcpy(To|From)Symbol|cnrtGetSymbol(Address|Size)": "of `__mlu_device__` variables that a kernel of their file uses",
     r"cnrt(Acquire|Map|UnMap)MemHandle": "refused: each process has a device of its own",
     r"cnrtQueueBeginCapture": "from now on launches, copies, sets, notifiers and host functions of the queue are kept",
     r"cnrtQueueEndCapture": "gives what was kept",

@@ -378,6 +378,47 @@ def test_work_of_queues_that_nothing_puts_in_order_is_found(compiled, monkeypatc
     assert (engine == NATIVE) == any(clean)
 
 
+SYMBOLS = r"""
+#include <bang.h>
+#include <cnrt.h>
+#include <cstdio>
+__mlu_device__ int table[4] = {1, 2, 3, 4};
+namespace deep { static __mlu_device__ float factor = 2; }
+__mlu_device__ int unused;
+__mlu_entry__ void Use(int *p) { for (int i = 0; i < 4; ++i) { p[i] = table[i] * (int)deep::factor; table[i] += 10; } }
+__mlu_entry__ void Put(int *t) { t[3] = 99; }
+int main() {
+  cnrtQueue_t q; cnrtQueueCreate(&q); cnrtDim3_t d = {1, 1, 1}; int *p, h[4], two[2] = {7, 8}; float f = 3; cnrtMalloc(&p, 16);
+  size_t n; void *at;
+  int a = cnrtMemcpyToSymbol(table, two, 8, 4, cnrtMemcpyHostToDev), b = cnrtMemcpyToSymbol(&deep::factor, &f, 4, 0, cnrtMemcpyHostToDev);
+  Use<<<d, cnrtFuncTypeBlock, q>>>(p); cnrtQueueSync(q); cnrtMemcpy(h, p, 16, cnrtMemcpyDevToHost);
+  printf("%d %d: %d %d %d %d\n", a, b, h[0], h[1], h[2], h[3]);
+  a = cnrtMemcpyFromSymbol(h, table, 16, 0, cnrtMemcpyDevToHost); printf("%d: %d %d %d %d\n", a, h[0], h[1], h[2], h[3]);
+  cnrtGetSymbolSize(&n, table); cnrtGetSymbolAddress(&at, table); Put<<<d, cnrtFuncTypeBlock, q>>>((int *)at); cnrtQueueSync(q);
+  cnrtMemcpyFromSymbol(h, table, 4, 12, cnrtMemcpyNoDirection); printf("%zu %d\n", n, h[0]);
+  printf("%s\n", cnrtGetErrorName(cnrtMemcpyFromSymbol(h, h, 4, 0, cnrtMemcpyDevToHost)));
+  printf("%s\n", cnrtGetErrorName(cnrtMemcpyFromSymbol(h, &unused, 4, 0, cnrtMemcpyDevToHost)));
+  cnrtFree(p); cnrtQueueDestroy(q);
+}
+"""
+
+
+def test_variables_of_the_device_are_reached_from_the_host(compiled, native):
+    """Copies to and from ``__mlu_device__`` variables, of a namespace and static too, their sizes, and their addresses as arguments."""
+    done = native.run(compiled(SYMBOLS))
+
+    assert done.stdout.splitlines() == [
+        "0 0: 3 21 24 12",
+        "0: 11 17 18 14",
+        "16 99",
+        "cnrtErrorInvalidSymbol",
+        "cnrtErrorInvalidSymbol",
+    ]
+    other, unused = done.stderr.splitlines()
+    assert "is given no __mlu_device__ variable of the program" in other
+    assert "the variable unused is not in code of the device" in unused
+
+
 HOOK = r"""
 #include "cnrt.h"
 #include <dlfcn.h>

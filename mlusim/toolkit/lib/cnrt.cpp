@@ -479,6 +479,24 @@ cnrtRet_t cnrtMemcpy3D(const cnrtMemcpy3dParam_t *p) {
   }
   return cnrtSuccess;
 }
+cnrtRet_t cnrtGetSymbolAddress(void **address, const void *symbol) {
+  if (!address) return refuse(cnrtErrorArgsInvalid, CALLER, plain("cnrtGetSymbolAddress", "no place for the address"));
+  return find_symbol(symbol, (uint64_t *)address, nullptr, CALLER, "cnrtGetSymbolAddress");
+}
+cnrtRet_t cnrtGetSymbolSize(size_t *bytes, const void *symbol) {
+  if (!bytes) return refuse(cnrtErrorArgsInvalid, CALLER, plain("cnrtGetSymbolSize", "no place for the size"));
+  return find_symbol(symbol, nullptr, bytes, CALLER, "cnrtGetSymbolSize");
+}
+cnrtRet_t cnrtMemcpyToSymbol(const void *symbol, const void *source, size_t bytes, size_t offset, cnrtMemTransDir_t direction) {
+  uint64_t address = 0;
+  cnrtRet_t code = find_symbol(symbol, &address, nullptr, CALLER, "cnrtMemcpyToSymbol");
+  return code == cnrtSuccess ? copy((void *)(address + offset), source, bytes, direction, 0, CALLER, "cnrtMemcpyToSymbol") : code;
+}
+cnrtRet_t cnrtMemcpyFromSymbol(void *target, const void *symbol, size_t bytes, size_t offset, cnrtMemTransDir_t direction) {
+  uint64_t address = 0;
+  cnrtRet_t code = find_symbol(symbol, &address, nullptr, CALLER, "cnrtMemcpyFromSymbol");
+  return code == cnrtSuccess ? copy(target, (void *)(address + offset), bytes, direction, 0, CALLER, "cnrtMemcpyFromSymbol") : code;
+}
 cnrtRet_t cnrtAcquireMemHandle(cnrtIpcMemHandle *, void *) { return no_sharing(CALLER, "cnrtAcquireMemHandle"); }
 cnrtRet_t cnrtMapMemHandle(void **, cnrtIpcMemHandle, int) { return no_sharing(CALLER, "cnrtMapMemHandle"); }
 cnrtRet_t cnrtUnMapMemHandle(void *) { return no_sharing(CALLER, "cnrtUnMapMemHandle"); }

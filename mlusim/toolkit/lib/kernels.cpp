@@ -24,6 +24,11 @@ struct Registered {
   const void *stub;
   std::string symbol;
 };
+struct Variable {
+  size_t record;
+  std::string name;
+  size_t bytes;
+};
 struct Kernels {
   std::mutex lock;
   std::vector<const char *> records;
@@ -31,6 +36,7 @@ struct Kernels {
   std::vector<Registered> kernels;
   size_t told_records = 0, told_kernels = 0;
   std::map<const void *, std::vector<uint32_t>> sizes;
+  std::map<const void *, Variable> variables;  // by what stands for them on the host
 };
 
 Kernels &all() {
@@ -82,6 +88,23 @@ void tell_kernels(const Teller &tell) {
     const Registered &one = k.kernels[k.told_kernels];
     tell(OP_KERNEL, {k.numbers[one.record], (uint64_t)one.stub}, one.symbol.data(), one.symbol.size());
   }
+}
+
+cnrtRet_t find_symbol(const void *symbol, uint64_t *address, size_t *bytes, void *caller, const char *call) {
+  Variable found{};
+  {
+    std::lock_guard<std::mutex> held(all().lock);
+    auto there = all().variables.find(symbol);
+    if (there != all().variables.end()) found = there->second;
+  }
+  if (found.name.empty())
+    return refuse(cnrtErrorInvalidSymbol, caller, std::string(call) + " is given no __mlu_device__ variable of the program");
+  if (bytes) *bytes = found.bytes;
+  if (!address) return cnrtSuccess;
+  ask(OP_DEVICES);  // the records are known then
+  Reply reply = ask(OP_SYMBOL, {all().numbers[found.record]}, caller, found.name.data(), found.name.size());
+  *address = reply.value;
+  return done(reply.code);
 }
 
 void forget_told() {
@@ -149,7 +172,10 @@ void __cudaUnregisterFatBinary(void **handle) {  // with its library goes what w
   std::lock_guard<std::mutex> held(all().lock);
   all().records[(size_t)handle - 1] = nullptr;
 }
-void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int, int) {}
+void __cudaRegisterVar(void **handle, char *host, char *, const char *name, int, size_t bytes, int, int) {
+  std::lock_guard<std::mutex> held(all().lock);
+  all().variables[host] = {(size_t)handle - 1, name, bytes};
+}
 
 void __bangRegisterFunction(void **handle, const char *stub, char *, const char *name, int, cnrtDim3_t *, cnrtDim3_t *, int *) {
   std::lock_guard<std::mutex> held(all().lock);

@@ -32,6 +32,7 @@ enum Op : uint32_t {
   OP_CNNL = 27,             // payload: a call of cnnl
   OP_END = 28,              // the program ends; payload: of each piece of cnrtHostMalloc that is left the address of its call and its bytes, u64 each
   OP_TOUCHED = 30,          // a: number of a copy, byte: the host uses a byte of its own that the copy may still use
+  OP_SYMBOL = 31,           // a: record; payload: the mangled name of a variable at file scope; answers its address
   OP_DESCRIBE = 29,         // a: address; payload: what its allocation is called from now on
 };
 

@@ -68,6 +68,8 @@ cnrtRet_t wait_for(cnrtNotifier_t notifier, void *caller);
 cnrtRet_t duration(cnrtNotifier_t from, cnrtNotifier_t to, float *found, double unit, void *caller);
 cnrtRet_t call_host_function(cnrtQueue_t queue, cnrtHostFn_t function, void *data, void *caller);
 cnrtRet_t launch(const void *stub, cnrtDim3_t dim, cnrtFunctionType_t kind, void **args, cnrtQueue_t queue, void *caller);
+// The address and the size of a variable at file scope, by what stands for it on the host.
+cnrtRet_t find_symbol(const void *symbol, uint64_t *address, size_t *bytes, void *caller, const char *call);
 bool there_is(int device);
 constexpr uint64_t EVERY = 1, UNWAITED = 2;  // no handles of queues: all of a device, and the usual one without waiting
 inline uint64_t unwaited(cnrtQueue_t queue) { return queue ? (uint64_t)queue : UNWAITED; }

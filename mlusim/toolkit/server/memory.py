@@ -88,6 +88,12 @@ class LentPiece(PrivatePiece):
         self.ptr = self.tensor.ptr.cast(uint8)
 
 
+class VariablePiece(LentPiece):
+    """A variable at file scope that lies in the map."""
+
+    mapped = True
+
+
 class MappedMemory:
     """The pieces of *device*, which lie in *memory*, a part of *map* from byte *first* on; *where* names a caller."""
 
@@ -97,6 +103,7 @@ class MappedMemory:
         self.device = device
         self._memory, self._map, self._first, self._where = memory, mapped, first, where
         self._starts: list[int] = []
+        self._variables_kind: type[LentPiece] = LentPiece
         self._pieces: dict[int, Piece] = {}
         self._freed: dict[int, Piece] = {}
         device.advise("free what is not used any more, or name a board with more memory in MLUSIM_BOARD")
@@ -136,14 +143,23 @@ class MappedMemory:
             else f"{nbytes} {plural(nbytes, 'byte')} of cnrtMalloc at {self._where(caller)}"
         )
 
-    def lend(self, allocation: Allocation) -> None:
+    def lend(self, allocation: Allocation, kind: "type[LentPiece]" = LentPiece) -> None:
         """Let addresses in *allocation*, which is another's, be found; it is not for ``cnrtFree``."""
         start = allocation.address
         if start not in self._pieces:
             nbytes = allocation.raw.size
             tensor = DeviceTensor(self.device, allocation, (nbytes,), uint8)
             insort(self._starts, start)
-            self._pieces[start] = LentPiece(tensor, start, start + nbytes, 0)
+            self._pieces[start] = kind(tensor, start, start + nbytes, 0)
+
+    def hold_variables(self) -> None:
+        """Let variables at file scope lie in the map from now on."""
+        self.device.hold_variables_in(self._memory)
+        self._variables_kind = VariablePiece
+
+    def lend_variable(self, allocation: Allocation) -> None:
+        """Let addresses in a variable at file scope be found."""
+        self.lend(allocation, self._variables_kind)
 
     def has_mapped(self, address: int) -> bool:
         """Return whether the bytes at *address* lie in the map."""

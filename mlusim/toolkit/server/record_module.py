@@ -12,9 +12,11 @@ from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import form_data
+from mlusim.frontend.bangc.fitting import device_variable
 from mlusim.frontend.bangc.form_data import Translated
 from mlusim.frontend.bangc.module import BangKernel, Module
 from mlusim.frontend.bangc.parse.sources import Options
+from mlusim.machine.kernel import DeviceVariable
 from mlusim.toolkit.record import HEAD, symbol_of
 
 DAMAGED = "the record of the program's kernels is damaged; compile it again with cncc"
@@ -34,6 +36,14 @@ class RecordModule:
             have = ", ".join(self.symbols) or "none"
             raise UsageError(f"the program was compiled without the kernel {symbol}; it has {have}")
         return self.module.kernel_of_symbol(found)
+
+    def variable(self, symbol: str) -> DeviceVariable | None:
+        """Return the variable in GDRAM whose mangled name is *symbol*; None where the record's code uses none of it."""
+        file = self.module.files[0]
+        found = file.form.globals.get(symbol)
+        if found is None:
+            found = next((one for one in file.form.globals.values() if one.name == symbol), None)
+        return None if found is None else device_variable(found, file.home)
 
 
 def read(payload: bytes, others: Sequence[bytes] = (), bang_arch: int | None = None) -> RecordModule:

@@ -53,7 +53,7 @@ from mlusim.toolkit.server.queues import (
     bytes_at,
 )
 
-ARGS, NO_MEMORY, TRAP, NO_KERNEL, NO_QUEUE, NO_NOTIFIER, NO_DEVICE = (
+ARGS, NO_MEMORY, TRAP, NO_KERNEL, NO_QUEUE, NO_NOTIFIER, NO_DEVICE, NO_SYMBOL = (
     CODES[f"cnrtError{name}"]
     for name in (
         "ArgsInvalid",
@@ -63,6 +63,7 @@ ARGS, NO_MEMORY, TRAP, NO_KERNEL, NO_QUEUE, NO_NOTIFIER, NO_DEVICE = (
         "Queue",
         "InvalidResourceHandle",
         "NoDevice",
+        "InvalidSymbol",
     )
 )
 # Smaller numbers are no queues: 0 and 2 are the usual one, waited for or not, 1 is every one.
@@ -142,6 +143,8 @@ class ProgramSession:
             device = board if isinstance(board, Device) else Device(board, base=base)
             first = number * share
             memory = self.memory_kind(device, whole[first : first + share], self._map, first, self.places)
+            if device is not board:  # else its memory is the caller's
+                memory.hold_variables()
             self.boards.append(BoardMemory(device, memory))
         self._options = options
         begin_memory_cores_first()  # refuses an unknown word before there is a launch
@@ -299,6 +302,18 @@ class ProgramSession:
         raise memory.mistaken(
             address, f"an argument points to {memory.told(address)}; give memory of cnrtMalloc"
         )
+
+    def symbol(self, request: ProgramRequest) -> ProgramReply:
+        """Return the address of a variable at file scope, by its record and mangled name."""
+        board, name = self.board(request), request.payload.decode()
+        found = self._module(request.words[0], board.device.board.arch.bang_arch).variable(name)
+        if found is None:
+            raise DriverRefusal(
+                NO_SYMBOL, f"the variable {name} is not in code of the device; use it in a kernel of its file"
+            )
+        allocation = board.device.variable(found).allocation
+        board.memory.lend_variable(allocation)
+        return ProgramReply(allocation.address)
 
     def launch(self, request: ProgramRequest) -> ProgramReply:
         """Launch a kernel at once.  A fault and a refusal are errors of the queue, too, which the next wait for it returns."""

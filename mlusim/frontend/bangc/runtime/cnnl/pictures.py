@@ -480,7 +480,8 @@ def nms(driver: StandInDevice, *given: Argument) -> int:
 def _common_of_corners(boxes: Array, box: Array) -> Array:
     """Return the area that each of *boxes*, [x1, y1, x2, y2], shares with *box*."""
     low, high = np.maximum(boxes[:, :2], box[:2]), np.minimum(boxes[:, 2:], box[2:])
-    return np.prod(np.maximum(high - low, 0), 1)
+    shared: Array = np.prod(np.maximum(high - low, 0), 1)
+    return shared
 
 
 def _common_from_above(boxes: Array, box: Array) -> Array:
@@ -499,7 +500,8 @@ def _outline(box: Array) -> Array:
     x, y, _, dx, dy, _, angle = (float(v) for v in box)
     corners = np.array([[-dx, -dy], [dx, -dy], [dx, dy], [-dx, dy]]) / 2
     turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
-    return corners @ turn + (x, y)
+    outline: Array = corners @ turn + (x, y)
+    return outline
 
 
 def _clipped(polygon: Array, by: Array) -> Array:
