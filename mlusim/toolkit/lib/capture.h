@@ -5,6 +5,7 @@
 
 #include "cnrt.h"
 
+#pragma GCC visibility push(default)  // PyTorch's device puts the operators of the CPU between launches
 namespace mlusim {
 
 using Captured = std::function<cnrtRet_t(uint64_t queue)>;
@@ -13,3 +14,4 @@ bool capturing(uint64_t queue);
 bool captured(uint64_t queue, Captured work);
 
 }  // namespace mlusim
+#pragma GCC visibility pop

@@ -338,6 +338,26 @@ def switches():
     ]
 
 
+def graphs():
+    x, made = torch.ones(8).mlu(), torch.mlu.MLUGraph()
+    with torch.mlu.graph(made):
+        inside = torch.mlu.is_current_stream_capturing()
+        y = EXTENSION.add(x * 2, x)
+        total = torch.zeros(8, device="mlu").add_(y).sum()
+        said = refused(total.item)
+    results = []
+    for value in (1.0, 3.0):
+        x.fill_(value)
+        made.replay()
+        results.append(total.item() == 24 * value and same(y, torch.full((8,), 3 * value)))
+    return [
+        *results,
+        inside and not torch.mlu.is_current_stream_capturing(),
+        "has no values for the CPU yet" in said,
+        "has recorded nothing" in refused(torch.mlu.MLUGraph().replay),
+    ]
+
+
 def names():
     m, x = torch.mlu, torch.rand(2, device="mlu")
     torch.manual_seed(3)
@@ -408,7 +428,7 @@ EXTENSION = load_inline(
 )
 ALL = (
     *(moves, views, operators, trains, saves, memory, streams, extension, files, devices, mistakes),
-    *(flags, two_devices, casts, names, switches, modules),
+    *(flags, two_devices, casts, graphs, names, switches, modules),
 )
 if __name__ == "__main__":
     results = {}

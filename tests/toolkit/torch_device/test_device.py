@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
             "files",
             "devices",
         ),
-        *("flags", "casts", "names", "switches"),
+        *("flags", "casts", "graphs", "names", "switches"),
     ],
 )
 def test_the_device_does_what_the_cpu_does(found, name):

@@ -1,6 +1,8 @@
 // The device `mlu` of PyTorch: memory, streams, events and hooks.  Its memory is the simulator's GDRAM.
 #include "device.h"
 
+#include "capture.h"
+
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <pthread.h>
@@ -171,6 +173,8 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 };
 C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard);
 
+void checked(cnrtRet_t code) { TORCH_CHECK(code == cnrtSuccess, cnrtGetErrorStr(code)); }
+
 struct Hooks final : at::PrivateUse1HooksInterface {
   bool isBuilt() const { return true; }  // not in every version's interface
   bool isAvailable() const { return true; }
@@ -321,6 +325,18 @@ PYBIND11_MODULE(MODULE_NAME, m) {
   m.def("queue_waits", [](uint64_t handle, uint64_t notifier) { asked(OP_QUEUE_WAIT, {handle, notifier}); });
   m.def("elapsed", [](uint64_t first, uint64_t second) { return Guard().elapsedTime((void *)first, (void *)second, 0); });
   m.def("default_generator", &default_generator);
+  m.def("begin_capture", [] { checked(cnrtQueueBeginCapture((cnrtQueue_t)queue(), cnrtQueueCaptureModeRelaxed)); });
+  m.def("end_capture", [] {
+    cnrtTaskTopo_t topo = nullptr;
+    cnrtTaskTopoEntity_t entity = nullptr;
+    checked(cnrtQueueEndCapture((cnrtQueue_t)queue(), &topo));
+    checked(cnrtTaskTopoInstantiate(&entity, topo, nullptr, nullptr, 0));
+    cnrtTaskTopoDestroy(topo);
+    return (uint64_t)entity;
+  });
+  m.def("is_capturing", [] { return mlusim::capturing(queue()); });
+  m.def("run_captured", [](uint64_t entity) { checked(cnrtTaskTopoEntityInvoke((cnrtTaskTopoEntity_t)entity, (cnrtQueue_t)queue())); });
+  m.def("end_captured", [](uint64_t entity) { cnrtTaskTopoEntityDestroy((cnrtTaskTopoEntity_t)entity); });
   m.def("describe", &describe);
   // The tensor at an address of device 0, whose memory is another's, with the sizes and the type of `like`.
   m.def("tensor_at", [](uint64_t address, const at::Tensor &like) {

@@ -1,6 +1,8 @@
 // Operators of the device `mlu`: memory, copies and views; the CPU does the rest on copies of the tensors.
 #include "device.h"
 
+#include "capture.h"
+
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/op_registration/adaption.h>
 #include <ATen/native/CPUFallback.h>
@@ -85,8 +87,48 @@ void tell_written(const at::Tensor &x, uint64_t source, cnrtMemTransDir_t direct
   asked(OP_COPY, {first, direction == cnrtMemcpyDevToDev ? first : source, bytes, (uint64_t)direction, queue()});
 }
 
-at::Tensor copy_from(const at::Tensor &source, const at::Tensor &target, bool) {
+// ---- graphs ------------------------------------------------------------------------------------
+thread_local bool inside = false;  // an operator that is recorded, whose parts are not
+struct Inside {
+  bool before = inside;
+  Inside() { inside = true; }
+  ~Inside() { inside = before; }
+};
+bool is_recorded() { return !inside && mlusim::capturing(queue()); }
+
+// Record *work*, which runs when the graph does.
+void record(std::function<void()> work) {
+  mlusim::captured(queue(), [work](uint64_t) {
+    Inside whole;
+    work();
+    return cnrtSuccess;
+  });
+}
+
+// Run an operator, and record that it runs again: what it makes then goes into the tensors that it makes now.
+template <class Run> void recorded(const c10::OperatorHandle &op, torch::jit::Stack *stack, Run run) {
+  if (!is_recorded()) return run(op, stack);
+  torch::jit::Stack given(stack->end() - op.schema().arguments().size(), stack->end());
+  {
+    Inside whole;
+    run(op, stack);
+  }
+  torch::jit::Stack made(stack->end() - op.schema().returns().size(), stack->end());
+  record([op, run, given, made] {
+    torch::jit::Stack again = given;
+    run(op, &again);
+    for (size_t i = 0; i < made.size(); ++i)
+      if (made[i].isTensor() && again[i].isTensor() && !made[i].toTensor().is_same(again[i].toTensor())) made[i].toTensor().copy_(again[i].toTensor());
+  });
+}
+
+at::Tensor copy_from(const at::Tensor &source, const at::Tensor &target, bool later) {
   if (target.numel() == 0) return target;
+  if (is_recorded()) {
+    TORCH_CHECK(on_device(target), "a graph that is recorded has no values for the CPU yet: take what it makes when it has run");
+    record([source, target, later] { copy_from(source, target, later); });
+    return target;
+  }
   at::Tensor from = source, to = target;
   if (on_device(source)) {
     auto [first, bytes] = span(source);
@@ -112,7 +154,7 @@ at::Tensor copy_from_and_resize(const at::Tensor &source, const at::Tensor &targ
 // Memory is given back when nothing refers to it, and the work that was asked for before is done by then.
 void record_stream(at::Tensor &, c10::Stream) {}
 
-at::Scalar local_scalar(const at::Tensor &x) { return x.cpu().item(); }
+at::Scalar local_scalar(const at::Tensor &x) { return x.cpu().item(); }  // refused while a graph is recorded, as the copy is
 
 // ---- storage and views -------------------------------------------------------------------------
 void reach(const at::Tensor &x, c10::IntArrayRef size, c10::IntArrayRef stride, int64_t offset) {
@@ -231,18 +273,22 @@ void fallback(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   check_same_device(op, *stack);
   give_generator(op, stack);
   log(op);
-  at::native::cpu_fallback(op, stack, true);
+  recorded(op, stack, [](const c10::OperatorHandle &now, torch::jit::Stack *values) { at::native::cpu_fallback(now, values, true); });
 }
 
 // Operators whose own parts look for a device that they know: the whole runs on the CPU, and its gradient with it.
-void whole_on_cpu(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
-  check_same_device(op, *stack);
-  log(op);
+void on_cpu(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   const size_t first = stack->size() - op.schema().arguments().size();
   const c10::Device device = device_of(*stack, first);
   for (size_t i = first; i < stack->size(); ++i) (*stack)[i] = moved((*stack)[i], c10::kCPU);
   op.callBoxed(stack);
   for (size_t i = stack->size() - op.schema().returns().size(); i < stack->size(); ++i) (*stack)[i] = moved((*stack)[i], device);
+}
+
+void whole_on_cpu(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
+  check_same_device(op, *stack);
+  log(op);
+  recorded(op, stack, &on_cpu);
 }
 
 bool is_half(const at::Tensor &x) { return x.defined() && (x.scalar_type() == c10::kHalf || x.scalar_type() == c10::kBFloat16); }

@@ -1,6 +1,99 @@
-"""Graphs of launches."""
+"""Graphs of launches and operators: recorded on a stream, and run again on the same tensors."""
+
+from typing import Any
+
+import torch
+from torch_mlu import _C
+from torch_mlu.mlu.device import synchronize
+from torch_mlu.mlu.streams import Stream, current_stream, set_stream
 
 
 def is_current_stream_capturing() -> bool:
-    """Return whether a graph is recorded."""
-    return False
+    """Return whether what goes to the current stream is recorded."""
+    return bool(_C.is_capturing())
+
+
+def graph_pool_handle() -> tuple[int, int]:
+    """Return a name for memory that graphs share; the simulator needs none, since tensors of a graph live as long as it does."""
+    return 0, 0
+
+
+class MLUGraph:
+    """Work that was recorded: launches, and operators that the CPU computes, in their order and on their tensors."""
+
+    def __init__(self) -> None:
+        self._work = 0
+
+    def capture_begin(self, pool: object = None, capture_error_mode: str = "relaxed") -> None:  # noqa: ARG002
+        """Record what goes to the current stream from now on.  Raises `RuntimeError` where it is recorded already."""
+        self.reset()
+        _C.begin_capture()
+
+    def capture_end(self) -> None:
+        """End the recording.  Raises `RuntimeError` where there is none."""
+        self._work = int(_C.end_capture())
+
+    def replay(self) -> None:
+        """Run what was recorded.  Raises `RuntimeError` where nothing was, and what its launches raise."""
+        if not self._work:
+            message = "this graph has recorded nothing; call it in `with torch.mlu.graph(graph): ...` first"
+            raise RuntimeError(message)
+        _C.run_captured(self._work)
+
+    def reset(self) -> None:
+        """Forget what was recorded, and its tensors."""
+        if self._work:
+            _C.end_captured(self._work)
+        self._work = 0
+
+    def pool(self) -> tuple[int, int]:
+        """Return the name of its memory."""
+        return graph_pool_handle()
+
+    def enable_debug_mode(self) -> None:
+        """Do nothing: there is no file of the graph to keep."""
+
+    def debug_dump(self, debug_path: str) -> None:  # noqa: ARG002 - the vendor's argument
+        """Refuse to write the graph: `RuntimeError`."""
+        message = "the simulator writes no picture of a graph; `mlusim profile` shows its launches"
+        raise RuntimeError(message)
+
+    def __del__(self) -> None:
+        if not _C.forked():
+            self.reset()
+
+
+class graph:  # noqa: N801 - the vendor's name
+    """Record the work of a block in *mlu_graph*, on a stream of its own or on *stream*."""
+
+    def __init__(
+        self,
+        mlu_graph: MLUGraph,
+        pool: object = None,
+        stream: Stream | None = None,
+        capture_error_mode: str = "relaxed",
+    ) -> None:
+        self._graph, self._words = mlu_graph, (pool, capture_error_mode)
+        self._stream = stream or Stream()
+        self._before = current_stream()
+
+    def __enter__(self) -> None:
+        synchronize()
+        self._before = current_stream()
+        set_stream(self._stream)
+        self._graph.capture_begin(*self._words)
+
+    def __exit__(self, *raised: object) -> None:
+        try:
+            self._graph.capture_end()
+        finally:
+            set_stream(self._before)
+
+
+def make_graphed_callables(callables: Any, sample_args: Any, *words: Any, **known: Any) -> Any:  # noqa: ARG001
+    """Return *callables* as they are: a graph saves the host's time, which is not simulated, and gives the same results."""
+    wanted = callables if isinstance(callables, tuple) else (callables,)
+    if not all(callable(one) or isinstance(one, torch.nn.Module) for one in wanted):
+        message = "make_graphed_callables takes a function, a module or a tuple of them"
+        raise TypeError(message)
+    return callables
