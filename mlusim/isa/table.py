@@ -87,6 +87,36 @@ NUMBERS: Mapping[str, int] = MappingProxyType({name: n for n, name in enumerate(
 
 
 _ALLOCATING = "declare an array in the kernel, or cnrtMalloc memory on the host and pass the pointer"
+_REGISTERS_OTHERWISE = (
+    "loads, masks and comparisons of vector registers are not modelled; call __bang_* on vectors in NRAM"
+)
+_COMPARED = ("eq", "ne", "lt", "le", "gt", "ge")
+_OF_REGISTERS = (
+    "vv_bool",
+    "__vv_load",
+    "__vv_select",
+    *(f"__vv_{word}{name}" for word in ("", "setp_") for name in _COMPARED),
+    *(f"__vv_{name}" for name in ("div", "rem", "land", "lor", "lxor", "lnot", "sll", "srl", "sra")),
+    *(
+        f"__vv_{name}_{how}"
+        for name in (
+            "add",
+            "sub",
+            "mul",
+            "div",
+            "rem",
+            "and",
+            "or",
+            "xor",
+            "not",
+            "neg",
+            "move",
+            "load",
+            "store",
+        )
+        for how in "mz"
+    ),
+)
 REPLACED: Mapping[str, str] = {
     "__bang_conv_partial": "call __bang_conv once for all channels, or add its results up",
     "__bang_count_bitindex": "call __bang_count on the elements that the bits were made of",
@@ -108,6 +138,7 @@ REPLACED: Mapping[str, str] = {
             ("softplus", "__bang_active_exp and __bang_active_log"),
         )
     },
+    **dict.fromkeys(_OF_REGISTERS, _REGISTERS_OTHERWISE),
     **dict.fromkeys(("malloc", "calloc", "realloc", "free"), _ALLOCATING),
 }
 """Names of older headers, and of C on the host, that kernels call and that are not here: what to do instead."""

@@ -167,9 +167,29 @@ def _high(a: Tile, b: Tile) -> Any:
 
 
 vv_add = _binary("__vv_add", np.add, "src0[i] + src1[i]")
+vv_sub = _binary("__vv_sub", np.subtract, "src0[i] - src1[i]")
 vv_mul = _binary("__vv_mul", np.multiply, "src0[i] * src1[i]")
 vv_mulh = _binary("__vv_mulh", _high, "(src0[i] * src1[i]) >> bits of an element", whole=True)
+vv_and = _binary("__vv_and", np.bitwise_and, "src0[i] & src1[i]", whole=True)
+vv_or = _binary("__vv_or", np.bitwise_or, "src0[i] | src1[i]", whole=True)
 vv_xor = _binary("__vv_xor", np.bitwise_xor, "src0[i] ^ src1[i]", whole=True)
+
+
+@_row("__vv_not", INTEGERS)
+def vv_not(dst: Target, src: Source) -> None:
+    """Invert the bits: ``dst[i] = ~src[i]``; of integers."""
+    target = target_of(dst, whole=True)
+    target.values = np.array(np.broadcast_to(~source_of("src", src, target.dtype), (target.lanes,)))
+
+
+@_row("__vv_neg")
+def vv_neg(dst: Target, src: Source) -> None:
+    """Change the sign: ``dst[i] = -src[i]``."""
+    target = target_of(dst)
+    # 0 - x would lose the sign of a zero; unsigned numbers wrap.
+    target.values = np.array(
+        np.broadcast_to(np.negative(source_of("src", src, target.dtype)), (target.lanes,))
+    )
 
 
 @_row("__vv_trixor", INTEGERS)

@@ -3019,12 +3019,22 @@ class Mlu:
         """Count: ``dst[i] = start + i * step``."""
     def vv_add(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
         """Compute lane by lane: ``dst[i] = src0[i] + src1[i]``."""
+    def vv_sub(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] - src1[i]``."""
     def vv_mul(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
         """Compute lane by lane: ``dst[i] = src0[i] * src1[i]``."""
     def vv_mulh(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
         """Compute lane by lane: ``dst[i] = (src0[i] * src1[i]) >> bits of an element``; of integers."""
+    def vv_and(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] & src1[i]``; of integers."""
+    def vv_or(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] | src1[i]``; of integers."""
     def vv_xor(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
         """Compute lane by lane: ``dst[i] = src0[i] ^ src1[i]``; of integers."""
+    def vv_not(self, dst: Register, src: Register | Scalar) -> None:
+        """Invert the bits: ``dst[i] = ~src[i]``; of integers."""
+    def vv_neg(self, dst: Register, src: Register | Scalar) -> None:
+        """Change the sign: ``dst[i] = -src[i]``."""
     def vv_trixor(
         self,
         dst: Register,

@@ -168,7 +168,7 @@ isa/test_isa_pool_indices.py::test_places_of_the_largest
 isa/test_isa_pool_indices.py::test_unpool_puts_numbers_back_to_their_places
     __bang_unpool
 isa/test_isa_registers.py::test_each_lane_is_computed_by_itself
-    __vv_xor __vv_trixor __vv_mul __vv_mulh __vv_add
+    __vv_sub __vv_neg __vv_not __vv_and __vv_or __vv_xor __vv_trixor __vv_mul __vv_mulh __vv_add
 isa/test_isa_registers.py::test_move_and_index
     __vv_move __vv_index
 isa/test_isa_registers.py::test_store_writes_as_many_elements_as_asked

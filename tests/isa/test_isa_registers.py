@@ -53,7 +53,12 @@ def high(dtype):
 
 OPERATIONS = {
     "add": (lambda _: operator.add, 2, ALL),
+    "sub": (lambda _: operator.sub, 2, ALL),
     "mul": (lambda _: operator.mul, 2, ALL),
+    "neg": (lambda _: operator.neg, 1, ALL),
+    "not": (lambda _: operator.invert, 1, WHOLE),
+    "and": (lambda _: operator.and_, 2, WHOLE),
+    "or": (lambda _: operator.or_, 2, WHOLE),
     "mulh": (high, 2, WHOLE),
     "xor": (lambda _: operator.xor, 2, WHOLE),
     "trixor": (lambda _: lambda a, b, c: a ^ b ^ c, 3, WHOLE),

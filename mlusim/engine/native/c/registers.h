@@ -35,11 +35,16 @@ PART void of_registers_(Core *m, int row) {
   PART uint8_t *lanes_##S(uint8_t *r, T_##S v) { for (int i = 0; i < REGISTER_BYTES / (int)sizeof v; i++) ((T_##S *)r)[i] = v; return r; } \
   REGISTER_ROW(vv_move, S, LANE_(S, a_))                                                                              \
   REGISTER_ROW(vv_add, S, LANE_(S, a_) + LANE_(S, b_))                                                                \
+  REGISTER_ROW(vv_sub, S, LANE_(S, a_) - LANE_(S, b_))                                                                \
+  REGISTER_ROW(vv_neg, S, -LANE_(S, a_))                                                                              \
   REGISTER_ROW(vv_mul, S, LANE_(S, a_) * LANE_(S, b_))                                                                \
   REGISTER_ROW(vv_index, S, LANE_(S, a_) + GET_##S(PUT_##S(GET_##S(PUT_##S(i)) * LANE_(S, b_))))
 #define WHOLE_ROWS(S, WIDE)                                                                                           \
   REGISTER_ROWS(S)                                                                                                    \
   REGISTER_ROW(vv_mulh, S, ((WIDE)a_[i] * (WIDE)b_[i]) >> (8 * sizeof(T_##S)))                                        \
+  REGISTER_ROW(vv_and, S, a_[i] & b_[i])                                                                              \
+  REGISTER_ROW(vv_or, S, a_[i] | b_[i])                                                                               \
+  REGISTER_ROW(vv_not, S, ~a_[i])                                                                                     \
   REGISTER_ROW(vv_xor, S, a_[i] ^ b_[i])                                                                              \
   REGISTER_ROW(vv_trixor, S, a_[i] ^ b_[i] ^ c_[i])
 REGISTER_ROWS(f32) REGISTER_ROWS(f16)

@@ -176,7 +176,7 @@ _MARK = b"__attribute__((global)) "  # what makes an explicit instantiation one 
 _NOT_ALIKE = "target attributes do not match"  # the library's note where an instantiation lacks that word
 _QUALIFIED = re.compile(rb"(?:\w+\s*::\s*)*\Z")
 _NAMED = re.compile(
-    r"(?:undeclared identifier|no matching function for call to|reference to __host__ function) '(\w+)'"
+    r"(?:undeclared identifier|unknown type name|no matching function for call to|reference to __host__ function) '(\w+)'"
 )
 _GUESS = re.compile(r"'(?P<name>\w+)'(?P<between>[^';]*); did you mean '(?P<guess>\w+)'\?")
 
