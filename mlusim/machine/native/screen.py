@@ -1,7 +1,8 @@
 """A launch in C that looks for what checkers may report: its flags, its accesses to shared memory, the parts of its on-chip arrays.
 
 Nothing is told here.  A run in which nothing may be found is the launch; of any other the bytes are restored, and Python makes
-the launch again, whose checkers tell what it was.  What may be in no order on a core is kept for them (`Windows`), in a second run in C.
+the launch again for the checkers in doubt, which tell what it was.  What may be in no order on a core is kept for them (`Windows`), in a
+second run in C, and so are numbers that arithmetic changes, in the first.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -773,9 +774,11 @@ class Screen(Observer):
     def shared(self) -> Iterator["tuple[Allocation, np.ndarray[Any, Any]]"]:
         """Yield each memory and the accesses to it in their order: rows of low, high, kind, segment."""
         table = self._accesses[1 : 1 + int(self._accesses[0, 0])]
-        keys, memories = table[:, 4], tuple(self._keys)
-        for key in np.unique(keys).tolist():
-            yield memories[key], table[keys == key, :4]
+        keys, memories = table[:, KEY], tuple(self._keys)
+        for key in np.flatnonzero(
+            np.bincount(keys)
+        ).tolist():  # they are small numbers, which need no sorting
+            yield memories[key], table[keys == key, :KEY]
 
 
 def no_values(allocation: Allocation) -> Bytes:

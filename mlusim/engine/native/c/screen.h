@@ -1,5 +1,5 @@
 /* What checkers want to know of a run: which bytes have a value, which are in flight, which are shared.
-   Nothing is told here: what may become a finding ends the run, and Python makes it again and says what it was; or, where a window
+   Nothing is told here: what may become a finding is noted, or ends the run, and Python makes it again and says what it was; or, where a window
    is kept of what may be in no order, Python judges that.  So a suspicion may be wrong, and none may be missing. */
 #define SCREENED_(...) __VA_ARGS__
 COLD void suspect_(Core *m, int why, int site) {
