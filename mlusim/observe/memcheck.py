@@ -4,6 +4,7 @@ The machine checks every access of every launch; what it refuses ends the launch
 turns the fault into a finding that names the neighbours, and adds what the machine lets pass.
 """
 
+import functools
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
@@ -69,6 +70,10 @@ class MemCheck(Checker):
         self._known = _Neighbours(launch.given)
         self._unguarded: Site | None = None  # where a memory core first lacked NRAM
         self._on_stack = launch.request.kernel.on_stack
+        for name, declared, used, how in getattr(launch.request.kernel, "outlived", ()):
+            self.report(
+                ("outlived", used, name), functools.partial(_outlived, name, declared[:2], used[:2], how)
+            )
 
     def declare(self, _core: ObservedCore, allocation: Allocation) -> None:
         """Learn a variable that the kernel declares: one more neighbour of accesses that miss."""
@@ -216,6 +221,18 @@ class MemCheckNotes(MemCheckFilters):
 def _rows(kernel: ObservedKernel) -> Collection[str]:
     """Return the intrinsics that *kernel* reaches, where it is one of BANG C."""
     return getattr(getattr(kernel, "plan", None), "rows", ())
+
+
+def _outlived(name: str, declared: tuple[str, int], used: tuple[str, int], how: str) -> Finding:
+    """Make the finding of a variable on the stack, by the places of its declaration and of a pointer to it."""
+    return Finding(
+        "memcheck-use-after-end",
+        f"{name} ends before the pointer to it: {how}",
+        **place_of(Site(*used)),
+        places=(RelatedPlace(*declared, f"{name} is declared here"),),
+        note="the next variable may take its bytes on the stack; found in the source, whatever the run did",
+        hint=f"declare {name} where all that use it see it, or let the caller give the array",
+    )
 
 
 def _beyond_the_stack(core: ObservedCore, variables: Sequence["StackVariable"], room: int) -> Finding:

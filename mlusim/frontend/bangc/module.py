@@ -21,7 +21,7 @@ from mlusim.frontend.bangc import ir, names, types as t
 from mlusim.frontend.bangc.errors import ERROR, Diagnostic, SourceError, SourceWarning, diagnostic_of
 from mlusim.frontend.bangc.fitting import Fitting, check_structure, device_variable, made_structure
 from mlusim.frontend.bangc.form_data import Translated
-from mlusim.frontend.bangc.ir.walk import branches, steps
+from mlusim.frontend.bangc.ir.walk import Outlived, branches, outlived, steps
 from mlusim.frontend.bangc.link import File, LinkPlan, StackFrames, declared_memory, link
 from mlusim.frontend.bangc.native.form import BangForm
 from mlusim.frontend.bangc.parse.sources import Options
@@ -199,6 +199,12 @@ class BangKernel(Kernel):
         """True where nothing in the kernel's code asks which kind of core it runs on."""
         code = (one for part in self.plan.parts for one in part.code.values())
         return not ({"is_mpu", "is_ipu"} & set(self.plan.rows) or any("coreId" in c.co_names for c in code))
+
+    @cached_property
+    def outlived(self) -> tuple[Outlived, ...]:
+        """The variables on the stack of its functions to which pointers lead after their end."""
+        reached = (part.file.form.functions[s] for part in self.plan.parts for s in part.code)
+        return tuple(one for function in reached for one in outlived(function))
 
     @cached_property
     def on_stack(self) -> tuple[StackVariable, ...]:

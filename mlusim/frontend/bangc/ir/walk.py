@@ -2,8 +2,8 @@
 
 import functools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import attrs
 from attrs import define, field, frozen
@@ -276,3 +276,65 @@ def _stored(place: ir.Place) -> list[Root]:
         refers = isinstance(pointer, ir.Load) and isinstance(pointer.place, ir.LocalStorage)
         return [Root(pointer.place.local)] if refers else []  # type: ignore[union-attr]
     return address_roots(place)
+
+
+# Pointers to variables on the stack that outlive them: out of the function, or out of the block.
+
+
+class Outlived(NamedTuple):
+    """A variable on the stack to which a pointer leads after its end: its name, its place, that of the pointer's use, and what that is."""
+
+    name: str
+    declared: ir.Span
+    used: ir.Span
+    how: str
+
+
+def outlived(function: ir.Function) -> Iterator[Outlived]:
+    """Yield the variables on the stack of *function* to which it returns a pointer, or uses one behind their block.
+
+    Behind a block that is where the last assignment before its end may lead to such a variable.
+    """
+    uses, nodes = uses_of(function), walk(function.body)
+    for node in nodes:
+        if isinstance(node, ir.Return) and node.value is not None and isinstance(node.value.type, t.Pointer):
+            for local in _on_stack(node.value, uses, set()):
+                yield Outlived(
+                    local.source_name, local.span, node.span, f"{function.name} returns a pointer to it"
+                )
+    for pointer, values in uses.given.items():
+        if pointer.storage is not ir.Storage.STATIC and isinstance(pointer.type, t.Pointer):
+            yield from _behind_block(pointer, values[-1], uses, nodes)
+
+
+def _behind_block(
+    pointer: ir.Local, value: ir.Expr, uses: FunctionUses, nodes: Sequence[Any]
+) -> Iterator[Outlived]:
+    """Yield the variable to which *pointer* leads by *value*, if what comes first behind the block of that variable is a use of it."""
+    for local in _on_stack(value, uses, set()):
+        if local.block is None or pointer.block == local.block:
+            continue
+        end = local.block.end_line, local.block.end_column
+        behind = (
+            n for n in nodes if isinstance(n, ir.Load | ir.Assign) and (n.span.line, n.span.column) >= end
+        )
+        first = next(
+            (n for n in behind if isinstance(n.place, ir.LocalStorage) and n.place.local is pointer), None
+        )
+        if isinstance(first, ir.Load):
+            how = f"{pointer.source_name} points to it behind its block, which ends at line {local.block.end_line}"
+            yield Outlived(local.source_name, local.span, first.span, how)
+
+
+def _on_stack(value: ir.Expr, uses: FunctionUses, seen: set[ir.Local]) -> Iterator[ir.Local]:
+    """Yield the arrays on the stack to which the pointer *value* may lead, through pointer variables of the function."""
+    for root in roots(value):
+        local = root.local
+        if local is None or local in seen or local.parameter or root.path:
+            continue
+        seen.add(local)
+        if local.stack and isinstance(local.type, t.Array) and local.storage is not ir.Storage.STATIC:
+            yield local
+        elif isinstance(local.type, t.Pointer) and not isinstance(local.type.to, t.Pointer):
+            for given in uses.given.get(local, ()):
+                yield from _on_stack(given, uses, seen)
