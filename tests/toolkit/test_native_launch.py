@@ -605,7 +605,9 @@ int main() {
   cndevGetDDRInfo(&ddr, 0);
   double rest = ddr.bandWidthDecimal;
   while (rest > 1) rest /= 10;
-  printf("%.7g %.7g %.7g\n", us, ops / (us * 1e-6 * 32 * clusters * cores * khz * 1e3), bytes / (us * 1e-6 * (ddr.bandWidth + rest) * 1e9));
+  cndevDeviceMaxPerformance_t most = {};
+  cndevGetDeviceMaxPerformance(&most, 0);
+  printf("%.7g %.7g %.7g\n", us, ops / (us * 1e-6 * (most.fp32Vector / 2) * clusters * cores * khz * 1e3), bytes / (us * 1e-6 * (ddr.bandWidth + rest) * 1e9));
   cnrtFree(x), cnrtFree(y), cnrtNotifierDestroy(from), cnrtNotifierDestroy(to);
 }
 """

@@ -88,4 +88,19 @@ cndevRet_t cndevGetVersionInfo(cndevVersionInfo_t *info, cndevDevice_t device) {
   info->driverMajorVersion = 6;
   return known(device);
 }
+cndevRet_t cndevGetDeviceMaxPerformance(cndevDeviceMaxPerformance_t *info, cndevDevice_t device) {
+  if (known(device) != CNDEV_SUCCESS) return known(device);
+  auto rate = [&](const char *name) { return (uint64_t)board_attribute(name, device); };
+  info->int4Tensor = rate("mlusimTensor_int4");
+  info->int8Tensor = rate("mlusimTensor_int8");
+  info->int16Tensor = rate("mlusimTensor_int16");
+  info->fp16Tensor = rate("mlusimTensor_half");
+  info->bf16Tensor = rate("mlusimTensor_bfloat16");
+  info->fp32Tensor = rate("mlusimTensor_float");
+  info->fp16Vector = rate("mlusimVector_half");
+  info->bf16Vector = rate("mlusimVector_bfloat16");
+  info->fp32Vector = rate("mlusimVector_float");
+  info->int8Vector = info->int16Vector = 0;
+  return CNDEV_SUCCESS;
+}
 }

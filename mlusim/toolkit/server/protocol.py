@@ -1,5 +1,6 @@
 """Requests and answers as they come over the socket, the bytes of a launch's arguments, and attributes of boards; the numbers are those of ``lib/protocol.h`` and ``cnrt.h``."""
 
+import functools
 import os
 import re
 import socket
@@ -160,6 +161,13 @@ _BOTH: tuple[tuple[str, str, Answer], ...] = (
     ("cnrtAttrPciDomainID", "PCI_DOMAIN_ID", lambda _: 0),
 )
 _DRIVER = "CN_DEVICE_ATTRIBUTE_"
+_RATED = ("int4", "int8", "int16", "half", "bfloat16", "float")
+
+
+def _rate(rates: str, dtype: str, board: Board) -> int:
+    """Return what a core of *board* does of *dtype* in a cycle, by the table called *rates*; 0 where no rate is published."""
+    return int(getattr(board.arch, rates).get(dtype, 0))
+
 
 ATTRIBUTES: Mapping[str, Answer] = {
     **{name: answer for name, _, answer in _BOTH},
@@ -168,6 +176,8 @@ ATTRIBUTES: Mapping[str, Answer] = {
     _DRIVER + "LINEAR_MAPPING_SUPPORTED": lambda _: 0,
     _DRIVER + "LINEAR_RECOMMEND_GRANULARITY": lambda _: 2 << 20,  # inferred
     "mlusimBandwidthMB": lambda b: b.bandwidth // 1_000_000,  # of GDRAM, MB/s
+    **{f"mlusimTensor_{name}": functools.partial(_rate, "tensor_macs", name) for name in _RATED},
+    **{f"mlusimVector_{name}": functools.partial(_rate, "vector_flops", name) for name in _RATED},
 }
 
 

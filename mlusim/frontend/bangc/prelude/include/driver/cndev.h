@@ -53,6 +53,11 @@ typedef struct {
   int version;
   int mcuMajorVersion, mcuMinorVersion, mcuBuildVersion, driverMajorVersion, driverMinorVersion, driverBuildVersion;
 } cndevVersionInfo_t;
+typedef struct {
+  uint32_t version;
+  uint64_t int4Tensor, int8Tensor, int16Tensor, fp16Tensor, bf16Tensor, fp32Tensor;  // products a cycle and core; 0: no published rate
+  uint64_t fp16Vector, bf16Vector, fp32Vector, int8Vector, int16Vector;  // operations a cycle and core
+} cndevDeviceMaxPerformance_t;
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -71,6 +76,7 @@ cndevRet_t cndevGetDeviceUtilizationInfo(cndevUtilizationInfo_t *, cndevDevice_t
 cndevRet_t cndevGetTemperatureInfo(cndevTemperatureInfo_t *, cndevDevice_t);
 cndevRet_t cndevGetPowerInfo(cndevPowerInfo_t *, cndevDevice_t);
 cndevRet_t cndevGetVersionInfo(cndevVersionInfo_t *, cndevDevice_t);
+cndevRet_t cndevGetDeviceMaxPerformance(cndevDeviceMaxPerformance_t *, cndevDevice_t);
 void cndevCheckErrors(cndevRet_t);
 #ifdef __cplusplus
 }
