@@ -39,6 +39,11 @@ class JudgedSession(CalledSession):
             return self._refused(request, CODES["cnrtErrorNotSupport"], error)
         return super().handle(request)
 
+    def _unexpected(self, request: ProgramRequest, error: Exception) -> ProgramReply:
+        if isinstance(error, MemoryError):  # a limit of the judge, which the verdict says
+            raise error
+        return super()._unexpected(request, error)
+
     @property
     def _origins(self) -> Origins | None:
         """The origins of the call that goes on; None while the process is loaded."""

@@ -85,6 +85,7 @@ class MissingPart(UsageError):
 BUILT, CALLED = "mlusim.toolkit.built", "mlusim.toolkit.server.called"
 SIDE, TORCH = "mlusim.judge.called_session", "mlusim.judge.torch_candidate"
 _TORCH = re.compile(r"^\s*#\s*include\s*[<\"](?:torch|ATen|framework/core)/", re.MULTILINE)
+_COUNT = re.compile(r"0x[0-9a-f]+|\d+(,\d{3})*")
 HOST = "bang_func"  # the host function that contests ask for
 PLACED = ("file", "line", "column", "message")  # of an error of the compiler
 MOST_FINDINGS = 50
@@ -149,7 +150,6 @@ def _translated_and_called(
     module = load_module(request["path"], request["include"], dict(request["define"]), board)
     subject = _subject(module, request)
     judged.facts |= {"translated": True, "subject": subject.name, "host": subject.host}
-    judged.facts["errors"] = [members(d, *PLACED) for d in module.broken]
     judged.facts["includes"] = _includes(module, request["path"])
     memory = _Memory(Device(board))
     for facts, inputs in draws:
@@ -249,9 +249,16 @@ def _call(
 
 
 def _keep(kept: list[Finding], found: Sequence[Finding]) -> None:
-    """Add those of *found* that are not known yet: each call of the same kernel makes the same findings."""
-    known = {(f.id, f.file, f.line, f.message) for f in kept}
-    kept += [f for f in found if (f.id, f.file, f.line, f.message) not in known]
+    """Add those of *found* that are not known yet: each call of the same kernel makes the same findings, of other sizes and places."""
+    known = {_mistake(f) for f in kept}
+    for one in found:
+        if _mistake(one) not in known:
+            known.add(_mistake(one))
+            kept.append(one)
+
+
+def _mistake(finding: Finding) -> tuple[str, str | None, int | None, str]:
+    return finding.id, finding.file, finding.line, _COUNT.sub("", finding.message)
 
 
 def _raw(array: Array) -> Array:

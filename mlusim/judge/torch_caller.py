@@ -104,6 +104,7 @@ def main(argv: list[str]) -> None:
         except Exception as error:  # noqa: BLE001 - what an extension throws is told
             lines = str(error).strip().splitlines()
             found = {"error": f"{type(error).__name__}: {lines[0] if lines else 'it says nothing'}"}
+            found["memory"] = isinstance(error, MemoryError) or "can't allocate memory" in str(error)
         sys.stdout.flush()
         data = json.dumps(found).encode()
         end.sendall(SIZE.pack(len(data)) + data)

@@ -140,6 +140,8 @@ class TorchSubject:
         assert isinstance(session, TorchSession)
         given = json.dumps([_given(session, one) for one in arguments]).encode()
         answer = json.loads(self._process.exchange(self.name, struct.pack("<Q", len(given)) + given))
+        if answer.get("memory"):
+            raise MemoryError
         if "error" in answer:
             raise UsageError(f"{self.name} throws {answer['error']}")
         if not self.returns:

@@ -1,6 +1,7 @@
 """Candidates with host functions that cheat or attack, and kernels that lean on their neighbours: what the verdicts say."""
 
 import os
+import platform
 import resource
 import shutil
 import socket
@@ -94,6 +95,32 @@ HOST = {
         "  fflush(stdout);\n  exit(0);\n"
     ),
 }
+
+# system calls of x86_64 that reach out of a candidate: each with its arguments
+OUT = {
+    "stat": '4, "REFERENCE", buffer', "open": '2, "REFERENCE", 0', "append": '2, "REFERENCE", 1025', "shadow": '2, "/etc/shadow", 0',
+    "cmdline": '2, "/proc/1/cmdline", 0', "self": '2, "/proc/self/cmdline", 0', "folder": '2, "/", 0200000', "shm": '2, "/dev/shm/x", 0102, 0600',
+    "tmp": '2, "/tmp/mlusim-x", 0102, 0600', "chmod": '90, "REFERENCE", 0777', "fchmodat": '268, -100, "REFERENCE", 0777', "fchmodat2": '452, -100, "REFERENCE", 0777, 0',
+    "chown": '92, "REFERENCE", 1, 1', "utimensat": '280, -100, "REFERENCE", 0, 0', "setxattr": '188, "REFERENCE", "user.x", "1", 1, 0',
+    "getxattr": '191, "REFERENCE", "user.x", buffer, 9', "link": '86, "REFERENCE", "linked"', "through a link": '2, "symbolic", 0', "mkfifo": '133, "fifo", 010600, 0',
+    "rename": '82, "REFERENCE", "mine"', "unlink": '87, "REFERENCE"', "truncate": '76, "REFERENCE", 0', "inotify": "294, 0", "handle": "304, -100, buffer, 0",
+    "fork": "57", "vfork": "58", "clone": "56, 17, 0, 0, 0, 0", "clone3": "435, 0, 0", "ptrace": "101, 16, parent, 0, 0", "read memory": "310, parent, 0, 0, 0, 0, 0",
+    "write memory": "311, parent, 0, 0, 0, 0, 0", "pidfd": "434, parent, 0", "kill": "62, parent, 0", "kill all": "62, -1, 0", "tkill": "200, parent, 0",
+    "limit": "302, parent, 7, 0, 0", "priority": "141, 0, parent, 19", "socket": "41, 1, 1, 0", "network": "41, 2, 1, 0", "pair": "53, 1, 2, 0, buffer",
+    "uring": "425, 8, buffer", "shmget": "29, 77, 4096, 0600", "msgget": "68, 77, 0600", "semget": "64, 77, 1, 0600", "mq": '240, "q", 0102, 0600, 0',
+    "key": '248, "user", "a", "b", 1, -3', "mount": '165, 0, "/", 0, 32, 0', "unshare": "272, 0x10000000", "chroot": '161, "."', "bpf": "321, 0, buffer, 128",
+    "perf": "298, buffer, parent, -1, -1, 0", "userfault": "323, 0", "terminal": '16, 0, 0x5412, "x"', "owner of signals": "72, 0, 8, parent",
+    "by other numbers": "0x40000000 + 39", "unknown": "500",
+}  # fmt: skip
+WAYS_OUT = (
+    HEAD + "#include <stdio.h>\n" + 'extern "C" long syscall(long, ...);\n' + kernel()
+    + FUNCTION
+    % (
+        '  static int once;\n  static char buffer[4096];\n  long parent = syscall(110);\n  if (once++ == 0) {\n  syscall(88, "REFERENCE", "symbolic");\n'
+        + "".join(f'  if (syscall({call}) >= 0) printf("OUT {name}\\n");\n' for name, call in OUT.items())
+        + '  if (syscall(2, "own", 0102, 0600) < 0) printf("OUT nothing of its own\\n");\n  fflush(stdout);\n  }\n' + CALL
+    )
+)  # fmt: skip
 KERNELS = {
     "good": kernel(),
     "includes_a_header": '#include "body.h"\n',
@@ -229,8 +256,12 @@ def test_host_functions_that_cheat(folder, verdicts):
     """What is kept, computed on the host or claimed is caught, and nothing outside of the candidate is touched."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = str(server.getsockname()[1])
-        found = _judged(folder, {name: text.replace("PORT", port) for name, text in HOST.items()})
+        texts = {**HOST, "ways_out": WAYS_OUT} if platform.machine() == "x86_64" else HOST
+        found = _judged(folder, {name: text.replace("PORT", port) for name, text in texts.items()})
 
+    ways_out = found.pop("ways_out", None)
+    if ways_out is not None and all(ways_out["confinement"].values()):
+        assert (ways_out["verdict"], ways_out["printed"]) == ("right", "")
     assert {name: one["verdict"] for name, one in found.items()} == {
         "keeps_by_pointer": "wrong",
         "computes_on_the_host": "wrong",

@@ -25,6 +25,19 @@ CANDIDATES = {
     "good": FUNCTION % ("", ""),
     # a library call in place of the kernel's result
     "library": FUNCTION % ("", "  out = x * slope + y;"),
+    # all that Python could do for it
+    "python": "static void run(const char *text) {\n"
+    '  try { py::module_::import("builtins").attr("exec")(text, py::dict()); } catch (std::exception &e) { printf("%.40s\\n", e.what()); }\n  fflush(stdout);\n}'
+    + FUNCTION
+    % (
+        (
+            "  py::gil_scoped_acquire gil;\n  run(\"print('read', open('REFERENCE').read())\");\n"
+            "  run(\"import subprocess; subprocess.run(['echo', 'started'])\");\n"
+            "  run(\"import os; os.chmod('REFERENCE', 511)\");"
+        ),
+        "",
+    ),
+    "needs_too_much": FUNCTION % ("  auto big = torch::ones({3LL << 30}, torch::kFloat);", ""),
     "throws": FUNCTION % ('  TORCH_CHECK(x.numel() == 512, "of 512 elements alone");', ""),
     "faults": (FUNCTION % ("", "")).replace("x.numel());", "x.numel() + 256);"),
     "other_type": FUNCTION % ("", "  return out.to(torch::kHalf);"),
@@ -47,7 +60,8 @@ def verdicts(tmp_path_factory):
     folder = tmp_path_factory.mktemp("torch")
     (folder / "reference.py").write_text(REFERENCE)
     for name, body in CANDIDATES.items():
-        (folder / f"{name}.mlu").write_text(source(body))
+        text = source(body).replace("REFERENCE", str(folder / "reference.py"))
+        (folder / f"{name}.mlu").write_text(text)
     task = task_of(str(folder / "reference.py"), "MLU370-X4", 5, seconds=600.0)
     wanted = candidates(task, [str(folder / f"{name}.mlu") for name in CANDIDATES])
     return dict(zip(CANDIDATES, judge(wanted, workers=1), strict=True))
@@ -59,13 +73,25 @@ def test_a_right_one(verdicts):
 
     assert (found["verdict"], found["error"], found["launches"]) == ("right", None, 4)
     assert found["time_band"][0] < found["time_us"] < found["time_band"][1]
-    assert (found["wrote_inputs"], found["findings"]) == ([], [])
+    assert (found["wrote_inputs"], found["findings"], found["errors"]) == ([], [], [])
+
+
+def test_one_that_calls_python(verdicts):
+    """It is compiled, and its Python has no other files than its C++, and starts nothing."""
+    found = verdicts["python"]
+
+    assert (found["verdict"], found["errors"]) == ("right", [])
+    assert "started" not in found["printed"]
+    if found["confinement"]["files"]:
+        assert "read" not in found["printed"]
+        assert "PermissionError" in found["printed"]
 
 
 @pytest.mark.parametrize(
     ("name", "verdict", "said"),
     [
         ("library", "wrong", "no kernel has stored all of out"),
+        ("needs_too_much", "limit", "it takes more memory than --memory allows"),
         ("throws", "refused", "bang_func throws RuntimeError: of 512 elements alone"),
         ("faults", "fault", "past its end"),
         (

@@ -185,10 +185,13 @@ class ProgramSession:
             code = _code_of(error)
             return self._said(request, code, error) if code == TRAP else self._refused(request, code, error)
         except Exception as error:  # noqa: BLE001 - a program never sees a traceback
-            at = traceback.extract_tb(sys.exc_info()[2])[-1]
-            text = f"unexpected {type(error).__name__} at {Path(at.filename).name}:{at.lineno}: {said(error)}; this is a bug of mlusim"
-            return self._refused(request, CODES["cnrtErrorUnknown"], MlusimError(text))
+            return self._unexpected(request, error)
         return reply
+
+    def _unexpected(self, request: ProgramRequest, error: Exception) -> ProgramReply:
+        at = traceback.extract_tb(sys.exc_info()[2])[-1]
+        text = f"unexpected {type(error).__name__} at {Path(at.filename).name}:{at.lineno}: {said(error)}; this is a bug of mlusim"
+        return self._refused(request, CODES["cnrtErrorUnknown"], MlusimError(text))
 
     def _refused(self, request: ProgramRequest, code: int, error: MlusimError) -> ProgramReply:
         rule = getattr(error, "rule", None) or "hostcheck-refused"  # a fault that no checker named has None
