@@ -77,6 +77,8 @@ class Observer:
 
     0: it has to hear of the launch itself.
     """
+    every_read = False
+    """Whether C keeps reads of what a kernel takes as const, too, where it looks for races."""
 
     @property
     def findings(self) -> Iterable[Any]:

@@ -143,7 +143,8 @@ class Screening:
         if not all(checker.screen_begin(session, screen) for checker in self.checkers):
             return ()
         # Of stores a screen hears where it looks for races.
-        screen.read = threads.only_read(self.request) if self.looks & Screened.RACE else ()
+        left_out = self.looks & Screened.RACE and not any(checker.every_read for checker in self.checkers)
+        screen.read = threads.only_read(self.request) if left_out else ()
         before = _Before(self.request, screen.read)
         beside = self.beside
 

@@ -127,6 +127,7 @@ class TouchedGdram(Observer):
 
     name = "touched"
     screens = Screened.RACE  # then C keeps all accesses to what is shared
+    every_read = True
 
     def __init__(self) -> None:
         self._reads, self._writes = GatheredAccesses(), GatheredAccesses()
