@@ -45,7 +45,7 @@ def cause_of(session: "DebugSession", words: str, depth: int = FAR) -> Origin:
     first, _, line = (word.strip() for word in text.partition(" "))
     branch = first in ("", "branch")
     if branch and line and not line.isdigit():
-        raise UsageError(f"why branch takes the number of a line, and {line!r} is none")
+        raise UsageError(f"why branch takes the number of a line, and {line!r} is not one")
     session.leave_interrupt()
     most = max(MANY, 8 * depth) if depth > FAR else MANY
     if branch:

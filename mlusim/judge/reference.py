@@ -158,7 +158,7 @@ def _tolerance(given: Any, array: Array) -> Tolerance:
         rtol = atol = -1.0
     if not set(parts) <= {"rtol", "atol"} or not (0 <= rtol < 1 and 0 <= atol < np.inf):
         raise UsageError(
-            f"tolerance = {given!r:.80} is none; give a number from 0 to 1, or {{'rtol': 1e-3, 'atol': 1e-5}}"
+            f"tolerance = {given!r:.80} is not a tolerance; give a number from 0 to 1, or {{'rtol': 1e-3, 'atol': 1e-5}}"
         )
     return Tolerance(rtol, atol)
 
@@ -254,7 +254,7 @@ class JudgeReference:
         )
         if not isinstance(launch, Mapping) or not set(launch) <= {"dim", "kind"}:
             raise UsageError(
-                f"{self.path}: launch = {launch!r:.80} is none; write {{'dim': (4, 1, 1), 'kind': 'union1'}}"
+                f"{self.path}: launch = {launch!r:.80} is not a launch; write {{'dim': (4, 1, 1), 'kind': 'union1'}}"
             )
         operations = self._called("operations", case) if "operations" in self.names else None
         if operations is not None and (not isinstance(operations, int | np.integer) or operations < 0):
@@ -418,7 +418,9 @@ def loaded(path: str) -> JudgeReference:
         raise UsageError(f"{path} has no reference with inputs; {FORMS}")
     bind = names.get("bind", {})
     if not isinstance(bind, Mapping) or not all(isinstance(w, str) for pair in bind.items() for w in pair):
-        raise UsageError(f"{path}: bind = {bind!r:.80} is none; write {{'parameter': 'input or output'}}")
+        raise UsageError(
+            f"{path}: bind = {bind!r:.80} does not name inputs and outputs; write {{'parameter': 'input or output'}}"
+        )
     return JudgeReference(path, MappingProxyType(names), _cases(path, names.get("cases", [{}])), bind)
 
 

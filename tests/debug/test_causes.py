@@ -368,7 +368,7 @@ def test_branches(stopped):
     assert found[0][1] == "`which > 7` was true, with which = 9"
     assert found[1][1:] == ("which = 9", f"k.mlu:{line('int which')}")
     assert "no test of line 3 has been decided before this place" in refuses(stopped, "why branch 3")
-    assert "takes the number of a line, and 'x' is none" in refuses(stopped, "why branch x")
+    assert "takes the number of a line, and 'x' is not one" in refuses(stopped, "why branch x")
 
 
 def test_trails_grow_until_they_reach_back(stopped, monkeypatch):

@@ -217,7 +217,7 @@ def _prefix(tree: c_syntax.Prefix, scope: "FrameNames") -> Typed:
     value = scalars.converted(given.number, kind)
     if tree.op == "~":
         if not kind.whole:
-            raise c_syntax.NoExpression(f"~ takes an integer, and {given.type} is none")
+            raise c_syntax.NoExpression(f"~ takes an integer, and {given.type} is not one")
         return Typed(kind.wrapped(~value), kind)
     return Typed(scalars.converted(-value if tree.op == "-" else value, kind), kind)
 
@@ -241,7 +241,7 @@ def _infix(tree: c_syntax.Infix, scope: "FrameNames") -> Typed:
         if tree.op in scalars.COMPARE:
             return Typed(scalars.compare(tree.op, x, y), t.BOOL)
         if within.kind == "float" and scalars.BINARY[tree.op].real is None:
-            raise c_syntax.NoExpression(f"{tree.op} takes integers, and {within} is none")
+            raise c_syntax.NoExpression(f"{tree.op} takes integers, and {within} is not one")
         made = scalars.compute(tree.op, x, y, within)
     if made is None:
         raise UsageError(f"{left.number} {tree.op} {right.number} is undefined in C")
