@@ -106,6 +106,7 @@ class MappedMemory:
         self._variables_kind: type[LentPiece] = LentPiece
         self._pieces: dict[int, Piece] = {}
         self._freed: dict[int, Piece] = {}
+        self._of_host: dict[int, str] = {}
         device.advise("free what is not used any more, or name a board with more memory in MLUSIM_BOARD")
 
     def malloc(self, nbytes: int, caller: int, managed: str = "") -> int:
@@ -129,10 +130,15 @@ class MappedMemory:
         return self.device.cut(self._memory, nbytes, told), Piece
 
     def describe(self, address: int, managed: str) -> None:
-        """Name the piece of *address* by the words *managed* from now on."""
+        """Name the piece of *address* by the words *managed* from now on; memory of the host, too, which a kernel may be given by mistake."""
         piece = self.find(address)
         if piece is not None:
             piece.managed = managed
+            return
+        self._of_host.pop(address, None)
+        self._of_host[address] = managed
+        if len(self._of_host) > REMEMBERED:
+            del self._of_host[next(iter(self._of_host))]
 
     def _pieces_name(self, start: int, nbytes: int, caller: int) -> str:
         """Return the words that tell a piece from others: what a library says of it, or its bytes and the line that asked for it."""
@@ -227,7 +233,17 @@ class MappedMemory:
                 f"byte {address - freed.start} of {self._pieces_name(freed.start, freed.nbytes, freed.caller)}, "
                 f"which was freed at {self._where(freed.freed or 0)}"
             )
+        if address in self._of_host:
+            return f"{self._of_host[address]}, which lies in the host's memory"
         return f"{address:#x}, where no memory of the device is"
+
+    def remedy(self, address: int) -> str:
+        """Say what to give in place of the *address* of no memory of the device."""
+        if not self._of_host:
+            return "give memory of cnrtMalloc"
+        name = self._of_host.get(address, next(reversed(self._of_host.values())))
+        given = "" if address in self._of_host else f"an extension was given {name}: "
+        return f"{given}give {name.partition(',')[0]}.mlu()"
 
     def _freed_at(self, address: int) -> Piece | None:
         return next((p for p in reversed(self._freed.values()) if p.start <= address < p.stop), None)

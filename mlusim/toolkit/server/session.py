@@ -303,7 +303,7 @@ class ProgramSession:
             return Address(address)
         memory = self.boards[-1].memory
         raise memory.mistaken(
-            address, f"an argument points to {memory.told(address)}; give memory of cnrtMalloc"
+            address, f"an argument points to {memory.told(address)}; {memory.remedy(address)}"
         )
 
     def symbol(self, request: ProgramRequest) -> ProgramReply:

@@ -192,6 +192,7 @@ def mistakes():
         "thrown": refused(lambda: EXTENSION.fails(0)),
         "odd": refused(lambda: EXTENSION.fails(1)),
         "other": refused(lambda: EXTENSION.add(x.to("mlu:1"), x.to("mlu:1"))),
+        "cpu": refused(lambda: EXTENSION.add(x, torch.ones(64, 64))),
         "flags": refused(lambda: load_inline("add", "", SOURCE, extra_cflags="-O3")),
         "library": refused(
             # with the objects of the contest's submission, in test_device.py

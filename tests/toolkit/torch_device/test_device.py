@@ -80,6 +80,12 @@ def test_an_operator_that_the_device_lacks_is_told_when_asked(found):
                 "a Float tensor (64, 64) of device 1, and the launch is on device 0; make device 1 the current one"
             ],
         ),
+        (
+            "cpu",
+            [
+                "points to y, a Float tensor (64, 64) of the CPU, which lies in the host's memory; give y.mlu()"
+            ],
+        ),
         ("flags", ["TypeError: the flags '-O3' are a text; give a list: ['-O3']"]),
         ("library", ["Error building extension 'added'", "no_such_library"]),
         ("signature", ["uses add(at::Tensor), which none of its sources defines"]),

@@ -239,13 +239,16 @@ Naming::Naming(c10::ScalarType type, c10::IntArrayRef sizes) { naming = describe
 Naming::~Naming() { naming.clear(); }
 
 void describe(const at::Tensor &tensor, const std::string &name) {
-  if (!tensor.defined() || tensor.device().type() != MLU || !tensor.storage().data()) return;
-  std::string text = name + ", " + described(tensor.scalar_type(), tensor.sizes());
+  if (!tensor.defined() || tensor.layout() != c10::kStrided || !tensor.storage().data()) return;
+  bool there = tensor.device().type() == MLU;
+  if (!there && !tensor.is_cpu()) return;
+  std::string text = name + ", " + described(tensor.scalar_type(), tensor.sizes()) + (there ? "" : " of the CPU");
+  const void *address = there ? tensor.storage().data() : tensor.data_ptr();
   static auto *known = new std::map<const void *, std::string>;
-  std::string &before = (*known)[tensor.storage().data()];
+  std::string &before = (*known)[address];
   if (before == text) return;
   before = text;
-  asked(OP_DESCRIBE, {(uint64_t)tensor.storage().data()}, text);
+  asked(OP_DESCRIBE, {(uint64_t)address}, text);
 }
 
 void resize_storage(c10::StorageImpl *storage, size_t bytes) {
