@@ -166,7 +166,7 @@ class JudgedSession(CalledSession):
 
 
 class _FollowedLibrary(ClosedLibrary):
-    """The closed library, and what it has ``stored`` since somebody asked."""
+    """The closed library, and what it has ``stored`` since the last question."""
 
     def __init__(self, pointing: Callable[[int], Ptr | None]) -> None:
         super().__init__(pointing)

@@ -168,7 +168,7 @@ def _own_tree(libc: ctypes.CDLL, folder: str, readable: Iterable[str]) -> bool:
         return False
     try:
         _check(libc.mount(b"none", b"/", None, _RECURSIVE | _SLAVE, None))
-        root = tempfile.mkdtemp(dir=folder)  # under the new tree nobody sees it
+        root = tempfile.mkdtemp(dir=folder)  # which the new tree covers
         _check(libc.mount(b"tmpfs", root.encode(), b"tmpfs", 0, b"size=4m,mode=755"))
         # Programs find themselves at /proc/self/exe; what else is there, Landlock keeps from them.
         for path in _apart(["/proc", *readable]):

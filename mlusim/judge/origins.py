@@ -19,7 +19,7 @@ from mlusim.machine.observed import Effect
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation
 
-# What is known of a byte.  None of them: the host gave it a value that nothing of the inputs is in, or nobody did.
+# What is known of a byte.  None of them: the host gave it a value that nothing of the inputs is in, or it has none.
 STORED, INPUT, REPLACED = (
     1,
     2,
@@ -31,7 +31,7 @@ SHARE = 16  # a part of an output so small cannot be the whole of it
 WORDS = 16  # whole numbers that the host may work out of what it has read back: sizes, offsets and grids
 SMALL = 64  # bytes of what may be parameters; more is data
 LARGEST = 1 << 24  # of a size or an offset among parameters
-KEPT = 1 << 16  # bytes of what was read back that are compared with what is handed on
+KEPT = 1 << 16  # bytes of what was read back that are compared with what is given to the device
 EIGHT = 8  # bytes of the largest number
 
 

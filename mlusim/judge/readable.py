@@ -26,7 +26,7 @@ _SYSTEM = (
     "/proc/cpuinfo", "/proc/meminfo", "/proc/sys/vm/overcommit_memory", "/sys/devices/system/cpu",
     "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
 )  # fmt: skip
-# Of the user's cache what was made of mlusim and the compilers alone, and nothing of anybody's sources.
+# Of the user's cache what was made of mlusim and the compilers alone, and nothing of a user's sources.
 _KEPT = ("isa", "toolkit", "zig", "host/toolkits", "bangc/*/", "torch/*/headers", "torch/*/toolkit", "torch/*/device-*")  # fmt: skip
 HEADERS = frozenset((".h", ".hh", ".hpp", ".hxx", ".inc", ".inl", ".mluh", ".cuh", ".ipp", ".tpp"))
 MOST_HEADERS = 1000

@@ -474,7 +474,7 @@ class Device(Presented):
 
 
 def _nobody_asks(limit: object) -> bool:
-    """Return whether nobody watches, limits or directs a launch with this *limit*, or traces what this thread does."""
+    """Return whether a launch with this *limit* has no observer, limit or schedule of its own, and no trace function is set in this thread."""
     return not (limit or attendants() or directed() or sys.gettrace()) and limit_of(None) is UNLIMITED
 
 

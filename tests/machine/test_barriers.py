@@ -146,7 +146,7 @@ def test_a_memory_core_that_left_is_named(device):
 
 
 def test_a_memory_core_is_named_by_its_cluster_in_the_launch(device):
-    """Not by the kernel's ``clusterId``, which begins anew in each union."""
+    """Not by the kernel's ``clusterId``, which begins at 0 in each union."""
 
     @kernel
     def second(mlu):

@@ -29,7 +29,7 @@ PythonWrapperCodegen = CppWrapperCodegen = WrapperFxCodegen = Scheduling
 
 
 def __getattr__(name: str) -> object:
-    """Return the generators of the devices, which are counted when somebody asks: the simulator starts then."""
+    """Return the generators of the devices, which are counted at the first question: the simulator starts then."""
     if name == "default_generators":
         return random._generators()  # noqa: SLF001
     message = f"module 'torch.mlu' has no attribute {name!r}"
