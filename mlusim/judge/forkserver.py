@@ -127,7 +127,8 @@ class Server:
             if child == 0:
                 self._judge.close()
                 self._child(request, result, printed.fileno(), folder)
-            beyond = self._watched(child, time.monotonic() + self._setup["seconds"] + GRACE, folder)
+            until = time.monotonic() + self._setup["seconds"] + GRACE
+            beyond = self._watched(child, until, folder, printed.fileno())
             if beyond:
                 os.kill(child, signal.SIGKILL)
             status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -135,7 +136,7 @@ class Server:
             said = os.pread(printed.fileno(), PRINTED, 0).decode("utf-8", "replace")
         return {"status": status, "beyond": beyond, "printed": said}
 
-    def _watched(self, child: int, until: float, folder: str) -> str:
+    def _watched(self, child: int, until: float, folder: str, printed: int) -> str:
         """Wait for *child* to end; return the limit that it exceeded: "time", "memory", "room" or "processes", "judge" if the judge has gone, or ""."""
         usual = confine.resident([os.getpid()])
         while not self._waited(child, min(until, time.monotonic() + LOOK)):
@@ -146,7 +147,7 @@ class Server:
                 return "processes"
             if confine.resident(processes) > self._setup["memory"] + usual * len(processes):
                 return "memory"
-            if confine.stored(folder) > self._setup["written"] + ROOM:
+            if confine.stored(folder) + os.fstat(printed).st_size > self._setup["written"] + ROOM:
                 return "room"
             if select.select([self._judge], [], [], 0)[
                 0
@@ -243,6 +244,8 @@ def _end_orphans() -> None:
 def main() -> None:
     """Serve the socket that the first argument numbers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A candidate's folder will be the current one: no module comes from there.
+    sys.path[:] = [str(Path(one).absolute()) for one in sys.path]
     judge = socket.socket(fileno=int(sys.argv[1]))
     network = confine.without_network()  # while there is one thread
     confine.adopt_orphans()

@@ -11,7 +11,7 @@ import threading
 import pytest
 from judged import LOADS, REFERENCE, STORES, WORK, kernel
 
-from mlusim.judge.confine import WITHOUT_END, remove, room_for_device, stored
+from mlusim.judge.confine import WITHOUT_END, Confinement, remove, room_for_device, stored
 from mlusim.judge.judging import candidates, judge, task_of
 from mlusim.judge.seccomp import filtered
 
@@ -228,6 +228,17 @@ def test_a_process_that_starts_none():
     os.waitpid(child, 0)
     told = os.read(reads, 100).decode()
     assert told in ("held, no fork, threads 1", "not held, forked, threads 1")
+
+
+def test_what_the_system_lacks_is_said():
+    """Rules about files alone do not hold for modes and times, nor a filter without rules for contents."""
+    rules, whole = Confinement(files=True), Confinement(True, True, True)
+
+    assert Confinement(*rules.with_native(False)).missing == (
+        "use the network and read or change files of this user and signal processes of this user and start processes"
+    )
+    assert Confinement(*Confinement().with_native(True)).missing == "read or change files of this user"
+    assert Confinement(*whole.with_native(True)).missing == ""
 
 
 def test_a_folder_that_is_too_deep(tmp_path):
