@@ -240,8 +240,6 @@ def _member(holder: Any, field: t.Field) -> Any:
     if not isinstance(holder, RecordPointer):
         return getattr(holder, t.attribute_of(field.name))
     layout, offset = holder.layout.fields[t.attribute_of(field.name)]
-    if field.bits:
-        return getattr(holder, t.attribute_of(field.name))
     place = see(holder.raw + offset, layout.leaf if isinstance(layout, ArrayLayout) else layout)
     return _number(place) if isinstance(place, Ptr) and isinstance(field.type, t.Arithmetic) else place
 

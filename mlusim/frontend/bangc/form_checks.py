@@ -112,7 +112,7 @@ def _members(kind: t.Record) -> Iterator[str]:
     """Yield the members that lie outside of a record or in each other; a size that they do not give."""
     name, end = f"{kind.name!r:.40}", 0
     for field in kind.fields:
-        size = 0 if field.bits else _known(field.type)  # bit fields share bytes
+        size = _known(field.type)
         apart = size and not _empty(field.type)
         if not 0 <= field.offset <= kind.size - size:
             yield f"{name}: the member {field.name!r:.40} is not inside"
@@ -120,13 +120,17 @@ def _members(kind: t.Record) -> Iterator[str]:
             yield f"{name}: the member {field.name!r:.40} of a union is not at its beginning"
         if apart and not kind.union and field.offset < end:
             yield f"{name}: the member {field.name!r:.40} is in another"
-        end = max(end, field.offset + size) if apart else end
+        end = max(end, field.offset + _held(field.type)) if apart else end
     yield from _whole(kind)
 
 
 def _whole(kind: t.Record) -> Iterator[str]:
     """Yield a problem if a record has nothing but members and its size is not theirs."""
-    if kind.fields and not (kind.others or kind.virtual) and all(_exact(f) for f in kind.fields):
+    if (
+        kind.fields
+        and not (kind.others or kind.virtual or kind.bitfields)
+        and all(_exact(f) for f in kind.fields)
+    ):
         last = max(f.offset + f.type.size for f in kind.fields)
         if kind.size != -(-max(last, 1) // kind.align) * kind.align:  # C++ gives even an empty record a byte
             yield f"{kind.name!r:.40} is not as large as its members"
@@ -138,7 +142,14 @@ def _known(kind: t.Type) -> int:
 
 
 def _exact(field: t.Field) -> bool:
-    return not field.bits and isinstance(t.element_of(field.type), t.Arithmetic | t.Pointer | t.Record)
+    return isinstance(t.element_of(field.type), t.Arithmetic | t.Pointer | t.Record)
+
+
+def _held(kind: t.Type) -> int:
+    """Return the bytes of a type without those behind its members, in which a class that is derived from it may have its own."""
+    if isinstance(kind, t.Record) and kind.derived:
+        return max((f.offset + f.type.size for f in kind.fields), default=0)
+    return _known(kind)
 
 
 def _empty(kind: t.Type) -> bool:
@@ -190,7 +201,7 @@ def _element(node: ir.Element) -> Iterator[str]:
 
 def _member(node: ir.Member) -> Iterator[str]:
     kind = node.base.type
-    if not isinstance(kind, t.Record) or node.field not in kind.fields or node.field.bits:
+    if not isinstance(kind, t.Record) or node.field not in kind.fields:
         yield f"{kind!s:.40} has no such member {node.name!r:.40}"
 
 

@@ -88,7 +88,7 @@ class Array:
 
 
 # What records of the Python engine, and pointers to them and beside them, have themselves.
-_TAKEN = "_ahead _c_acting _unit address assign cast cell copied field here layout n raw v"
+_TAKEN = "_ahead _c_acting _unit address assign cast cell copied field here layout n outside raw v"
 RECORD_ATTRIBUTES = frozenset(_TAKEN.split())
 _OF_PYTHON = frozenset(("None", "True", "False"))  # which are no attributes
 MARK = "\N{MIDDLE DOT}"
@@ -116,7 +116,17 @@ class Field:
     name: str
     type: "Type"
     offset: int
-    bits: bool = False  # it has a number of bits of its own
+
+
+@frozen
+class BitField:
+    """A member of *width* bits, which begin *start* bits into the member *storage*, bytes that it shares with others."""
+
+    name: str
+    type: Arithmetic
+    start: int
+    width: int
+    storage: str
 
 
 @define(eq=False)
@@ -134,6 +144,19 @@ class Record:
     derived: bool = False  # it is a base of another
     closure: bool = False  # it is what a lambda captured
     others: "tuple[Record, ...]" = ()  # bases behind the first that have virtual methods, or are virtual themselves
+
+    bitfields: "tuple[BitField, ...]" = ()  # in the order of their declaration
+
+    @property
+    def parts(self) -> "tuple[Field | BitField, ...]":
+        """The members as they are declared: bit fields in place of the bytes that hold them."""
+        if not self.bitfields:
+            return self.fields
+        made: list[Field | BitField] = []
+        for member in self.fields:
+            held = [bits for bits in self.bitfields if bits.storage == member.name]
+            made += held or [member]
+        return tuple(made)
 
     @property
     def own_fields(self) -> tuple[Field, ...]:
@@ -159,6 +182,10 @@ class Record:
         """Return the member that the class itself calls *name*, which may hide a base's."""
         hiding = hides(name, len(self.bases))
         return next((f for f in self.fields if f.name == hiding), None) or self.field(name)
+
+    def called(self, name: str) -> str:
+        """Return what its member *name* is called in it; a bit field, or what is in an anonymous union, as it is."""
+        return self.named(name).name if self.declares(name) else name
 
     def field(self, name: str) -> Field:
         """Return the member called *name*."""

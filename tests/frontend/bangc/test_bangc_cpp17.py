@@ -51,6 +51,7 @@ struct L { int *n; int i; __mlu_func__ L(int *n, int i) : n(n), i(i) {} __mlu_fu
 struct M { L a; int z; };
 template <class T> struct V { T t; __mlu_func__ V() : t(1) {} __mlu_func__ V(const V &o) : t(o.t + 5) {} };
 struct U { V<int> v; };
+struct Bits { int a : 3, b : 5; };
 struct Plain { int a = 1; };
 struct First { int f = 1; __mlu_func__ virtual int go() { return f; } };
 struct Other { int b = 2; __mlu_func__ virtual int get() { return b; } };

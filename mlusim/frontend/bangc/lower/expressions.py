@@ -5,7 +5,7 @@ from typing import Any
 
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import acts
-from mlusim.frontend.bangc.lower import arguments, objects, places
+from mlusim.frontend.bangc.lower import arguments, bits, objects, places
 from mlusim.frontend.bangc.lower.conversions import convert, literal, string
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number, sequence
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
@@ -143,6 +143,11 @@ def _constant(scope: FunctionScope, node: Node, declaration: Declaration) -> ir.
     return literal(scope, node)
 
 
+def _member(scope: FunctionScope, node: Node) -> ir.Expr:
+    field = bits.of(node)
+    return _load(scope, node) if field is None else bits.load(scope, node, field)
+
+
 def _load(scope: FunctionScope, node: Node) -> ir.Expr:
     at = places.place(scope, node)
     if isinstance(at, ir.Temporary):
@@ -192,6 +197,9 @@ def _negated(op: str, operand: ir.Const, node: Node) -> ir.Expr:
 
 
 def _step(scope: FunctionScope, node: Node) -> ir.Expr:
+    field = bits.of(node.children[0])
+    if field is not None:
+        return bits.updated(scope, node, field)
     at = places.place(scope, node.children[0])
     kind = at.type
     real = isinstance(kind, t.Arithmetic) and kind.kind == "float"
@@ -203,6 +211,9 @@ def _binary(scope: FunctionScope, node: Node) -> ir.Expr:
     op = node.op
     left, right = node.children[0], node.children[-1]
     if op == "=":
+        field = bits.of(left)
+        if field is not None:
+            return bits.assigned(scope, node, field)
         at = places.place(scope, left)
         return ir.Assign(at, scope.valued(right, at.type), node.span)
     if op in places.BY_MEMBER:
@@ -256,6 +267,9 @@ def _comparison(scope: FunctionScope, node: Node, first: ir.Expr, second: ir.Exp
 
 def _compound(scope: FunctionScope, node: Node) -> ir.Expr:
     op = node.op.removesuffix("=")
+    field = bits.of(node.children[0])
+    if field is not None:
+        return bits.updated(scope, node, field)
     at = places.place(scope, node.children[0])
     operand = scope.value(node.children[-1])
     kind = at.type
@@ -315,7 +329,7 @@ MAKERS: Mapping[str, Callable[[FunctionScope, Node], Any]] = {
     "CXX_NULL_PTR_LITERAL_EXPR": _null,
     "GNU_NULL_EXPR": _null,
     "DECL_REF_EXPR": _name,
-    "MEMBER_REF_EXPR": _load,
+    "MEMBER_REF_EXPR": _member,
     "ARRAY_SUBSCRIPT_EXPR": _load,
     "CXX_THIS_EXPR": places.this,
     "UNARY_OPERATOR": _unary,

@@ -9,7 +9,7 @@ from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.errors import ERROR, Diagnostic, excerpt_of
 from mlusim.frontend.bangc.form_checks import MOST_CONSTANT
 from mlusim.frontend.bangc.ir.walk import falls
-from mlusim.frontend.bangc.lower import arguments, calls, objects, places, statements
+from mlusim.frontend.bangc.lower import arguments, bits, calls, objects, places, statements
 from mlusim.frontend.bangc.lower.conversions import convert, letters
 from mlusim.frontend.bangc.lower.expressions import MAKERS
 from mlusim.frontend.bangc.lower.places import settle
@@ -306,7 +306,7 @@ def _has_bytes(kind: t.Type) -> bool:
     """Return whether values of *kind* lie in memory as bytes."""
     inner = t.element_of(kind)
     if isinstance(inner, t.Record):
-        return not inner.virtual and all(_has_bytes(f.type) and not f.bits for f in inner.fields)
+        return not inner.virtual and all(_has_bytes(f.type) for f in inner.fields)
     return isinstance(inner, t.Arithmetic) or (isinstance(inner, t.Pointer) and not inner.reference)
 
 
@@ -415,7 +415,7 @@ def _members(scope: FunctionScope, declaration: Declaration) -> list[ir.Statemen
                 "this member initialiser is not supported; assign the member in the body",
                 node.span,
             )
-        own[_named(kind, scope.reader.text(node))] = value
+        own[kind.called(scope.reader.text(node))] = value
     constructor = None if not kind.bases or made else objects.constructor_of(scope, kind.bases[0])
     if constructor is not None:
         made.append(ir.Evaluate(objects.construct(scope, constructor, this, span), span))
@@ -430,11 +430,6 @@ def _beside(kind: t.Record, node: Node) -> t.Field | None:
     return path[0] if path else None
 
 
-def _named(kind: t.Record, name: str) -> str:
-    """Return what a class calls its member *name*; one of an anonymous union is not among its members."""
-    return kind.named(name).name if kind.declares(name) else name
-
-
 def _becoming(this: ir.Expr, kind: t.Record, span: ir.Span) -> list[ir.Statement]:
     """Set the object's class at the start of a constructor or destructor, whatever class the whole object is of."""
     return [ir.Evaluate(arguments.become(this, kind, span), span)] if kind.virtual else []
@@ -444,7 +439,11 @@ def _assigned(
     scope: FunctionScope, fields: Iterable[t.Field], own: Mapping[str, Node], span: ir.Span
 ) -> Iterator[ir.Statement]:
     """Yield the assignments to members of ``this``: their values in *own*, or where they are declared."""
-    usual = scope.reader.member_values(_object(scope, span)[1])
+    this, kind, _ = _object(scope, span)
+    usual = scope.reader.member_values(kind)
+    for part in kind.bitfields:
+        if part.name in own:
+            yield from bits.begun(scope, first_at(this, span), part, own[part.name])
     for field in fields:
         given = own.get(field.name, usual.get(field.name))
         if given is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from attrs import frozen
 
 from mlusim.frontend.bangc import ir, types as t
-from mlusim.frontend.bangc.lower import arguments, places
+from mlusim.frontend.bangc.lower import arguments, bits, places
 from mlusim.frontend.bangc.lower.conversions import convert, letters, string, zero
 from mlusim.frontend.bangc.lower.scope import Captures, FunctionScope, first_at, innermost, number, sequence
 from mlusim.frontend.bangc.parse.nodes import END, Declaration, Node
@@ -34,7 +34,8 @@ def compose(scope: FunctionScope, node: Node, kind: t.Type) -> ir.Expr:
 
 def _filled(scope: FunctionScope, given: Iterator[Node], kind: t.Type, node: Node) -> ir.Compose:
     assert isinstance(kind, t.Array | t.Record)
-    whole = kind.count if isinstance(kind, t.Array) else len(kind.fields)
+    parts = () if isinstance(kind, t.Array) else kind.parts
+    whole = kind.count if isinstance(kind, t.Array) else len(parts)
     # A list gives a value to the first member of a union.
     most = 1 if isinstance(kind, t.Record) and kind.union else whole
     values = [*_of_base(scope, given, kind)]
@@ -42,7 +43,7 @@ def _filled(scope: FunctionScope, given: Iterator[Node], kind: t.Type, node: Nod
         child = next(given, None)
         if child is None:
             break
-        if isinstance(kind, t.Record) and _empty_base(child, kind.fields[len(values)].type):
+        if isinstance(kind, t.Record) and _empty_base(child, parts[len(values)].type):
             continue
         # The compiler library has no kind for a designator, `.member = value` or `[index] = value`.
         if child.kind == "UNEXPOSED_EXPR" and child.type == t.VOID and len(child.children) > 1:
@@ -56,12 +57,14 @@ def _filled(scope: FunctionScope, given: Iterator[Node], kind: t.Type, node: Nod
                 scope,
                 child,
                 given,
-                kind.of if isinstance(kind, t.Array) else kind.fields[len(values)].type,
+                kind.of if isinstance(kind, t.Array) else parts[len(values)].type,
                 node,
             )
         )
     if most == whole and has_values(scope, kind):
         values += _rest(scope, kind, len(values), most, node.span)
+    if isinstance(kind, t.Record) and kind.bitfields and values:
+        return ir.Compose(bits.packed(scope, kind, values, node.span), kind, node.span)
     return ir.Compose(tuple(values), kind, node.span)
 
 
@@ -111,7 +114,7 @@ def _rest(
     if isinstance(kind, t.Array):
         return [made(scope, kind.of, span) for _ in range(first, end)]
     usual = scope.reader.member_values(kind)
-    for field in kind.fields[first:end]:
+    for field in kind.parts[first:end]:
         given = usual.get(field.name)
         if given is not None and _reads(given):
             scope.refuse(
@@ -119,7 +122,7 @@ def _rest(
                 f"the initialiser of {field.name} reads another member, which is not supported in braces; give its value",
                 span,
             )
-    return [_member(scope, usual.get(f.name), f.type, span) for f in kind.fields[first:end]]
+    return [_member(scope, usual.get(f.name), f.type, span) for f in kind.parts[first:end]]
 
 
 def _member(scope: FunctionScope, given: Node | None, kind: t.Type, span: ir.Span) -> ir.Expr:
@@ -140,7 +143,7 @@ def _designated(scope: FunctionScope, child: Node, kind: t.Array | t.Record, spa
         if found is not None:
             return int(found)
     word = scope.reader.text(designator)
-    names = [field.name for field in kind.fields] if isinstance(kind, t.Record) else []
+    names = [field.name for field in kind.parts] if isinstance(kind, t.Record) else []
     hiding = t.hides(word, len(kind.bases)) if isinstance(kind, t.Record) else ""
     for name in (hiding, word):
         if name in names:
@@ -489,9 +492,6 @@ class Copying:
             if kind.virtual and not self.assigning:
                 made.append(arguments.become(places.address_of(scope, to, span), kind, span))
         for field in kind.own_fields:
-            if field.bits:
-                text = f"{field.name} of {kind} is a bit field; use shifts and masks instead"
-                scope.refuse("bit field", text, span)
             made += self.each(ir.Member(to, field, span), ir.Member(at, field, span), field.type)
         return made
 

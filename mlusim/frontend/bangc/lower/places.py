@@ -51,7 +51,8 @@ def is_place(node: Node) -> bool:
     if node.kind in _NAMED:
         if node.decl is None:
             return node.kind != "DECL_REF_EXPR"  # the value that an argument of a template is
-        return not (node.decl.kind == "ENUM_CONSTANT_DECL" or _supplied(node, node.decl))
+        bits = node.decl.bit_field
+        return not (node.decl.kind == "ENUM_CONSTANT_DECL" or bits or _supplied(node, node.decl))
     if node.kind == "UNARY_OPERATOR":
         return node.op in ("*", "++x", "--x")
     if node.kind == "CALL_EXPR":
@@ -266,7 +267,8 @@ def _unary(scope: FunctionScope, node: Node) -> ir.Place:
 def _after(scope: FunctionScope, node: Node, done: ir.Expr) -> ir.Place:
     """Return the place that *done* assigned to, found once, before the assignment."""
     made = done.second if isinstance(done, ir.Comma) else done
-    assert isinstance(made, ir.Assign | ir.Update)
+    if not isinstance(made, ir.Assign | ir.Update):  # of a bit field
+        return ir.Temporary(done, node.span)
     here = address_of(scope, made.place, node.span)
     if acts(here):
         before = list[ir.Expr]()
@@ -279,6 +281,8 @@ def _member(scope: FunctionScope, node: Node) -> ir.Place:
     declaration = node.decl
     if declaration is None:
         return scope.refuse("member", f"the member {node!r} is not known", node.span)
+    if declaration.bit_field:
+        return ir.Temporary(scope.value(node), node.span)
     if declaration.kind == "VAR_DECL":  # a static member, which is in no object
         return _outer(scope, declaration, node)
     base = member_base(scope, node)
@@ -302,8 +306,6 @@ def _of_owner(scope: FunctionScope, at: ir.Place, owner: t.Record, name: str, no
     """Return the member *name* that the class *owner* declares, of an object at a place."""
     if owner.declares(name):
         field = owner.named(name)
-        if field.bits:
-            scope.refuse("bit field", f"{name} is a bit field; use shifts and masks instead", node.span)
         return followed(ir.Member(at, field, node.span), node.span)
     inner = _member_of(scope, at, owner, name, node)
     assert inner is not None
@@ -317,8 +319,6 @@ def _member_of(
     for field in kind.fields:
         at = ir.Member(base, field, node.span)
         if field.name == name:
-            if field.bits:
-                scope.refuse("bit field", f"{name} is a bit field; use shifts and masks instead", node.span)
             return at
         if field.name.startswith(t.UNNAMED) and isinstance(field.type, t.Record):
             inner = at if field.type is node.type else _member_of(scope, at, field.type, name, node)

@@ -455,7 +455,7 @@ def bound_names(scope: FunctionScope, declaration: Declaration, value: ir.Expr, 
 
 def _part(scope: FunctionScope, held: ir.Place, n: int, part: Declaration) -> ir.Place:
     whole = held.type
-    if isinstance(whole, t.Record):
+    if isinstance(whole, t.Record) and not whole.bitfields:
         return followed(ir.Member(held, whole.fields[n], part.span), part.span)
     if isinstance(whole, t.Array):
         first = scope.address(held, t.Pointer(whole.of), part.span)

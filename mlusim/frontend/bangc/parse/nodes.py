@@ -120,6 +120,11 @@ class Declaration:
         return Pointer(found.of) if self.decayed and isinstance(found, Array) else found
 
     @cached_property
+    def bit_field(self) -> bool:
+        """Return whether it is a member with a number of bits."""
+        return self.kind == "FIELD_DECL" and bool(self._cursor.is_bitfield())
+
+    @cached_property
     def decayed(self) -> bool:
         """Return whether it is a parameter that is written as an array."""
         return self.kind == "PARM_DECL" and isinstance(self._reader.types.of(self._cursor.type), Array)
@@ -184,6 +189,8 @@ class Declaration:
         found = [c for c in self._cursor.get_children() if c.kind.is_expression()]
         if self._cursor.type.get_canonical().kind.name.endswith("ARRAY"):  # the bounds come first
             found = [c for c in found if c.kind.name in ("INIT_LIST_EXPR", "STRING_LITERAL")]
+        if self.bit_field:  # the width does
+            del found[0]
         return self._reader.tree(found[-1]) if found else None
 
     @property
@@ -689,7 +696,7 @@ class CursorReader:
         found: dict[str, Node] = {}
         for part in (*reversed(record.bases), record):
             fields = self.declaration(self.types.declared[part.name]).fields
-            found |= {part.named(f.name).name: f.default for f in fields if f.default is not None}
+            found |= {part.called(f.name): f.default for f in fields if f.default is not None}
         return found
 
     def text(self, node: Node) -> str:

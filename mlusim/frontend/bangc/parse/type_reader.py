@@ -152,10 +152,17 @@ class TypeReader:
         for base in (*record.bases, *(f.type for f in beside)):
             base.derived = True  # type: ignore[union-attr]
         above = {f.name for f in (*first, *beside)}
-        own = tuple(self._field(record, n, f, above) for n, f in enumerate(kind.get_fields()))
+        record.union = declaration.kind.name == "UNION_DECL"
+        bits = tuple(self._bit_fields(record, kind))
+        record.bitfields = (*(record.bases[0].bitfields if record.bases else ()), *(b for _, b in bits))
+        plain = (
+            self._field(record, n, f, above) for n, f in enumerate(kind.get_fields()) if not f.is_bitfield()
+        )
+        own = (*plain, *dict.fromkeys(field for field, _ in bits))
+        if bits:
+            own = tuple(sorted(own, key=lambda one: one.offset))
         record.fields = (*first, *beside, *own)
         record.size, record.align = max(kind.get_size(), 0), max(kind.get_align(), 1)
-        record.union = declaration.kind.name == "UNION_DECL"
         parts = (*record.bases, *(t.element_of(f.type) for f in record.fields))
         pattern = self._library.template(declaration)
         if pattern is not None:  # the specialisation does not show its destructor
@@ -172,7 +179,25 @@ class TypeReader:
             name = f"{'captured_' if record.closure else t.UNNAMED}{n}"
         if name in above:
             name = t.hides(name, len(record.bases))
-        return t.Field(name, self.of(field.type), field.get_field_offsetof() // 8, field.is_bitfield())
+        return t.Field(name, self.of(field.type), field.get_field_offsetof() // 8)
+
+    def _bit_fields(self, record: t.Record, kind: ClangType) -> Iterator[tuple[t.Field, t.BitField]]:
+        """Yield the bit fields of a class, each with the bytes that those share which follow one another."""
+        runs: list[list[Any]] = [[]]
+        for field in kind.get_fields():
+            if not field.is_bitfield() or record.union:
+                runs.append([])
+            if field.is_bitfield() and field.spelling:
+                runs[-1].append(field)
+        for n, run in enumerate(runs):
+            ends = [(f.get_field_offsetof(), f.get_field_offsetof() + f.get_bitfield_width()) for f in run]
+            first = min((start // 8 for start, _ in ends), default=0)
+            last = max((-(-end // 8) for _, end in ends), default=0)
+            held = t.Field(f"{t.UNNAMED}bits{len(record.bases)}_{n}", t.Array(t.UINT8, last - first), first)
+            for field, (start, end) in zip(run, ends, strict=True):
+                number = self.of(field.type)
+                assert isinstance(number, t.Arithmetic)
+                yield held, t.BitField(field.spelling, number, start - 8 * first, end - start, held.name)
 
     def _bases(
         self, declaration: Cursor

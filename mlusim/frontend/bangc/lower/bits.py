@@ -1,0 +1,186 @@
+"""Bit fields: members of a structure that share bytes, which are read and stored by shifts and masks."""
+
+from collections.abc import Iterator, Sequence
+
+from mlusim.frontend.bangc import ir, types as t
+from mlusim.frontend.bangc.ir.walk import acts
+from mlusim.frontend.bangc.lower import places
+from mlusim.frontend.bangc.lower.conversions import convert, zero
+from mlusim.frontend.bangc.lower.scope import FunctionScope, number, sequence
+from mlusim.frontend.bangc.parse.nodes import Node
+from mlusim.frontend.bangc.scalars import SHIFTS, usual
+
+
+def of(node: Node) -> t.BitField | None:
+    """Return the bit field that *node* names; None of anything else."""
+    node = places.bare(node)
+    declaration = node.decl
+    if node.kind != "MEMBER_REF_EXPR" or declaration is None or not declaration.bit_field:
+        return None
+    owner = None if declaration.parent is None else declaration.parent.type
+    found = owner.bitfields if isinstance(owner, t.Record) else ()
+    return next((field for field in found if field.name == declaration.name), None)
+
+
+def load(scope: FunctionScope, node: Node, field: t.BitField) -> ir.Expr:
+    """Return the value of a bit field."""
+    before = list[ir.Expr]()
+    first = _bytes(scope, node, field, before)
+    return sequence(before, _value(first, field, node.span), node.span)
+
+
+def assigned(scope: FunctionScope, node: Node, field: t.BitField) -> ir.Expr:
+    """Lower ``field = value``; its value is what the bits hold then."""
+    before = list[ir.Expr]()
+    value = scope.kept(scope.valued(node.children[-1], field.type), before)
+    first = _bytes(scope, node.children[0], field, before)
+    before += _stores(first, field, value, node.span)
+    return sequence(before, _value(first, field, node.span), node.span)
+
+
+def updated(scope: FunctionScope, node: Node, field: t.BitField) -> ir.Expr:
+    """Lower ``field op= value``, ``++field`` and ``field++``."""
+    span, before = node.span, list[ir.Expr]()
+    first = _bytes(scope, node.children[0], field, before)
+    old = scope.kept(_value(first, field, span), before)
+    steps = node.kind == "UNARY_OPERATOR"
+    op = ("+" if "+" in node.op else "-") if steps else node.op.removesuffix("=")
+    operand = number(1, t.INT32, node) if steps else scope.value(node.children[-1])
+    assert isinstance(operand.type, t.Arithmetic)
+    within = _promoted(field) if op in SHIFTS else usual(_promoted(field), operand.type)
+    if op not in SHIFTS:
+        operand = convert(scope, operand, within, span)
+    made = ir.Binary(op, convert(scope, old, within, span), operand, within, span)
+    value = scope.kept(_cast(made, field.type), before)
+    before += _stores(first, field, value, span)
+    return sequence(before, old if node.op in ("x++", "x--") else _value(first, field, span), span)
+
+
+def begun(scope: FunctionScope, this: ir.Place, field: t.BitField, given: Node) -> Iterator[ir.Statement]:
+    """Yield the statements that give a bit field of the object at *this* its first value."""
+    before = list[ir.Expr]()
+    value = scope.kept(scope.valued(given, field.type), before)
+    first = _first(scope, this, field, given.span)
+    for step in (*before, *_stores(first, field, value, given.span)):
+        yield ir.Evaluate(step, given.span)
+
+
+def packed(
+    scope: FunctionScope, kind: t.Record, values: Sequence[ir.Expr], span: ir.Span
+) -> tuple[ir.Expr, ...]:
+    """Return the values of the members of a *kind* from those of its parts, with bit fields in the bytes that they share."""
+    before, given = list[ir.Expr](), dict(zip((p.name for p in kind.parts), values, strict=False))
+    held = {f.name: scope.kept(given[f.name], before) for f in kind.bitfields if f.name in given}
+    made: list[ir.Expr] = []
+    for member in kind.fields:
+        own = [f for f in kind.bitfields if f.storage == member.name]
+        if not own:
+            made.append(given.get(member.name) or _none(member.type, span))
+            continue
+        numbers = list[ir.Expr]()
+        for n in range(member.type.size):
+            byte: ir.Expr = number(0, t.UINT64, span)
+            for field in own:
+                if field.name in held and _mask(field, n):
+                    byte = ir.Binary("|", byte, _part(held[field.name], field, n, span), t.UINT64, span)
+            numbers.append(sequence(before, _cast(byte, t.UINT8), span))
+            before = []
+        made.append(ir.Compose(tuple(numbers), member.type, span))
+    return tuple(made)
+
+
+def _none(kind: t.Type, span: ir.Span) -> ir.Expr:
+    """Return the zero of a type."""
+    return zero(kind, span) if isinstance(kind, t.Arithmetic | t.Pointer) else ir.Compose((), kind, span)
+
+
+# -- bytes -----------------------------------------------------------------------------------------
+
+
+def _bytes(scope: FunctionScope, node: Node, field: t.BitField, before: list[ir.Expr]) -> ir.Expr:
+    """Return the pointer to the bytes that hold a bit field, found once."""
+    node = places.bare(node)
+    assert node.decl is not None
+    assert node.decl.parent is not None
+    owner = node.decl.parent.type
+    assert isinstance(owner, t.Record)
+    this = _holder(places.member_base(scope, node), owner, node.span)
+    assert this is not None
+    first = _first(scope, this, field, node.span)
+    return scope.kept(first, before) if acts(first) else first
+
+
+def _holder(at: ir.Place, owner: t.Record, span: ir.Span) -> ir.Place | None:
+    """Return the place of the *owner* in the object at a place: itself, a base, or an anonymous structure in it."""
+    kind = at.type
+    assert isinstance(kind, t.Record)
+    if kind is owner or owner in kind.bases:
+        return at
+    inner = (
+        ir.Member(at, f, span)
+        for f in kind.fields
+        if f.name.startswith(t.UNNAMED) and isinstance(f.type, t.Record)
+    )
+    return next((found for member in inner if (found := _holder(member, owner, span)) is not None), None)
+
+
+def _first(scope: FunctionScope, this: ir.Place, field: t.BitField, span: ir.Span) -> ir.Expr:
+    assert isinstance(this.type, t.Record)
+    return scope.address(ir.Member(this, this.type.field(field.storage), span), t.Pointer(t.UINT8), span)
+
+
+def _mask(field: t.BitField, n: int) -> int:
+    """Return which bits of byte *n* are the field's."""
+    return (((1 << field.width) - 1) << field.start >> (8 * n)) & 0xFF
+
+
+def _shifted(value: ir.Expr, by: int, span: ir.Span) -> ir.Expr:
+    """Return a number of 64 bits shifted to the left, or to the right by a negative count."""
+    op, count = ("<<", by) if by > 0 else (">>", -by)
+    return ir.Binary(op, value, number(count, t.INT32, span), t.UINT64, span) if by else value
+
+
+def _part(value: ir.Expr, field: t.BitField, n: int, span: ir.Span) -> ir.Expr:
+    """Return the bits of *value* that lie in byte *n*, where they lie in it."""
+    moved = _shifted(_cast(value, t.UINT64), field.start - 8 * n, span)
+    return ir.Binary("&", moved, number(_mask(field, n), t.UINT64, span), t.UINT64, span)
+
+
+def _stores(first: ir.Expr, field: t.BitField, value: ir.Expr, span: ir.Span) -> Iterator[ir.Expr]:
+    for n in range(field.start // 8, (field.start + field.width - 1) // 8 + 1):
+        at = ir.Element(first, number(n, t.INT64, span), span)
+        others = number(0xFF & ~_mask(field, n), t.UINT64, span)
+        kept = ir.Binary("&", _cast(ir.Load(at, span), t.UINT64), others, t.UINT64, span)
+        both = ir.Binary("|", kept, _part(value, field, n, span), t.UINT64, span)
+        yield ir.Assign(at, _cast(both, t.UINT8), span)
+
+
+def _value(first: ir.Expr, field: t.BitField, span: ir.Span) -> ir.Expr:
+    """Return the number that the bits hold."""
+    made: ir.Expr = number(0, t.UINT64, span)
+    for n in range(field.start // 8, (field.start + field.width - 1) // 8 + 1):
+        byte = ir.Load(ir.Element(first, number(n, t.INT64, span), span), span)
+        masked = ir.Binary(
+            "&", _cast(byte, t.UINT64), number(_mask(field, n), t.UINT64, span), t.UINT64, span
+        )
+        made = ir.Binary("|", made, _shifted(masked, 8 * n - field.start, span), t.UINT64, span)
+    if field.type.kind == "bool":
+        return ir.Compare("!=", made, number(0, t.UINT64, span), span)
+    if field.type.kind == "int" and field.width < 64:
+        unused = number(64 - field.width, t.INT32, span)  # the first bit is the sign
+        high = _cast(ir.Binary("<<", made, unused, t.UINT64, span), t.INT64)
+        made = ir.Binary(">>", high, unused, t.INT64, span)
+    return _cast(made, field.type)
+
+
+def _cast(value: ir.Expr, to: t.Arithmetic) -> ir.Expr:
+    """Return a number as one of another type, bits that do not fit dropped."""
+    return value if value.type == to else ir.Convert(value, to, value.span, cast=True)
+
+
+def _promoted(field: t.BitField) -> t.Arithmetic:
+    """Return the type in which a bit field is computed with: int where that holds all of its values."""
+    signed = field.type.kind == "int"
+    if field.width < 32 or (field.width == 32 and signed):
+        return t.INT32
+    return t.UINT32 if field.width == 32 else field.type
