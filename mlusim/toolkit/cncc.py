@@ -56,6 +56,8 @@ QUIET = (
     "-Wno-unknown-warning-option",
     "-Wno-unused-command-line-argument",  # flags for the linker, where a command compiles and links
 )
+DEBUG = "-fdebug-default-version=4"
+"""The version of debug information where the user's flags name none: valgrind 3.19 does not read the one that clang writes."""
 STOPS = frozenset({"-E", "-M", "-MM", "-fsyntax-only"})
 """Modes in which no object is made."""
 DEVICE_FILES = {"--bang-fatbin-only": ".cnfatbin", "--bang-cnbin-only": ".cnbin"}
@@ -301,7 +303,7 @@ class CompilerDriver:
                 "-isystem",
                 str(self.home / "include"),
             ]
-            words = [*include, *command.flags, *QUIET[-2:], *modes, *language, path]
+            words = [*include, DEBUG, *command.flags, *QUIET[-2:], *modes, *language, path]
             return self._call([*words, *(["-o", target] if target else [])])
         if "--bang-device-only" in command.modes and not command.modes & STOPS:
             return self._device_only(path, target, scratch)
@@ -374,6 +376,7 @@ class CompilerDriver:
             *prelude.architecture_flags(self.boards[0]),
             *("-isystem", self.clang.headers, "-isystem", str(self.home / "include")),
             *("-include", str(self.home / "include" / "mlu.h")),
+            DEBUG,
             *command.flags,
             f"-std={self._standard()}",  # the last counts
             "-fno-lto",  # kernels are looked up in the object

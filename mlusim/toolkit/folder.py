@@ -167,7 +167,10 @@ LIBRARIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "cnnl_extra": (("cnnl_extra",), ("cnnl",)),
 }
 """Each library with the names of its sources, and of the libraries that it needs; in the order in which they are linked."""
-LIBRARY_FLAGS = ("-std=c++17", "-O2", "-g1", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra")
+LIBRARY_FLAGS = (
+    *("-std=c++17", "-O2", "-gdwarf-4", "-g1"),  # debug information that valgrind 3.19 can read
+    *("-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra"),
+)
 
 
 def digest_of_libraries(compiler: Sequence[str]) -> str:

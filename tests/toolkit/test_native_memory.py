@@ -133,3 +133,11 @@ def test_nothing_is_left_of_a_program_that_is_killed(native):
     assert running.stderr.read() == ""  # ends when no process has the other end, and a simulator has it
     running.stdout.close()
     running.stderr.close()
+
+
+def test_debug_information_is_of_a_version_that_older_tools_read(libraries):
+    """Valgrind 3.19 ends at what newer compilers write by themselves."""
+    words = ["readelf", "--debug-dump=info", "--dwarf-depth=1", str(libraries / "libcnrt.so")]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+    assert {line.split()[1] for line in said.splitlines() if line.strip().startswith("Version:")} == {"4"}

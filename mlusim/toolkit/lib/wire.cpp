@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <csignal>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -109,6 +110,28 @@ bool kept(const char *variable) {
   return true;
 }
 
+// Close the open files in [first, end) by what the system lists: under valgrind a range up to the largest number takes minutes.
+void close_from(int first, rlim_t end) {
+  alignas(8) char entries[4096];
+  int list = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (list < 0) {
+    syscall(SYS_close_range, (unsigned)first, ~0u, 0u);
+    return;
+  }
+  for (bool closed = true; closed;) {  // once more, for entries may be passed over while others are closed
+    closed = false;
+    lseek(list, 0, SEEK_SET);
+    for (long got; (got = syscall(SYS_getdents64, list, entries, sizeof entries)) > 0;)
+      for (long at = 0; at < got; at += *(unsigned short *)(entries + at + 16)) {
+        int number = 0;
+        const char *name = entries + at + 19;  // behind an inode, an offset, a length and a type
+        if (*name < '0' || *name > '9') continue;
+        while (*name >= '0' && *name <= '9') number = 10 * number + (*name++ - '0');
+        if (number >= first && (rlim_t)number < end && number != list) closed |= close(number) == 0;
+      }
+  }
+}
+
 // Start the server as a child of none, so that a program that waits for its children does not meet it.
 void start(int theirs, int memory) {
   Settings found = settings();
@@ -125,6 +148,8 @@ void start(int theirs, int memory) {
   sigset_t all, mask;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &mask);
+  rlimit files = {};
+  getrlimit(RLIMIT_NOFILE, &files);
   pid_t child = fork();
   if (child == 0) {  // from here on only what a child of a program with threads may call
     if (fork() == 0) {
@@ -132,7 +157,7 @@ void start(int theirs, int memory) {
       dup2(quiet, 1);
       dup2(theirs, 3);
       dup2(memory, 4);
-      syscall(SYS_close_range, 5u, ~0u, 0u);
+      close_from(5, files.rlim_cur);
       sigset_t none;
       sigemptyset(&none);
       sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -210,6 +235,7 @@ void forked() {  // in the child: it starts a simulator when it first asks
   w.socket = -1;
   if (owns_file()) close(w.file);
   w.file = -1;
+  if (w.memory) munmap(w.memory, w.bytes);  // the system has not given it to the child; valgrind thinks so
   w.memory = nullptr;
   w.ended = false;
   forget_told();
@@ -411,6 +437,7 @@ struct Leaving {
     char byte;
     shutdown(w.socket, SHUT_WR);
     while (recv(w.socket, &byte, 1, 0) < 0 && errno == EINTR) {}  // until the server has closed it
+    mprotect(w.memory, w.bytes, PROT_READ);  // valgrind looks for pointers in what can be written, however large
   }
 };
 Leaving leaving;
