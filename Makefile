@@ -94,6 +94,7 @@ editor: $(VENV)/test.stamp
 	cd editors/vscode && MLUSIM_PYTHON=$(CURDIR)/$(BIN)/python npm run package
 	cd editors/vscode && MLUSIM_PYTHON=$(CURDIR)/$(BIN)/python npm test
 
+# At most three minutes, and 1 where a ratio is beyond its limit; `python -m benchmarks GROUP` measures more.
 bench: $(VENV)/test.stamp
 	$(BIN)/python -m benchmarks
 

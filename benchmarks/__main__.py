@@ -1,4 +1,4 @@
-"""Print every measurement beside its limit: ``python -m benchmarks [hot|native|bangc|operators|timing|debugger|checkers|start|toolkit|judge|threads] [--page FILE]``; or `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT KIT`, `torch_tests CHECKOUT`, or `names FOLDER`."""
+"""Print every measurement beside its limit: ``python -m benchmarks [table|memory|hot|native|bangc|operators|timing|debugger|checkers|start|toolkit|judge|threads] [--page FILE]``; or `growth`, `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT KIT`, `torch_tests CHECKOUT`, or `names FOLDER`."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,11 +13,14 @@ from benchmarks.checkers import checkers
 from benchmarks.contest import __main__ as contest
 from benchmarks.cost_of_time import cost_of_time
 from benchmarks.debugger import debugger
+from benchmarks.growth import main as growth
 from benchmarks.hot_path import hot_path
 from benchmarks.judge import judging
+from benchmarks.memory import memory
 from benchmarks.native import native
 from benchmarks.operators import operators
 from benchmarks.start_up import start_up
+from benchmarks.table import table as first_table
 from benchmarks.threads import threads
 from benchmarks.timing import Row
 from benchmarks.toolkit import toolkit
@@ -26,6 +29,8 @@ from benchmarks.vendor import __main__ as vendor
 
 BEGIN, END = "<!-- python -m benchmarks -->", "<!-- end -->"
 GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {
+    "table": first_table,
+    "memory": memory,
     "hot": hot_path,
     "native": native,
     "bangc": bang_c,
@@ -38,11 +43,14 @@ GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "judge": judging,
     "threads": threads,
 }
+USUAL = ("table",)
+"""What is measured where nothing is named."""
 OTHERS: Mapping[str, Callable[[list[str]], int]] = {
     "calibration": calibration.main,
     "vendor": vendor.main,
     "names": missing_names.main,
     "contest": contest.main,
+    "growth": growth,
     "torch_tests": torch_tests.main,
 }
 
@@ -69,7 +77,7 @@ def main(names: list[str]) -> int:
     for column in ("work", "measured", "limit", "unit", "detail"):
         table.add_column(column, justify="right" if column in ("measured", "limit") else "left")
     over, rows = 0, []
-    for name in names or GROUPS:
+    for name in names or USUAL:
         for row in GROUPS[name]():
             over += not row.holds
             rows.append(row)

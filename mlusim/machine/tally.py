@@ -85,7 +85,7 @@ class Tally:
     scalar_stores: dict[str, int] = field(factory=dict)
     memory_core_stores: int = 0  # of memory cores, to GDRAM
     _logs: dict[bytes, CoreLog] = field(factory=dict)  # tasks that do the same share a log
-    _rows: dict[tuple[int, ...], CoreLog] = field(factory=dict)  # those of a single row, by the row
+    _rows: dict[tuple[tuple[int, ...], ...], CoreLog] = field(factory=dict)  # those of few rows, by these
     _steps: dict[bytes, CoreSteps] = field(factory=dict)  # and their steps
 
     def add(self, core: "Core") -> None:
@@ -137,7 +137,7 @@ class Tally:
 
     def _logged(self, rows: Rows, end: tuple[int, ...]) -> CoreLog:
         """Return the log of *rows* and of the *end* of the task."""
-        log = self._rows.get(end) if not len(rows) else None
+        log = self._rows.get((end,)) if not len(rows) else None
         if log is None:
             made = Log()
             made.extend(rows)
@@ -231,13 +231,13 @@ class Tally:
         """Return the log of a core that has ended; equal ones are one."""
         if log is None:
             return NO_LOG
-        row = log.only
-        found = None if row is None else self._rows.get(row)
+        rows = () if isinstance(log, NotedLog) else log.few
+        found = self._rows.get(rows) if rows else None
         if found is None:
-            found = log.finished() if row is None else _of_one_row(row)
+            found = _of_one_row(rows[0]) if len(rows) == 1 else log.finished()
             found = self._logs.setdefault(found.key, found)
-            if row is not None:
-                self._rows[row] = found
+            if rows:
+                self._rows[rows] = found
         return found
 
     def add_sram(self, arena: Arena) -> None:

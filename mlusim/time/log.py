@@ -105,6 +105,9 @@ def moved(rows: Rows) -> Any:
     return units * int(TRANSACTION.value)
 
 
+FEW = 8  # rows of a log that are compared as they are: what is packed is compared by its bytes, which takes longer to make
+
+
 class Log:
     """The log of one core while it runs."""
 
@@ -117,9 +120,9 @@ class Log:
         self._kept = 0
 
     @property
-    def only(self) -> tuple[int, ...] | None:
-        """The row of a log that has one."""
-        return self._rows[0] if len(self._rows) == 1 and not self._chunks else None
+    def few(self) -> tuple[tuple[int, ...], ...]:
+        """The rows of a log that has few; none of another."""
+        return tuple(self._rows) if len(self._rows) <= FEW and not self._chunks else ()
 
     def note(self, kind: int, argument: int, load: tuple[int, ...], sums: tuple[int, ...]) -> int:
         """Write a row; *sums* are those of the whole task so far.  Returns the bytes that the log has grown by."""

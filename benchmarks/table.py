@@ -1,0 +1,312 @@
+"""The table that every change is measured by: four works against plain loops in C++ and NumPy, and what a launch costs.
+
+All in one process, in turn, and in CPU time, the least of some rounds: what else runs on the machine slows all of them.
+"""
+
+import ctypes
+import functools
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+import mlusim
+import ops
+from benchmarks.timing import Row
+from mlusim import bangc
+from mlusim.host import TensorDescriptor
+from mlusim.machine.hub import attending
+from mlusim.observe.names import CHECKERS
+from mlusim.operators.runner import SourceHandle
+
+BOARD = "MLU370-X4"
+OF_LOOPS, OF_CHECKERS = 1.3, 2.0  # times what C++ takes, and what C takes without checkers
+ONE, MORE, UNION = (
+    30.0,
+    1.0,
+    5.0,
+)  # us of CPU: a launch, each further Block task, each further task of a union with a barrier
+ROUNDS = 7
+TILE, TASKS = 16384, 16
+LOOPS = Path(__file__).with_name("loops.cpp")
+TEXT = f"""\
+__nram__ float left[{TILE}];
+__nram__ float right[{TILE}];
+__mlu_global__ void add(float *out, const float *a, const float *b, int each) {{
+  for (int at = taskId * each; at < (taskId + 1) * each; at += {TILE}) {{
+    __memcpy(left, a + at, {TILE} * 4, GDRAM2NRAM);
+    __memcpy(right, b + at, {TILE} * 4, GDRAM2NRAM);
+    __bang_add(left, left, right, {TILE});
+    __memcpy(out + at, left, {TILE} * 4, NRAM2GDRAM);
+  }}
+}}
+__mlu_global__ void nothing(float *out, int n) {{}}
+__mlu_global__ void meets(float *out, int n) {{ __sync_cluster(); }}
+"""
+
+
+@frozen
+class Work:
+    """One work: how C++ and NumPy do it, and how a launch does; each returns its result."""
+
+    name: str
+    loops: Callable[[], Any]
+    arrays: Callable[[], Any]
+    launches: dict[str, Callable[[], Any]]
+    near: float  # how far results may lie apart
+
+
+def table() -> Iterator[Row]:
+    """The rows, in order; the limits are what is asked of the engine, not what it does today."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "table.mlu").write_text(TEXT, encoding="utf-8")
+        kernels = bangc.load([str(Path(folder) / "table.mlu")], board=BOARD)
+        library = _compiled(Path(folder))
+        for make in (_add, _shift, _spread, _borders):
+            yield from _work(make(library, kernels))
+        yield from _launches(kernels)
+
+
+def _compiled(folder: Path) -> ctypes.CDLL:
+    made = folder / "loops.so"
+    words = ["g++", "-O2", "-shared", "-fPIC", "-o", str(made), str(LOOPS)]
+    subprocess.run(words, check=True)  # noqa: S603 - our own source
+    return ctypes.CDLL(str(made))
+
+
+def _called(function: Any, out: np.ndarray[Any, Any], given: Sequence[Any]) -> Callable[[], Any]:
+    """Return a call of C++ with arrays and numbers, which returns *out*."""
+    words = [
+        ctypes.c_void_p(a.ctypes.data) if isinstance(a, np.ndarray) else ctypes.c_int64(a)
+        for a in (out, *given)
+    ]
+
+    def run(*_kept: Any) -> np.ndarray[Any, Any]:
+        function(*words)
+        return out
+
+    return functools.partial(run, *given)  # so that the arrays live as long as the call may come
+
+
+def _add(library: ctypes.CDLL, kernels: Any) -> Work:
+    many = 1 << 22
+    generator = np.random.default_rng(1)
+    a, b = (generator.random(many, np.float32) for _ in range(2))
+    out, device = np.empty_like(a), mlusim.Device(BOARD)
+    given = device.empty(many, "float"), device.put(a), device.put(b), many // TASKS
+
+    def launch() -> Any:
+        device.launch(kernels["add"], TASKS, args=given, engine="native")
+        return device.elements(given[0])
+
+    loops = _called(library.add, np.empty_like(a), (a, b, many))
+    return Work("A, add of 4 Mi floats", loops, lambda: np.add(a, b, out=out), {"kernel": launch}, 0)
+
+
+def _described(array: np.ndarray[Any, Any], layout: str = "ARRAY") -> TensorDescriptor:
+    return TensorDescriptor(array.shape, "float" if array.dtype == np.float32 else array.dtype.name, layout)
+
+
+def _hosted(
+    function: Callable[..., Any],
+    out: np.ndarray[Any, Any],
+    tensors: Sequence[tuple[Any, str]],
+    numbers: Sequence[int] = (),
+    layout: str = "ARRAY",
+) -> Callable[[], Any]:
+    """Return a call of an operator's host function, whose kernels C runs."""
+    handle = SourceHandle(BOARD, engine="native")
+    made = handle.device.put(out)
+    given = [word for array, how in tensors for word in (_described(array, how), handle.device.put(array))]
+
+    def launch() -> Any:
+        handle.launches.clear()
+        function(handle, *given, *numbers, _described(out, layout), made)
+        if handle.last_error:
+            raise RuntimeError(handle.last_error)
+        return handle.device.elements(made)
+
+    return launch
+
+
+def _shift(library: ctypes.CDLL, _: Any) -> Work:
+    images, frames, channels, cells, groups = 8, 8, 256, 784, 4
+    generator = np.random.default_rng(2)
+    data = generator.random((images, frames, channels, cells), np.float32)
+    by = generator.integers(-3, 4, (images, groups), np.int32)
+    out, width = np.zeros_like(data), channels // groups
+
+    def arrays() -> Any:
+        out.fill(0)
+        for (image, group), t in np.ndenumerate(by):
+            part = slice(group * width, (group + 1) * width)
+            low, high = max(t, 0), frames + min(t, 0)
+            out[image, low:high, part] = data[image, low - t : high - t, part]
+        return out
+
+    loops = _called(library.shift, np.empty_like(data), (data, by, images, frames, channels, cells, groups))
+    host = _hosted(ops.host.mluOpTinShiftForward, out, [(data, "ARRAY"), (by, "ARRAY")])
+    return Work("B, tin_shift [8,8,256,784]", loops, arrays, {"host function": host}, 0)
+
+
+def _spread(library: ctypes.CDLL, _: Any) -> Work:
+    batches, channels, n, m = 8, 256, 1024, 512
+    generator = np.random.default_rng(3)
+    data = generator.standard_normal((batches, channels, n), np.float32)
+    to = generator.integers(0, m, (batches, n, 3), np.int32)
+    weight = generator.random((batches, n, 3), np.float32)
+    out = np.zeros((batches, channels, m), np.float32)
+    every = (
+        np.arange(batches * channels)[:, None] * m
+        + np.repeat(to.reshape(batches, 1, -1), channels, 1).reshape(batches * channels, -1)
+    ).ravel()
+
+    def arrays() -> Any:
+        values = (data[..., None] * weight[:, None]).ravel()
+        return np.bincount(every, values, out.size).reshape(out.shape)
+
+    loops = _called(library.spread, np.empty_like(out), (data, to, weight, batches, channels, n, m))
+    tensors = [(data, "ARRAY"), (to, "ARRAY"), (weight, "ARRAY")]
+    host = _hosted(ops.host.mluOpThreeInterpolateBackward, out, tensors)
+    return Work("C, three_interpolate [8,256,1024]", loops, arrays, {"host function": host}, 1e-3)
+
+
+def _borders(library: ctypes.CDLL, _: Any) -> Work:
+    images, channels, height, width, pool = 2, 256, 25, 42, 10
+    k = height * width
+    generator = np.random.default_rng(4)
+    data = generator.standard_normal((images, k, 4, channels), np.float32)
+    largest = generator.integers(0, pool + 1, (images, k, 4, channels), np.int32)
+    low = generator.random((images, k, 2), np.float32) * np.float32(0.7) * (width - 1, height - 1)
+    high = low + generator.random((images, k, 2), np.float32) * ((width - 1, height - 1) - low)
+    boxes = np.concatenate((low, high), -1).astype(np.float32)
+    out = np.zeros((images, height, width, 4 * channels), np.float32)
+    inputs = {"grad_output": data, "boxes": boxes, "argmax_idx": largest}
+    params = {"pool_size": pool, "height": height, "width": width}
+    loops = _called(
+        library.borders, np.empty_like(out), (data, boxes, largest, images, k, channels, height, width, pool)
+    )
+    tensors = [(data, "NHWC"), (boxes, "ARRAY"), (largest, "NHWC")]
+    host = _hosted(ops.host.mluOpBorderAlignBackward, out, tensors, (pool,), "NHWC")
+
+    def run() -> Any:
+        done = ops.run("border_align_backward", inputs, params, board=BOARD, engine="native")
+        return next(iter(done.outputs.values()))
+
+    both = {"host function": host, "ops.run": run}
+    return Work(
+        "D, border_align [2,1050,4,256]",
+        loops,
+        functools.partial(_bordered, data, boxes, largest, out.shape, pool),
+        both,
+        1e-3,
+    )
+
+
+def _bordered(data: Any, boxes: Any, largest: Any, shape: tuple[int, ...], pool: int) -> Any:
+    """border_align_backward over whole arrays."""
+    images, height, width, _ = shape
+    size = (boxes[..., 2:] - boxes[..., :2]) / np.float32(pool)
+    corners = np.stack((boxes[..., :2], boxes[..., :2], boxes[..., 2:], boxes[..., 2:]), 2)
+    zero = np.zeros_like(size[..., 0])
+    steps = np.stack(
+        [
+            np.stack(s, -1)
+            for s in (
+                (size[..., 0], zero),
+                (zero, size[..., 1]),
+                (-size[..., 0], zero),
+                (zero, -size[..., 1]),
+            )
+        ],
+        2,
+    )
+    cells, parts = [], []
+    for axis, most in ((0, width), (1, height)):
+        value = np.maximum(corners[..., None, axis] + steps[..., None, axis] * largest, 0)
+        low = np.minimum(value.astype(np.int64), most - 1)
+        last = low >= most - 1
+        share = np.where(last, 0, value - low).astype(np.float32)
+        cells.append((low, np.where(last, low, low + 1)))
+        parts.append((1 - share, share))
+    image = np.arange(images).reshape(-1, 1, 1, 1) * (height * width)
+    column = np.arange(data.shape[2] * data.shape[3]).reshape(1, 1, *data.shape[2:])
+    made = np.zeros(int(np.prod(shape)))
+    for y in range(2):
+        for x in range(2):
+            at = (image + cells[1][y] * width + cells[0][x]) * shape[-1] + column
+            made += np.bincount(at.ravel(), (data * parts[1][y] * parts[0][x]).ravel(), made.size)
+    return made.reshape(shape)
+
+
+def _checked(launch: Callable[[], Any]) -> None:
+    """Launch under all checkers, which find nothing."""
+    watching = [checker() for checker in CHECKERS.values()]
+    with attending(watching):
+        launch()
+    if any(checker.findings for checker in watching):
+        raise RuntimeError("the checkers report a work of the table")
+
+
+def _least(runs: Sequence[Callable[[], Any]], rounds: int = ROUNDS) -> list[float]:
+    """The least CPU seconds of each of *runs*, which run in turn."""
+    least = [float("inf")] * len(runs)
+    for _ in range(rounds):
+        for n, run in enumerate(runs):
+            start = time.process_time()
+            run()
+            least[n] = min(least[n], time.process_time() - start)
+    return least
+
+
+def _work(work: Work) -> Iterator[Row]:
+    expected = work.arrays()
+    results = [np.array(run()) for run in (work.loops, *work.launches.values())]
+    for result in results:
+        if not np.allclose(result, expected, rtol=work.near, atol=work.near):
+            raise RuntimeError(f"{work.name}: the results differ by {np.abs(result - expected).max()}")
+    if any(result.tobytes() != results[1].tobytes() for result in results[2:]):
+        raise RuntimeError(f"{work.name}: the bits depend on the way in")
+    names = list(work.launches)
+    runs = [
+        work.loops,
+        work.arrays,
+        *(work.launches[n] for n in names),
+        functools.partial(_checked, work.launches[names[0]]),
+    ]
+    loops, arrays, *natives, checked = (1e3 * seconds for seconds in _least(runs))
+    for name, native in zip(names, natives, strict=True):
+        told = f"{native:.1f} ms; g++ {loops:.1f}, NumPy {arrays:.1f}"
+        yield Row(f"{work.name}, {name}", native / loops, OF_LOOPS, "x g++", told)
+    yield Row(
+        f"{work.name}, all checkers", checked / natives[0], OF_CHECKERS, "x native", f"{checked:.1f} ms"
+    )
+
+
+def _launches(kernels: Any) -> Iterator[Row]:
+    device = mlusim.Device(BOARD)
+    tensor = device.put(np.zeros(64, np.float32))
+
+    def launching(name: str, dim: Any, kind: Any) -> Callable[[], Any]:
+        return functools.partial(device.launch, kernels[name], dim, kind, (tensor, 3), engine="native")
+
+    blocks = [launching("nothing", tasks, mlusim.BLOCK) for tasks in (1, 65)]
+    meetings = [launching("meets", (4, unions, 1), mlusim.UNION1) for unions in (1, 17)]
+    one, many = (
+        1e6 * seconds for seconds in _least(blocks, 500)
+    )  # for themselves: what is large would leave no cache to them
+    union, unions = (1e6 * seconds for seconds in _least(meetings, 30))
+    yield Row("a launch of one task", one, ONE, "us", "device.launch, an empty kernel")
+    yield Row("each further Block task", (many - one) / 64, MORE, "us", "of 65")
+    yield Row(
+        "each further task of a union with a barrier",
+        (unions - union) / 64,
+        UNION,
+        "us",
+        "of 17 unions of 4 tasks and a memory core; Python begins, joins and ends each core",
+    )
