@@ -308,7 +308,12 @@ def built(
         first = usual.get(field.name)
         if first is not None:
             at = ir.Member(held, field, node.span)
-            steps.append(ir.Assign(at, initial(scope, first, field.type), node.span))
+            value = initial(scope, first, field.type)
+            if isinstance(field.type, t.Array) and isinstance(value, ir.Compose):
+                begins = scope.address(at, t.Pointer(field.type.of), node.span)
+                steps += places.stores(begins, value, field.type)
+            else:
+                steps.append(ir.Assign(at, value, node.span))
     return sequence(steps, ir.Load(held, node.span), node.span)
 
 

@@ -137,10 +137,10 @@ def _made_array(scope: FunctionScope, made: ir.Compose, kind: t.Array) -> ir.Pla
     held = scope.temporary(kind, span)
     here = scope.address(held, t.Pointer(kind), span)
     first = scope.address(held, t.Pointer(kind.of), span)
-    return referred(sequence([*_stores(first, made, kind)], here, span), span)
+    return referred(sequence([*stores(first, made, kind)], here, span), span)
 
 
-def _stores(first: ir.Expr, made: ir.Expr, kind: t.Array) -> Iterator[ir.Expr]:
+def stores(first: ir.Expr, made: ir.Expr, kind: t.Array) -> Iterator[ir.Expr]:
     """Yield the stores of the elements of *made* from the pointer *first* on; those without a value are zeros."""
     values = made.values if isinstance(made, ir.Compose) else ()
     for n in range(kind.count):
@@ -148,7 +148,7 @@ def _stores(first: ir.Expr, made: ir.Expr, kind: t.Array) -> Iterator[ir.Expr]:
         at = ir.Element(first, number(n, t.INT64, made.span), made.span)
         if isinstance(kind.of, t.Array):
             inner = ir.AddressOf(at, t.Pointer(kind.of.of), made.span)
-            yield from _stores(inner, value or ir.Compose((), kind.of, made.span), kind.of)
+            yield from stores(inner, value or ir.Compose((), kind.of, made.span), kind.of)
         else:
             numbers = isinstance(kind.of, t.Arithmetic | t.Pointer)
             none = zero(kind.of, made.span) if numbers else ir.Compose((), kind.of, made.span)  # type: ignore[arg-type]
