@@ -178,6 +178,18 @@ class ValueChange(NamedTuple):
         return self.span.bit_length() - 1
 
 
+class ValueTest(Protocol):
+    """A test of a value in C: the change of *a* and *b* if it fails, and what is the same of every such change."""
+
+    @property
+    def rule(self) -> str: ...
+    @property
+    def have(self) -> str: ...
+    @property
+    def to(self) -> str: ...
+    def __call__(self, a: float, b: float) -> ValueChange: ...
+
+
 class Follower(Protocol):
     """The follower of a scalar without a value, through what is computed from it, for an observer."""
 

@@ -46,8 +46,11 @@ LISTS = "IO", "MOVE", "COMPUTE", "SCALAR", "STORES"
 
 SPAN_LISTS, MOST_SPANS = len(LISTS), 256
 SPAN_WORDS = SPAN_LISTS + SPAN_LISTS * MOST_SPANS * 4
-SPAN_BYTES = 8 * (SPAN_WORDS + 3)
-"""The room for what is not over yet on a core, as `screen.h` lays it out: a number for each list, spans of four words, a row, two addresses."""
+MOST_AGAIN = 16  # tests of values whose further failures C counts by itself; a power of two
+SPAN_HEAD = SPAN_WORDS + 3
+SPAN_BYTES = 8 * (SPAN_HEAD + 3 * MOST_AGAIN)
+"""The room for what is not over yet on a core, as `screen.h` lays it out: a number for each list, spans of four words, a row, two addresses; then
+tests of values that have failed, with the place and how often they have since."""
 
 MOST_NOTED = 2048  # operands of what a core does between two waits for all
 NOTED = np.dtype(
@@ -115,7 +118,7 @@ CONSTANTS = (
     | {
         "MOST_CONTEXTS": MOST_CONTEXTS, "MOST_KEPT": MOST_KEPT, "MOST_TOUCHED": MOST_TOUCHED, "MOST_PIECES": MOST_PIECES,
         "MOST_STORED": MOST_STORED, "MOVED_": MOVED, "ELSEWHERE_": ELSEWHERE, "APART_": APART, "MOST_NOTED": MOST_NOTED,
-        "WINDOW_MET": WINDOW_MET, "WINDOW_ENDS": WINDOW_ENDS, "STORES_CONST": STORES_CONST,
+        "WINDOW_MET": WINDOW_MET, "WINDOW_ENDS": WINDOW_ENDS, "STORES_CONST": STORES_CONST, "MOST_AGAIN": MOST_AGAIN,
         "HOW_READS": HOW_READS, "HOW_WRITES": HOW_WRITES, "HOW_FLIES": HOW_FLIES, "HOW_WAITS": HOW_WAITS,
         "HOW_PIPE": HOW_PIPE, "HOW_PLACE": HOW_PLACE,
     }

@@ -13,7 +13,6 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.frontend.bangc import types as t
-from mlusim.machine.observed import ValueChange
 
 _HALF = struct.Struct("<e")
 
@@ -107,32 +106,19 @@ def whole(x: float, low: int, high: int) -> int:
     return low if x <= low else high if x >= high else int(x)
 
 
+NARROWED, OVERFLOW, SHIFT = "narrowed", "overflow", "shift"
+FLOAT, COUNTER = "float-to-integer", "counter-wraps"
+"""Ways in which C changes a number without a word."""
+
+
 def kept(value: float, rule: str, low: int, high: int) -> int:
     """Return what C keeps of *value* in an integer type from *low* to *high* that cannot hold it; of a shift it is the count."""
-    if rule == "shift":
+    if rule == SHIFT:
         # C leaves larger counts undefined; mask them as unchecked code does.
         return int(value) & ((high - low).bit_length() - 1)
     if isinstance(value, float):
         return whole(value, low, high)
     return (value - low) % (high - low + 1) + low
-
-
-@frozen
-class FailedTest:
-    """What a test of the native engine says where it fails: by *rule*, ``a op b`` of type *have* is no number of type *to*."""
-
-    rule: str
-    have: str
-    to: str
-    low: int
-    high: int
-    op: str
-
-    def __call__(self, a: float, b: float) -> ValueChange:
-        """Return the change of ``a op b``."""
-        value = BINARY[self.op].whole(a, b)
-        held = kept(value, self.rule, self.low, self.high)
-        return ValueChange(self.rule, value, self.have, held, self.to, self.high - self.low + 1)
 
 
 def divide(a: int, b: int) -> int:

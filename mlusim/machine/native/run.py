@@ -23,7 +23,7 @@ from mlusim.errors import Fault
 from mlusim.isa.table import ISA, NUMBERS
 from mlusim.machine.native.core import NativeCore
 from mlusim.machine.native.seat import shared_counters
-from mlusim.machine.observed import ValueChange
+from mlusim.machine.observed import ValueTest
 from mlusim.memory.space import GDRAM2SRAM, SRAM2GDRAM, WRAM, Direction, Space
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class NativeProgram:
     crowded: frozenset[tuple[int, int]] = frozenset()
     followed: tuple[Sequence[str], Sequence[Any]] = (), ()
     covers: Sequence[tuple[str, int, int, bool | None]] = ()
-    changes: Sequence[Callable[[float, float], ValueChange]] = ()
+    changes: Sequence[ValueTest] = ()
     locals: dict[tuple[int, ...], Sequence[Local]] = field(factory=dict)
 
     @property

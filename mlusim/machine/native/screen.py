@@ -690,6 +690,10 @@ class Screen(Observer):
         """Keep the parts of on-chip arrays and the last window, and ask whether the stack had room for the local variables."""
         if self.windows is not None:
             self.windows.ends(core)
+        for change, site, times in core.seat.failed_again():
+            test = core.session.native.program.changes[change - 1]
+            key = Site(*self._sites[site]), test.rule, test.have, test.to
+            self._changes[key] = self._changes[key]._replace(times=self._changes[key].times + times)
         if self.looks & Screened.PARTS:
             self.parts.task_end(core)
         variables = core.session.request.kernel.on_stack

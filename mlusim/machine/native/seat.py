@@ -19,6 +19,7 @@ from mlusim.engine.native.screen import (
     PARTS,
     PARTS_BYTES,
     SPAN_BYTES,
+    SPAN_HEAD,
     SPAN_LISTS,
     SPAN_WORDS,
     WINDOW,
@@ -248,13 +249,14 @@ class Seat:
             self._window.view(np.int64)[:WINDOW_HEAD] = 0
             window = _where(self._window)
         self._spans[: 8 * SPAN_LISTS] = 0
-        self._spans.view(np.int64)[SPAN_WORDS:] = -1, stores, window
+        words = self._spans.view(np.int64)
+        words[SPAN_WORDS:SPAN_HEAD], words[SPAN_HEAD:] = (-1, stores, window), 0
         return _where(self._spans)
 
     @property
     def keeps_window(self) -> bool:
         """Return whether the core keeps what it does between two waits for all."""
-        return bool(self._spans.view(np.int64)[-1])
+        return bool(self._spans.view(np.int64)[SPAN_HEAD - 1])
 
     @property
     def window(self) -> "np.void":
@@ -285,6 +287,11 @@ class Seat:
     def span_words(self) -> "np.ndarray[Any, Any]":
         """Return what is not over yet, as words: a number for each list, and its spans."""
         return self._spans.view(np.int64)
+
+    def failed_again(self) -> list[list[int]]:
+        """Return the tests of values that have failed again: one more than the number of each, that of its place, how often."""
+        found: list[list[int]] = self._spans.view(np.int64)[SPAN_HEAD:].reshape(-1, 3).tolist()
+        return [one for one in found if one[2]]
 
     def parts_now(self) -> "tuple[bool, list[np.ndarray[Any, Any]]]":
         """Return whether there was room for all, and copies of the tables that are in the room for parts."""

@@ -95,7 +95,8 @@ typedef struct Stores_ { int64_t stored, number, unclear, alone; Stored_ store[M
    bytes of GDRAM; *unclear*: not all of them are here. */
 typedef struct Noted_ { int64_t event, site, row, how, alloc, low, size, more, step; } Noted_;
 typedef struct Window_ { int64_t many, events, met, shared, unclear; Noted_ noted[MOST_NOTED]; } Window_;
-typedef struct Screen_ { int64_t n[LISTS]; Span_ span[LISTS][MOST_SPANS]; int64_t row; Stores_ *stores; Window_ *window; } Screen_; /* *row* is at work */
+typedef struct Again_ { int64_t change, site, times; } Again_; /* a test of values that has failed, and how often it has since */
+typedef struct Screen_ { int64_t n[LISTS]; Span_ span[LISTS][MOST_SPANS]; int64_t row; Stores_ *stores; Window_ *window; Again_ again[MOST_AGAIN]; } Screen_; /* *row* is at work */
 #define SCREEN_(m) ((Screen_ *)(m)->screen)
 #define WINDOW(m) UNLIKELY(SCREEN_(m)->window != 0)
 #define PLACE_(m, p) ((int64_t)((p).a - (Alloc *)(m)->allocs))
@@ -416,6 +417,9 @@ PART void copy_flies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int
 /* ---- numbers that C changes without a word: Python keeps which, and of what ---- */
 COLD void changed_(Core *m, int change, Argument a, Argument b, int site) {
   if (!(m->screens & SCREEN_VALUE)) return;
+  Again_ *again = &SCREEN_(m)->again[(change ^ site) & (MOST_AGAIN - 1)];
+  if (again->change == change + 1 && again->site == site) { again->times++; return; }
+  if (!again->change) *again = (Again_){change + 1, site, 0};
   m->argv[0] = a; m->argv[1] = b;
   m->site = site;
   up_(m, UP_SUSPECT, SCREEN_VALUE, change + 1);

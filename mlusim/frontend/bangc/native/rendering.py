@@ -13,7 +13,6 @@ from mlusim.engine.native.screen import Mode
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import effectful, is_branch
 from mlusim.frontend.bangc.native.numbers import ctype
-from mlusim.frontend.bangc.scalars import FailedTest
 from mlusim.kernel_frames import own_file
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ class Rendering(ABC):
     stepping: bool = False  # whether the code is the step of a loop
     unset: frozenset[ir.Local] = frozenset()
     """Of the function at hand: the variables that are declared without a value."""
-    changes: dict[FailedTest, int] = field(factory=dict)  # of values without a word, as a screen tells them
+    changes: dict[Any, int] = field(factory=dict)  # of values without a word, as a screen tells them
     symbols: dict[str, int] = field(factory=dict)  # functions, and
     locals: dict[ir.Local, int] = field(factory=dict)  # pointer variables that a screen follows
     given: Mapping[ir.Local, list[ir.Expr]] = field(factory=dict)

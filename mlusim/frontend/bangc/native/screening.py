@@ -6,13 +6,33 @@ compiler finds out itself which tests it can leave out.
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from attrs import frozen
+
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import Root, address_roots, effectful, roots, walk
 from mlusim.frontend.bangc.native import numbers
 from mlusim.frontend.bangc.native.numbers import ctype, in_cell, name, real
 from mlusim.frontend.bangc.native.rendering import Rendering
-from mlusim.frontend.bangc.render.arithmetic import COUNTER, FLOAT, NARROWED, OVERFLOW, SHIFT
-from mlusim.frontend.bangc.scalars import BINARY, SHIFTS, FailedTest
+from mlusim.frontend.bangc.scalars import BINARY, COUNTER, FLOAT, NARROWED, OVERFLOW, SHIFT, SHIFTS, kept
+from mlusim.machine.observed import ValueChange
+
+
+@frozen
+class FailedTest:
+    """What a test of the native engine says where it fails: by *rule*, ``a op b`` of type *have* is no number of type *to*."""
+
+    rule: str
+    have: str
+    to: str
+    low: int
+    high: int
+    op: str
+
+    def __call__(self, a: float, b: float) -> ValueChange:
+        """Return the change of ``a op b``."""
+        value = BINARY[self.op].whole(a, b)
+        held = kept(value, self.rule, self.low, self.high)
+        return ValueChange(self.rule, value, self.have, held, self.to, self.high - self.low + 1)
 
 
 def computed(

@@ -5,7 +5,18 @@ import math
 
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.render import build as b
-from mlusim.frontend.bangc.scalars import BINARY, COMPARE, DIVISIONS, SHIFTS, most_shift, real_type
+from mlusim.frontend.bangc.scalars import (
+    BINARY,
+    COMPARE,
+    DIVISIONS,
+    FLOAT,
+    NARROWED,
+    OVERFLOW,
+    SHIFT,
+    SHIFTS,
+    most_shift,
+    real_type,
+)
 
 Range = tuple[int, int]
 """The least and the greatest value of an integer, both of them possible."""
@@ -152,9 +163,6 @@ def _truncated(made: ast.expr, to: t.Arithmetic) -> ast.expr:
 #
 # Only what may happen is tested, by the ranges that are known; ``_c_changed`` hears of it, and gives the
 # value that C has.
-
-NARROWED, OVERFLOW, SHIFT = "narrowed", "overflow", "shift"
-FLOAT, COUNTER = "float-to-integer", "counter-wraps"
 
 
 def checked_conversion(

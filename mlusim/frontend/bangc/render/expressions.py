@@ -8,6 +8,7 @@ from mlusim.frontend.bangc import ir, names, types as t
 from mlusim.frontend.bangc.ir.walk import is_branch, walk
 from mlusim.frontend.bangc.render import arithmetic, build as b, context
 from mlusim.frontend.bangc.render.context import Context, cell, named_layout, refers
+from mlusim.frontend.bangc.scalars import COUNTER, OVERFLOW
 from mlusim.isa.table import ISA
 from mlusim.kernel_frames import own_file
 from mlusim.memory.space import DIRECTIONS
@@ -243,7 +244,7 @@ def _unary(c: Context, node: ir.Unary) -> ast.expr:
         return arithmetic.wrapped(flipped, node.type) if node.type.kind == "uint" else flipped
     negated = ast.UnaryOp(ast.USub(), made)
     if c.checked and node.type.kind == "int":
-        return arithmetic.fitting(negated, node.type, arithmetic.OVERFLOW)
+        return arithmetic.fitting(negated, node.type, OVERFLOW)
     # Of signed numbers only the lowest has no negation in its type.
     fits = node.type.kind == "float" or arithmetic.range_of(node.value, c.known)[0] > node.type.low
     if fits and node.type.kind != "uint":
@@ -490,7 +491,7 @@ def _combined(c: Context, node: ir.Update, old: ast.expr) -> ast.expr:
             have = (within.low, within.high)
     other = arithmetic.range_of(node.value, c.known)
     if c.checked:
-        rule = arithmetic.COUNTER if c.stepping and node.op in ("+", "-") else None
+        rule = COUNTER if c.stepping and node.op in ("+", "-") else None
         made = arithmetic.arithmetic_of(node.op, old, value(c, node.value), within, have, other, rule)
         if (kind.kind, kind.size) == (within.kind, within.size):
             return made
