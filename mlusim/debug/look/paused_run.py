@@ -205,7 +205,7 @@ def _variable_of(allocation: Allocation, cores: "Sequence[Core]") -> tuple[str |
     if not found.file:
         return None, None
     dtype = found.dtype
-    if found.name is not None:
+    if found.name is not None and not found.stack:  # what is on the stack is told as a local of its function
         return found.name, dtype
     every = _declarations("".join(linecache.getlines(found.file))) if found.file.endswith(".py") else ()
     calls = [d for d in every if d.line == found.line and d.space == allocation.space.name]
