@@ -18,7 +18,7 @@ from mlusim.toolkit.server.session import FROM_DEVICE, TO_DEVICE
 FOLLOWED = frozenset(("LAUNCH", "COPY", "SET", "CNNL", "DURATION"))
 HARMLESS = frozenset(
     ("RECORD", "KERNEL", "SIZES", "MALLOC", "FREE", "QUEUE", "QUEUE_END", "SYNC", "NOTIFIER", "NOTIFIER_END", "PLACE", "WAIT",
-     "QUEUE_WAIT", "ATTRIBUTE", "NAME", "MEMORY", "WHERE", "KIND", "DEVICES", "RESET", "RANGE", "REFUSED", "END", "DESCRIBE")
+     "QUEUE_WAIT", "ATTRIBUTE", "NAME", "MEMORY", "WHERE", "KIND", "DEVICES", "RESET", "RANGE", "REFUSED", "END", "DESCRIBE", "TOUCHED", "SYMBOL")
 )  # fmt: skip
 _LET = {OPS[name] for name in FOLLOWED | HARMLESS}
 _DOUBLE = 8  # bytes of a time
