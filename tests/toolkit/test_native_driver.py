@@ -131,6 +131,19 @@ int main() {
       if (!std::isnan(one)) wrong += back != bits;
     }
   }
+  // whole arrays, with a rest and with NaNs, as one number at a time
+  static unsigned short halves[65539], again[65539];
+  static float floats[65539];
+  for (int i = 0; i < 65539; ++i) halves[i] = (unsigned short)i;
+  cnrtCastDataType_V2(halves, cnrtHalf, floats, cnrtFloat, 65539, nullptr, cnrtRounding_rn);
+  cnrtCastDataType_V2(floats, cnrtFloat, again, cnrtHalf, 65539, nullptr, cnrtRounding_rn);
+  for (int i = 0; i < 65539; ++i) {
+    float f;
+    unsigned short back;
+    cnrtConvertHalfToFloat(&f, halves[i]);
+    cnrtConvertFloatToHalf(&back, floats[i]);
+    wrong += memcmp(&f, &floats[i], 4) != 0 || back != again[i];
+  }
   float values[3] = {1.5f, -2.75f, 300.f};
   signed char bytes[3];
   unsigned short brain[3];

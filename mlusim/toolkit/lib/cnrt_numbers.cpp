@@ -1,4 +1,8 @@
 // cnrt: conversions between types of numbers on the host.
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include <cstring>
 #include <string>
 
@@ -93,9 +97,44 @@ bool convert(const void *from, cnrtDataType_V2_t type, void *to, cnrtDataType_V2
   return false;
 }
 
+#if defined(__x86_64__)
+// Eight at once, as programs cast whole tensors: a golden case of the vendor's has 94 million numbers.  Groups with a NaN are left to one at a time.
+__attribute__((target("avx,f16c"))) long eights_to_half(const float *from, uint16_t *to, long count) {
+  long i = 0;
+  for (; i + 8 <= count; i += 8) {
+    __m256 values = _mm256_loadu_ps(from + i);
+    if (_mm256_movemask_ps(_mm256_cmp_ps(values, values, _CMP_UNORD_Q)))
+      for (int k = 0; k < 8; ++k) to[i + k] = to_half(from[i + k]);
+    else
+      _mm_storeu_si128((__m128i *)(to + i), _mm256_cvtps_ph(values, _MM_FROUND_TO_NEAREST_INT));
+  }
+  return i;
+}
+__attribute__((target("avx,f16c"))) long eights_of_half(const uint16_t *from, float *to, long count) {
+  long i = 0;
+  for (; i + 8 <= count; i += 8) {
+    __m256 values = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(from + i)));
+    if (_mm256_movemask_ps(_mm256_cmp_ps(values, values, _CMP_UNORD_Q)))
+      for (int k = 0; k < 8; ++k) to[i + k] = of_half(from[i + k]);
+    else
+      _mm256_storeu_ps(to + i, values);
+  }
+  return i;
+}
+// Cast what the processor casts by itself; return how many of the first numbers that are.
+long cast_at_once(const void *from, cnrtDataType_V2_t type, void *to, cnrtDataType_V2_t wanted, long count) {
+  static const bool can = __builtin_cpu_supports("f16c") && __builtin_cpu_supports("avx");
+  if (can && type == cnrtFloat && wanted == cnrtHalf) return eights_to_half((const float *)from, (uint16_t *)to, count);
+  if (can && type == cnrtHalf && wanted == cnrtFloat) return eights_of_half((const uint16_t *)from, (float *)to, count);
+  return 0;
+}
+#else
+long cast_at_once(const void *, cnrtDataType_V2_t, void *, cnrtDataType_V2_t, long) { return 0; }
+#endif
+
 cnrtRet_t cast(const void *from, cnrtDataType_V2_t type, void *to, cnrtDataType_V2_t wanted, long count, const char *call, void *caller) {
   if ((!from || !to) && count > 0) return refuse(cnrtErrorArgsInvalid, caller, std::string(call) + " is given a null pointer");
-  for (long i = 0; i < count; ++i)
+  for (long i = cast_at_once(from, type, to, wanted, count); i < count; ++i)
     if (!convert(from, type, to, wanted, i)) return refuse(cnrtErrorArgsInvalid, caller, std::string(call) + " is given no type that there is");
   return cnrtSuccess;
 }
