@@ -11,7 +11,6 @@ from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.native import classes, registers, screening
 from mlusim.frontend.bangc.native.numbers import IDS, NoForm, ctype, dtype_of, real, rounded
 from mlusim.frontend.bangc.native.rendering import Rendering, Signature
-from mlusim.frontend.bangc.runtime.library import BITS, BUILT_IN
 from mlusim.isa.mlisa import Argument, AssemblyCall, assembly_calls
 from mlusim.isa.table import ISA, NUMBERS
 from mlusim.memory.space import code_address
@@ -164,6 +163,10 @@ _IN_DOUBLE: Mapping[str, str] = {
 }  # fmt: skip
 
 
+_ABSOLUTE = ("abs", "labs", "llabs")
+_OF_BITS = ("clz", "ctz", "ffs", "popcount", "parity", "clrsb", "bswap")
+
+
 def library(c: Rendering, node: ir.LibraryCall) -> str:
     """Render a function of the C library: C's own where it is exact, else what the Python engine computes with."""
     if node.name == classes.BECOME:
@@ -176,10 +179,11 @@ def library(c: Rendering, node: ir.LibraryCall) -> str:
 
 def _own(node: ir.LibraryCall) -> Callable[..., str] | None:
     name, kind = node.name, node.type
-    if name in BITS:
+    bare = name.removeprefix("__builtin_")
+    if bare != name and bare.startswith(_OF_BITS):
         return lambda a: _bits(name, a)
-    if name in BUILT_IN:
-        name = name.removeprefix("__builtin_")
+    if bare in _ABSOLUTE or bare.removesuffix("f") in _IN_DOUBLE:
+        name = bare
     bare = name.removesuffix("f") if name.removesuffix("f") in _IN_DOUBLE else name
     if bare in _IN_DOUBLE and isinstance(kind, t.Arithmetic) and kind.kind == "float":
         have = node.arguments[0].type
@@ -188,7 +192,7 @@ def _own(node: ir.LibraryCall) -> Callable[..., str] | None:
     if name in ("min", "max") and isinstance(kind, t.Arithmetic) and len(node.arguments) == 2:
         sign = "<" if name == "min" else ">"
         return lambda a, b: _smaller(a, b, sign, kind)
-    if name in ("abs", "labs", "llabs") and isinstance(kind, t.Arithmetic) and kind.kind == "int":
+    if name in _ABSOLUTE and isinstance(kind, t.Arithmetic) and kind.kind == "int":
         return lambda a: f"({{ {ctype(kind)} x_ = {a}; ({ctype(kind)})(x_ < 0 ? -x_ : x_); }})"
     if name == "__builtin_expect":
         return lambda a, _: a
