@@ -193,6 +193,7 @@ class Setting:
                 declare = {NRAM: mlu.nram, WRAM: mlu.wram, LDRAM: mlu.ldram, SRAM: mlu.shared}[space]
                 pointer = declare(dtype, self.room // dtype.size)
                 pointer.view.raw[:] = self.data[name]
+                pointer.view.allocation.filled = True  # as an array that is declared with values
             made[name] = pointer
             self.found[name] = pointer.view.raw
             index, phase = divmod(self.offsets.get(name, 0), dtype.size)

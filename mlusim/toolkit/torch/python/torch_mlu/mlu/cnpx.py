@@ -2,12 +2,14 @@
 
 import contextlib
 import functools
+import functools
 import warnings
 from collections.abc import Iterator
 
 _open: list[str] = []
 
 
+@functools.cache
 @functools.cache
 def _say_once() -> None:
     warnings.warn(
