@@ -20,7 +20,7 @@ from mlusim.files.user_cache import SWEPT, make_own_folder, own, sweep_due, user
 from mlusim.frontend.bangc import cache
 from mlusim.toolkit import record
 from mlusim.toolkit.cncc import UNTRANSLATED, main
-from mlusim.toolkit.compiler import host_compiler
+from mlusim.toolkit.compiler import host_compiler, overlay
 from mlusim.toolkit.folder import INCLUDE, PYTHON, digest_of_libraries, make
 
 FOLDER = cache.HOST
@@ -106,10 +106,10 @@ def _made(sources: HostSources, folder: Path, home: Path) -> Path:
         # A source that changes while it is compiled is built once more.
         before = {path: record.digest(path) for path in sources.paths}
         objects, read = [], set(before)
-        overlay = _overlay(sources, Path(scratch))
+        otherwise = _overlay(sources, Path(scratch))
         for number, path in enumerate(_files(sources, Path(scratch))):
             target, depends = f"{scratch}/{number}.o", f"{scratch}/{number}.d"
-            flags = [*OBJECT, *_words(sources, toolkit), *overlay, "-MMD", "-MF", depends]
+            flags = [*OBJECT, *_words(sources, toolkit), *otherwise, "-MMD", "-MF", depends]
             _compile([*flags, path, "-o", target], toolkit, sources)
             objects.append(target)
             read |= {one for one in record.depends_of(Path(depends)) if not Path(one).is_relative_to(scratch)}
@@ -142,16 +142,7 @@ def _overlay(sources: HostSources, scratch: Path) -> list[str]:
     """Return the flag by which the compiler reads other texts under the names of files."""
     if not sources.instead:
         return []
-    roots = []
-    for number, (path, text) in enumerate(sources.instead):
-        place = scratch / f"instead-{number}"
-        place.write_text(text, encoding="utf-8", errors="surrogateescape")
-        roots.append({"type": "file", "name": os.path.realpath(path), "external-contents": str(place)})
-    overlay = scratch / "overlay.json"
-    overlay.write_text(
-        json.dumps({"version": 0, "use-external-names": False, "roots": roots}), encoding="utf-8"
-    )
-    return [f"-ivfsoverlay{overlay}"]
+    return [overlay([((os.path.realpath(path),), text) for path, text in sources.instead], scratch)]
 
 
 def _words(sources: HostSources, toolkit: Path) -> Iterator[str]:

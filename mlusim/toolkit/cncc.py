@@ -28,7 +28,7 @@ from mlusim.frontend.bangc.parse.sources import Options
 from mlusim.frontend.bangc.translate import translate
 from mlusim.lazy import lazy
 from mlusim.toolkit import record, run_times
-from mlusim.toolkit.compiler import Compiler, host_compiler
+from mlusim.toolkit.compiler import Compiler, host_compiler, overlay
 from mlusim.toolkit.ending import ended_in_order, run_compiler
 from mlusim.toolkit.flags import FLAGS, FlagUse, GivenFlag, architecture, standard, taken
 from mlusim.toolkit.record import EmbeddedRecord, RecordSource
@@ -313,7 +313,7 @@ class CompilerDriver:
         """Compile a file with kernels into *target*, with the record of its device code embedded."""
         command, source = self.command, self._source(path)
         if command.modes & {"-E", "-M", "-MM", "--bang-host-only"} or command.dry:
-            return self._call(self._bang(path, target, modes, ()))
+            return self._host(source, self._bang(path, target, modes, ()), scratch)
         try:
             made = self._record(source)
         except SourceError:  # clang's own words come first, if it has any
@@ -321,15 +321,42 @@ class CompilerDriver:
             if code == 0:
                 raise
             return code
-        code = self._call(self._bang(path, target, modes, self._embedding(made, scratch)))
+        code = self._host(source, self._bang(path, target, modes, self._embedding(made, scratch)), scratch)
         lost = self._lost(made, target) if code == 0 else ()
         if lost:  # the host's compiler sees more, with the real headers of C++
             made = self._record(evolve(source, asked=tuple(map(record.name_of, lost))))
-            code = self._call(self._bang(path, target, modes, self._embedding(made, scratch)))
+            code = self._host(
+                source, self._bang(path, target, modes, self._embedding(made, scratch)), scratch
+            )
             lost = self._lost(made, target) if code == 0 else ()
         if code == 0:
             self._judge(source, made, lost, target)
         return code
+
+    def _host(self, source: RecordSource, words: Sequence[str], scratch: str) -> int:
+        """Compile the host's side of *source* by clang's *words*; the exit code.
+
+        As in the front end, explicit instantiations of kernels need not repeat the kernel's word.
+        """
+        code, said = self._ran(words)
+        if code and unit.NOT_ALIKE in said:
+            with unit.parsed(source.path, _options(source, source.boards[0])) as read:
+                texts = [(self._spellings(path), text) for path, text in read.marked.items()]
+            if texts:
+                code, said = self._ran([overlay(texts, Path(scratch)), *words])
+        sys.stderr.write(said)
+        return code
+
+    def _spellings(self, path: str) -> list[str]:
+        """Return the absolute paths by which clang may open the file that the front end calls *path*."""
+        given = [one for one, _ in self.command.inputs if str(Path(one).resolve()) == path]
+        folders = [(one, str(Path(one).resolve())) for one in self.command.include]
+        below = [
+            str(Path(one, Path(path).relative_to(real)))
+            for one, real in folders
+            if Path(path).is_relative_to(real)
+        ]
+        return list(dict.fromkeys(map(os.path.abspath, [path, *given, *below])))  # links stay as they are
 
     def _embedding(self, made: EmbeddedRecord, scratch: str) -> list[str]:
         """Return the flags with which clang embeds *made* in the object."""

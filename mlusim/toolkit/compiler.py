@@ -2,13 +2,14 @@
 
 import functools
 import importlib.util
+import json
 import os
 import platform
 import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from attrs import frozen
@@ -28,6 +29,20 @@ class Compiler:
     argv: tuple[str, ...]
     version: int
     headers: str
+
+
+def overlay(texts: Iterable[tuple[Sequence[str], str]], folder: Path) -> str:
+    """Return the flag by which clang reads each of *texts* in place of the file with its absolute paths; *folder* has what it needs."""
+    roots = []
+    for number, (paths, text) in enumerate(texts):
+        place = folder / f"overlay-{number}"
+        place.write_text(text, encoding="utf-8", errors="surrogateescape")
+        roots += [{"type": "file", "name": path, "external-contents": str(place)} for path in paths]
+    table = folder / "overlay.json"
+    table.write_text(
+        json.dumps({"version": 0, "use-external-names": False, "roots": roots}), encoding="utf-8"
+    )
+    return f"-ivfsoverlay{table}"
 
 
 def host_compiler() -> Compiler:

@@ -396,6 +396,8 @@ static __mlu_global__ void own(float *p) { *p = 5; }
 namespace v2 { template <class T, int N> __mlu_global__ void number(T *p) { *p = N; } }
 struct Class { static __mlu_global__ void member(float *p) { *p = 7; } };
 template <class T> __mlu_global__ void by_template(T *p) { *p = 8; }
+template void v2::number<float, 6>(float *);
+INSTANCE_OF(other, half)
 template <class T> __mlu_global__ void by_function(T *p) { *p = 9; }
 template <class T> void launched(cnrtQueue_t q, T *p) { by_template<<<one, cnrtFuncTypeBlock, q>>>(p); }
 INSTANCE(float)
@@ -413,8 +415,12 @@ int main() {
 
 
 def test_no_kernel_is_lost_on_its_way(cncc, native, tmp_path):
-    """Macros, names pasted together, unnamed namespaces, classes, templates that only the real C++ library instantiates, headers."""
-    (tmp_path / "kernels.h").write_text("__mlu_global__ void in_header(float *p) { *p = 10; }\n")
+    """Macros, names pasted together, unnamed namespaces, classes, headers, templates that the real C++ library or a statement without the kernel's word instantiates."""
+    (tmp_path / "kernels.h").write_text(
+        "__mlu_global__ void in_header(float *p) { *p = 10; }\n"
+        "template <class T> __mlu_global__ void other(T *p) { *p = 11; }\n"
+        "#define INSTANCE_OF(name, T) template void name<T>(T *);\ntemplate void other<char>(char *);\n"
+    )
     (tmp_path / "kernels.mlu").write_text(KERNELS)
 
     assert cncc("kernels.mlu", "-o", "kernels") == ""

@@ -173,7 +173,8 @@ _ERROR = 3  # the library's severity of what stops a compiler
 _ON = 0x200  # go on parsing after a header that is not found
 _NOTES = 3  # of the notes to an error, so many are shown
 _MARK = b"__attribute__((global)) "  # what makes an explicit instantiation one of a kernel
-_NOT_ALIKE = "target attributes do not match"  # the library's note where an instantiation lacks that word
+NOT_ALIKE = "target attributes do not match"
+"""What the compiler notes where an explicit instantiation of a kernel lacks the kernel's word."""
 _QUALIFIED = re.compile(rb"(?:\w+\s*::\s*)*\Z")
 _NAMED = re.compile(
     r"(?:undeclared identifier|unknown type name|no matching function for call to|reference to __host__ function) '(\w+)'"
@@ -198,6 +199,8 @@ class ParsedFile:
     named: Mapping[str, Declaration]
     includes: Mapping[str, str]
     broken: tuple[BrokenCall, ...] = ()  # errors that concern a function each
+    # Files whose explicit instantiations of kernels lack the kernel's word, by path: their texts with it.
+    marked: Mapping[str, str] = field(factory=dict)
 
     def text_of(self, path: str) -> str:
         """Return the text of a file that was read."""
@@ -229,17 +232,14 @@ def parsed(path: str, options: Options, requests: Sequence[str] = ()) -> Iterato
     places = _unmarked(found, tree)
     if places:  # C++ for the device wants the kernel's own word there, and the vendor's compiler does not
         found.dispose(tree)
-        read_otherwise |= {
-            one: _marked(read_otherwise.get(one, text), places[one])
-            for one, text in texts.items()
-            if one in places
-        }
+        read_otherwise |= _marked_texts(texts | read_otherwise, places)
         tree, supply = _tree(found, path, read_otherwise, options)
     try:
         broken = _broken(path, source, requests, tree, vouched=options.vouched)
         reader = CursorReader(found, (str(prelude.INCLUDE), supply.directory), supply.rows, sources, path)
         unit = _unit(path, source, requests, reader, tree, options)
         unit.broken = broken
+        unit.marked = {one: read_otherwise[one] for one in places if one in read_otherwise}
         _ends(unit)
         yield unit
     finally:
@@ -253,11 +253,15 @@ def _unmarked(found: Library, tree: ClangTree) -> dict[str, set[int]]:
     """
     places: dict[str, set[int]] = {}
     for error in tree.diagnostics:
-        if any(_NOT_ALIKE in str(note.spelling) for note in error.children):
+        if any(NOT_ALIKE in str(note.spelling) for note in error.children):
             place = found.spelled(error.location)
             if place is not None:
                 places.setdefault(place[0], set()).add(place[1])
     return places
+
+
+def _marked_texts(texts: Mapping[str, str], places: Mapping[str, Iterable[int]]) -> dict[str, str]:
+    return {one: _marked(text, places[one]) for one, text in texts.items() if one in places}
 
 
 def _marked(text: str, offsets: Iterable[int]) -> str:
