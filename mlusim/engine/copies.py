@@ -118,12 +118,13 @@ def explain_copy(
     strides = numbers[:-1] if len(numbers) in WITH_CLUSTER else numbers
     fault = (
         # The order matters: each check relies on what the ones before it have made sure of.
-        _arguments(dst, src, direction, numbers)
+        _size(count)
+        or _arguments(dst, src, direction, numbers)
         or _token(mlu, dst, src, direction, numbers, asynchronous=asynchronous)
         or foreign(mlu, "dst", dst)
         or foreign(mlu, "src", src)
         or _cluster(mlu, direction, numbers)
-        or _sizes(count, numbers)
+        or _sizes(numbers)
         or _ranges(dst, src, count, strides)
         or _alignment(mlu, dst, src, count, direction, strides)
         or (_overlap(dst, src, count, strides) if _own_cluster(mlu, numbers) else None)
@@ -204,14 +205,18 @@ def _cluster(mlu: IssuingMlu, direction: Direction, shape: tuple[int, ...]) -> F
     return None
 
 
-def _sizes(size: int, shape: tuple[int, ...]) -> Fault | None:
-    if size <= 0:
-        return RuleFault(
-            f"size is {size} {plural(size, 'byte')}",
-            operand="size",
-            legal="1 or more",
-            hint="guard the copy with `if n > 0`",
-        )
+def _size(size: int) -> Fault | None:
+    if size > 0:
+        return None
+    return RuleFault(
+        f"size is {size} {plural(size, 'byte')}",
+        operand="size",
+        legal="1 or more",
+        hint="guard the copy with `if n > 0`",
+    )
+
+
+def _sizes(shape: tuple[int, ...]) -> Fault | None:
     segments = shape[2:3] if len(shape) in (3, 4) else shape[1:8:2] if len(shape) in (8, 9) else ()
     for count in segments:
         if not 0 <= count <= 65535:

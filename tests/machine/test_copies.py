@@ -110,6 +110,7 @@ FAULTS = [
     (lambda m, a, g: m.memcpy(a, g, 40, NRAM2GDRAM), WrongSpace, "needs dst in GDRAM, but it points into NRAM.*GDRAM2NRAM"),
     (lambda m, a, g: m.memcpy(g, a, 40, NRAM2NRAM), WrongSpace, "needs dst in NRAM"),
     (lambda m, a, g: m.memcpy(a, g, 0, GDRAM2NRAM), RuleFault, "size is 0 bytes"),
+    (lambda m, a, g: m.memcpy(a, None, 0, GDRAM2NRAM), RuleFault, "size is 0 bytes"),
     (lambda m, a, g: m.memcpy(a, g, -4, GDRAM2NRAM), RuleFault, "size is -4 bytes"),
     (lambda m, a, g: m.memcpy(a, g, 4.5, GDRAM2NRAM), RuleFault, "size = 4.5 is no integer"),
     (lambda m, a, g: m.memcpy(a, g, 4, GDRAM2NRAM, 4, 8, -1), RuleFault, "segment count argument is -1"),
