@@ -390,12 +390,12 @@ __mlu_entry__ void Put(int *t) { t[3] = 99; }
 int main() {
   cnrtQueue_t q; cnrtQueueCreate(&q); cnrtDim3_t d = {1, 1, 1}; int *p, h[4], two[2] = {7, 8}; float f = 3; cnrtMalloc(&p, 16);
   size_t n; void *at;
-  int a = cnrtMemcpyToSymbol(table, two, 8, 4, cnrtMemcpyHostToDev), b = cnrtMemcpyToSymbol(&deep::factor, &f, 4, 0, cnrtMemcpyHostToDev);
+  int a = cnrtMemcpyToSymbolAsync_V2(table, two, 8, 4, cnrtMemcpyHostToDev, q), b = cnrtMemcpyToSymbol(&deep::factor, &f, 4, 0, cnrtMemcpyHostToDev);
   Use<<<d, cnrtFuncTypeBlock, q>>>(p); cnrtQueueSync(q); cnrtMemcpy(h, p, 16, cnrtMemcpyDevToHost);
   printf("%d %d: %d %d %d %d\n", a, b, h[0], h[1], h[2], h[3]);
   a = cnrtMemcpyFromSymbol(h, table, 16, 0, cnrtMemcpyDevToHost); printf("%d: %d %d %d %d\n", a, h[0], h[1], h[2], h[3]);
   cnrtGetSymbolSize(&n, table); cnrtGetSymbolAddress(&at, table); Put<<<d, cnrtFuncTypeBlock, q>>>((int *)at); cnrtQueueSync(q);
-  cnrtMemcpyFromSymbol(h, table, 4, 12, cnrtMemcpyNoDirection); printf("%zu %d\n", n, h[0]);
+  cnrtMemcpyFromSymbolAsync(h, table, 4, 12, cnrtMemcpyNoDirection, q); cnrtQueueSync(q); printf("%zu %d\n", n, h[0]);
   printf("%s\n", cnrtGetErrorName(cnrtMemcpyFromSymbol(h, h, 4, 0, cnrtMemcpyDevToHost)));
   printf("%s\n", cnrtGetErrorName(cnrtMemcpyFromSymbol(h, &unused, 4, 0, cnrtMemcpyDevToHost)));
   cnrtFree(p); cnrtQueueDestroy(q);

@@ -101,6 +101,17 @@ cnrtRet_t no_sharing(void *caller, const char *call) {
   return refuse(cnrtErrorNotSupport, caller, std::string(call) + " shares memory of a device between processes, which is not simulated: each process has a device of its own");
 }
 
+cnrtRet_t copy_to_symbol(const void *symbol, const void *source, size_t bytes, size_t offset, cnrtMemTransDir_t direction, uint64_t queue, void *caller, const char *call) {
+  uint64_t address = 0;
+  cnrtRet_t code = find_symbol(symbol, &address, nullptr, caller, call);
+  return code == cnrtSuccess ? copy((void *)(address + offset), source, bytes, direction, queue, caller, call) : code;
+}
+cnrtRet_t copy_from_symbol(void *target, const void *symbol, size_t bytes, size_t offset, cnrtMemTransDir_t direction, uint64_t queue, void *caller, const char *call) {
+  uint64_t address = 0;
+  cnrtRet_t code = find_symbol(symbol, &address, nullptr, caller, call);
+  return code == cnrtSuccess ? copy(target, (void *)(address + offset), bytes, direction, queue, caller, call) : code;
+}
+
 // The piece of pinned memory in which a pointer lies, with the lock held; the end where there is none.
 std::map<const void *, PinnedPiece>::iterator pinned_at(const void *pointer) {
   auto after = pinned().pieces.upper_bound(pointer);
@@ -488,14 +499,22 @@ cnrtRet_t cnrtGetSymbolSize(size_t *bytes, const void *symbol) {
   return find_symbol(symbol, nullptr, bytes, CALLER, "cnrtGetSymbolSize");
 }
 cnrtRet_t cnrtMemcpyToSymbol(const void *symbol, const void *source, size_t bytes, size_t offset, cnrtMemTransDir_t direction) {
-  uint64_t address = 0;
-  cnrtRet_t code = find_symbol(symbol, &address, nullptr, CALLER, "cnrtMemcpyToSymbol");
-  return code == cnrtSuccess ? copy((void *)(address + offset), source, bytes, direction, 0, CALLER, "cnrtMemcpyToSymbol") : code;
+  return copy_to_symbol(symbol, source, bytes, offset, direction, 0, CALLER, "cnrtMemcpyToSymbol");
 }
 cnrtRet_t cnrtMemcpyFromSymbol(void *target, const void *symbol, size_t bytes, size_t offset, cnrtMemTransDir_t direction) {
-  uint64_t address = 0;
-  cnrtRet_t code = find_symbol(symbol, &address, nullptr, CALLER, "cnrtMemcpyFromSymbol");
-  return code == cnrtSuccess ? copy(target, (void *)(address + offset), bytes, direction, 0, CALLER, "cnrtMemcpyFromSymbol") : code;
+  return copy_from_symbol(target, symbol, bytes, offset, direction, 0, CALLER, "cnrtMemcpyFromSymbol");
+}
+cnrtRet_t cnrtMemcpyToSymbolAsync(const void *symbol, const void *source, size_t bytes, size_t offset, cnrtMemTransDir_t direction, cnrtQueue_t queue) {
+  return copy_to_symbol(symbol, source, bytes, offset, direction, unwaited(queue), CALLER, "cnrtMemcpyToSymbolAsync");
+}
+cnrtRet_t cnrtMemcpyFromSymbolAsync(void *target, const void *symbol, size_t bytes, size_t offset, cnrtMemTransDir_t direction, cnrtQueue_t queue) {
+  return copy_from_symbol(target, symbol, bytes, offset, direction, unwaited(queue), CALLER, "cnrtMemcpyFromSymbolAsync");
+}
+cnrtRet_t cnrtMemcpyToSymbolAsync_V2(const void *symbol, const void *source, size_t bytes, size_t offset, cnrtMemTransDir_t direction, cnrtQueue_t queue) {
+  return copy_to_symbol(symbol, source, bytes, offset, direction, unwaited(queue), CALLER, "cnrtMemcpyToSymbolAsync_V2");
+}
+cnrtRet_t cnrtMemcpyFromSymbolAsync_V2(void *target, const void *symbol, size_t bytes, size_t offset, cnrtMemTransDir_t direction, cnrtQueue_t queue) {
+  return copy_from_symbol(target, symbol, bytes, offset, direction, unwaited(queue), CALLER, "cnrtMemcpyFromSymbolAsync_V2");
 }
 cnrtRet_t cnrtAcquireMemHandle(cnrtIpcMemHandle *, void *) { return no_sharing(CALLER, "cnrtAcquireMemHandle"); }
 cnrtRet_t cnrtMapMemHandle(void **, cnrtIpcMemHandle, int) { return no_sharing(CALLER, "cnrtMapMemHandle"); }

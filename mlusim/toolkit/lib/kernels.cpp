@@ -98,7 +98,7 @@ cnrtRet_t find_symbol(const void *symbol, uint64_t *address, size_t *bytes, void
     if (there != all().variables.end()) found = there->second;
   }
   if (found.name.empty())
-    return refuse(cnrtErrorInvalidSymbol, caller, std::string(call) + " is given no __mlu_device__ variable of the program");
+    return refuse(cnrtErrorInvalidSymbol, caller, std::string(call) + " is given no __mlu_device__ variable of the program; one that is __mlu_const__ is a constant of its kernels, which the host does not reach");
   if (bytes) *bytes = found.bytes;
   if (!address) return cnrtSuccess;
   ask(OP_DEVICES);  // the records are known then

@@ -239,6 +239,10 @@ cnrtRet_t cnrtMemcpy2D(void *, size_t, const void *, size_t, size_t, size_t, cnr
 cnrtRet_t cnrtMemcpy3D(const cnrtMemcpy3dParam_t *);
 cnrtRet_t cnrtMemcpyToSymbol(const void *, const void *, size_t, size_t, cnrtMemTransDir_t);
 cnrtRet_t cnrtMemcpyFromSymbol(void *, const void *, size_t, size_t, cnrtMemTransDir_t);
+cnrtRet_t cnrtMemcpyToSymbolAsync(const void *, const void *, size_t, size_t, cnrtMemTransDir_t, cnrtQueue_t);
+cnrtRet_t cnrtMemcpyFromSymbolAsync(void *, const void *, size_t, size_t, cnrtMemTransDir_t, cnrtQueue_t);
+cnrtRet_t cnrtMemcpyToSymbolAsync_V2(const void *, const void *, size_t, size_t, cnrtMemTransDir_t, cnrtQueue_t);
+cnrtRet_t cnrtMemcpyFromSymbolAsync_V2(void *, const void *, size_t, size_t, cnrtMemTransDir_t, cnrtQueue_t);
 cnrtRet_t cnrtGetSymbolAddress(void **, const void *);
 cnrtRet_t cnrtGetSymbolSize(size_t *, const void *);
 cnrtRet_t cnrtAcquireMemHandle(cnrtIpcMemHandle *, void *);
