@@ -29,7 +29,9 @@ _NO = "refused with a sentence: not simulated"
 REMARKS: Mapping[str, str] = {
     r"cnrtInit|cnInit|cndevInit|cndevRelease|cnrtDestroy|cnCtxDestroy|cnSharedContextRelease|cnrtSetDeviceFlag|cnSetCtxConfigParam": _NOTHING,
     r"cnrtKernelParamsBufferMarkParam|cnrtInitKernelMemory|cnModuleUnload|cnpapiRelease|cnpapiUnsubscribe": _NOTHING,
-    r"cnModule\w+|cnpapi(Init|Subscribe|Enable\w+)|cndevGet(Temperature|Power)Info": _NO,
+    r"cnModuleLoad\w*": "device code that `cncc --bang-fatbin-only` or `--bang-cnbin-only` has written; what the vendor's compiler has is refused",
+    r"cnModuleGetKernel": "by its mangled name, or its plain one where no other kernel of the module has it",
+    r"cnpapi(Init|Subscribe|Enable\w+)|cndevGet(Temperature|Power)Info": _NO,
     r"cnrtMalloc(Constant|FrameBuffer)?|cnMalloc(Constant)?": "GDRAM, poisoned when it is first read; addresses are never used twice; 0 bytes are allowed",
     r"cnZmalloc": "GDRAM, zeros",
     r"cnrt(HostMalloc\w*|MallocHost)|cnMallocHost": "memory of the host, as any other: copies have no time",

@@ -610,6 +610,40 @@ def test_architectures_without_a_board_are_left_out_beside_a_known_one(cncc, tmp
     assert sentence in cncc("--bang-cnbin-only", "k.mlu", "--bang-mlu-arch=mtp_592,mtp_372", code=2)
 
 
+MODULES = r"""
+#include <cn_api.h>
+#include <cstdio>
+#include <initializer_list>
+int main() {
+  CNmodule m; CNkernel k; CNqueue q; CNaddr p; int h = 0, v = 7;
+  cnInit(0); cnCreateQueue(&q, 0); cnMalloc(&p, 4);
+  printf("%d\n", cnModuleLoad("k.cnfatbin", &m));
+  for (const char *name : {"_Z3PutPii", "Put"}) {
+    int found = cnModuleGetKernel(m, name, &k); ++v;
+    void *args[] = {&p, &v};
+    int launched = cnInvokeKernel(k, 1, 1, 1, CN_KERNEL_CLASS_BLOCK, 0, q, args, nullptr);
+    cnQueueSync(q); cnMemcpyDtoH(&h, p, 4); printf("%d %d %d\n", found, launched, h);
+  }
+  bool refused = cnModuleGetKernel(m, "Get", &k); printf("%d %d\n", refused, cnQueueSync(nullptr));
+  const char vendor[32] = "\177ELF";
+  cnModuleLoadFatBinary(vendor, &m); cnModuleLoad("nowhere", &m);
+}
+"""
+
+
+def test_device_code_of_a_file_is_loaded_and_launched(cncc, native, tmp_path):
+    """A module's kernels by their mangled and plain names; other names, other files and a file that is not there are one sentence each."""
+    (tmp_path / "k.mlu").write_text("__mlu_entry__ void Put(int *p, int v) { *p = v; }\n")
+    cncc("--bang-fatbin-only", "k.mlu")
+    done = native.run(native.compile(MODULES, needs=("cndrv", "cnrt")))
+
+    assert done.stdout == "0\n0 0 8\n0 0 9\n1 0\n"
+    name, vendor, nowhere = done.stderr.splitlines()
+    assert "without the kernel Get; it has _Z3PutPii" in name
+    assert "cnModuleLoadFatBinary is given no device code of the simulator" in vendor
+    assert "cnModuleLoad cannot read nowhere" in nowhere
+
+
 def test_flags_of_the_linker_are_no_error_where_files_are_compiled(cncc, tmp_path):
     """``--shared`` and flags that only a linker uses are silent under ``-Werror``; `-lbangc` links."""
     (tmp_path / "k.mlu").write_text("__mlu_entry__ void k(int *p) { *p = 1; }\n")

@@ -2,6 +2,8 @@
 #include "cn_api.h"
 
 #include <cstring>
+#include <fstream>
+#include <iterator>
 
 #include "wire.h"
 
@@ -17,8 +19,12 @@ void *at(CNaddr address) { return (void *)address; }
 CNcontext context_of(int device) { return (CNcontext)(intptr_t)(device + 1); }
 int device_of(CNcontext context) { return (int)(intptr_t)context - 1; }
 
-CNresult no_modules(void *caller, const char *call) {
-  return as_cn(refuse(cnrtErrorNotSupport, caller, std::string(call) + " loads binaries of the vendor's compiler, which the simulator does not run; link the kernel into the program"));
+CNresult load(const char *data, size_t bytes, CNmodule *module, void *caller, const char *call) {
+  size_t number = data ? load_module(data, bytes) : 0;
+  if (!number)
+    return as_cn(refuse(cnrtErrorNotSupport, caller, std::string(call) + " is given no device code of the simulator, which does not run binaries of the vendor's compiler; write the file with `cncc --bang-fatbin-only`"));
+  *module = (CNmodule)number;
+  return CN_SUCCESS;
 }
 
 }  // namespace
@@ -198,8 +204,18 @@ CNresult cnInvokeHostFunc(CNqueue queue, CNhostFn function, void *data) { return
 CNresult cnInvokeKernel(CNkernel kernel, unsigned x, unsigned y, unsigned z, KernelClass kind, unsigned, CNqueue queue, void **args, void **) {
   return as_cn(launch(kernel, cnrtDim3_t{x, y, z}, (cnrtFunctionType_t)kind, args, queue, CALLER));
 }
-CNresult cnModuleLoad(const char *, CNmodule *) { return no_modules(CALLER, "cnModuleLoad"); }
-CNresult cnModuleLoadFatBinary(const void *, CNmodule *) { return no_modules(CALLER, "cnModuleLoadFatBinary"); }
+CNresult cnModuleLoad(const char *path, CNmodule *module) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return as_cn(refuse(cnrtErrorArgsInvalid, CALLER, std::string("cnModuleLoad cannot read ") + path));
+  std::string content((std::istreambuf_iterator<char>(file)), {});
+  return load(content.data(), content.size(), module, CALLER, "cnModuleLoad");
+}
+CNresult cnModuleLoadFatBinary(const void *data, CNmodule *module) { return load((const char *)data, SIZE_MAX, module, CALLER, "cnModuleLoadFatBinary"); }
 CNresult cnModuleUnload(CNmodule) { return CN_SUCCESS; }
-CNresult cnModuleGetKernel(CNmodule, const char *, CNkernel *) { return no_modules(CALLER, "cnModuleGetKernel"); }
+CNresult cnModuleGetKernel(CNmodule module, const char *name, CNkernel *kernel) {
+  const void *found = nullptr;
+  cnrtRet_t code = module ? find_kernel((size_t)module, name, &found, CALLER) : refuse(cnrtErrorArgsInvalid, CALLER, "cnModuleGetKernel is given no module");
+  if (code == cnrtSuccess) *kernel = (CNkernel)found;
+  return as_cn(code);
+}
 }

@@ -90,6 +90,33 @@ void tell_kernels(const Teller &tell) {
   }
 }
 
+size_t load_module(const char *data, size_t bytes) {
+  uint64_t length = 0;
+  if (bytes < 16 || memcmp(data, MAGIC, 8) != 0) return 0;
+  memcpy(&length, data + 8, 8);
+  if (length > bytes - 16) return 0;
+  char *own = new char[16 + length];  // the simulator may be told of it later, and again in a child
+  memcpy(own, data, 16 + length);
+  std::lock_guard<std::mutex> held(all().lock);
+  all().records.push_back(own);
+  return all().records.size();
+}
+
+cnrtRet_t find_kernel(size_t module, const char *name, const void **kernel, void *caller) {
+  const void *stub = nullptr;
+  {
+    std::lock_guard<std::mutex> held(all().lock);
+    for (const Registered &one : all().kernels)
+      if (one.record == module - 1 && one.symbol == name) stub = one.stub;
+    if (!stub) all().kernels.push_back({module - 1, stub = new char, name});
+  }
+  std::vector<uint32_t> sizes;
+  cnrtRet_t code = cnrtSuccess;
+  if (!sizes_of(stub, (cnrtQueue_t)EVERY, caller, sizes, code)) return done(code);
+  *kernel = stub;
+  return cnrtSuccess;
+}
+
 cnrtRet_t find_symbol(const void *symbol, uint64_t *address, size_t *bytes, void *caller, const char *call) {
   Variable found{};
   {

@@ -68,10 +68,14 @@ cnrtRet_t wait_for(cnrtNotifier_t notifier, void *caller);
 cnrtRet_t duration(cnrtNotifier_t from, cnrtNotifier_t to, float *found, double unit, void *caller);
 cnrtRet_t call_host_function(cnrtQueue_t queue, cnrtHostFn_t function, void *data, void *caller);
 cnrtRet_t launch(const void *stub, cnrtDim3_t dim, cnrtFunctionType_t kind, void **args, cnrtQueue_t queue, void *caller);
+// Keep a copy of device code that cncc has written, of *bytes* at most; 0 where it is something else, otherwise its number from 1.
+size_t load_module(const char *data, size_t bytes);
+// The kernel of that module called *name*, mangled or plain.
+cnrtRet_t find_kernel(size_t module, const char *name, const void **kernel, void *caller);
 // The address and the size of a variable at file scope, by what stands for it on the host.
 cnrtRet_t find_symbol(const void *symbol, uint64_t *address, size_t *bytes, void *caller, const char *call);
 bool there_is(int device);
-constexpr uint64_t EVERY = 1, UNWAITED = 2;  // no handles of queues: all of a device, and the usual one without waiting
+constexpr uint64_t EVERY = 1, UNWAITED = 2;  // no handles of queues: all of a device (or no launch), and the usual one without waiting
 inline uint64_t unwaited(cnrtQueue_t queue) { return queue ? (uint64_t)queue : UNWAITED; }
 void forget_host_functions();  // in a child, whose threads are gone
 void wait_for_host_functions();  // those that were given to queues are done

@@ -30,12 +30,17 @@ class RecordModule:
     symbols: Mapping[str, str]
 
     def __getitem__(self, symbol: str) -> BangKernel:
-        """Return the kernel whose mangled name is *symbol*.  Raises `UsageError` where the record has none."""
-        found = self.symbols.get(symbol)
+        """Return the kernel whose mangled name, or plain one where no other has it, is *symbol*.  Raises `UsageError` where the record has none."""
+        found = self.symbols.get(symbol) or self._plain(symbol)
         if found is None:
             have = ", ".join(self.symbols) or "none"
             raise UsageError(f"the program was compiled without the kernel {symbol}; it has {have}")
         return self.module.kernel_of_symbol(found)
+
+    def _plain(self, name: str) -> str | None:
+        functions = self.module.files[0].form.functions
+        same = [s for s in self.symbols.values() if functions[s].scope + functions[s].name == name]
+        return same[0] if len(same) == 1 else None
 
     def variable(self, symbol: str) -> DeviceVariable | None:
         """Return the variable in GDRAM whose mangled name is *symbol*; None where the record's code uses none of it."""

@@ -247,11 +247,12 @@ class ProgramSession:
         return ProgramReply()
 
     def sizes(self, request: ProgramRequest) -> ProgramReply:
-        """Return the sizes of the parameters of a kernel that is about to be launched in a queue."""
+        """Return the sizes of the parameters of a kernel that is about to be launched in a queue, or that is looked up in a module."""
         try:
             found = self._loaded_for(request.words[0], self.board(request).device)
         except MlusimError as error:
-            self._not_launched(request.words[1], request, error)
+            if request.words[1] != EVERY:
+                self._not_launched(request.words[1], request, error)
             raise
         return ProgramReply(payload=struct.pack(f"<{len(found.arguments.sizes)}I", *found.arguments.sizes))
 
