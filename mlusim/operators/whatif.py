@@ -144,10 +144,16 @@ class _Study:
         why = self._difference(board, choices)
         # One board that C leaves out does not end the question.
         options = LaunchOptions(engine=AUTO if compiles(board.arch) else PYTHON)
-        handle = source_handle(board, self.policy, options) or Handle(
-            board, policy=self.policy, options=options
+        handle = source_handle(board, self.policy, options)
+        run = attempt(
+            self.spec,
+            self.inputs,
+            self.params,
+            board=board,
+            policy=self.policy,
+            options=options,
+            handle=handle,
         )
-        run = attempt(self.spec, self.inputs, self.params, policy=self.policy, handle=handle)
         # A study keeps a run for each architecture, and outputs are most of its bytes.
         run = run if self.outputs else evolve(run, outputs={})
         # It made other launches than it predicted without launching: it chooses by their results.

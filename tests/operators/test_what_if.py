@@ -101,6 +101,8 @@ def test_every_board_is_answered_as_a_run_there_would(name, inputs):
 @kernel
 def unaligned(mlu: Mlu, output: Ptr) -> None:
     """Fill what MLU2xx cannot: no multiple of 128 bytes."""
+    if mlu.is_mpu():
+        return
     buffer = mlu.nram(output.dtype, 40)
     mlu.bang_write_zero(buffer, 40)
     mlu.memcpy(output, buffer, 160, NRAM2GDRAM)
