@@ -39,7 +39,7 @@ def held(what):
     return next(int(line.split()[1]) << 10 for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(what))
 def run(case):
     inputs, params = case.make(case_generator(case))
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew: to draw the inputs takes more than to run
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins again: to draw the inputs takes more than to run
     done = ops.run(name, inputs, params, engine="native", board=board, observe=observe)
     return sum(a.nbytes for a in inputs.values() if a is not None) + sum(a.nbytes for a in done.outputs.values())
 run(next(c for c in reversed(cases) if not c.memory))

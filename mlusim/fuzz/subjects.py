@@ -204,7 +204,7 @@ class FuzzedOperator:
 
     @property
     def macros(self) -> Mapping[str, str | None]:
-        """Return none."""
+        """Return no macros: none are given to it."""
         return {}
 
     @property
@@ -232,7 +232,7 @@ class OpenOperator(OpenSubject):
         self._operator = find_operator(name)
 
     def name(self, board: str) -> str:
-        """Return its name."""
+        """Return the name of the operator."""
         del board
         return self._operator.name
 
@@ -353,17 +353,17 @@ class FuzzedPython:
 
     @property
     def label(self) -> str:
-        """The file."""
+        """The path of the file."""
         return self.path
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The file."""
+        """The path of the file."""
         return (self.path,)
 
     @property
     def macros(self) -> Mapping[str, str | None]:
-        """Return none."""
+        """Return no macros: none are given to it."""
         return {}
 
     def words(self, call: KeptCall, place: Path) -> list[str]:

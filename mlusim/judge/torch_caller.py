@@ -29,7 +29,7 @@ def received(end: socket.socket, count: int) -> bytes:
     return bytes(found)
 
 
-class Known(ctypes.Structure):
+class ExtensionAddress(ctypes.Structure):
     """Facts of an address, as dladdr(3) gives them."""
 
     _fields_ = (
@@ -39,7 +39,7 @@ class Known(ctypes.Structure):
 
 def first_of(path: str) -> int:
     """Return the address from which the extension *path*, which was imported, lies."""
-    known = Known()
+    known = ExtensionAddress()
     start = ctypes.CDLL(path)[f"PyInit_{Path(path).name.rpartition('-')[0]}"]
     ctypes.CDLL(None).dladdr(ctypes.cast(start, ctypes.c_void_p), ctypes.byref(known))
     return known.first or 0

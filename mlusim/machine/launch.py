@@ -96,7 +96,7 @@ class LaunchSums:
 
     @cached_property
     def forecast(self) -> Forecast:
-        """Its predicted time."""
+        """The predicted time of the launch."""
         return Forecast(self.facts.tasks, self._board, self._unions)
 
     def on(self, board: Board) -> "LaunchSums":

@@ -58,7 +58,7 @@ class Job:
 
     @property
     def options(self) -> LaunchOptions:
-        """What its launches are made with."""
+        """The options with which its launches are made."""
         observe = [*self.check, *([EveryStep()] if self.lines else [])]
         return LaunchOptions(observe, self.seed, self.effects, self.engine)
 

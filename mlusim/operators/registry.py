@@ -82,6 +82,7 @@ def find_operator(name: str) -> Operator:
         raise UsageError(f"{name!r:.80} is no operator; give a name or an Operator")
     if name in known:
         return known[name]
+    # Commands take an operator or a file by one word: say which of them is missing.
     if Path(name).exists():
         raise UsageError(
             f"{shown(name)} is neither an operator nor a file that can be run: a script, a BANG C file or a program"

@@ -46,7 +46,7 @@ class CommandProgram:
 
     @property
     def name(self) -> str:
-        """The file's name."""
+        """The file's name without its folder."""
         return Path(self.path).name
 
     def arrays(self) -> Mapping[str, np.ndarray[Any, Any]]:
@@ -84,7 +84,7 @@ class HostProgram:
 
     @property
     def name(self) -> str:
-        """The file's name."""
+        """The file's name without its folder."""
         return Path(self.sources.paths[0]).name
 
     @property

@@ -59,7 +59,7 @@ class _Order(RunObserver):
         self._groups = 0
 
     def task_begin(self, core: "ObservedCore") -> None:
-        """Note the task."""
+        """Note the task that begins, for its own moments."""
         before = self.latest
         super().task_begin(core)
         own = whole(core)

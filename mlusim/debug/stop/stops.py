@@ -233,7 +233,7 @@ class LineLocation(Location):
 
     @property
     def at_only(self) -> frozenset[int]:  # type: ignore[override]
-        """Its own line."""
+        """The line of the stop alone."""
         # The tracer passes over all other lines without a question.
         return frozenset({self.line})
 

@@ -39,7 +39,7 @@ class DeclaredLocal(NamedTuple):
 
     @property
     def allocation(self) -> Allocation:
-        """Its bytes."""
+        """The bytes that it shows."""
         return self.view.allocation
 
 

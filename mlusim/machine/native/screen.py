@@ -665,7 +665,7 @@ class Screen(Observer):
 
     @property
     def doubted(self) -> Screened:
-        """What Python has to tell: values too, where some may be made of bytes that have none, of which it says nothing."""
+        """Return the checks that Python has to make again: of values too, where some may be made of bytes that have none, of which it says nothing."""
         unclear = bool(self._changes) and bool(self._doubted & Screened.INIT)
         return self._doubted | (Screened.VALUE if unclear else Screened(0))
 

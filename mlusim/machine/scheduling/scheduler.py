@@ -66,7 +66,7 @@ class BlockToCome(NamedTuple):
     make: Callable[[TaskPlace], "Core"]
 
     def __call__(self) -> "Core":
-        """Return the core."""
+        """Return the core of the place."""
         return self.make(self.place)
 
 

@@ -70,7 +70,7 @@ def _through_pointer(scope: FunctionScope, node: Node) -> ir.Expr:
 
 
 def _by_member(scope: FunctionScope, node: Node, method: Node, given: list[Node]) -> ir.Expr:
-    """``(object.*method)(x)``."""
+    """Lower ``(object.*method)(x)``, a call by a pointer to a member."""
     this, function = places.object_of(scope, method), scope.value(method.children[-1])
     kind = function.type.to if isinstance(function.type, t.Pointer) else None
     assert isinstance(kind, t.FunctionType)

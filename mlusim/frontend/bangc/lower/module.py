@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from mlusim.counted import counted
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.errors import ERROR, Diagnostic, excerpt_of
@@ -80,9 +81,9 @@ class Lowering:
 
     def run(self) -> ir.TranslationUnit:
         """Lower the kernels and device functions of the file, those requested, and what they reach; of the host's the signatures."""
-        many = len(self.unit.functions)
-        if many > MOST_FUNCTIONS:
-            text = f"{self.unit.path} defines {many:,} functions, more than the {MOST_FUNCTIONS:,} that are read; divide it"
+        total = len(self.unit.functions)
+        if total > MOST_FUNCTIONS:
+            text = f"{self.unit.path} defines {counted(total, 'function')}, more than the {MOST_FUNCTIONS:,} that are read; divide it"
             raise UsageError(text)
         for declaration in (*self.unit.functions, *self.unit.requested.values()):
             # Lambdas are among them: only the function around one knows what is captured.
@@ -224,7 +225,7 @@ class Lowering:
         initial = whole.initialiser
         try:
             if not space and whole.type.size > MOST_CONSTANT:
-                text = f"{whole.name} has {whole.type.size:,} bytes, more than the {MOST_CONSTANT:,} that code may hold; declare it __mlu_const__, or pass a pointer"
+                text = f"{whole.name} has {counted(whole.type.size, 'byte')}, more than the {MOST_CONSTANT:,} that code may hold; declare it __mlu_const__, or pass a pointer"
                 LoweredFunction(self.around, t.VOID).refuse("variable", text, whole.span)
             _refuse_own(LoweredFunction(self.around, t.VOID), whole, found)
             if initial is not None and not (space and self._default(initial)):

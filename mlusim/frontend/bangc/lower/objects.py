@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 
+from mlusim.counted import counted
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.lower import arguments, bits, places
 from mlusim.frontend.bangc.lower.conversions import convert, letters, string, zero
@@ -109,7 +110,7 @@ def _rest(
 ) -> list[ir.Expr]:
     """Return the values of the parts of a *kind* from *first* up to *end*, exclusive, which the list leaves out."""
     if end - first > MOST_LEFT_OUT:
-        text = f"a list in braces leaves {end - first:,} elements out, more than {MOST_LEFT_OUT:,}; give their values in a loop"
+        text = f"a list in braces leaves {counted(end - first, 'element')} out, more than {MOST_LEFT_OUT:,}; give their values in a loop"
         scope.refuse("initial value", text, span)
     if isinstance(kind, t.Array):
         return [made(scope, kind.of, span) for _ in range(first, end)]

@@ -4,6 +4,7 @@ import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from mlusim.counted import counted
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import parts_of
 from mlusim.frontend.bangc.lower import assembly, objects, places, switches
@@ -159,7 +160,7 @@ def declare(scope: FunctionScope, declaration: Declaration, span: ir.Span) -> li
     if scope.in_gdram(declaration):
         return []
     if initial is not None and isinstance(kind, t.Array) and kind.size > MOST_INITIAL:
-        text = f"{declaration.name} has {kind.size:,} bytes with values, more than the {MOST_INITIAL:,} that a task may give values to at once; fill it in a loop"
+        text = f"{declaration.name} has {counted(kind.size, 'byte')} with values, more than the {MOST_INITIAL:,} that a task may give values to at once; fill it in a loop"
         scope.refuse("initial value", text, span)
     if initial is None:
         made = ir.Declare(scope.add(declaration), None, span)

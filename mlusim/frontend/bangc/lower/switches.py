@@ -129,7 +129,7 @@ class _Way:
     numbers: dict[int, int]
 
     def test(self, op: str, value: int, span: ir.Span) -> ir.Compare:
-        """Compare the variable."""
+        """Compare the variable with *value* by *op*."""
         return ir.Compare(op, ir.Load(self.to, span), number(value, t.INT32, span), span)
 
     def set(self, value: ir.Expr, span: ir.Span) -> ir.Evaluate:

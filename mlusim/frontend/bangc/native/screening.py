@@ -19,7 +19,7 @@ from mlusim.machine.observed import ValueChange
 
 @frozen
 class FailedTest:
-    """What a test of the native engine says where it fails: by *rule*, ``a op b`` of type *have* is no number of type *to*."""
+    """The words of a test of the native engine where it fails: by *rule*, ``a op b`` of type *have* is no number of type *to*."""
 
     rule: str
     have: str

@@ -34,7 +34,7 @@ class _Copied(dist._Work):  # noqa: SLF001 - what collectives return
         return self._future
 
     def result(self) -> object:
-        """Return the results."""
+        """Return the results of the call."""
         return self._results
 
 
@@ -62,7 +62,7 @@ class ProcessGroupCNCL(dist.ProcessGroup):
         self._gloo = dist.ProcessGroupGloo(store, rank, size, timeout)
 
     def getBackendName(self) -> str:
-        """Return ``cncl``."""
+        """Return ``cncl``, the group's back end."""
         return "cncl"
 
     def _run(self, call: Callable[..., Any], written: Any, read: Sequence[Any] = (), *words: Any) -> _Copied:

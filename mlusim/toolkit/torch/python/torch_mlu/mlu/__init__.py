@@ -16,7 +16,7 @@ globals().update(tensor_names() | storage_names())
 
 
 class Scheduling:
-    """What ``torch.compile`` with inductor makes first: `RuntimeError`, with the back ends that there are."""
+    """The class that ``torch.compile`` with inductor makes first: `RuntimeError`, with the back ends that there are."""
 
     supports_caching = False  # inductor asks before it makes one
 

@@ -7,7 +7,7 @@ import torch
 
 
 class autocast(torch.autocast):  # noqa: N801 - PyTorch's name
-    """``torch.autocast("mlu", ...)``."""
+    """``torch.autocast("mlu", ...)`` by the vendor's name."""
 
     def __init__(
         self, enabled: bool = True, dtype: torch.dtype = torch.float16, cache_enabled: bool = True
@@ -16,7 +16,7 @@ class autocast(torch.autocast):  # noqa: N801 - PyTorch's name
 
 
 class GradScaler(torch.amp.GradScaler):
-    """``torch.amp.GradScaler("mlu", ...)``."""
+    """``torch.amp.GradScaler("mlu", ...)`` by the vendor's name."""
 
     def __init__(self, *words: Any, **known: Any) -> None:
         super().__init__("mlu", *words, **known)

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import functools
 import warnings
 from collections.abc import Iterator
 
@@ -40,11 +39,11 @@ def range_start(msg: str) -> int:  # noqa: ARG001 - not recorded
 
 
 def range_end(range_id: int) -> None:
-    """Close a range."""
+    """Close the range *range_id*."""
 
 
 def mark(msg: str) -> None:  # noqa: ARG001
-    """Note a moment."""
+    """Note a moment by *msg*."""
     _say_once()
 
 

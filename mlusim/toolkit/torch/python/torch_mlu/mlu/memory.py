@@ -1,4 +1,4 @@
-"""What of a device's memory is used."""
+"""The bytes of a device's memory that are used and reserved."""
 
 from typing import Any
 

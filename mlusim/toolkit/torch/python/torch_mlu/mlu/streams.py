@@ -20,6 +20,7 @@ class Stream(torch.Stream):
         """Make a queue on *device*, or name one, also by the words of `torch.Stream` (``stream_id``, ``device_index``)."""
         number = index_of(known.get("device_index", device))
         handle = known.get("stream_id", handle)
+        # A queue that is named stays its owner's: only one that is made here ends with the stream.
         queue = int(_C.new_queue(number)) if handle is None else handle
         made: Stream = super().__new__(cls, stream_id=queue, device_index=number, device_type=_C.DEVICE_TYPE)
         made.mlu_stream, made.priority, made._own = queue, priority, handle is None
