@@ -35,7 +35,7 @@ from mlusim.files.reading import read_text, shown
 from mlusim.files.writing import check_writable
 from mlusim.machine.hub import attending
 from mlusim.machine.scheduling.schedule import EFFECTS
-from mlusim.observe.names import checkers, observers_of
+from mlusim.observe.names import VALUE_CHECK, VALUES, checkers, observers_of
 from mlusim.observe.suppress import suppressions_in
 from mlusim.operators.campaign import matching_cases, spread, usual_workers
 from mlusim.operators.registry import find_case, find_operator, operators
@@ -89,8 +89,8 @@ def run(args: argparse.Namespace) -> int:
     check_writable(args.output, args.record)
     accepted = () if args.suppress is None else suppressions_in(read_text(args.suppress), args.suppress)
     script = args.program is not None and args.program.endswith(".py")
-    runs = _runs(args, names, form, script=script)
-    report = checking.report_of(names, runs, accepted, notes=args.notes)
+    runs = _runs(args, _watching(names, values=args.values), form, script=script)
+    report = checking.report_of(names, runs, accepted, notes=args.notes or args.values)
     _write(args, form, report)
     if args.record is not None:
         _record(args.record, runs)
@@ -101,6 +101,13 @@ def run(args: argparse.Namespace) -> int:
         plain_text.remark(f"error: {report.problems[0]}")
         return entry.USAGE
     return entry.CLEAN if report.clean else entry.FINDINGS
+
+
+def _watching(names: tuple[str, ...], *, values: bool) -> tuple[str, ...]:
+    """Return the names of those who watch: with ``--values`` valuecheck looks at vectors, too."""
+    if values and VALUE_CHECK not in names:
+        raise UsageError(f"--values goes with {VALUE_CHECK}; name it in --only, too")
+    return tuple(VALUES if values and name == VALUE_CHECK else name for name in names)
 
 
 def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script: bool) -> list[Checked]:

@@ -168,7 +168,7 @@ class ValueChange(NamedTuple):
     rule: str
     value: float
     have: str
-    kept: int
+    kept: float
     to: str
     span: int
 

@@ -99,10 +99,14 @@ class Checker(Observer):
             self.beyond += times
         else:
             made = make()
-            finding = evolve(made, kernel=made.kernel or self.kernel, level=RULES[made.id].level)
+            finding = evolve(made, kernel=made.kernel or self.kernel, level=self.level_of(made.id))
             reason = allowance(finding)
             self._counts[key] = times
             self._found[key] = finding if reason is None else Allowed(finding, reason)
+
+    def level_of(self, rule: str) -> str:
+        """Return the level of findings of *rule*."""
+        return RULES[rule].level
 
     def join(
         self,

@@ -13,6 +13,7 @@ from mlusim.observe.memcheck import MemCheck, MemCheckFilters, MemCheckNotes
 from mlusim.observe.names import checkers, observers_of
 from mlusim.observe.rules import RULES
 from mlusim.observe.suppress import Comment, comments_in
+from mlusim.observe.valuecheck import ValueCheck, ValueCheckVectors
 
 if TYPE_CHECKING:
     from mlusim.machine.observed import ObservedCore, ObservedLaunch
@@ -124,6 +125,8 @@ def _noting(name: str) -> Observer:
     checker = observers_of(name)[0]
     if type(checker) is MemCheck:
         return MemCheckNotes()
+    if type(checker) is ValueCheck:
+        return ValueCheckVectors(notes=True)
     if isinstance(checker, Checker):
         checker.notes = True
     return checker

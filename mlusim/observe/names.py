@@ -53,6 +53,8 @@ class OwnChecker:
 CHECKERS: Mapping[str, Callable[[], Observer]] = MappingProxyType(
     {name.lower(): OwnChecker(name.lower(), name) for name in _OWN}
 )
+VALUE_CHECK, VALUES = "valuecheck", "values"
+"""The second stands for the first with findings, not remarks, of what vectors do to numbers; it is not in the list of all checkers."""
 
 
 def entry_points(group: str) -> "EntryPoints":
@@ -101,6 +103,8 @@ def observers_of(wanted: Iterable[Any]) -> tuple[Observer, ...]:
 def _observer(item: object) -> Observer:
     if isinstance(item, Observer):
         return item
+    if item == VALUES:
+        return OwnChecker(VALUE_CHECK, "strict")()
     if isinstance(item, str) and item in checkers():
         return checkers()[item]()
     refused = registered().refusals.get(item) if isinstance(item, str) else None

@@ -76,6 +76,9 @@ _ROWS = {
     "valuecheck-shift": "a shift is by a negative count, or by all bits of the type or more",
     "valuecheck-float-to-integer": "a floating number is converted to an integer type that cannot hold it",
     "valuecheck-counter-wraps": "the step of a loop takes its counter beyond its type",
+    "valuecheck-half-overflow": "a finite number is beyond the largest half, and becomes an infinity",
+    "valuecheck-not-finite": "a vector makes an infinity or a NaN of finite numbers",
+    "valuecheck-vector-overflow": "the result of a vector of signed integers does not fit into their type",
     "plan-carved-overlap": "bytes of one pointer variable are overwritten through another and read afterwards; inferred",
     "fault": "the program raised a fault that is of no kind of the machine's",
     "fault-out-of-bounds": "an access leaves its tensor or declaration, and memcheck does not watch",
@@ -98,6 +101,9 @@ _NOTES = {
     "racecheck-idle-sync",
     "plancheck-unused-region",
     "hostcheck-never-freed",
+    "valuecheck-half-overflow",
+    "valuecheck-not-finite",
+    "valuecheck-vector-overflow",
     "suppression-unused",
 }  # the others are errors
 

@@ -16,6 +16,7 @@ from mlusim.observe.collect import collecting, finding_of
 from mlusim.observe.memcheck import MemCheckFilters, MemCheckNotes
 from mlusim.observe.names import CHECKERS
 from mlusim.observe.rules import RULES
+from mlusim.observe.valuecheck import ValueCheckVectors
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference" / "rules"
 TOLD = [rule for rule in RULES.values() if rule.checker in {*CHECKERS, "fault", "schedule", "suppression"}]
@@ -68,6 +69,7 @@ def findings(program, rule, folder, monkeypatch):
     memcheck = MemCheckNotes if rule.level == "note" else MemCheckFilters
     checkers = [memcheck() if checker.name == "memcheck" else checker for checker in checkers]
     if rule.level == "note":
+        checkers = [ValueCheckVectors() if c.name == "valuecheck" else c for c in checkers]
         for checker in checkers:
             checker.notes = True
     gather = Gather(checkers)

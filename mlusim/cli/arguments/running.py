@@ -90,6 +90,10 @@ def check(parser: ArgumentParser) -> None:
     add.flag("--trust", "with --replay, the script that the file names may run")
     # Notes are opt-in: a run is judged by its errors, and a remark, such as an idle sync, is none.
     add.flag("--notes", "report remarks too, which fail no run")
+    add.flag(
+        "--values",
+        "what vectors do to numbers (the first infinity or NaN, integers that overflow) is a finding, not a note",
+    )
     add.value("--suppress F.toml", "findings that are accepted: id, place and reason of each")
     add.answer(CHECK_FORMATS)
     add.jobs()

@@ -1,6 +1,7 @@
 """A core's namespace: what translated code sees as its globals while one task runs, with those for an observer that follows scalars without a value."""
 
 import functools
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from types import FrameType, FunctionType, TracebackType
@@ -227,6 +228,8 @@ class Task:
             rows = {ISA[name].spelling: ISA[name] for name in self.plan.rows}
             space.update(_followed())
             space.update(_FollowingNames(self.core).names(space, rows, names.NUMBER))
+        if hub.value is not None:
+            space["_c_f16"] = self.half
         space[SCOPES] = self.scopes
         return space
 
@@ -251,6 +254,15 @@ class Task:
             return like(scalars.kept(plain(value), rule, low, high), value)  # type: ignore[no-any-return]
         kept = scalars.kept(value, rule, low, high)
         self._tell(ValueChange(rule, value, have, kept, to, high - low + 1), sys._getframe(1))  # noqa: SLF001 - the line is the caller's
+        return kept
+
+    def half(self, value: float) -> float:
+        """Return *value* rounded to half; report a `ValueChange` to the listeners where a finite one becomes an infinity."""
+        if value.__class__ in FOLLOWED:
+            return following(scalars.to_half)(value)  # type: ignore[no-any-return]
+        kept = scalars.to_half(value)
+        if kept - kept != 0 and math.isfinite(value):
+            self._tell(ValueChange("half-overflow", value, "float", kept, "half", 0), sys._getframe(1))  # noqa: SLF001 - the line is the caller's
         return kept
 
     def divided(self, op: str, left: int, right: int, name: str, high: int) -> int:
