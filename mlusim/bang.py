@@ -72,7 +72,18 @@ from mlusim.isa.fusion import (
 )
 from mlusim.isa.pool import OVERLAP_ACC, OVERLAP_COVER
 from mlusim.isa.select import CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE
-from mlusim.isa.vv import Register, vv_float, vv_half, vv_int16, vv_int32, vv_uint16, vv_uint32
+from mlusim.isa.vv import (
+    Register,
+    vv_bool,
+    vv_float,
+    vv_half,
+    vv_int8,
+    vv_int16,
+    vv_int32,
+    vv_uint8,
+    vv_uint16,
+    vv_uint32,
+)
 from mlusim.machine.kernel import kernel
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.pointer import Ptr
@@ -204,10 +215,13 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "vv_bool",
     "vv_float",
     "vv_half",
+    "vv_int8",
     "vv_int16",
     "vv_int32",
+    "vv_uint8",
     "vv_uint16",
     "vv_uint32",
 ]

@@ -139,6 +139,7 @@ uint64 = DType("uint64", np.dtype(np.uint64), "uint", "unsigned long")
 DTYPES = (half, bfloat16, float32, int8, int16, int32, int64, uint8, uint16, uint32, uint64)
 
 float64 = DType("double", np.dtype(np.float64), "float", "double")  # of scalars alone: no instruction has it
+boolean = DType("bool", np.dtype(np.uint8), "uint", "bool")  # of masks alone: no memory has it
 MEMORY_TYPES = (*DTYPES, float64)  # the types of scalar loads and stores in C
 
 _BY_NAME: Mapping[str, DType] = (

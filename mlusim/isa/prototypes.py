@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from mlusim.arch.dtypes import DType, int8
+from mlusim.arch.dtypes import DType, boolean, int8
 from mlusim.formula.render import to_python
 from mlusim.isa import fusion, pool, select
 from mlusim.isa.declare import NO_DEFAULT, Intrinsic, Operand, Parameter
@@ -139,6 +139,10 @@ def _forms(row: Intrinsic, spelling: str) -> Iterator[Form]:
             used = set(re.findall(r"\{(\w+)\}", " ".join(p.type for p in flat) + row.result))
             used |= {LEAD} if "vv" in used else set()
             elements = tuple((name, found) for name, found in variables.items() if name in used)
+            if any(p.type == f"{{{LEAD}}}" for p in flat):  # a number stands for no mask
+                elements = tuple(
+                    (name, tuple(d for d in found if d is not boolean)) for name, found in elements
+                )
             yield Form(row.name, spelling, row.result, _with_defaults(flat), elements)
 
 
@@ -243,7 +247,7 @@ def header_lines() -> Iterator[str]:
     yield "#pragma once"
     for name, values in ENUMERATORS.items():
         yield f"typedef enum {{ {', '.join(f'{n} = {v}' for n, v in values.items())} }} {name};"
-    for dtype in ELEMENTS:
+    for dtype in (*ELEMENTS, boolean):
         yield f"struct vv_{dtype.name} {{ unsigned char bytes[{BYTES}]; }};"
     yield f'#define {ANNOTATION} __attribute__((device, annotate("{MARK}")))'
     for prototype in all_prototypes():

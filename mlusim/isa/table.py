@@ -87,36 +87,12 @@ NUMBERS: Mapping[str, int] = MappingProxyType({name: n for n, name in enumerate(
 
 
 _ALLOCATING = "declare an array in the kernel, or cnrtMalloc memory on the host and pass the pointer"
-_REGISTERS_OTHERWISE = (
-    "loads, masks and comparisons of vector registers are not modelled; call __bang_* on vectors in NRAM"
-)
-_COMPARED = ("eq", "ne", "lt", "le", "gt", "ge")
-_OF_REGISTERS = (
-    "vv_bool",
-    "__vv_load",
-    "__vv_select",
-    *(f"__vv_{word}{name}" for word in ("", "setp_") for name in _COMPARED),
-    *(f"__vv_{name}" for name in ("div", "rem", "land", "lor", "lxor", "lnot", "sll", "srl", "sra")),
-    *(
-        f"__vv_{name}_{how}"
-        for name in (
-            "add",
-            "sub",
-            "mul",
-            "div",
-            "rem",
-            "and",
-            "or",
-            "xor",
-            "not",
-            "neg",
-            "move",
-            "load",
-            "store",
-        )
-        for how in "mz"
-    ),
-)
+_NOT_OF_REGISTERS = {
+    "__vv_rem": "what it gives for a divisor of 0 is not public; subtract the product of the quotient, or compute in a loop",
+    "vv_bfloat16": "no instruction is known for it; call __bang_* on vectors in NRAM",
+    "vv_int64": "no instruction is known for it; take two registers of 32 bits",
+    "vv_uint64": "no instruction is known for it; take two registers of 32 bits",
+}
 REPLACED: Mapping[str, str] = {
     "__bang_conv_partial": "call __bang_conv once for all channels, or add its results up",
     "__bang_count_bitindex": "call __bang_count on the elements that the bits were made of",
@@ -138,7 +114,8 @@ REPLACED: Mapping[str, str] = {
             ("softplus", "__bang_active_exp and __bang_active_log"),
         )
     },
-    **dict.fromkeys(_OF_REGISTERS, _REGISTERS_OTHERWISE),
+    **_NOT_OF_REGISTERS,
+    **dict.fromkeys(("__vv_rem_m", "__vv_rem_z"), _NOT_OF_REGISTERS["__vv_rem"]),
     **dict.fromkeys(("malloc", "calloc", "realloc", "free"), _ALLOCATING),
 }
 """Names of older headers, and of C on the host, that kernels call and that are not here: what to do instead."""

@@ -1,29 +1,36 @@
 """Vector registers: functions of ``__mlu_vector__`` kernels that compute without memory.
 
-All of these are inferred from the vendor's index generators and random numbers.  A register holds 2048
-bytes, 512 elements of 32 bits or 1024 of 16; declare one with `vv_float()`, `vv_int32()`, `vv_uint32()`, `vv_half()`,
-`vv_int16()` or `vv_uint16()` of `mlusim.bang`.
+All of these are inferred from the vendor's index generators and random numbers, and from public declarations.  A register
+holds 2048 bytes, 512 elements of 32 bits, 1024 of 16 or 2048 of 8; declare one with `vv_float()`, `vv_int32()`, `vv_uint32()`,
+`vv_half()`, `vv_int16()`, `vv_uint16()`, `vv_int8()` or `vv_uint8()` of `mlusim.bang`.
 Where a source is a register, a number may stand for one with the same number in every lane.
+
+A mask, `vv_bool()`, has a lane for each element of the registers that ``__vv_setp_*`` has compared; it may be used with
+registers of as many elements or fewer.  ``_m`` at the end of a name: lanes whose mask is not set stay as they are;
+``_z``: they become 0.
 """
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import numpy as np
+from attrs import frozen
 
 from mlusim.arch.board import Pipe
-from mlusim.arch.dtypes import DType, float32, half, int16, int32, uint16, uint32
+from mlusim.arch.dtypes import DType, boolean, float32, half, int8, int16, int32, uint8, uint16, uint32
 from mlusim.isa.declare import Cost, CType, Intrinsic, Refused, Tile, demand, intrinsic
 
 BYTES = 2048  # of a register; what the vendor's index generators assume
 LANES = BYTES // 4  # of 32 bits
+ABSENT = 2  # of a lane that a mask does not have, behind those of the registers that were compared; the others are 0 and 1
 
 
 class Register:
-    """One vector register of 2048 bytes, 512 elements of 32 bits or 1024 of 16.
+    """One vector register of 2048 bytes, 512 elements of 32 bits, 1024 of 16 or 2048 of 8; or a mask.
 
     It has no value until an instruction gives it one; ``values`` are the elements, None before.  Make one with
-    `vv_float`, `vv_int32`, `vv_uint32`, `vv_half`, `vv_int16` or `vv_uint16`, as a kernel in C declares it.
+    `vv_float`, `vv_int32` or another function of these names, as a kernel in C declares it.
     """
 
     __slots__ = ("dtype", "values")
@@ -71,14 +78,48 @@ def vv_uint16() -> Register:
     return Register(uint16)
 
 
-def target_of(dst: Any, *, whole: bool = False) -> Register:
-    """*dst* if it is a register, with *whole* one of integers; raises `Refused` otherwise."""
+def vv_int8() -> Register:
+    """Declare a register of int8."""
+    return Register(int8)
+
+
+def vv_uint8() -> Register:
+    """Declare a register of uint8."""
+    return Register(uint8)
+
+
+def vv_bool() -> Register:
+    """Declare a mask."""
+    return Register(boolean)
+
+
+ELEMENTS = (float32, int32, uint32, half, int16, uint16, int8, uint8)
+INTEGERS = (int32, uint32, int16, uint16, int8, uint8)
+FRACTIONS = (float32, half)
+Whole = Annotated[Register, CType("{vv}")]
+Number = Annotated[Register | int | float | np.generic, CType("{T}")]
+Target = Annotated[Register, CType("{vv} &")]
+Source = Annotated[Register | int | float | np.generic, CType("{vv}", "{T}")]  # a number is one for all lanes
+Mask = Annotated[Register, CType("vv_bool")]
+MaskTarget = Annotated[Register, CType("vv_bool &")]
+
+_SINCE: dict[str, Any] = {
+    "since": 372,
+    "certainty": "I",
+    "source": "vendor kernels, index generators and random numbers",
+}
+_DECLARED = _SINCE | {"source": "public kernels and declarations of vector registers"}
+
+
+def target_of(dst: Any, elements: tuple[DType, ...] = ELEMENTS) -> Register:
+    """*dst* if it is a register of one of the *elements*; raises `Refused` otherwise."""
     if not isinstance(dst, Register):
         raise Refused(
             f"dst is {dst!r:.80}", operand="dst", legal="a register: vv_float(), vv_int32(), vv_half(), ..."
         )
-    if whole and dst.dtype.kind == "float":
-        raise Refused(f"dst is a register of {dst.dtype}", operand="dst", legal="a register of integers")
+    if dst.dtype not in elements:
+        legal = f"a register of {', '.join(map(str, elements))}"
+        raise Refused(f"dst is a register of {dst.dtype}", operand="dst", legal=legal)
     return dst
 
 
@@ -96,44 +137,51 @@ def source_of(name: str, value: Any, dtype: DType) -> Any:
             raise Refused(text, operand=name, legal="one element type for all registers")
         return value.values
     try:
-        if isinstance(value, int | float | np.generic):
+        if isinstance(value, int | float | np.generic) and dtype is not boolean:
             return dtype.dtype.type(dtype(value))
     except (TypeError, ValueError, OverflowError):
         pass
-    raise Refused(
-        f"{name} is {value!r:.80}", operand=name, legal=f"a register, or a number that {dtype} can hold"
-    )
+    legal = "a mask: vv_bool()" if dtype is boolean else f"a register, or a number that {dtype} can hold"
+    raise Refused(f"{name} is {value!r:.80}", operand=name, legal=legal)
 
 
-ELEMENTS = (float32, int32, uint32, half, int16, uint16)
-INTEGERS = (int32, uint32, int16, uint16)
-Whole = Annotated[Register, CType("{vv}")]
-Number = Annotated[Register | int | float | np.generic, CType("{T}")]
-Target = Annotated[Register, CType("{vv} &")]
-Source = Annotated[Register | int | float | np.generic, CType("{vv}", "{T}")]  # a number is one for all lanes
+def lanes_of(mask: Any, lanes: int) -> Any:
+    """Return which of the first *lanes* a mask has set; raises `Refused` for what is no mask, and for one of fewer lanes."""
+    if not isinstance(mask, Register) or mask.dtype is not boolean:
+        raise Refused(f"mask is {mask!r:.80}", operand="mask", legal="a mask: vv_bool()")
+    if mask.values is None:
+        text = "mask is one that nothing has written"
+        raise Refused(text, operand="mask", legal="a mask with a value, as __vv_setp_ne gives one")
+    have = int(np.count_nonzero(mask.values != ABSENT))
+    if have < lanes:
+        text = f"the lanes of mask are {have}, those of the register {lanes}"
+        raise Refused(text, operand="mask", legal="a mask of registers of elements as wide, or narrower")
+    return mask.values[:lanes] == 1
 
-_SINCE: dict[str, Any] = {
-    "since": 372,
-    "certainty": "I",
-    "source": "vendor kernels, index generators and random numbers",
-}
+
+def _kept(register: Register, merging: bool) -> Any:
+    """Return what the lanes have that a mask leaves out; raises `Refused` where these have no value."""
+    if not merging:
+        return register.dtype.dtype.type(0)
+    if register.values is None:
+        raise Refused(
+            "dst is a register that nothing has written, and the mask may leave lanes of it as they are",
+            operand="dst",
+            legal="a register with a value, or the form that ends in _z",
+        )
+    return register.values
 
 
-def _row(spelling: str, elements: tuple[DType, ...] = ELEMENTS) -> Callable[[Callable[..., Any]], Intrinsic]:
-    return intrinsic(spelling, form="register", elements=elements, **_SINCE)
+def _row(
+    spelling: str, elements: tuple[DType, ...] = ELEMENTS, since: dict[str, Any] = _SINCE
+) -> Callable[[Callable[..., Any]], Intrinsic]:
+    return intrinsic(spelling, form="register", elements=elements, **since)
 
 
 @intrinsic("__vv_get_length", pipe=Pipe.SCALAR, memory_core=True, native=f"result = {BYTES};", **_SINCE)
 def vv_get_length() -> int:
     """Say how many bytes a register holds: returns ``2048``, on a memory core too, where kernels divide by it."""
     return BYTES
-
-
-@_row("__vv_move")
-def vv_move(dst: Target, src: Source) -> None:
-    """Set a register: ``dst[i] = src[i]``, or ``src`` in every lane."""
-    target = target_of(dst)
-    target.values = np.array(np.broadcast_to(source_of("src", src, target.dtype), (target.lanes,)))
 
 
 @_row("__vv_index")
@@ -146,17 +194,103 @@ def vv_index(dst: Target, start: Number, step: Number) -> None:
     target.values = first + lane * distance
 
 
-def _binary(spelling: str, ufunc: Callable[..., Any], formula: str, *, whole: bool = False) -> Intrinsic:
-    """Declare a row of ``(dst, src0, src1)``."""
+# -- what is computed lane by lane: operations, each plain and with a mask -------------------------
 
+
+@frozen
+class LaneOperation:
+    """One operation on lanes: ``of`` of the sources' elements, which is ``formula``, for registers of the ``elements``.
+
+    Those that are ``masked`` have forms with a mask.
+    """
+
+    name: str
+    of: Callable[..., Any]
+    formula: str
+    elements: tuple[DType, ...] = ELEMENTS
+    masked: bool = False
+    source: str = "public kernels and declarations of vector registers"
+
+    def sources(self) -> list[str]:
+        """Return the names of its sources."""
+        return [name for name in ("src", "src0", "src1", "src2") if f"{name}[i]" in self.formula]
+
+    def compute(self, dst: Any, sources: dict[str, Any], mask: Any = None, *, merging: bool = False) -> None:
+        """Set *dst*; with a mask where that is set, and elsewhere to what it has or to 0."""
+        target = target_of(dst, self.elements if mask is None else _numbers(self.elements))
+        values = [source_of(name, value, target.dtype) for name, value in sources.items()]
+        if target.dtype is boolean:
+            absent = functools.reduce(np.logical_or, (value == ABSENT for value in values))
+            result = np.where(absent, ABSENT, self.of(*(value == 1 for value in values)))
+        else:
+            result = np.broadcast_to(self.of(*values), (target.lanes,))
+        if mask is not None:
+            result = np.where(lanes_of(mask, target.lanes), result, _kept(target, merging))
+        target.values = np.array(result, target.dtype.dtype)
+
+    def rows(self) -> Iterator[Intrinsic]:
+        """Yield its rows."""
+        yield self._row("", _BODIES[len(self.sources())](self))
+        if self.masked:
+            yield self._row("_m", _MASKED[len(self.sources())](self, True))
+            yield self._row("_z", _MASKED[len(self.sources())](self, False))
+
+    def _row(self, how: str, body: Callable[..., None]) -> Intrinsic:
+        elements = _numbers(self.elements) if how else self.elements
+        kept = {
+            "": "",
+            "_m": " where the mask is set; the other lanes stay",
+            "_z": " where the mask is set, else 0",
+        }
+        if boolean in elements:
+            what = "; of integers and masks" if float32 not in elements else "; a mask, too"
+        else:
+            what = {INTEGERS: "; of integers", FRACTIONS: "; of floats and halves"}.get(elements, "")
+        body.__doc__ = f"Compute lane by lane: ``dst[i] = {self.formula}``{kept[how]}{what}."
+        return _row(f"__vv_{self.name}{how}", elements, _SINCE | {"source": self.source})(body)
+
+
+def _numbers(elements: tuple[DType, ...]) -> tuple[DType, ...]:
+    return tuple(dtype for dtype in elements if dtype is not boolean)
+
+
+def _of_one(operation: LaneOperation) -> Callable[..., None]:
+    def body(dst: Target, src: Source) -> None:
+        operation.compute(dst, {"src": src})
+
+    return body
+
+
+def _of_two(operation: LaneOperation) -> Callable[..., None]:
     def body(dst: Target, src0: Source, src1: Source) -> None:
-        target = target_of(dst, whole=whole)
-        sources = source_of("src0", src0, target.dtype), source_of("src1", src1, target.dtype)
-        target.values = np.array(np.broadcast_to(ufunc(*sources), (target.lanes,)), target.dtype.dtype)
+        operation.compute(dst, {"src0": src0, "src1": src1})
 
-    kept = "; of integers" if whole else ""
-    body.__doc__ = f"Compute lane by lane: ``dst[i] = {formula}``{kept}."
-    return _row(spelling, INTEGERS if whole else ELEMENTS)(body)
+    return body
+
+
+def _of_three(operation: LaneOperation) -> Callable[..., None]:
+    def body(dst: Target, src0: Source, src1: Source, src2: Source) -> None:
+        operation.compute(dst, {"src0": src0, "src1": src1, "src2": src2})
+
+    return body
+
+
+def _masked_of_one(operation: LaneOperation, merging: bool) -> Callable[..., None]:
+    def body(dst: Target, src: Source, mask: Mask) -> None:
+        operation.compute(dst, {"src": src}, mask, merging=merging)
+
+    return body
+
+
+def _masked_of_two(operation: LaneOperation, merging: bool) -> Callable[..., None]:
+    def body(dst: Target, src0: Source, src1: Source, mask: Mask) -> None:
+        operation.compute(dst, {"src0": src0, "src1": src1}, mask, merging=merging)
+
+    return body
+
+
+_BODIES = {1: _of_one, 2: _of_two, 3: _of_three}
+_MASKED = {1: _masked_of_one, 2: _masked_of_two}
 
 
 def _high(a: Tile, b: Tile) -> Any:
@@ -166,44 +300,164 @@ def _high(a: Tile, b: Tile) -> Any:
     return np.multiply(a, b, dtype=wide) >> wide(8 * dtype.itemsize)
 
 
-vv_add = _binary("__vv_add", np.add, "src0[i] + src1[i]")
-vv_sub = _binary("__vv_sub", np.subtract, "src0[i] - src1[i]")
-vv_mul = _binary("__vv_mul", np.multiply, "src0[i] * src1[i]")
-vv_mulh = _binary("__vv_mulh", _high, "(src0[i] * src1[i]) >> bits of an element", whole=True)
-vv_and = _binary("__vv_and", np.bitwise_and, "src0[i] & src1[i]", whole=True)
-vv_or = _binary("__vv_or", np.bitwise_or, "src0[i] | src1[i]", whole=True)
-vv_xor = _binary("__vv_xor", np.bitwise_xor, "src0[i] ^ src1[i]", whole=True)
+def _shifted(shift: np.ufunc, kind: str, a: Any, count: Any) -> Any:
+    """Shift the bits of *a* as those of an integer of *kind*; a count of all bits or more, unsigned, shifts all of them out."""
+    width = np.asarray(a).dtype.itemsize
+    bits, counts = np.asarray(a).view(f"{kind}{width}"), np.asarray(count).view(f"u{width}")
+    within = counts < 8 * width
+    # The sign is what is left of a signed number.
+    shifted = shift(bits, np.minimum(counts, 8 * width - 1).astype(bits.dtype))
+    return (
+        (shifted if kind == "i" else np.where(within, shifted, 0))
+        .astype(bits.dtype)
+        .view(np.asarray(a).dtype)
+    )
 
 
-@_row("__vv_not", INTEGERS)
-def vv_not(dst: Target, src: Source) -> None:
-    """Invert the bits: ``dst[i] = ~src[i]``; of integers."""
-    target = target_of(dst, whole=True)
-    target.values = np.array(np.broadcast_to(~source_of("src", src, target.dtype), (target.lanes,)))
-
-
-@_row("__vv_neg")
-def vv_neg(dst: Target, src: Source) -> None:
-    """Change the sign: ``dst[i] = -src[i]``."""
-    target = target_of(dst)
+_COMPARED = {
+    "eq": (np.equal, "=="),
+    "ne": (np.not_equal, "!="),
+    "lt": (np.less, "<"),
+    "le": (np.less_equal, "<="),
+    "gt": (np.greater, ">"),
+    "ge": (np.greater_equal, ">="),
+}
+_KERNELS = str(_SINCE["source"])
+OPERATIONS = (
+    LaneOperation("move", lambda a: a, "src[i]", (*ELEMENTS, boolean), True, _KERNELS),
+    LaneOperation("add", np.add, "src0[i] + src1[i]", masked=True, source=_KERNELS),
+    LaneOperation("sub", np.subtract, "src0[i] - src1[i]", masked=True),
+    LaneOperation("mul", np.multiply, "src0[i] * src1[i]", masked=True, source=_KERNELS),
+    LaneOperation("mulh", _high, "(src0[i] * src1[i]) >> bits of an element", INTEGERS, source=_KERNELS),
+    LaneOperation("div", np.divide, "src0[i] / src1[i]", FRACTIONS, True),
     # 0 - x would lose the sign of a zero; unsigned numbers wrap.
-    target.values = np.array(
-        np.broadcast_to(np.negative(source_of("src", src, target.dtype)), (target.lanes,))
-    )
+    LaneOperation("neg", np.negative, "-src[i]", masked=True),
+    LaneOperation("and", np.bitwise_and, "src0[i] & src1[i]", (*INTEGERS, boolean), True),
+    LaneOperation("or", np.bitwise_or, "src0[i] | src1[i]", (*INTEGERS, boolean), True),
+    LaneOperation("xor", np.bitwise_xor, "src0[i] ^ src1[i]", (*INTEGERS, boolean), True, _KERNELS),
+    LaneOperation("not", np.invert, "~src[i]", (*INTEGERS, boolean), True),
+    LaneOperation(
+        "trixor", lambda a, b, c: a ^ b ^ c, "src0[i] ^ src1[i] ^ src2[i]", INTEGERS, source=_KERNELS
+    ),
+    LaneOperation("land", np.logical_and, "src0[i] && src1[i]", masked=True),
+    LaneOperation("lor", np.logical_or, "src0[i] || src1[i]", masked=True),
+    LaneOperation("lxor", np.logical_xor, "!src0[i] != !src1[i]", masked=True),
+    LaneOperation("lnot", np.logical_not, "!src[i]", masked=True),
+    LaneOperation("sll", functools.partial(_shifted, np.left_shift, "u"), "src0[i] << src1[i]", INTEGERS),
+    LaneOperation(
+        "srl", functools.partial(_shifted, np.right_shift, "u"), "unsigned(src0[i]) >> src1[i]", INTEGERS
+    ),
+    LaneOperation(
+        "sra", functools.partial(_shifted, np.right_shift, "i"), "signed(src0[i]) >> src1[i]", INTEGERS
+    ),
+    *(LaneOperation(name, of, f"src0[i] {sign} src1[i]") for name, (of, sign) in _COMPARED.items()),
+)
+"""What lanes are computed by; a row follows from each, and two more from one that is masked."""
+globals().update({row.name: row for operation in OPERATIONS for row in operation.rows()})
 
 
-@_row("__vv_trixor", INTEGERS)
-def vv_trixor(dst: Target, src0: Source, src1: Source, src2: Source) -> None:
-    """Combine three: ``dst[i] = src0[i] ^ src1[i] ^ src2[i]``; of integers."""
-    target = target_of(dst, whole=True)
-    first, second, third = (
-        source_of(name, value, target.dtype)
-        for name, value in (("src0", src0), ("src1", src1), ("src2", src2))
-    )
-    target.values = np.array(np.broadcast_to(first ^ second ^ third, (target.lanes,)))
+# -- masks -----------------------------------------------------------------------------------------
 
+
+def _setp(name: str, of: Callable[..., Any], sign: str) -> Intrinsic:
+    """Declare the comparison that makes a mask."""
+
+    def body(dst: MaskTarget, src0: Whole, src1: Source) -> None:
+        target = target_of(dst, (boolean,))
+        if not isinstance(src0, Register):
+            raise Refused(f"src0 is {src0!r:.80}", operand="src0", legal="a register")
+        result = np.full(BYTES, ABSENT, np.uint8)
+        values = source_of("src0", src0, src0.dtype), source_of("src1", src1, src0.dtype)
+        result[: src0.lanes] = of(*values)
+        target.values = result
+
+    body.__doc__ = f"Compare lane by lane, and keep it as a mask: ``dst[i] = src0[i] {sign} src1[i]``."
+    return _row(f"__vv_setp_{name}", ELEMENTS, _DECLARED)(body)
+
+
+globals().update({row.name: row for row in (_setp(name, *how) for name, how in _COMPARED.items())})
+
+
+@_row("__vv_select", ELEMENTS, _DECLARED)
+def vv_select(dst: Target, src0: Whole, src1: Whole, mask: Mask) -> None:
+    """Choose lane by lane: ``dst[i] = mask[i] ? src0[i] : src1[i]``."""
+    target = target_of(dst)
+    values = source_of("src0", src0, target.dtype), source_of("src1", src1, target.dtype)
+    target.values = np.where(lanes_of(mask, target.lanes), *values).astype(target.dtype.dtype)
+
+
+# -- memory ----------------------------------------------------------------------------------------
 
 _STORED = f"{BYTES} // sizeof(T) if elem_count is None else elem_count"
+_COUNTED = f"1 to {BYTES // 4} elements of 32 bits, {BYTES // 2} of 16, or {BYTES} of 8"
+
+
+def _counted(operand: str) -> Any:
+    """Return the rule of the elements that are moved between a register and *operand*."""
+    fails = f"elem_count is not None and (elem_count < 1 or elem_count * sizeof({operand}) > {BYTES})"
+    return demand(fails, "elem_count = {elem_count} is out of range", _COUNTED)
+
+
+def _stored(register: Any, dst: Tile) -> Any:
+    """Return the elements of a register that is stored in *dst*; raises `Refused` for one that cannot be."""
+    if not isinstance(register, Register):
+        raise Refused(f"register is {register!r:.80}", operand="register", legal="a register")
+    if register.dtype is boolean or register.dtype.dtype != dst.dtype:
+        text = f"register is of {register.dtype} and dst of {dst.dtype}"
+        raise Refused(text, operand="register", legal="one element type for both")
+    if register.values is None:
+        text = "register is one that nothing has written"
+        raise Refused(text, operand="register", legal="a register with a value")
+    return register.values
+
+
+def _loaded(dst: Any, src: Tile) -> Register:
+    """*dst* if it is a register of the elements of *src*; raises `Refused` otherwise."""
+    target = target_of(dst)
+    if target.dtype.dtype != src.dtype:
+        text = f"dst is a register of {target.dtype}, src of {src.dtype}"
+        raise Refused(text, operand="dst", legal="one element type for both")
+    return target
+
+
+@intrinsic(
+    "__vv_load",
+    reads={"src": _STORED},
+    dtypes=ELEMENTS,
+    cost=Cost(_STORED, "src"),
+    rules=(_counted("src"),),
+    **_DECLARED,
+)
+def vv_load(dst: Target, src: Tile, elem_count: int | None = None) -> None:
+    """Load the first elements of a register from NRAM: ``dst[i] = src[i]``, all of them without a count.
+
+    The elements behind a count are 0 (unknown on the hardware, default chosen).
+    """
+    target = _loaded(dst, src)
+    values = np.zeros(target.lanes, target.dtype.dtype)
+    values[: len(src)] = src
+    target.values = values
+
+
+def _masked_load(how: str, kept: str) -> Intrinsic:
+    """Declare a load of a whole register, of the lanes that a mask has set."""
+
+    def body(dst: Target, src: Tile, mask: Mask) -> None:
+        target = _loaded(dst, src)
+        target.values = np.where(lanes_of(mask, target.lanes), src, _kept(target, how == "m"))
+
+    body.__doc__ = (
+        f"Load a register from NRAM where the mask is set: ``dst[i] = src[i]``; {kept}.\n\n"
+        "*src* has a whole register's elements."
+    )
+    size = f"{BYTES} // sizeof(T)"
+    return intrinsic(
+        f"__vv_load_{how}", reads={"src": size}, dtypes=ELEMENTS, cost=Cost(size, "src"), **_DECLARED
+    )(body)
+
+
+vv_load_m = _masked_load("m", "the other lanes stay")
+vv_load_z = _masked_load("z", "the other lanes become 0")
 
 
 @intrinsic(
@@ -211,23 +465,32 @@ _STORED = f"{BYTES} // sizeof(T) if elem_count is None else elem_count"
     writes={"dst": _STORED},
     dtypes=ELEMENTS,
     cost=Cost(_STORED, "dst"),
-    rules=(
-        demand(
-            f"elem_count is not None and (elem_count < 1 or elem_count * sizeof(dst) > {BYTES})",
-            "elem_count = {elem_count} is out of range",
-            f"1 to {BYTES // 4} elements of 32 bits, or {BYTES // 2} of 16",
-        ),
-    ),
+    rules=(_counted("dst"),),
     **_SINCE,
 )
 def vv_store(dst: Tile, register: Whole, elem_count: int | None = None) -> None:
     """Store the first elements of a register in NRAM: ``dst[i] = register[i]``, all of them without a count."""
-    if not isinstance(register, Register):
-        raise Refused(f"register is {register!r:.80}", operand="register", legal="a register")
-    if register.dtype.dtype != dst.dtype:
-        text = f"register is of {register.dtype} and dst of {dst.dtype}"
-        raise Refused(text, operand="register", legal="one element type for both")
-    if register.values is None:
-        text = "register is one that nothing has written"
-        raise Refused(text, operand="register", legal="a register with a value")
-    dst[...] = register.values[: len(dst)]
+    dst[...] = _stored(register, dst)[: len(dst)]
+
+
+@intrinsic(
+    "__vv_store_m",
+    writes={"dst": f"{BYTES} // sizeof(T)"},
+    dtypes=ELEMENTS,
+    partial=("dst",),
+    cost=Cost(f"{BYTES} // sizeof(T)", "dst"),
+    **_DECLARED,
+)
+def vv_store_m(dst: Tile, register: Whole, mask: Mask) -> None:
+    """Store the elements of a register in NRAM where the mask is set: ``dst[i] = register[i]``; the others stay.
+
+    Only the elements that are stored must lie within the memory.
+    """
+    values = _stored(register, dst)
+    chosen = lanes_of(mask, len(values))
+    needs = int(np.flatnonzero(chosen)[-1]) + 1 if chosen.any() else 0
+    if needs > len(dst):
+        raise Refused(
+            f"the mask has lane {needs - 1} set, the length of dst is {len(dst)}", operand="dst", needs=needs
+        )
+    np.copyto(dst, values[: len(dst)], where=chosen[: len(dst)])

@@ -3013,28 +3013,154 @@ class Mlu:
         """
     def vv_get_length(self) -> int:
         """Say how many bytes a register holds: returns ``2048``, on a memory core too, where kernels divide by it."""
-    def vv_move(self, dst: Register, src: Register | Scalar) -> None:
-        """Set a register: ``dst[i] = src[i]``, or ``src`` in every lane."""
     def vv_index(self, dst: Register, start: Register | Scalar, step: Register | Scalar) -> None:
         """Count: ``dst[i] = start + i * step``."""
+    def vv_move(self, dst: Register, src: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = src[i]``; a mask, too."""
+    def vv_move_m(self, dst: Register, src: Register | Scalar, mask: Register) -> None:
+        """Compute lane by lane: ``dst[i] = src[i]`` where the mask is set; the other lanes stay."""
+    def vv_move_z(self, dst: Register, src: Register | Scalar, mask: Register) -> None:
+        """Compute lane by lane: ``dst[i] = src[i]`` where the mask is set, else 0."""
     def vv_add(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
         """Compute lane by lane: ``dst[i] = src0[i] + src1[i]``."""
+    def vv_add_m(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] + src1[i]`` where the mask is set; the other lanes stay."""
+    def vv_add_z(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] + src1[i]`` where the mask is set, else 0."""
     def vv_sub(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
         """Compute lane by lane: ``dst[i] = src0[i] - src1[i]``."""
+    def vv_sub_m(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] - src1[i]`` where the mask is set; the other lanes stay."""
+    def vv_sub_z(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] - src1[i]`` where the mask is set, else 0."""
     def vv_mul(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
         """Compute lane by lane: ``dst[i] = src0[i] * src1[i]``."""
+    def vv_mul_m(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] * src1[i]`` where the mask is set; the other lanes stay."""
+    def vv_mul_z(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] * src1[i]`` where the mask is set, else 0."""
     def vv_mulh(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
         """Compute lane by lane: ``dst[i] = (src0[i] * src1[i]) >> bits of an element``; of integers."""
-    def vv_and(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
-        """Compute lane by lane: ``dst[i] = src0[i] & src1[i]``; of integers."""
-    def vv_or(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
-        """Compute lane by lane: ``dst[i] = src0[i] | src1[i]``; of integers."""
-    def vv_xor(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
-        """Compute lane by lane: ``dst[i] = src0[i] ^ src1[i]``; of integers."""
-    def vv_not(self, dst: Register, src: Register | Scalar) -> None:
-        """Invert the bits: ``dst[i] = ~src[i]``; of integers."""
+    def vv_div(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] / src1[i]``; of floats and halves."""
+    def vv_div_m(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] / src1[i]`` where the mask is set; the other lanes stay; of floats and halves."""
+    def vv_div_z(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] / src1[i]`` where the mask is set, else 0; of floats and halves."""
     def vv_neg(self, dst: Register, src: Register | Scalar) -> None:
-        """Change the sign: ``dst[i] = -src[i]``."""
+        """Compute lane by lane: ``dst[i] = -src[i]``."""
+    def vv_neg_m(self, dst: Register, src: Register | Scalar, mask: Register) -> None:
+        """Compute lane by lane: ``dst[i] = -src[i]`` where the mask is set; the other lanes stay."""
+    def vv_neg_z(self, dst: Register, src: Register | Scalar, mask: Register) -> None:
+        """Compute lane by lane: ``dst[i] = -src[i]`` where the mask is set, else 0."""
+    def vv_and(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] & src1[i]``; of integers and masks."""
+    def vv_and_m(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] & src1[i]`` where the mask is set; the other lanes stay; of integers."""
+    def vv_and_z(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] & src1[i]`` where the mask is set, else 0; of integers."""
+    def vv_or(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] | src1[i]``; of integers and masks."""
+    def vv_or_m(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] | src1[i]`` where the mask is set; the other lanes stay; of integers."""
+    def vv_or_z(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] | src1[i]`` where the mask is set, else 0; of integers."""
+    def vv_xor(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] ^ src1[i]``; of integers and masks."""
+    def vv_xor_m(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] ^ src1[i]`` where the mask is set; the other lanes stay; of integers."""
+    def vv_xor_z(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] ^ src1[i]`` where the mask is set, else 0; of integers."""
+    def vv_not(self, dst: Register, src: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = ~src[i]``; of integers and masks."""
+    def vv_not_m(self, dst: Register, src: Register | Scalar, mask: Register) -> None:
+        """Compute lane by lane: ``dst[i] = ~src[i]`` where the mask is set; the other lanes stay; of integers."""
+    def vv_not_z(self, dst: Register, src: Register | Scalar, mask: Register) -> None:
+        """Compute lane by lane: ``dst[i] = ~src[i]`` where the mask is set, else 0; of integers."""
     def vv_trixor(
         self,
         dst: Register,
@@ -3042,9 +3168,127 @@ class Mlu:
         src1: Register | Scalar,
         src2: Register | Scalar,
     ) -> None:
-        """Combine three: ``dst[i] = src0[i] ^ src1[i] ^ src2[i]``; of integers."""
+        """Compute lane by lane: ``dst[i] = src0[i] ^ src1[i] ^ src2[i]``; of integers."""
+    def vv_land(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] && src1[i]``."""
+    def vv_land_m(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] && src1[i]`` where the mask is set; the other lanes stay."""
+    def vv_land_z(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] && src1[i]`` where the mask is set, else 0."""
+    def vv_lor(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] || src1[i]``."""
+    def vv_lor_m(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] || src1[i]`` where the mask is set; the other lanes stay."""
+    def vv_lor_z(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] || src1[i]`` where the mask is set, else 0."""
+    def vv_lxor(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = !src0[i] != !src1[i]``."""
+    def vv_lxor_m(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Compute lane by lane: ``dst[i] = !src0[i] != !src1[i]`` where the mask is set; the other lanes stay."""
+    def vv_lxor_z(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Compute lane by lane: ``dst[i] = !src0[i] != !src1[i]`` where the mask is set, else 0."""
+    def vv_lnot(self, dst: Register, src: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = !src[i]``."""
+    def vv_lnot_m(self, dst: Register, src: Register | Scalar, mask: Register) -> None:
+        """Compute lane by lane: ``dst[i] = !src[i]`` where the mask is set; the other lanes stay."""
+    def vv_lnot_z(self, dst: Register, src: Register | Scalar, mask: Register) -> None:
+        """Compute lane by lane: ``dst[i] = !src[i]`` where the mask is set, else 0."""
+    def vv_sll(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] << src1[i]``; of integers."""
+    def vv_srl(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = unsigned(src0[i]) >> src1[i]``; of integers."""
+    def vv_sra(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = signed(src0[i]) >> src1[i]``; of integers."""
+    def vv_eq(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] == src1[i]``."""
+    def vv_ne(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] != src1[i]``."""
+    def vv_lt(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] < src1[i]``."""
+    def vv_le(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] <= src1[i]``."""
+    def vv_gt(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] > src1[i]``."""
+    def vv_ge(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] >= src1[i]``."""
+    def vv_setp_eq(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compare lane by lane, and keep it as a mask: ``dst[i] = src0[i] == src1[i]``."""
+    def vv_setp_ne(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compare lane by lane, and keep it as a mask: ``dst[i] = src0[i] != src1[i]``."""
+    def vv_setp_lt(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compare lane by lane, and keep it as a mask: ``dst[i] = src0[i] < src1[i]``."""
+    def vv_setp_le(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compare lane by lane, and keep it as a mask: ``dst[i] = src0[i] <= src1[i]``."""
+    def vv_setp_gt(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compare lane by lane, and keep it as a mask: ``dst[i] = src0[i] > src1[i]``."""
+    def vv_setp_ge(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compare lane by lane, and keep it as a mask: ``dst[i] = src0[i] >= src1[i]``."""
+    def vv_select(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Choose lane by lane: ``dst[i] = mask[i] ? src0[i] : src1[i]``."""
+    def vv_load(self, dst: Register, src: Ptr, elem_count: Count | None = None) -> None:
+        """Load the first elements of a register from NRAM: ``dst[i] = src[i]``, all of them without a count.
+
+        The elements behind a count are 0 (unknown on the hardware, default chosen).
+        """
+    def vv_load_m(self, dst: Register, src: Ptr, mask: Register) -> None:
+        """Load a register from NRAM where the mask is set: ``dst[i] = src[i]``; the other lanes stay.
+
+        *src* has a whole register's elements.
+        """
+    def vv_load_z(self, dst: Register, src: Ptr, mask: Register) -> None:
+        """Load a register from NRAM where the mask is set: ``dst[i] = src[i]``; the other lanes become 0.
+
+        *src* has a whole register's elements.
+        """
     def vv_store(self, dst: Ptr, register: Register, elem_count: Count | None = None) -> None:
         """Store the first elements of a register in NRAM: ``dst[i] = register[i]``, all of them without a count."""
+    def vv_store_m(self, dst: Ptr, register: Register, mask: Register) -> None:
+        """Store the elements of a register in NRAM where the mask is set: ``dst[i] = register[i]``; the others stay.
+
+        Only the elements that are stored must lie within the memory.
+        """
     def mlisa_fuse_1(self, dst: Ptr, src: Ptr, elem_count: Count, op0: str, value0: Ptr | Scalar) -> None:
         """Apply 1 operation to each lane: ``dst[i] = src[i].op0(value0)``, each value a vector or a scalar.
 

@@ -7,7 +7,7 @@ from attrs import evolve
 
 import mlusim
 from mlusim.arch.catalog import find_board
-from mlusim.arch.dtypes import DTYPES, as_dtype, float32, uint8
+from mlusim.arch.dtypes import DTYPES, as_dtype, boolean, float32, uint8
 from mlusim.bang import FUSION_FMA, kernel
 from mlusim.engine.issue import _method
 from mlusim.engine.recipes.recipe import LaunchPolicy, recipe
@@ -179,7 +179,13 @@ class Sample:
         for p in self.row.given:
             if p.name == "register":
                 self.arguments[p.name] = Register(lead)
-                self.arguments[p.name].values = data_of(lead, 512, 3)
+                self.arguments[p.name].values = data_of(lead, 2048 // lead.size, 3)
+            elif p.name == "mask" and "vv_bool" in (p.c or ()):
+                self.arguments[p.name] = Register(boolean)
+                self.arguments[p.name].values = np.ones(2048, np.uint8)
+            elif p.name == "dst" and p.kind == "any":  # a register that is loaded
+                self.arguments[p.name] = Register(lead)
+                self.arguments[p.name].values = data_of(lead, 2048 // lead.size, 4)
             elif p.kind in ("value", "any"):
                 typed = p.name in self.row.void.values()
                 self.arguments[p.name] = lead(SCALARS[p.name]) if typed else SCALARS[p.name]

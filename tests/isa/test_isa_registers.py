@@ -12,17 +12,22 @@ from mlusim.bang import (
     NRAM2GDRAM,
     Register,
     float32,
+    int8,
     int32,
     kernel,
+    uint8,
     uint32,
+    vv_bool,
     vv_float,
     vv_half,
+    vv_int8,
     vv_int16,
     vv_int32,
+    vv_uint8,
     vv_uint16,
     vv_uint32,
 )
-from mlusim.errors import Fault, RuleFault, Unsupported
+from mlusim.errors import Fault, OutOfBounds, RuleFault, Unsupported
 from mlusim.isa.table import ISA
 from mlusim.time.rates import VECTOR_START
 from mlusim.time.timing import launch_us
@@ -35,10 +40,12 @@ DECLARE = {
     np.dtype(np.float16): vv_half,
     np.dtype(np.int16): vv_int16,
     np.dtype(np.uint16): vv_uint16,
+    np.dtype(np.int8): vv_int8,
+    np.dtype(np.uint8): vv_uint8,
 }
 LANES = 512  # of 32 bits
-FLOAT, INT, UINT, HALF, SHORT, USHORT = DECLARE
-ALL, WHOLE = tuple(DECLARE), (INT, UINT, SHORT, USHORT)
+FLOAT, INT, UINT, HALF, SHORT, USHORT, CHAR, UCHAR = DECLARE
+ALL, WHOLE = tuple(DECLARE), (INT, UINT, SHORT, USHORT, CHAR, UCHAR)
 
 
 def lanes(dtype):
@@ -51,6 +58,18 @@ def high(dtype):
     return lambda a, b: (a * b) >> 8 * np.dtype(dtype).itemsize
 
 
+def shifted(shift, dtype):
+    """A shift of Python's integers, by a count without a sign; *shift* takes the number, its bits, the count and the width."""
+    bits = 8 * np.dtype(dtype).itemsize
+    return lambda a, b: shift(a % (1 << bits), a, b % (1 << bits), bits)
+
+
+def arithmetic(unsigned, a, count, bits):
+    """To the right, with the sign."""
+    return (unsigned - (1 << bits) if unsigned >> (bits - 1) else unsigned) >> min(count, bits)
+
+
+COMPARED = {name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")}
 OPERATIONS = {
     "add": (lambda _: operator.add, 2, ALL),
     "sub": (lambda _: operator.sub, 2, ALL),
@@ -62,7 +81,19 @@ OPERATIONS = {
     "mulh": (high, 2, WHOLE),
     "xor": (lambda _: operator.xor, 2, WHOLE),
     "trixor": (lambda _: lambda a, b, c: a ^ b ^ c, 3, WHOLE),
+    "land": (lambda _: lambda a, b: int(bool(a) and bool(b)), 2, ALL),
+    "lor": (lambda _: lambda a, b: int(bool(a) or bool(b)), 2, ALL),
+    "lxor": (lambda _: lambda a, b: int(bool(a) != bool(b)), 2, ALL),
+    "lnot": (lambda _: lambda a: int(not a), 1, ALL),
+    "sll": (lambda dtype: shifted(lambda u, _, n, bits: u << n if n < bits else 0, dtype), 2, WHOLE),
+    "srl": (lambda dtype: shifted(lambda u, _, n, bits: u >> n if n < bits else 0, dtype), 2, WHOLE),
+    "sra": (lambda dtype: shifted(arithmetic, dtype), 2, WHOLE),
+    **{
+        name: (lambda _, compare=compare: lambda a, b: int(compare(a, b)), 2, ALL)
+        for name, compare in COMPARED.items()
+    },
 }
+MASKED = ["move", "add", "sub", "mul", "neg", "and", "or", "xor", "not", "land", "lor", "lxor", "lnot", "div"]
 
 
 def loaded(dtype, values):
@@ -88,6 +119,8 @@ def test_each_lane_is_computed_by_itself(name, board):
     for dtype in types:
         operation = operation_of(dtype)
         sources = [samples(dtype, lanes(dtype), n) for n in range(arity)]
+        if name in ("sll", "srl", "sra"):  # counts within the bits, and beyond them
+            sources[1] = np.arange(lanes(dtype)).astype(dtype) % dtype.type(40)
 
         def run(mlu, _, dtype=dtype, sources=sources):
             given = [loaded(dtype, values) for values in sources]
@@ -107,6 +140,132 @@ def test_each_lane_is_computed_by_itself(name, board):
 
             assert same(expected[0], vectors[i]), (dtype, lane)
             assert same(expected[1], scalars[i]), (dtype, lane)
+
+
+@pytest.mark.parametrize("dtype", [FLOAT, HALF], ids=str)
+def test_floats_are_divided_and_rounded_once(dtype):
+    """Zeros of both signs, infinities and NaN among them; a double has more than twice the bits."""
+    a, b = samples(dtype, lanes(dtype), 1), samples(dtype, lanes(dtype), 2)
+
+    def run(mlu, _):
+        dst = DECLARE[dtype]()
+        mlu.vv_div(dst, loaded(dtype, a), loaded(dtype, b))
+        return stored(mlu, dst)
+
+    quotients = on_core(run)
+    with np.errstate(all="ignore"):
+        for i in range(lanes(dtype)):
+            assert same(dtype.type(np.float64(a[i]) / np.float64(b[i])), quotients[i])
+
+
+def some_lanes(mlu, dtype):
+    """A mask that has two of three lanes of a register of *dtype* set."""
+    mask = vv_bool()
+    mlu.vv_setp_ne(mask, loaded(dtype, (np.arange(lanes(dtype)) % 3).astype(dtype)), 0)
+    return mask
+
+
+@pytest.mark.parametrize("how", ["m", "z"])
+@pytest.mark.parametrize("name", MASKED)
+def test_a_mask_leaves_lanes_out(name, how):
+    """They stay, or become 0; the others are what the row without a mask gives."""
+    arity = {"move": 1, "neg": 1, "not": 1, "lnot": 1}.get(name, 2)
+    for dtype in (FLOAT, HALF) if name == "div" else (INT, CHAR, USHORT):
+
+        def run(mlu, _, dtype=dtype):
+            sources = [loaded(dtype, samples(dtype, lanes(dtype), n)) for n in range(arity)]
+            plain, dst, mask = DECLARE[dtype](), DECLARE[dtype](), some_lanes(mlu, dtype)
+            mlu.vv_move(dst, 77)
+            getattr(mlu, f"vv_{name}")(plain, *sources)
+            getattr(mlu, f"vv_{name}_{how}")(dst, *sources, mask)
+            return plain.values, stored(mlu, dst)
+
+        plain, masked = on_core(run)
+        for i in range(lanes(dtype)):
+            assert same(plain[i] if i % 3 else 77 * (how == "m"), masked[i])
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_comparisons_make_masks(name):
+    """Of registers, and of a register and a number; there are as many lanes as the registers have."""
+    for dtype in ALL:
+        a, b = samples(dtype, lanes(dtype), 1), samples(dtype, lanes(dtype), 2)
+        b[::5] = a[::5]
+
+        def run(mlu, _, dtype=dtype, a=a, b=b):
+            masks = vv_bool(), vv_bool()
+            getattr(mlu, f"vv_setp_{name}")(masks[0], loaded(dtype, a), loaded(dtype, b))
+            getattr(mlu, f"vv_setp_{name}")(masks[1], loaded(dtype, a), a[3])
+            return [mask.values for mask in masks]
+
+        vectors, number = on_core(run)
+        for i in range(lanes(dtype)):
+            assert [COMPARED[name](a[i], b[i]), COMPARED[name](a[i], a[3])] == [vectors[i], number[i]]
+        assert {2} >= {*vectors[lanes(dtype) :].tolist()}
+
+
+def test_masks_are_combined_and_chosen_by():
+    """Where one has fewer lanes, the result has; a select takes the first where the mask is set."""
+
+    def run(mlu, _):
+        wide, narrow, made = some_lanes(mlu, INT), some_lanes(mlu, SHORT), [vv_bool() for _ in range(5)]
+        mlu.vv_move(made[0], narrow)
+        mlu.vv_not(made[1], narrow)
+        for n, name in enumerate(("and", "or", "xor")):
+            getattr(mlu, f"vv_{name}")(made[n + 2], made[0], wide)
+        dst = vv_int32()
+        mlu.vv_select(
+            dst, loaded(INT, np.arange(LANES, dtype=INT)), loaded(INT, np.full(LANES, -1, INT)), wide
+        )
+        return [mask.values for mask in made], stored(mlu, dst)
+
+    (moved, inverted, *combined), chosen = on_core(run)
+    for i in range(2 * LANES):
+        assert [i % 3 > 0, i % 3 == 0] == [moved[i], inverted[i]]
+        expected = [i % 3 > 0, i % 3 > 0, False] if i < LANES else [2, 2, 2]
+        assert expected == [mask[i] for mask in combined]
+    assert [i if i % 3 else -1 for i in range(LANES)] == chosen.tolist()
+
+
+@pytest.mark.parametrize("count", [1, 100, 2048])
+def test_load_reads_as_many_elements_as_asked(count):
+    """The lanes behind them are 0; with a mask they stay or become 0, and a store leaves what is not set."""
+
+    def run(mlu, _):
+        memory = mlu.nram(int8, 2048, np.arange(2048).astype(CHAR))
+        part, whole, kept, cleared = (vv_int8() for _ in range(4))
+        mlu.vv_load(part, memory, count)
+        mlu.vv_load(whole, memory)
+        mask = some_lanes(mlu, CHAR)
+        mlu.vv_move(kept, 5)
+        mlu.vv_load_m(kept, memory, mask)
+        mlu.vv_load_z(cleared, memory, mask)
+        target = mlu.nram(int8, 2048, np.full(2048, 9, CHAR))
+        mlu.vv_store_m(target, whole, mask)
+        return part.values, whole.values, kept.values, cleared.values, target.view.array.copy()
+
+    part, *others = on_core(run)
+    for i in range(2048):
+        value = CHAR.type(np.int64(i).astype(CHAR))
+        assert (value if i < count else 0) == part[i]
+        expected = [value, *([value] * 3 if i % 3 else [5, 0, 9])]
+        assert expected == [values[i] for values in others]
+
+
+def test_a_masked_store_needs_the_memory_that_it_writes():
+    """What ends in front of a lane that is not set is enough."""
+
+    def run(mlu, _):
+        register, mask = vv_int32(), vv_bool()
+        mlu.vv_index(register, 0, 1)
+        mlu.vv_setp_lt(mask, register, 10)
+        memory = mlu.nram(int32, 10, np.zeros(10, INT))
+        mlu.vv_store_m(memory, register, mask)
+        with pytest.raises(OutOfBounds, match="the mask has lane 9 set, the length of dst is 9"):
+            mlu.vv_store_m(memory + 1, register, mask)
+        return memory.view.array.copy()
+
+    assert list(range(10)) == on_core(run).tolist()
 
 
 @pytest.mark.parametrize("board", BOARDS)
@@ -130,7 +289,7 @@ def test_move_and_index(dtype, board):
                 lambda a, b: a + b,
                 dtype,
                 dtype.type(5),
-                exact(lambda a, b: a * b, dtype, dtype.type(i), dtype.type(3)),
+                exact(lambda a, b: a * b, dtype, np.int64(i).astype(dtype), dtype.type(3)),
             ),
             counted[i],
         )
@@ -223,6 +382,17 @@ def refusals(mlu, _):
         lambda: mlu.vv_store(memory, 3),
         lambda: mlu.vv_store(memory, numbers, 513),
         lambda: mlu.vv_store(memory + 1, numbers),
+        lambda: mlu.vv_load(fractions, memory),
+        lambda: mlu.vv_load(numbers, memory, 513),
+        lambda: mlu.vv_move_m(numbers, 1, numbers),
+        lambda: mlu.vv_move_m(numbers, 1, vv_bool()),
+        lambda: mlu.vv_move_z(vv_half(), 1, some_lanes(mlu, INT)),
+        lambda: mlu.vv_move_m(empty, 1, some_lanes(mlu, INT)),
+        lambda: mlu.vv_move_m(vv_bool(), some_lanes(mlu, INT), some_lanes(mlu, INT)),
+        lambda: mlu.vv_setp_eq(numbers, numbers, numbers),
+        lambda: mlu.vv_setp_eq(vv_bool(), 1, numbers),
+        lambda: mlu.vv_move(vv_bool(), 1),
+        lambda: mlu.vv_store(mlu.nram(uint8, 2048), some_lanes(mlu, CHAR)),
     ):
         try:
             call()
@@ -244,6 +414,17 @@ def test_bad_calls_are_refused_with_a_sentence():
         "register is 3",
         "elem_count = 513 is out of range",
         "reach 4 bytes past its end",
+        "dst is a register of float, src of int32",
+        "elem_count = 513 is out of range",
+        "mask is <vv_int32",
+        "mask is one that nothing has written",
+        "the lanes of mask are 512, those of the register 1024",
+        "dst is a register that nothing has written, and the mask may leave lanes",
+        "dst is a register of bool",
+        "dst is a register of int32",
+        "src0 is 1",
+        "src is 1",
+        "register is of bool and dst of uint8",
     ]
     faults = on_core(lambda mlu, heap: list(refusals(mlu, heap)))
 

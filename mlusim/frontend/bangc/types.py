@@ -222,8 +222,13 @@ class VectorRegister:
     of: Arithmetic
     size = 2048
 
+    @property
+    def dtype(self) -> DType:
+        """The type of its elements; of a mask that of masks."""
+        return dtypes.boolean if self.of == BOOL else memory_dtype(self.of)
+
     def __str__(self) -> str:
-        return f"vv_{ {'signed char': 'int8', 'short': 'int16', 'int': 'int32', 'unsigned short': 'uint16', 'unsigned int': 'uint32'}.get(self.of.name, self.of.name) }"
+        return f"vv_{ {'signed char': 'int8', 'unsigned char': 'uint8', 'short': 'int16', 'int': 'int32', 'unsigned short': 'uint16', 'unsigned int': 'uint32'}.get(self.of.name, self.of.name) }"
 
 
 @frozen

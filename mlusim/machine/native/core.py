@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from mlusim.arch.board import Pipe
-from mlusim.arch.dtypes import MEMORY_TYPES, DType, uint8
+from mlusim.arch.dtypes import MEMORY_TYPES, DType, boolean, uint8
 from mlusim.engine.contract import Flight
 from mlusim.engine.issue import has_no_effect
 from mlusim.engine.native import layout
@@ -84,7 +84,7 @@ def value_of(core: "NativeCore", argument: Any) -> Any:
     if kind == layout.POINTER:
         return core.pointer_of(bits, dtype)
     if kind == layout.REGISTER:
-        return RegisterInC(MEMORY_TYPES[dtype], bits)
+        return RegisterInC(boolean if dtype < 0 else MEMORY_TYPES[dtype], bits)
     if kind == layout.TEXT:
         return core.texts[bits]
     if kind == layout.FLOAT:

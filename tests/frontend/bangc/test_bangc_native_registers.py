@@ -6,14 +6,63 @@ from engines import NATIVE, alike, run
 
 TYPES = {
     "float": np.float32, "half": np.float16, "int32": np.int32, "uint32": np.uint32, "int16": np.int16, "uint16": np.uint16,
+    "int8": np.int8, "uint8": np.uint8,
 }  # fmt: skip
 WHOLE = "__vv_and(c, a, b); __vv_or(d, a, k[2]); {put} __vv_not(c, a); __vv_not(d, k[1]); {put} __vv_mulh(c, a, b); __vv_mulh(d, a, k[2]); {put} __vv_xor(c, c, b); __vv_trixor(d, c, k[1], a); __vv_xor(b, k[0], k[2]); {put}"
+
+COMPARED = ("eq", "ne", "lt", "le", "gt", "ge")
+LOGIC = ("land", "lor", "lxor", *COMPARED)
+MASKED = ("add", "sub", "mul", "land", "lor", "lxor")
+
+
+def both(names):
+    """Each of the rows of two sources, of registers and of a register and a number."""
+    return " ".join(f"__vv_{name}(c, a, b); __vv_{name}(d, a, k[1]); {{put}}" for name in names)
+
+
+def masked(one, two):
+    """Rows with a mask, which set *c* and *d* again."""
+    return " ".join(
+        [f"__vv_{name}_m(c, a, b, p); __vv_{name}_z(d, a, k[1], q); {{put}}" for name in two]
+        + [f"__vv_{name}_m(c, b, q); __vv_{name}_z(d, a, p); {{put}}" for name in one]
+    )
+
+
+ANY = (
+    both(LOGIC)
+    + "__vv_lnot(c, a); {put} vv_bool p, q, r;"
+    + " ".join(
+        f"__vv_setp_{name}(p, a, b); __vv_setp_{name}(q, a, k[1]); __vv_select(c, a, b, p); __vv_select(d, b, a, q); {{put}}"
+        for name in COMPARED
+    )
+    + "__vv_setp_ge(p, a, k[2]);"
+    + " ".join(
+        f"{call}; __vv_select(c, a, b, r); {{put}}"
+        for call in (
+            "__vv_move(r, p)",
+            "__vv_not(r, q)",
+            "__vv_and(r, p, q)",
+            "__vv_or(r, r, p)",
+            "__vv_xor(r, p, q)",
+        )
+    )
+    + masked(("move", "neg", "lnot"), MASKED)
+    + "__vv_load(c, ({cpp} *)buf, n); __vv_load(d, ({cpp} *)buf); {put} __vv_load_m(c, ({cpp} *)buf, p); __vv_load_z(d, ({cpp} *)buf, q); {put} __vv_store_m(({cpp} *)buf, a, r); {put}"
+)
+WHOLE += both(("sll", "srl", "sra"))
+MASKED_WHOLE = masked(("not",), ("and", "or", "xor"))
+FRACTIONS = both(("div",))
 
 
 def rows_of(name, cpp):
     """A function that executes each row with a register and with a number in each place."""
     put = f"__vv_store(({cpp} *)buf, c); __vv_store(({cpp} *)buf + 7, d, n); __memcpy(o + at, buf, 4096, NRAM2GDRAM); at += 4096;"
-    more = WHOLE.format(put=put) if np.dtype(TYPES[name]).kind != "f" else ""
+    more = (
+        FRACTIONS + ANY + masked((), ("div",))
+        if np.dtype(TYPES[name]).kind == "f"
+        else WHOLE + ANY + MASKED_WHOLE
+    )
+    more = more.format(put=put, cpp=cpp)
     return (
         f"__mlu_func__ void rows_{name}(char *o, const {cpp} *k, int n) {{ vv_{name} a, b, c, d; int at = 0;\n"
         f"  __vv_index(a, k[0], k[1]); __vv_move(b, k[2]); __vv_sub(c, a, b); __vv_neg(d, a); {put} __vv_add(c, a, b); __vv_mul(d, a, a); {put}\n"
@@ -21,7 +70,14 @@ def rows_of(name, cpp):
     )
 
 
-CPP = {"int32": "int", "uint32": "unsigned", "int16": "short", "uint16": "unsigned short"}
+CPP = {
+    "int32": "int",
+    "uint32": "unsigned",
+    "int16": "short",
+    "uint16": "unsigned short",
+    "int8": "signed char",
+    "uint8": "unsigned char",
+}
 ROWS = (
     "#include <bang.h>\n__nram__ char buf[4096];\n"
     + "".join(rows_of(name, CPP.get(name, name)) for name in TYPES)
@@ -42,10 +98,12 @@ def test_every_row_of_registers(load_once, name):
     given = np.random.default_rng(len(name)).integers(0, 256, 5 * dtype.itemsize, np.uint8).view(dtype)
     plain = np.array([3, 2, 5, 7, 1], dtype)
     odd = [0, np.inf, -0.0, np.nan, -1] if dtype.kind == "f" else [0, (1 << 15) - 1, 1, 2, 3]
-    for k in (given, plain, np.array(odd, dtype)):
-        launch = alike(kernel, (np.zeros(8192, np.float32), k, 9, [*TYPES].index(name)))
+    for k in (given, plain, np.array(odd).astype(dtype)):
+        launch = alike(kernel, (np.zeros(1 << 16, np.float32), k, 9, [*TYPES].index(name)))
 
-    assert launch.instructions["vv_store"] == (6 if dtype.kind == "f" else 14)
+    stores = ROWS[ROWS.index(f"rows_{name}(") :].partition("\n}")[0].partition("rows_")[2]
+    assert launch.instructions["vv_store"] == stores.partition("rows_")[0].count("__vv_store(")
+    assert launch.instructions["vv_store_m"] == 1
 
 
 KEPT = """

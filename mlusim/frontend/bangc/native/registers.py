@@ -4,14 +4,17 @@ import functools
 from collections.abc import Iterator
 from importlib.resources import files
 
+from mlusim.arch.dtypes import boolean
+from mlusim.engine.native.door import REGISTER_MEMORY
 from mlusim.engine.native.layout import UNSET
 from mlusim.frontend.bangc import ir, names, types as t
 from mlusim.frontend.bangc.native.numbers import IDS, NoForm, dtype_of, name, suffix
 from mlusim.frontend.bangc.native.rendering import Rendering
 from mlusim.isa.table import ISA, NUMBERS
-from mlusim.isa.vv import ELEMENTS
 
-STORE = "vv_store"
+LOAD = "vv_load"
+_WHOLE, _FORMS = "ALL_LANES_", {"m": "KEEPS_LANES_", "z": "CLEARS_LANES_"}
+_COMPARING = "vv_setp_"
 
 
 def place(c: Rendering, at: ir.Place, span: ir.Span) -> str:
@@ -46,26 +49,45 @@ def assigned(c: Rendering, node: ir.Assign) -> str:
 def call(c: Rendering, node: ir.IntrinsicCall, kinds: list[t.Type]) -> str:
     """Render a call of a row of registers."""
     number, site = NUMBERS[node.row], c.site(node.span)
-    if node.row == STORE:
-        return c.in_order(node.arguments, lambda *a: _stored(number, site, kinds, a))
+    if node.row in REGISTER_MEMORY:
+        return c.in_order(node.arguments, lambda *a: _moved(node.row, number, site, kinds, a))
+    base, how = _how(node.row)
     register = kinds[0].to if isinstance(kinds[0], t.Pointer) else kinds[0]
+    sources = kinds[1:] if how == _WHOLE else kinds[1:-1]
+    if node.row.startswith(_COMPARING):  # the registers that are compared, not the mask
+        register = sources[0]
     assert isinstance(register, t.VectorRegister)
-    dtype = dtype_of(register.of)
-    if dtype not in ELEMENTS:
+    dtype = register.dtype
+    if dtype not in ISA[node.row].elements:
         raise NoForm(f"{ISA[node.row].spelling} of {register}")
-    helper = f"{node.row}_{suffix(register.of)}"
-    if any(
-        k != register and (not isinstance(k, t.Arithmetic) or dtype_of(k) is not dtype) for k in kinds[1:]
-    ):
+    helper = f"{base}_{_suffix(register)}"
+    if any(k != register and (not isinstance(k, t.Arithmetic) or dtype_of(k) is not dtype) for k in sources):
         raise NoForm(f"{ISA[node.row].spelling} of {', '.join(map(str, kinds))}")
 
     def made(to: str, *values: str) -> str:
-        rooms = list(_rooms(c, values, kinds[1:]))
-        # Each of the functions takes three.
+        rooms = list(_rooms(c, values[: len(sources)], sources))
+        # Each of the functions takes three, and a mask.
         given = [f"register_(m, {to}, {site})", *(one for _, one in rooms)] + ["0"] * (3 - len(rooms))
-        return f"({{ {' '.join(r for r, _ in rooms)} {helper}(m, {number}, {site}, {IDS[dtype]}, {', '.join(given)}); }})"
+        given += ["0" if how == _WHOLE else values[-1], how]
+        return f"({{ {' '.join(r for r, _ in rooms)} {helper}(m, {number}, {site}, {_id(register)}, {', '.join(given)}); }})"
 
     return c.in_order(node.arguments, made)
+
+
+def _how(row: str) -> tuple[str, str]:
+    """Return the function in C of a row, and what it does with the lanes that its mask leaves out."""
+    if row == "vv_select":
+        return row, "CHOOSES_LANES_"
+    base, _, form = row.rpartition("_")
+    return (base, _FORMS[form]) if form in _FORMS else (row, _WHOLE)
+
+
+def _suffix(register: t.VectorRegister) -> str:
+    return "mask" if register.dtype is boolean else suffix(register.of)
+
+
+def _id(register: t.VectorRegister) -> int:
+    return IDS.get(register.dtype, -1)  # a mask is of no element type of memory
 
 
 def _rooms(c: Rendering, values: tuple[str, ...], kinds: list[t.Type]) -> Iterator[tuple[str, str]]:
@@ -78,16 +100,25 @@ def _rooms(c: Rendering, values: tuple[str, ...], kinds: list[t.Type]) -> Iterat
             yield f"uint8_t {room}[REGISTER_BYTES];", f"lanes_{suffix(kind)}({room}, {given})"  # type: ignore[arg-type]
 
 
-def _stored(number: int, site: int, kinds: list[t.Type], values: tuple[str, ...]) -> str:
-    to, register = kinds[:2]
-    assert isinstance(to, t.Pointer)
+def _moved(row: str, number: int, site: int, kinds: list[t.Type], values: tuple[str, ...]) -> str:
+    """Render a load or a store of a register."""
+    base, how = _how(row)
+    loads = base == LOAD
+    memory, register = (kinds[1], kinds[0]) if loads else (kinds[0], kinds[1])
+    if isinstance(register, t.Pointer):
+        register = register.to
+    assert isinstance(memory, t.Pointer)
     assert isinstance(register, t.VectorRegister)
-    have, own = dtype_of(to.to), dtype_of(register.of)
-    size = register.of.size
+    have, size = dtype_of(memory.to), register.of.size
+    pointer_to = f"a_pointer({values[loads]}, {-1 if have is None else IDS[have]})"
+    held = f"register_(m, {values[0]}, {site})" if loads else values[1]
+    sides = [pointer_to, f"a_register({held}, {_id(register)})"]
+    to, from_ = reversed(sides) if loads else sides
+    common = f"m, {number}, {site}, {int(have is register.dtype)}, {size}, {to}, {from_}"
+    if how != _WHOLE:
+        return f"vv_masked_({common}, {values[2]}, {how if loads else _WHOLE})"
     count = values[2] if len(values) > 2 else f"{register.size // size}"
-    at = f"a_pointer({values[0]}, {-1 if have is None else IDS[have]})"
-    from_ = f"a_register({values[1]}, {IDS[own]})"  # type: ignore[index]
-    return f"vv_store_(m, {number}, {site}, {int(have is own)}, {size}, {at}, {from_}, {count}, {int(len(values) > 2)})"
+    return f"{base}_({common}, {count}, {int(len(values) > 2)})"
 
 
 def pointer(c: Rendering, made: str, span: ir.Span) -> str:

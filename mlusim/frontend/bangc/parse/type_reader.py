@@ -36,6 +36,7 @@ CLOSURE = "(lambda"  # how the library calls the class of a lambda
 NULLPTR, POINTER, LVALUE, RVALUE, RECORD, ENUM = 24, 101, 103, 104, 105, 106
 FUNCTION, CONSTANT_ARRAY, INCOMPLETE_ARRAY, MEMBER = 111, 112, 114, 117
 REGISTERS: Mapping[str, t.Arithmetic] = {
+    "vv_bool": t.BOOL,
     "vv_float": t.FLOAT,
     "vv_half": t.HALF,
     "vv_bfloat16": t.BFLOAT16,

@@ -70,7 +70,7 @@ class RegisterLayout:
         if isinstance(pointer, Ptr):
             raise Unsupported(
                 f"memory is seen as a register of {self.dtype}",
-                hint="there is no load of registers; __vv_store writes them",
+                hint="load it with __vv_load",
             )
         return pointer.cast(self)
 
@@ -106,7 +106,7 @@ def layout(kind: t.Type, find: Find, records: dict[str, RecordLayout]) -> Any:
     if isinstance(kind, t.Array):
         return ArrayLayout(layout(kind.of, find, records), kind.count)
     if isinstance(kind, t.VectorRegister):
-        return _register_layout(t.memory_dtype(kind.of))
+        return _register_layout(kind.dtype)
     if isinstance(kind, t.Record):
         found = records.get(kind.name)
         if found is None:
