@@ -82,6 +82,7 @@ def reduction(
         if segnum1 is None:
             dst[...] = change(dst, src)
             return
+        src = np.broadcast_to(src, dst.shape)
         for at in np.ndindex(dst.shape[:-1]):  # pieces may meet, so one after the other
             dst[at] = change(dst[at], src[at])
 
@@ -168,7 +169,7 @@ bang_atomic_reduce_add_async = evolve(
     form="async",
     native=None,
     since=372,
-    source="manual of BANG C 4.5, atomic reduce functions; its pipeline is IO",
+    source="vendor manual of BANG C 4.5, atomic reduce functions; its pipeline is IO",
 )
 bang_atomic_reduce_max = reduction("__bang_atomic_reduce_max", *_MAX)
 bang_atomic_reduce_min = reduction("__bang_atomic_reduce_min", *_MIN)
