@@ -9,7 +9,6 @@ _open: list[str] = []
 
 
 @functools.cache
-@functools.cache
 def _say_once() -> None:
     warnings.warn(
         "torch.mlu.cnpx records nothing on the simulator; `mlusim profile` shows the launches of a script",
