@@ -23,6 +23,7 @@ TURN_BYTES = FUEL >> 11  # what a turn of a loop takes of it, and a call of a fu
 OFFSET_BITS = 48  # of a pointer; above them is the number of its allocation
 MOST_ARGUMENTS = 24  # of a call that Python executes
 CELL_BYTES = 4 << 20  # a core's room for variables that have an address
+DEEP_CELL_BYTES = 32 << 20  # that of one whose kernel has functions that call themselves
 UNSET = bytes.fromhex("8f1d3a6bc5e947025b7e0c92fd38a416e3a94d17b02c6f5819c6f2805ad7be43")
 """How the bytes of a vector register begin that nothing has written: no instruction makes this by chance."""
 LITERAL = 1 << 40  # stands for the bytes of an element where an array is a string literal
@@ -152,7 +153,7 @@ def preamble() -> str:
         "ROWS": len(ISA), "PLACES": quantities.PLACES, "COLUMNS": log.COLUMNS, "LOG_ROWS": log.CHUNK, "LOG_SUMS": log.SUMS,
         "POLLED": POLLED, "SPIN_LOADS": SPIN_LOADS, "POLL_BYTES": POLL_BYTES, "POLL_COPIES": POLL_COPIES, "PATIENCE": PATIENCE,
         "FUEL": FUEL, "TURN_BYTES": TURN_BYTES, "SPACES": len(SPACES), "CELL": CELL, "NOWHERE": NOWHERE, "OFFSET_BITS": OFFSET_BITS,
-        "CELL_BYTES": CELL_BYTES, "MOST_CELLS": MOST_CELLS, "LINE": copy_costs.LINE, "VECTOR_BYTES": work.VECTOR_BYTES, "UNIT": copy_costs.UNIT, "START": copy_costs.START, "OPENING": quantities.OPENING, "LONGEST": quantities.LONGEST,
+        "CELL_BYTES": DEEP_CELL_BYTES, "MOST_CELLS": MOST_CELLS, "LINE": copy_costs.LINE, "VECTOR_BYTES": work.VECTOR_BYTES, "UNIT": copy_costs.UNIT, "START": copy_costs.START, "OPENING": quantities.OPENING, "LONGEST": quantities.LONGEST,
         "K_END": log.END, "K_IO": log.IO_FLIGHT, "K_MOVE": log.MOVE_FLIGHT, "K_WAIT": log.WAIT, "K_MEET": log.MEET,
         "FOR_IO": log.FOR_IO, "FOR_MOVE": log.FOR_MOVE, "FOR_COMPUTE": log.FOR_COMPUTE, "FOR_ALL": log.FOR_ALL,
         "IS_POINTER": POINTER, "IS_INTEGER": INTEGER, "IS_FLOAT": FLOAT, "IS_UNSIGNED": UNSIGNED, "IS_TEXT": TEXT, "IS_DIRECTION": DIRECTION, "IS_REGISTER": REGISTER, "REGISTER_BYTES": BYTES,

@@ -390,6 +390,8 @@ class NativeCore(Core):
             mlu.directions, idle=not self.place.memory_core and session.policies[0].compiled
         )
         own = self.place.memory_core, self.log is not None, self.late, session.compiled
+        if self._loaded.program.recursive:
+            seat.deepen()
         seat.take(self, (*_built_in(mlu), *own, *directions), *self._loaded.sums(tally))
         if self._loaded.stack_end:
             self.c.stack_end = self._loaded.stack_end

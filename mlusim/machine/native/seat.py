@@ -136,6 +136,15 @@ class Seat:
         assert self.called is not None
         self.called(*self.asked)
 
+    def deepen(self) -> None:
+        """Have room for the variables of calls within calls, before a core sits here."""
+        if len(self.cells) < layout.DEEP_CELL_BYTES:
+            self.cells = _pages(layout.DEEP_CELL_BYTES)
+            self.__dict__.pop("_cell_flags", None)  # as large as the cells
+            self.bytes[:] = self._empty
+            self.c.cells = _where(self.cells)
+            self._empty = bytes(self.bytes)
+
     def take(self, core: "NativeCore", situation: Sequence[int], lines: int, spare: int) -> None:
         """Let *core* sit here: the structure is as at the beginning, but for what *situation* says and where it counts lines."""
         self.called = core.called
@@ -229,7 +238,7 @@ class Seat:
 
     @functools.cached_property
     def _cell_flags(self) -> "np.ndarray[Any, Any]":
-        return _pages(layout.CELL_BYTES)
+        return _pages(len(self.cells))
 
     @functools.cached_property
     def _parts(self) -> "np.ndarray[Any, Any]":

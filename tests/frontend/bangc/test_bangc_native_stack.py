@@ -84,3 +84,33 @@ def test_members_that_are_arrays(kernels):
     _, (out,) = run(kernels["members"], given(2), "python")
 
     assert out[0] == 3527
+
+
+LEVELS = """\
+__mlu_func__ int sum(int n);
+__mlu_func__ int other(int n) {
+  int kept[2] = {n, 1};
+  return n == 0 ? 0 : sum(n - 1) + kept[0] + kept[1];
+}
+__mlu_func__ int sum(int n) {
+  int mine[3];
+  for (int i = 0; i < 3; i++) mine[i] = n + i;
+  int below = n == 0 ? 0 : other(n - 1);
+  return below + mine[0] + mine[2] - 2;
+}
+__mlu_global__ void levels(int *o, int n) { o[taskId] = sum(n) + sum(n / 2); }
+"""
+
+
+@pytest.mark.parametrize("observe", [(), ("memcheck", "initcheck")])
+def test_each_call_inside_itself_has_arrays_of_its_own(tmp_path, observe):
+    """Through another function too, in every task, under checkers; C runs them."""
+    (tmp_path / "k.mlu").write_text(LEVELS)
+    kernel = bangc.load(tmp_path / "k.mlu", board="MLU370-X4")["levels"]
+    launch = alike(kernel, (np.zeros(16, np.int32), 40), dim=(16, 1, 1), observe=observe)
+    sums = {
+        n: run(kernel, (np.zeros(1, np.int32), n), NATIVE, observe=observe)[1][0][0] for n in (0, 5, 40, 400)
+    }
+
+    assert launch.engine == NATIVE
+    assert {0: 0, 5: 32, 40: 1590, 400: 150900} == sums

@@ -36,13 +36,24 @@ __mlu_global__ void variables(float *out, int which, long n) {
   if (which == 10) *(half_of + n) = 2;
   if (which == 11) __bang_write_value(p, 1, 2.0f);
   if (which == 12) out[3] = __is_nram(p) ? 1.0f : 2.0f;
-  if (which == 13) out[3] = (float)(long)&kept;
-  if (which == 14) out[3] = (float)(long)at;
-  if (which == 15) ((float **)out)[0] = p;
-  if (which == 16) out[3] = (float)(p - &x) + (p > &x ? 10.0f : 20.0f) + (float)(half_of + n > half_of);
+  if (which == 13) ((float **)out)[0] = p;
+  if (which == 14) out[3] = (float)(p - &x) + (p > &x ? 10.0f : 20.0f) + (float)(half_of + n > half_of);
   out[0] = x;
   out[1] = (float)kept;
   out[2] = (float)one.head;
+}
+
+__mlu_global__ void numbers(float *out, int which, long n) {
+  struct Part one;
+  struct Part *at = &one + n;
+  int kept = 7;
+  short *half_of = (short *)&kept;
+  if (which == 0) one.grid[n][0] = 2.0f;
+  if (which == 1) at->head = 5;
+  if (which == 2) half_of[n] = 2;
+  if (which == 3) out[3] = (float)((long)at - (long)&one);
+  out[0] = (float)kept;
+  out[1] = (float)(long)&kept;
 }
 """
 SENTENCES = {  # where the number is 5
@@ -56,24 +67,42 @@ SENTENCES = {  # where the number is 5
     9: "element 5 of a pointer to one variable",
     11: "dst is the address of a variable that lies in no memory of the board; legal: a pointer into",
     12: "pointer is the address of a variable, which is not a pointer",
-    15: "the address of a variable that is kept in a register is wanted as a number",
+    13: "the address of a variable that is kept in a register is wanted as a number",
 }
 
 
 @pytest.fixture(scope="module")
-def kernel(tmp_path_factory):
-    """The kernel of the source."""
+def kernels(tmp_path_factory):
+    """The module of the source."""
     path = tmp_path_factory.mktemp("variables") / "k.mlu"
     path.write_text(SOURCE)
-    return bangc.load(path, board="MLU370-X4")["variables"]
+    return bangc.load(path, board="MLU370-X4")
 
 
-@pytest.mark.parametrize("which", range(17))
-def test_faults_of_variables_are_the_same(kernel, which):
+@pytest.mark.parametrize("which", range(15))
+def test_faults_of_variables_are_the_same(kernels, which):
     """Inside, at the end, before, far away: elements of arrays, members of records, halves of a number, addresses."""
-    said = {n: str(alike(kernel, (np.zeros(4, np.float32), which, n))) for n in (0, 1, 2, 5, -1, 1 << 62)}
+    arguments = {n: (np.zeros(4, np.float32), which, n) for n in (0, 1, 2, 5, -1, 1 << 62)}
+    said = {n: str(alike(kernels["variables"], given)) for n, given in arguments.items()}
 
     assert SENTENCES.get(which, "") in said[5]
+
+
+@pytest.mark.parametrize(
+    ("which", "past"),
+    [
+        (0, "bytes [80, 84) of LDRAM uint8 one[44]"),
+        (1, "bytes [220, 224) of LDRAM uint8 one[44]"),
+        (2, "bytes [10, 12) of LDRAM int32 kept[1]"),
+        (3, ""),
+    ],
+)
+def test_variables_whose_address_is_a_number_lie_in_memory(kernels, which, past):
+    """Faults name their bytes, and addresses are the same numbers on both engines."""
+    arguments = {n: (np.zeros(4, np.float32), which, n) for n in (0, 1, 2, 5, -1)}
+    said = {n: str(alike(kernels["numbers"], given)) for n, given in arguments.items()}
+
+    assert past in said[5]
 
 
 INITIAL = """\

@@ -9,7 +9,7 @@ from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DTYPES, int8, int16, int32, int64
 from mlusim.counted import plural
 from mlusim.engine.native.door import REGISTERS
-from mlusim.engine.native.layout import CELL_BYTES, LITERAL, MOST_CELLS
+from mlusim.engine.native.layout import CELL_BYTES, DEEP_CELL_BYTES, LITERAL, MOST_CELLS
 from mlusim.engine.native.screen import Mode
 from mlusim.errors import Fault, LaunchError
 from mlusim.frontend.bangc import ir, types as t
@@ -107,9 +107,6 @@ class BangForm:
             c.place(variable)
         called = calls.called_functions(forms, tuple(plan.pointed))
         deep = circles(called)
-        for f in forms:
-            if f.symbol in deep and any(one.space == "ldram" for one in f.locals):
-                raise NoForm("an array on the stack of a function that calls itself")
         bodies, more = [], list[tuple[str, int]]()
         for f in forms:
             bodies.append(function(c, f, calls=bool(called[f.symbol]), recursive=f.symbol in deep))
@@ -415,7 +412,10 @@ def check_room(
     cells = [(f.symbol in deep, p.type.size + 15) for f in forms for p in f.locals if in_frame(p)]
     cells += [(symbol in deep, size + 15) for symbol, size in more]
     nbytes = sum(size * (DEEP if inside else 1) for inside, size in cells)
-    if nbytes > CELL_BYTES or sum(DEEP if inside else 1 for inside, _ in cells) > MOST_CELLS:
+    if (
+        nbytes > (DEEP_CELL_BYTES if deep else CELL_BYTES)
+        or sum(DEEP if inside else 1 for inside, _ in cells) > MOST_CELLS
+    ):
         raise NoForm(
             f"variables with addresses of {nbytes} {plural(nbytes, 'byte')} in functions that are inside each other"
         )

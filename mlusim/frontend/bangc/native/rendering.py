@@ -35,6 +35,7 @@ class Rendering(ABC):
     library: dict[str, int] = field(factory=dict)
     places: dict[Any, int] = field(factory=dict)  # variables at file scope and arrays of functions
     symbol: str = ""  # of the function at hand
+    deep: bool = False  # whether that calls itself
     near: tuple[ir.Local, ...] = ()  # of the function at hand: see `records.looked_up`
     temporaries: int = 0
     values: list[ir.Local] = field(factory=list)  # of the function at hand: those whose address is taken

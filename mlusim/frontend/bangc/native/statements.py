@@ -41,7 +41,7 @@ def function(c: Rendering, form: ir.Function, *, calls: bool, recursive: bool) -
     if form.problem is not None:
         raise NoForm(form.problem.construct)
     lines = [_line(form.span), f"{prototype(form)} {{"]
-    c.symbol, c.values, c.leaving = form.symbol, [], []
+    c.symbol, c.deep, c.values, c.leaving = form.symbol, recursive, [], []
     c.unset = screening.unset(form) if c.screened else frozenset()
     c.given = uses_of(form).given if c.screened else {}
     inner = [
@@ -116,9 +116,16 @@ def _local(c: Rendering, local: ir.Local) -> Iterator[str]:
                 yield c.put(kind, made, "0", _given(local), local.span) + ";"
 
 
-def _place(c: Rendering, local: ir.Local) -> int:
-    """Return the number of a local whose bytes are in simulated memory."""
-    return c.static(local) if local.storage is ir.Storage.STATIC else c.place((c.symbol, local))
+def _place(c: Rendering, local: ir.Local) -> str:
+    """Return C for the number of a local whose bytes are in simulated memory; on the stack each call inside itself has its own."""
+    if local.storage is ir.Storage.STATIC:
+        return str(c.static(local))
+    place = c.place((c.symbol, local))
+    if not c.deep or local.space != "ldram":
+        return str(place)
+    for level in range(1, DEEP):
+        c.place((level, local))
+    return f"{place - 1} + m->depth"  # the outermost call is 1 deep
 
 
 def cell(kind: t.Type) -> str:
@@ -193,7 +200,7 @@ def _once(c: Rendering, node: ir.Declare) -> list[str]:
     return [f"if (!{met}) {{ {met} = 1;", *_cell(c, node), *fixed, "}"]
 
 
-def _met(c: Rendering, local: ir.Local, place: int, span: ir.Span) -> Iterator[str]:
+def _met(c: Rendering, local: ir.Local, place: str, span: ir.Span) -> Iterator[str]:
     """Yield the lines that declare the memory of *local*, number *place*, unless that has been done already."""
     declared = f"declared_(m, {c.function('__declare')}, {c.site(span)}, {place})"
     yield f"if (UNLIKELY(!{name(local)})) {name(local)} = PLACES_(m)[{place}] = {declared};"
