@@ -9,9 +9,11 @@ from engines import alike, run
 
 import mlusim
 from mlusim import bangc
+from mlusim.arch.catalog import find_board
 from mlusim.errors import MlusimError, UsageError
 from mlusim.frontend.bangc.making import made
-from mlusim.frontend.bangc.parse import trial
+from mlusim.frontend.bangc.parse import trial, unit
+from mlusim.frontend.bangc.parse.sources import Options
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="parses are tried in a child process")
 
@@ -132,3 +134,18 @@ def test_behind_the_values_of_an_array_all_is_zero(tmp_path):
     _, (out,) = run(kernel, (np.zeros(4, np.int32),), launch.engine)
 
     assert out.tolist() == [2, 3, 5, 2]
+
+
+def test_functions_beyond_the_limit_are_not_read(tmp_path, monkeypatch):
+    """A file with as many functions as are allowed is read; with one more it is refused."""
+    monkeypatch.setattr(unit, "MOST_FUNCTIONS", 2)
+    path = tmp_path / "many.mlu"
+    options = Options((), (), find_board("MLU370-X4"))
+    path.write_text("void a() {}\nvoid b() {}\n")
+    with unit.parsed(str(path), options) as whole:
+        names = [one.name for one in whole.functions]
+    path.write_text(path.read_text() + "void c() {}\n")
+
+    assert ["a", "b"] == names
+    with pytest.raises(UsageError, match="defines more than 2 functions"), unit.parsed(str(path), options):
+        pass

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mlusim.counted import counted
-from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.errors import ERROR, Diagnostic, excerpt_of
 from mlusim.frontend.bangc.form_checks import MOST_CONSTANT
@@ -27,8 +26,6 @@ from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.parse.unit import ParsedFile, broken_in, referred
 
 _NAMED = ("FUNCTION_DECL", "CXX_METHOD")  # what a form has the signatures of, on the host
-MOST_FUNCTIONS = 1 << 14
-"""Functions of a file, each of which takes a millisecond; the largest sources of the vendor's have some hundred."""
 _SPACES = ("nram", "wram", "sram", "ldram")
 
 
@@ -81,10 +78,6 @@ class Lowering:
 
     def run(self) -> ir.TranslationUnit:
         """Lower the kernels and device functions of the file, those requested, and what they reach; of the host's the signatures."""
-        total = len(self.unit.functions)
-        if total > MOST_FUNCTIONS:
-            text = f"{self.unit.path} defines {counted(total, 'function')}, more than the {MOST_FUNCTIONS:,} that are read; divide it"
-            raise UsageError(text)
         for declaration in (*self.unit.functions, *self.unit.requested.values()):
             # Lambdas are among them: only the function around one knows what is captured.
             if kind_of(declaration) == "host":

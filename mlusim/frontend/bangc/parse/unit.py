@@ -10,6 +10,7 @@ from typing import Any
 
 from attrs import define, evolve, field, frozen
 
+from mlusim.counted import counted
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import prelude
 from mlusim.frontend.bangc.errors import Diagnostic, SourceError, excerpt_of
@@ -169,6 +170,8 @@ def _unresolved(node: Node) -> bool:
 
 HELPING = "__mlusim_"  # how the names of functions begin that are asked for, to see what they call
 REQUEST = "mlusim_request_"
+MOST_FUNCTIONS = 1 << 14
+"""Of a file; each takes a millisecond, and the largest sources of the vendor's have some hundred."""
 _ERROR = 3  # the library's severity of what stops a compiler
 _ON = 0x200  # go on parsing after a header that is not found
 _NOTES = 3  # of the notes to an error, so many are shown
@@ -333,7 +336,8 @@ def _parsed(found: Library, path: str, texts: Mapping[str, str], supply: Headers
 def _unit(
     path: str, source: str, wanted: Sequence[str], reader: CursorReader, tree: ClangTree, options: Options
 ) -> ParsedFile:
-    functions, templates, requested = [], [], {}
+    functions: list[Declaration] = []
+    templates, requested = [], {}
     own = [name for name in _included(tree) if not reader.is_prelude(name)]
     for cursor in _own(tree.cursor, path, frozenset(own), reader.library):
         kind = cursor.kind.name
@@ -342,6 +346,8 @@ def _unit(
             if _source(cursor, path) or "global" in found.annotations:
                 templates.append(found)
         elif kind in ("FUNCTION_DECL", "CXX_METHOD") and cursor.is_definition():
+            if len(functions) == MOST_FUNCTIONS:  # before more of them are read
+                raise UsageError(f"{path} defines more than {counted(MOST_FUNCTIONS, 'function')}; divide it")
             functions.append(reader.declaration(cursor))
         elif kind == "VAR_DECL" and cursor.spelling.startswith(REQUEST):
             target = _target(reader.declaration(cursor))
