@@ -89,11 +89,7 @@ class ObservedLaunch(Protocol):
     @property
     def request(self) -> ObservedRequest: ...
     @property
-    def given(
-        self,
-    ) -> (
-        "list[Allocation]"
-    ): ...  # the memories that its arguments lead to, and its variables in GDRAM, each once
+    def given(self) -> "list[Allocation]": ...  # memories of its arguments and variables, each once
 
 
 class ObservedCluster(Protocol):

@@ -159,9 +159,7 @@ class ProgramSession:
         self._closed: ClosedLibrary | None = None
         self._target: BoardMemory | None = None  # where the kernel runs whose arguments are read
         self._order = QueueOrder()  # of work that someone watches
-        self._guards: dict[
-            int, QueueWork
-        ] = {}  # copies of queues with memory of the host, until they are over
+        self._guards: dict[int, QueueWork] = {}  # copies with memory of the host, until they are over
         # What kernels have written since the host last copied something back, with the calls that launched them.
         self._unseen: dict[Allocation, int] = {}
         self._unguarded: set[LoadedKernel] = set()  # of which that has been said

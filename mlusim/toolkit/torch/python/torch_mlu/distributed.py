@@ -72,7 +72,7 @@ class ProcessGroupCNCL(dist.ProcessGroup):
         _give_back(written, targets)
         return _Copied(written)
 
-    def allreduce(self, tensors: Any, opts: Any = None) -> _Copied:
+    def allreduce(self, tensors: Any, opts: object = None) -> _Copied:
         """Combine the tensors of all processes in each."""
         return self._run(self._gloo.allreduce, tensors, (), *_given(opts))
 
@@ -85,28 +85,28 @@ class ProcessGroupCNCL(dist.ProcessGroup):
             self.allreduce([tensor], options)
         return _Copied(tensors)
 
-    def broadcast(self, tensors: Any, opts: Any = None) -> _Copied:
+    def broadcast(self, tensors: Any, opts: object = None) -> _Copied:
         """Copy the tensors of one process to all."""
         return self._run(self._gloo.broadcast, tensors, (), *_given(opts))
 
-    def reduce(self, tensors: Any, opts: Any = None) -> _Copied:
+    def reduce(self, tensors: Any, opts: object = None) -> _Copied:
         """Combine the tensors of all processes in one."""
         return self._run(self._gloo.reduce, tensors, (), *_given(opts))
 
-    def allgather(self, outputs: Any, inputs: Any, opts: Any = None) -> _Copied:
+    def allgather(self, outputs: Any, inputs: Any, opts: object = None) -> _Copied:
         """Collect the tensors of all processes in each."""
         return self._run(self._gloo.allgather, outputs, (inputs,), *_given(opts))
 
-    def _allgather_base(self, output: Any, tensor: Any, opts: Any = None) -> _Copied:  # noqa: ARG002 - a timeout
+    def _allgather_base(self, output: Any, tensor: Any, opts: object = None) -> _Copied:  # noqa: ARG002 - a timeout
         parts = list(output.view(self.size(), *tensor.shape).unbind(0))
         self.allgather([parts], [tensor])
         return _Copied(output)
 
-    def gather(self, outputs: Any, inputs: Any, opts: Any = None) -> _Copied:
+    def gather(self, outputs: Any, inputs: Any, opts: object = None) -> _Copied:
         """Collect the tensors of all processes in one."""
         return self._run(self._gloo.gather, outputs, (inputs,), *_given(opts))
 
-    def scatter(self, outputs: Any, inputs: Any, opts: Any = None) -> _Copied:
+    def scatter(self, outputs: Any, inputs: Any, opts: object = None) -> _Copied:
         """Give each process one of the tensors of one."""
         return self._run(self._gloo.scatter, outputs, (inputs,), *_given(opts))
 
@@ -125,14 +125,14 @@ class ProcessGroupCNCL(dist.ProcessGroup):
         return self.reduce_scatter([output], [list(tensor.view(self.size(), *output.shape).unbind(0))], opts)
 
     def alltoall_base(
-        self, output: Any, tensor: Any, output_sizes: Any, input_sizes: Any, opts: Any = None
+        self, output: Any, tensor: Any, output_sizes: Any, input_sizes: Any, opts: object = None
     ) -> _Copied:
         """Give each process its part of the tensor of each."""
         return self._run(
             self._gloo.alltoall_base, output, (tensor,), output_sizes, input_sizes, *_given(opts)
         )
 
-    def alltoall(self, outputs: Any, inputs: Any, opts: Any = None) -> _Copied:
+    def alltoall(self, outputs: Any, inputs: Any, opts: object = None) -> _Copied:
         """Give each process one of the tensors of each."""
         return self._run(self._gloo.alltoall, outputs, (inputs,), *_given(opts))
 
@@ -143,7 +143,7 @@ class ProcessGroupCNCL(dist.ProcessGroup):
         alltoall_base,
     )
 
-    def barrier(self, opts: Any = None) -> _Copied:
+    def barrier(self, opts: object = None) -> _Copied:
         """Wait for all processes."""
         self._gloo.barrier(*_given(opts)).wait()
         return _Copied(None)
