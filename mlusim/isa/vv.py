@@ -300,7 +300,7 @@ def _high(a: Tile, b: Tile) -> Any:
     return np.multiply(a, b, dtype=wide) >> wide(8 * dtype.itemsize)
 
 
-def _shifted(shift: np.ufunc, kind: str, a: Any, count: Any) -> Any:
+def _shifted(shift: np.ufunc, kind: str, a: Tile, count: Tile) -> Any:
     """Shift the bits of *a* as those of an integer of *kind*; a count of all bits or more, unsigned, shifts all of them out."""
     width = np.asarray(a).dtype.itemsize
     bits, counts = np.asarray(a).view(f"{kind}{width}"), np.asarray(count).view(f"u{width}")

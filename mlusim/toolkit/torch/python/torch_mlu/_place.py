@@ -58,7 +58,7 @@ def include_paths() -> list[str]:
     return [str(base), str(base / "torch" / "csrc" / "api" / "include")]
 
 
-def asked(**more: Any) -> dict[str, Any]:
+def asked(**more: object) -> dict[str, Any]:
     """Ask mlusim's compiler.  Raises `RuntimeError` with a sentence where it fails."""
     base = Path(str(torch().__file__)).parent
     request = {

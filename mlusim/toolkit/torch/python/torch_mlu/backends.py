@@ -7,7 +7,6 @@ import contextlib
 import sys
 from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import torch
 
@@ -36,7 +35,7 @@ class _Switches(ModuleType):
         return before
 
     @contextlib.contextmanager
-    def flags(self, **given: Any) -> Iterator[None]:
+    def flags(self, **given: object) -> Iterator[None]:
         """Set switches for a block."""
         before = self.set_flags(**given)
         try:

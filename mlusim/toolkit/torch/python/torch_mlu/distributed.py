@@ -10,6 +10,9 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+Tensors = Any
+"""A tensor, or lists of tensors of any depth."""
+
 
 class _Copied(dist._Work):  # noqa: SLF001 - what collectives return
     """A collective that is over, with its results where the caller wants them."""
@@ -38,14 +41,14 @@ class _Copied(dist._Work):  # noqa: SLF001 - what collectives return
         return self._results
 
 
-def _host(tensors: Any) -> Any:
+def _host(tensors: Tensors) -> Tensors:
     """Return *tensors*, in lists of any depth, as copies in the CPU's memory."""
     if isinstance(tensors, torch.Tensor):
         return tensors.cpu()
     return [_host(one) for one in tensors]
 
 
-def _give_back(targets: Any, results: Any) -> None:
+def _give_back(targets: Tensors, results: Tensors) -> None:
     """Copy *results* into *targets*, lists of the same depth."""
     if isinstance(targets, torch.Tensor):
         targets.copy_(results)
@@ -65,18 +68,20 @@ class ProcessGroupCNCL(dist.ProcessGroup):
         """Return ``cncl``, the group's back end."""
         return "cncl"
 
-    def _run(self, call: Callable[..., Any], written: Any, read: Sequence[Any] = (), *words: Any) -> _Copied:
+    def _run(
+        self, call: Callable[..., Any], written: Tensors, read: Sequence[Tensors] = (), *words: object
+    ) -> _Copied:
         """Run *call* of gloo on copies of what is *written*, and *read*; then copy back what is written."""
         targets = _host(written)
         call(targets, *map(_host, read), *words).wait()
         _give_back(written, targets)
         return _Copied(written)
 
-    def allreduce(self, tensors: Any, opts: object = None) -> _Copied:
+    def allreduce(self, tensors: Tensors, opts: object = None) -> _Copied:
         """Combine the tensors of all processes in each."""
         return self._run(self._gloo.allreduce, tensors, (), *_given(opts))
 
-    def allreduce_coalesced(self, tensors: Any, opts: Any = None) -> _Copied:
+    def allreduce_coalesced(self, tensors: Tensors, opts: object = None) -> _Copied:
         """Combine lists of tensors."""
         for tensor in tensors:
             options = dist.AllreduceOptions()
@@ -85,32 +90,32 @@ class ProcessGroupCNCL(dist.ProcessGroup):
             self.allreduce([tensor], options)
         return _Copied(tensors)
 
-    def broadcast(self, tensors: Any, opts: object = None) -> _Copied:
+    def broadcast(self, tensors: Tensors, opts: object = None) -> _Copied:
         """Copy the tensors of one process to all."""
         return self._run(self._gloo.broadcast, tensors, (), *_given(opts))
 
-    def reduce(self, tensors: Any, opts: object = None) -> _Copied:
+    def reduce(self, tensors: Tensors, opts: object = None) -> _Copied:
         """Combine the tensors of all processes in one."""
         return self._run(self._gloo.reduce, tensors, (), *_given(opts))
 
-    def allgather(self, outputs: Any, inputs: Any, opts: object = None) -> _Copied:
+    def allgather(self, outputs: Tensors, inputs: Tensors, opts: object = None) -> _Copied:
         """Collect the tensors of all processes in each."""
         return self._run(self._gloo.allgather, outputs, (inputs,), *_given(opts))
 
-    def _allgather_base(self, output: Any, tensor: Any, opts: object = None) -> _Copied:  # noqa: ARG002 - a timeout
+    def _allgather_base(self, output: Tensors, tensor: Tensors, opts: object = None) -> _Copied:  # noqa: ARG002 - a timeout
         parts = list(output.view(self.size(), *tensor.shape).unbind(0))
         self.allgather([parts], [tensor])
         return _Copied(output)
 
-    def gather(self, outputs: Any, inputs: Any, opts: object = None) -> _Copied:
+    def gather(self, outputs: Tensors, inputs: Tensors, opts: object = None) -> _Copied:
         """Collect the tensors of all processes in one."""
         return self._run(self._gloo.gather, outputs, (inputs,), *_given(opts))
 
-    def scatter(self, outputs: Any, inputs: Any, opts: object = None) -> _Copied:
+    def scatter(self, outputs: Tensors, inputs: Tensors, opts: object = None) -> _Copied:
         """Give each process one of the tensors of one."""
         return self._run(self._gloo.scatter, outputs, (inputs,), *_given(opts))
 
-    def reduce_scatter(self, outputs: Any, inputs: Any, opts: Any = None) -> _Copied:
+    def reduce_scatter(self, outputs: Tensors, inputs: Tensors, opts: object = None) -> _Copied:
         """Combine lists of tensors, of which each process gets one."""
         for output, parts in zip(outputs, inputs, strict=True):
             whole = [torch.stack([part.cpu() for part in parts])]
@@ -121,18 +126,23 @@ class ProcessGroupCNCL(dist.ProcessGroup):
             output.copy_(whole[0][self.rank()])
         return _Copied(outputs)
 
-    def _reduce_scatter_base(self, output: Any, tensor: Any, opts: Any = None) -> _Copied:
+    def _reduce_scatter_base(self, output: Tensors, tensor: Tensors, opts: object = None) -> _Copied:
         return self.reduce_scatter([output], [list(tensor.view(self.size(), *output.shape).unbind(0))], opts)
 
     def alltoall_base(
-        self, output: Any, tensor: Any, output_sizes: Any, input_sizes: Any, opts: object = None
+        self,
+        output: Tensors,
+        tensor: Tensors,
+        output_sizes: list[int],
+        input_sizes: list[int],
+        opts: object = None,
     ) -> _Copied:
         """Give each process its part of the tensor of each."""
         return self._run(
             self._gloo.alltoall_base, output, (tensor,), output_sizes, input_sizes, *_given(opts)
         )
 
-    def alltoall(self, outputs: Any, inputs: Any, opts: object = None) -> _Copied:
+    def alltoall(self, outputs: Tensors, inputs: Tensors, opts: object = None) -> _Copied:
         """Give each process one of the tensors of each."""
         return self._run(self._gloo.alltoall, outputs, (inputs,), *_given(opts))
 
@@ -148,16 +158,16 @@ class ProcessGroupCNCL(dist.ProcessGroup):
         self._gloo.barrier(*_given(opts)).wait()
         return _Copied(None)
 
-    def send(self, tensors: Any, rank: int, tag: int = 0) -> _Copied:
+    def send(self, tensors: Tensors, rank: int, tag: int = 0) -> _Copied:
         """Send tensors to one process."""
         self._gloo.send(_host(tensors), rank, tag).wait()
         return _Copied(tensors)
 
-    def recv(self, tensors: Any, rank: int, tag: int = 0) -> _Copied:
+    def recv(self, tensors: Tensors, rank: int, tag: int = 0) -> _Copied:
         """Receive tensors from one process."""
         return self._run(self._gloo.recv, tensors, (), rank, tag)
 
-    def recv_anysource(self, tensors: Any, tag: int = 0) -> _Copied:
+    def recv_anysource(self, tensors: Tensors, tag: int = 0) -> _Copied:
         """Receive tensors from any process."""
         return self._run(self._gloo.recv_anysource, tensors, (), tag)
 

@@ -1,7 +1,6 @@
 """Autocasting and scaled gradients: PyTorch's own, for the device ``mlu``."""
 
 import functools
-from typing import Any
 
 import torch
 
@@ -18,7 +17,7 @@ class autocast(torch.autocast):  # noqa: N801 - PyTorch's name
 class GradScaler(torch.amp.GradScaler):
     """``torch.amp.GradScaler("mlu", ...)`` by the vendor's name."""
 
-    def __init__(self, *words: Any, **known: Any) -> None:
+    def __init__(self, *words: object, **known: object) -> None:
         super().__init__("mlu", *words, **known)
 
 

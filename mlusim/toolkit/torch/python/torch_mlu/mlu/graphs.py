@@ -1,7 +1,5 @@
 """Graphs of launches and operators: recorded on a stream, and run again on the same tensors."""
 
-from typing import Any
-
 import torch
 from torch_mlu import _C
 from torch_mlu.mlu.device import synchronize
@@ -90,7 +88,7 @@ class graph:  # noqa: N801 - the vendor's name
             set_stream(self._before)
 
 
-def make_graphed_callables(callables: Any, sample_args: Any, *words: Any, **known: Any) -> Any:  # noqa: ARG001
+def make_graphed_callables(callables: object, sample_args: object, *words: object, **known: object) -> object:  # noqa: ARG001
     """Return *callables* as they are: a graph saves the host's time, which is not simulated, and gives the same results."""
     wanted = callables if isinstance(callables, tuple) else (callables,)
     if not all(callable(one) or isinstance(one, torch.nn.Module) for one in wanted):

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import torch
 from torch_mlu import _C
@@ -15,7 +15,7 @@ class Stream(torch.Stream):
     mlu_stream: int
 
     def __new__(
-        cls, device: object = None, priority: int = 0, *, handle: int | None = None, **known: Any
+        cls, device: object = None, priority: int = 0, *, handle: int | None = None, **known: object
     ) -> Self:
         """Make a queue on *device*, or name one, also by the words of `torch.Stream` (``stream_id``, ``device_index``)."""
         number = index_of(known.get("device_index", device))

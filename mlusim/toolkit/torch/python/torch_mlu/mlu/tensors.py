@@ -1,7 +1,5 @@
 """``torch.mlu.FloatTensor`` and its kin: names of types with which older code makes and asks for tensors, and typed storages."""
 
-from typing import Any
-
 import torch
 
 NAMES = {
@@ -23,7 +21,7 @@ class _TensorName(type):
 
     dtype: torch.dtype
 
-    def __call__(cls, *given: Any) -> torch.Tensor:
+    def __call__(cls, *given: object) -> torch.Tensor:
         """Make a tensor of sizes, or of a sequence of numbers."""
         if not given:
             return torch.empty(0, dtype=cls.dtype, device="mlu")
@@ -49,7 +47,7 @@ def tensor_names() -> dict[str, type]:
 class UntypedStorage:
     """Bytes of the device: ``torch.mlu.UntypedStorage(8)``."""
 
-    def __new__(cls, *given: Any) -> torch.UntypedStorage:
+    def __new__(cls, *given: object) -> torch.UntypedStorage:
         """Make a storage of a number of bytes, or of a sequence of bytes."""
         if len(given) == 1 and not isinstance(given[0], int):
             return torch.tensor(list(given[0]), dtype=torch.uint8).to("mlu").untyped_storage()
@@ -63,7 +61,7 @@ def storage_names() -> dict[str, type]:
 
 
 def _storage(name: str, dtype: torch.dtype) -> type:
-    def make(cls: type, *given: Any) -> torch.TypedStorage:  # noqa: ARG001
+    def make(cls: type, *given: object) -> torch.TypedStorage:  # noqa: ARG001
         return torch.TypedStorage(*given, dtype=dtype, device="mlu")
 
     return type(name, (), {"__new__": make, "dtype": dtype, "__module__": "torch.mlu"})

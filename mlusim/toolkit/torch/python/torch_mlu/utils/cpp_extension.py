@@ -176,12 +176,12 @@ def _unloadable(extension: Mapping[str, Any], why: str) -> str:
 # -- setup.py --------------------------------------------------------------------------------------
 
 
-def include_paths(*args: Any) -> list[str]:  # noqa: ARG001 - which devices
+def include_paths(*args: object) -> list[str]:  # noqa: ARG001 - which devices
     """Return the folders of headers that extensions are compiled with."""
     return [*_place.include_paths(), str(_place.home() / "include")]
 
 
-def MLUExtension(name: str, sources: Sequence[str], *args: Any, **kwargs: Any) -> Extension:
+def MLUExtension(name: str, sources: Sequence[str], *args: object, **kwargs: object) -> Extension:
     """Return an extension with C++ and BANG C for ``setup.py``; ``extra_compile_args`` may be a dictionary with ``cxx`` and ``cncc``.
 
     The words of `load` that the vendor's examples give here, too, are taken: ``verbose`` and ``extra_cflags``.
@@ -204,7 +204,7 @@ class BuildExtension(build_ext):
     """Builds extensions with ``cncc``."""
 
     @classmethod
-    def with_options(cls, **options: Any) -> "type[BuildExtension]":  # noqa: ARG003 - none changes what is made
+    def with_options(cls, **options: object) -> "type[BuildExtension]":  # noqa: ARG003 - none changes what is made
         """Return the class itself: ninja and its kin are not used."""
         return cls
 
