@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from mlusim.machine.observed import MEMORY_CORES
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "05_memory_core.py"
 
 RUNAWAY = textwrap.dedent(
@@ -29,6 +31,12 @@ RUNAWAY = textwrap.dedent(
     device.launch(runaway, args=(device.put(np.ones(8, np.float32)),))
     """
 )
+
+
+@pytest.fixture(autouse=True)
+def _memory_cores_last(monkeypatch):
+    """Let tasks begin with task 0, where these tests stop first."""
+    monkeypatch.setenv(MEMORY_CORES, "last")
 
 
 def test_commands_of_the_line_and_of_a_file(cli, tmp_path):
