@@ -20,7 +20,7 @@ from mlusim.engine.preference import AUTO, PYTHON, preferred
 from mlusim.machine.kernel import BLOCK, Kernel
 from mlusim.machine.native.chain import Chain, doings
 from mlusim.machine.native.choose import debugged
-from mlusim.machine.options import LaunchOptions
+from mlusim.machine.options import USUAL_OPTIONS, LaunchOptions
 from mlusim.machine.scheduling.carrier import Carrier, Carriers
 from mlusim.machine.scheduling.scheduler import QUIET
 from mlusim.machine.tally import Tally
@@ -271,7 +271,10 @@ class Preparations:
 
     def find(self, options: LaunchOptions, kernel: object, dim: object, kind: object) -> "Prepared | None":
         """Return the prepared launch of *kernel* on the grid *dim*; None where there is none, or something asks for another way."""
-        if options.observe != () or options.seed is not None or options.layout is not None or options.threads:
+        # By identity: what a caller gives by mistake, as an array, is refused later, where it is read.
+        if options.observe is not USUAL_OPTIONS.observe or not (
+            options.seed is options.layout is options.threads is None
+        ):
             return None
         # Only what equals another thing where it is the same: 1.0 is 1 to a dictionary.
         plain = (options.effects.__class__, options.timing.__class__, options.engine.__class__) == PLAIN
