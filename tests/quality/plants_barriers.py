@@ -80,7 +80,7 @@ def a_cluster_leaves_on_an_error(mlu, wrong, status):
 @plant("synccheck-divergence", **UNION)
 def two_halves_meet_in_another_order(mlu, wrong):
     if mlu.is_mpu():
-        mlu.sync_cluster()
+        mlu.sync_cluster()  # fault
         return
     if wrong and mlu.coreId % 2:
         mlu.sync_all_ipu()  # fault
