@@ -333,7 +333,7 @@ template <class T> __attribute__((always_inline)) static inline cnrtRet_t cnrtHo
 #define CNRT_CHECK(call) __mlusim_check((call), #call, __FILE__, __LINE__)
 #endif
 
-#ifdef __mlusim_launches__  // what clang makes of `kernel<<<dim, type, queue>>>` calls the driver's own names, which others may hook
+#if defined(__CUDA__) || defined(__mlusim_launches__)  // what clang makes of `kernel<<<dim, type, queue>>>` calls the driver's own names, which others may hook
 extern "C" {
 unsigned __cudaPushCallConfiguration(cnrtDim3_t, cnrtFunctionType_t, cnrtQueue_t = nullptr);
 int cudaConfigureCall(cnrtDim3_t, cnrtFunctionType_t, cnrtQueue_t = nullptr);
