@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from debugpy_client import Client
 
+from mlusim.machine.observed import MEMORY_CORES
+
 ROOT = Path(__file__).parents[2]
 
 PROGRAM = textwrap.dedent(
@@ -60,6 +62,15 @@ def editor(script):
     client.close()
 
 
+@pytest.fixture
+def editor_of_memory_cores_last(monkeypatch, script):
+    """A client whose program begins memory cores behind the tasks that they meet."""
+    monkeypatch.setenv(MEMORY_CORES, "last")
+    client = Client(script, script.parent)
+    yield client
+    client.close()
+
+
 def test_an_editor_stops_once_per_task_and_on_the_memory_core(editor, script):
     """Each stop has the right `mlu`; a pointer shows what it points to; the memory core steps over the barrier."""
     editor.start({script: [line("a = mlu.taskId"), line("waits =")]})
@@ -76,8 +87,9 @@ def test_an_editor_stops_once_per_task_and_on_the_memory_core(editor, script):
     assert "[1., 2., 0., 0.]" in pointer
 
 
-def test_an_editor_steps_over_a_barrier_on_the_memory_core(editor, script):
+def test_an_editor_steps_over_a_barrier_on_the_memory_core(editor_of_memory_cores_last, script):
     """`next` waits for the tasks that the memory core meets, and comes back to it."""
+    editor = editor_of_memory_cores_last
     editor.start({script: [line("waits =")]})
     thread, _ = editor.stopped()
     for _ in range(2):

@@ -48,7 +48,8 @@ def test_another_function_of_the_compiler_is_refused_at_its_place(load):
     module = load("__mlu_global__ void K(int *x) {\n  x[0] = __builtin_rotateleft32(x[1], 3);\n}\n")
 
     with pytest.raises(
-        MlusimError, match=r"k\.mlu:2:10: .* compiler's own __builtin_rotateleft32 is not supported; write out"
+        MlusimError,
+        match=r"k\.mlu:2:10: .* compiler's own __builtin_rotateleft32 is not supported; write out",
     ):
         _ = module["K"]
 

@@ -71,7 +71,6 @@ def _memory_cores_last(monkeypatch):
     monkeypatch.setenv(MEMORY_CORES, "last")
 
 
-
 @pytest.fixture
 def interrupt_soon():
     """Starts the time, of this process's own CPU, after which it is interrupted as by Ctrl-C."""
