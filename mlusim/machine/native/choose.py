@@ -44,7 +44,7 @@ def choose(
         compiler = available()
         if compiler is None:
             if engine == NATIVE:
-                warnings.warn(no_compiler(), EngineWarning, stacklevel=5)
+                warnings.warn(no_compiler(), EngineWarning, stacklevel=6)
             return None
         key = (board.arch.name, *compiler)
         if engine == AUTO and key in _failing.get(kernel.native, ()):
@@ -57,7 +57,7 @@ def choose(
             if engine == NATIVE:
                 raise
             _failing.setdefault(kernel.native, set()).add(key)
-            warnings.warn(f"{error}; the Python engine runs {kernel.name}", EngineWarning, stacklevel=5)
+            warnings.warn(f"{error}; the Python engine runs {kernel.name}", EngineWarning, stacklevel=6)
             return None
         what = getattr(kernel.native, "problem", None) or "something"
         why = f"{kernel.name} uses something that the native engine has no C for: {what}"
