@@ -272,8 +272,9 @@ class Preparations:
     def find(self, options: LaunchOptions, kernel: object, dim: object, kind: object) -> "Prepared | None":
         """Return the prepared launch of *kernel* on the grid *dim*; None where there is none, or something asks for another way."""
         # By identity: what a caller gives by mistake, as an array, is refused later, where it is read.
-        given = (options.seed, options.layout, options.threads)
-        if options.observe is not USUAL_OPTIONS.observe or any(option is not None for option in given):
+        if options.observe is not USUAL_OPTIONS.observe or options.seed is not None:
+            return None
+        if options.layout is not None or options.threads is not None:
             return None
         # Only what equals another thing where it is the same: 1.0 is 1 to a dictionary.
         plain = (options.effects.__class__, options.timing.__class__, options.engine.__class__) == PLAIN
