@@ -6,6 +6,7 @@ import warnings
 import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from itertools import repeat
 from pathlib import Path
@@ -25,7 +26,7 @@ from mlusim.frontend.bangc.ir.walk import Outlived, branches, outlived, steps
 from mlusim.frontend.bangc.link import File, LinkPlan, StackFrames, declared_memory, link
 from mlusim.frontend.bangc.native.form import BangForm
 from mlusim.frontend.bangc.parse.sources import Options
-from mlusim.frontend.bangc.runtime.core import Task, translating_faults
+from mlusim.frontend.bangc.runtime.core import Task, room_for_recursion, translating_faults
 from mlusim.frontend.bangc.runtime.layouts import NULL, Object
 from mlusim.frontend.bangc.runtime.pointers import see
 from mlusim.frontend.bangc.runtime.resolve import layout
@@ -126,10 +127,11 @@ class Body:
 def _repeated(task: Task, arguments: Sequence[Any], parameters: Sequence[ir.Local]) -> Callable[[], None]:
     """Return a function's run on one core, for the task that the core has then: what is the same for all is made once."""
     kept: tuple[Any, ...] | None = None
+    room: AbstractContextManager[None] = room_for_recursion() if task.plan.deep else nullcontext()
 
     def run() -> None:
         nonlocal kept
-        with translating_faults(task.core):
+        with translating_faults(task.core), room:
             function = task.function()
             given = kept
             if given is None:

@@ -1,5 +1,6 @@
 """Structs by value and nested calls on the native engine end in a fault or run in Python; they never crash."""
 
+import sys
 import threading
 
 import numpy as np
@@ -48,10 +49,12 @@ def given(number):
 
 @pytest.mark.parametrize(("most", "fault"), [(400, None), (4095, None), (1 << 20, "more than 4,096 deep")])
 def test_calls_within_calls(kernels, most, fault):
-    """They end, or are a fault."""
+    """They end, or are a fault; what runs beside kernels keeps the limit that Python had."""
+    before = sys.getrecursionlimit()
     outcome = alike(kernels["some"], given(most))
 
     assert (fault or "") in str(outcome)
+    assert before == sys.getrecursionlimit()
 
 
 def test_a_small_stack_is_a_fault(kernels):

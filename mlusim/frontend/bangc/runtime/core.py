@@ -181,8 +181,6 @@ class Task:
 
     def _made(self) -> Callable[..., Any]:
         plan = self.plan
-        if plan.deep:
-            sys.setrecursionlimit(max(sys.getrecursionlimit(), 4 * DEEP))
         self._spaces = spaces = [self._namespace(part.layouts) for part in plan.parts]
         made: dict[str, Callable[..., Any]] = dict(plan.absent)
         for part, space in zip(plan.parts, spaces, strict=True):
@@ -413,6 +411,31 @@ def too_deep() -> Fault:
         f"calls are more than {DEEP:,} deep inside of each other, or fill the stack of mlusim's own thread",
         hint="see whether the recursion ends; what the stack of a card holds is not published",
     )
+
+
+class room_for_recursion:  # noqa: N801 - reads as what it does
+    """Let Python call deep enough for functions that call themselves, while one of them runs.
+
+    The limit is one of the process: what parses or evaluates beside a kernel relies on its own.  Tasks take turns, so the last to leave restores it.
+    """
+
+    _inside = 0
+    _before = 0
+
+    def __enter__(self) -> None:
+        """Raise the limit, as the first."""
+        cls = room_for_recursion
+        if not cls._inside:
+            cls._before = sys.getrecursionlimit()
+            sys.setrecursionlimit(max(cls._before, 4 * DEEP))
+        cls._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        """Restore it, as the last."""
+        cls = room_for_recursion
+        cls._inside -= 1
+        if not cls._inside:
+            sys.setrecursionlimit(cls._before)
 
 
 class translating_faults:  # noqa: N801 - reads as what it does
