@@ -56,6 +56,13 @@ KIB = 1024
 STACK_RESERVE = 128 * KIB
 """Bytes of NRAM (per core) and of SRAM (per cluster) that the vendor's kernels leave to the compiler."""
 
+VECTOR_REGISTER = 256
+"""Bytes of a vector register on every architecture that has them, from 372 on [D].
+
+The vendor's common.h fills the 2048 bytes that it then doubles with eight registers, and its philox_generator.h takes 64 words of
+32 bits from each, for 372 and later ones alike.  One public script steps by 512 bytes; it only takes times.
+"""
+
 UNION_LIMITS = (0, 1, 2, 4, 8, 16)  # 0: Block alone; the vendor's function types end with Union16
 
 SOURCES: Mapping[str, str] = FrozenMap(

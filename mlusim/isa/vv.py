@@ -1,8 +1,11 @@
 """Vector registers: functions of ``__mlu_vector__`` kernels that compute without memory.
 
 All of these are inferred from the vendor's index generators and random numbers, and from public declarations.  A register
-holds 2048 bytes, 512 elements of 32 bits, 1024 of 16 or 2048 of 8; declare one with `vv_float()`, `vv_int32()`, `vv_uint32()`,
+holds 256 bytes, 64 elements of 32 bits, 128 of 16 or 256 of 8; declare one with `vv_float()`, `vv_int32()`, `vv_uint32()`,
 `vv_half()`, `vv_int16()`, `vv_uint16()`, `vv_int8()` or `vv_uint8()` of `mlusim.bang`.
+The length is derived: the vendor's index generator fills 2048 bytes with eight registers, and its random numbers take 64
+words of each, on every architecture from 372 on.  A public script steps by 512 bytes, and does not look at its results; a
+loop that asks ``__vv_get_length()`` is right with any length.
 Where a source is a register, a number may stand for one with the same number in every lane.
 
 A mask, `vv_bool()`, has a lane for each element of the registers that ``__vv_setp_*`` has compared; it may be used with
@@ -17,17 +20,17 @@ from typing import Annotated, Any
 import numpy as np
 from attrs import frozen
 
-from mlusim.arch.board import Pipe
+from mlusim.arch.board import VECTOR_REGISTER, Pipe
 from mlusim.arch.dtypes import DType, boolean, float32, half, int8, int16, int32, uint8, uint16, uint32
 from mlusim.isa.declare import Cost, CType, Intrinsic, Refused, Tile, demand, intrinsic
 
-BYTES = 2048  # of a register; what the vendor's index generators assume
+BYTES = VECTOR_REGISTER
 LANES = BYTES // 4  # of 32 bits
 ABSENT = 2  # of a lane that a mask does not have, behind those of the registers that were compared; the others are 0 and 1
 
 
 class Register:
-    """One vector register of 2048 bytes, 512 elements of 32 bits, 1024 of 16 or 2048 of 8; or a mask.
+    """One vector register of 256 bytes, 64 elements of 32 bits, 128 of 16 or 256 of 8; or a mask.
 
     It has no value until an instruction gives it one; ``values`` are the elements, None before.  Make one with
     `vv_float`, `vv_int32` or another function of these names, as a kernel in C declares it.
@@ -180,7 +183,7 @@ def _row(
 
 @intrinsic("__vv_get_length", pipe=Pipe.SCALAR, memory_core=True, native=f"result = {BYTES};", **_SINCE)
 def vv_get_length() -> int:
-    """Say how many bytes a register holds: returns ``2048``, on a memory core too, where kernels divide by it."""
+    """Say how many bytes a register holds: returns ``256``, on a memory core too, where kernels divide by it."""
     return BYTES
 
 

@@ -3012,7 +3012,7 @@ class Mlu:
         ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_dec``.  The formula is unknown, default chosen.
         """
     def vv_get_length(self) -> int:
-        """Say how many bytes a register holds: returns ``2048``, on a memory core too, where kernels divide by it."""
+        """Say how many bytes a register holds: returns ``256``, on a memory core too, where kernels divide by it."""
     def vv_index(self, dst: Register, start: Register | Scalar, step: Register | Scalar) -> None:
         """Count: ``dst[i] = start + i * step``."""
     def vv_move(self, dst: Register, src: Register | Scalar) -> None:

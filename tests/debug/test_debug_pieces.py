@@ -24,14 +24,14 @@ def gathering(mlu: Mlu, out: Ptr, source: Ptr, places: Ptr) -> None:
 @kernel
 def counting(mlu: Mlu, out: Ptr, start: int) -> None:
     """A sequence in a register."""
-    kept = mlu.nram(int32, 512)
+    kept = mlu.nram(int32, 64)
     register, three = vv_int32(), vv_int32()
     mlu.vv_index(register, start, 1)
     mlu.vv_move(three, 3)
     for _ in range(2):
         mlu.vv_add(register, register, three)
-    mlu.vv_store(kept, register, 512)
-    mlu.memcpy(out, kept, 2048, NRAM2GDRAM)
+    mlu.vv_store(kept, register, 64)
+    mlu.memcpy(out, kept, 256, NRAM2GDRAM)
 
 
 def gathering_program(observe):
@@ -46,7 +46,7 @@ def gathering_program(observe):
 def counting_program(observe):
     """On a board that has registers."""
     device = mlusim.Device("MLU590-M9")
-    device.launch(counting, args=(device.empty(512, int32), 5), observe=observe)
+    device.launch(counting, args=(device.empty(64, int32), 5), observe=observe)
 
 
 def test_many_pieces_are_named_in_a_few_words():

@@ -293,7 +293,7 @@ mluops/test_mluop_sequences.py::test_counting_in_floats
     __mluop_get_indices
 mluops/test_mluop_sequences.py::test_doubling_goes_on_from_anywhere
     __mluop_arange_base_ __mluop_arange_by_expand_
-mluops/test_mluop_sequences.py::test_one_register
+mluops/test_mluop_sequences.py::test_what_registers_hold
     __mluop_arange_vv_
 isa/test_isa_public_names.py::test_names_of_public_code
     __bang_mlp __abort __bang_active_gelup __cn_scalar_max_f32 __cn_scalar_min_f32 __bang_ge_const

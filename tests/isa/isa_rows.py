@@ -72,6 +72,7 @@ TILES = {
     for bits in (8, 16, 32, 64, 128, 256, 512, 1024)
 }
 COUNTS_OF_ROW = TILES | {"memcpy_nram_to_nram": {"segnum": 3, "dst_stride": 192, "src_stride": 64}}
+COUNTS_OF_ROW |= {name: {"elem_count": 64} for name in ("vv_load", "vv_store")}  # registers of 32 bits
 UNKNOWN = ("in_dh", "in_dw", "out_dh", "out_dw")
 SCALARS = {"value": 3, "compare": 1, "new": 5, "op": FUSION_FMA, "mode": 0, "limit": 6, "overlap": 0}
 SCALARS |= {f"op{n}": "add" for n in range(5)}  # of the fused instructions
@@ -179,13 +180,13 @@ class Sample:
         for p in self.row.given:
             if p.name == "register":
                 self.arguments[p.name] = Register(lead)
-                self.arguments[p.name].values = data_of(lead, 2048 // lead.size, 3)
+                self.arguments[p.name].values = data_of(lead, 256 // lead.size, 3)
             elif p.name == "mask" and "vv_bool" in (p.c or ()):
                 self.arguments[p.name] = Register(boolean)
-                self.arguments[p.name].values = np.ones(2048, np.uint8)
+                self.arguments[p.name].values = np.ones(256, np.uint8)
             elif p.name == "dst" and p.kind == "any":  # a register that is loaded
                 self.arguments[p.name] = Register(lead)
-                self.arguments[p.name].values = data_of(lead, 2048 // lead.size, 4)
+                self.arguments[p.name].values = data_of(lead, 256 // lead.size, 4)
             elif p.kind in ("value", "any"):
                 typed = p.name in self.row.void.values()
                 self.arguments[p.name] = lead(SCALARS[p.name]) if typed else SCALARS[p.name]

@@ -43,14 +43,14 @@ DECLARE = {
     np.dtype(np.int8): vv_int8,
     np.dtype(np.uint8): vv_uint8,
 }
-LANES = 512  # of 32 bits
+LANES = 64  # of 32 bits
 FLOAT, INT, UINT, HALF, SHORT, USHORT, CHAR, UCHAR = DECLARE
 ALL, WHOLE = tuple(DECLARE), (INT, UINT, SHORT, USHORT, CHAR, UCHAR)
 
 
 def lanes(dtype):
     """How many elements a register of *dtype* has."""
-    return 2048 // np.dtype(dtype).itemsize
+    return 256 // np.dtype(dtype).itemsize
 
 
 def high(dtype):
@@ -227,12 +227,12 @@ def test_masks_are_combined_and_chosen_by():
     assert [i if i % 3 else -1 for i in range(LANES)] == chosen.tolist()
 
 
-@pytest.mark.parametrize("count", [1, 100, 2048])
+@pytest.mark.parametrize("count", [1, 100, 256])
 def test_load_reads_as_many_elements_as_asked(count):
     """The lanes behind them are 0; with a mask they stay or become 0, and a store leaves what is not set."""
 
     def run(mlu, _):
-        memory = mlu.nram(int8, 2048, np.arange(2048).astype(CHAR))
+        memory = mlu.nram(int8, 256, np.arange(256).astype(CHAR))
         part, whole, kept, cleared = (vv_int8() for _ in range(4))
         mlu.vv_load(part, memory, count)
         mlu.vv_load(whole, memory)
@@ -240,12 +240,12 @@ def test_load_reads_as_many_elements_as_asked(count):
         mlu.vv_move(kept, 5)
         mlu.vv_load_m(kept, memory, mask)
         mlu.vv_load_z(cleared, memory, mask)
-        target = mlu.nram(int8, 2048, np.full(2048, 9, CHAR))
+        target = mlu.nram(int8, 256, np.full(256, 9, CHAR))
         mlu.vv_store_m(target, whole, mask)
         return part.values, whole.values, kept.values, cleared.values, target.view.array.copy()
 
     part, *others = on_core(run)
-    for i in range(2048):
+    for i in range(256):
         value = CHAR.type(np.int64(i).astype(CHAR))
         assert (value if i < count else 0) == part[i]
         expected = [value, *([value] * 3 if i % 3 else [5, 0, 9])]
@@ -295,7 +295,7 @@ def test_move_and_index(dtype, board):
         )
 
 
-@pytest.mark.parametrize("count", [1, 31, 512])
+@pytest.mark.parametrize("count", [1, 31, 64])
 def test_store_writes_as_many_elements_as_asked(count):
     """The rest of the memory stays."""
 
@@ -311,7 +311,7 @@ def test_store_writes_as_many_elements_as_asked(count):
 
 
 def test_the_length_is_that_of_a_register_in_bytes():
-    """512 elements of 32 bits."""
+    """64 elements of 32 bits."""
     assert 4 * LANES == on_core(lambda mlu, _: mlu.vv_get_length())
 
 
@@ -333,7 +333,7 @@ def philox(counter, key, rounds=10):
 def random_numbers(mlu, out, seed):
     word = [vv_uint32() for _ in range(4)]
     high0, high1, low0, low1 = (vv_uint32() for _ in range(4))
-    mlu.vv_index(word[0], mlu.taskId * 512, 1)
+    mlu.vv_index(word[0], mlu.taskId * LANES, 1)
     for other in word[1:]:
         mlu.vv_move(other, 0)
     key = [seed, 1]
@@ -347,21 +347,21 @@ def random_numbers(mlu, out, seed):
         mlu.vv_move(word[1], low1)
         mlu.vv_move(word[3], low0)
         key = [(key[0] + 0x9E3779B9) & 0xFFFFFFFF, (key[1] + 0xBB67AE85) & 0xFFFFFFFF]
-    numbers = mlu.nram(uint32, 512)
+    numbers = mlu.nram(uint32, LANES)
     for n in range(4):
         mlu.vv_store(numbers, word[n])
-        mlu.memcpy(out + (4 * mlu.taskId + n) * 512, numbers, 2048, NRAM2GDRAM)
+        mlu.memcpy(out + (4 * mlu.taskId + n) * LANES, numbers, 256, NRAM2GDRAM)
 
 
 def test_random_numbers_of_registers_are_those_of_the_generator():
     """Ten rounds of Philox on two tasks against a loop over counters."""
     device = mlusim.Device("MLU590-H8")
-    out = device.empty((2, 4, 512), uint32)
+    out = device.empty((2, 4, LANES), uint32)
     device.launch(random_numbers, dim=2, args=(out, 42), observe=("initcheck", "racecheck"))
     numbers = device.get(out)
     for task in range(2):
-        for i in range(0, 512, 37):
-            assert philox([task * 512 + i, 0, 0, 0], [42, 1]) == numbers[task, :, i].tolist()
+        for i in range(0, LANES, 7):
+            assert philox([task * LANES + i, 0, 0, 0], [42, 1]) == numbers[task, :, i].tolist()
 
 
 def refusals(mlu, _):
@@ -369,7 +369,7 @@ def refusals(mlu, _):
     numbers, empty, fractions = vv_int32(), vv_int32(), vv_float()
     mlu.vv_move(numbers, 1)
     mlu.vv_move(fractions, 1)
-    memory = mlu.nram(int32, 512)
+    memory = mlu.nram(int32, LANES)
     for call in (
         lambda: mlu.vv_move(memory, 1),
         lambda: mlu.vv_move(numbers, memory),
@@ -380,10 +380,10 @@ def refusals(mlu, _):
         lambda: mlu.vv_store(memory, empty),
         lambda: mlu.vv_store(memory, fractions),
         lambda: mlu.vv_store(memory, 3),
-        lambda: mlu.vv_store(memory, numbers, 513),
+        lambda: mlu.vv_store(memory, numbers, 65),
         lambda: mlu.vv_store(memory + 1, numbers),
         lambda: mlu.vv_load(fractions, memory),
-        lambda: mlu.vv_load(numbers, memory, 513),
+        lambda: mlu.vv_load(numbers, memory, 65),
         lambda: mlu.vv_move_m(numbers, 1, numbers),
         lambda: mlu.vv_move_m(numbers, 1, vv_bool()),
         lambda: mlu.vv_move_z(vv_half(), 1, some_lanes(mlu, INT)),
@@ -392,7 +392,7 @@ def refusals(mlu, _):
         lambda: mlu.vv_setp_eq(numbers, numbers, numbers),
         lambda: mlu.vv_setp_eq(vv_bool(), 1, numbers),
         lambda: mlu.vv_move(vv_bool(), 1),
-        lambda: mlu.vv_store(mlu.nram(uint8, 2048), some_lanes(mlu, CHAR)),
+        lambda: mlu.vv_store(mlu.nram(uint8, 256), some_lanes(mlu, CHAR)),
     ):
         try:
             call()
@@ -412,13 +412,13 @@ def test_bad_calls_are_refused_with_a_sentence():
         "register is one that nothing has written",
         "register is of float and dst of int32",
         "register is 3",
-        "elem_count = 513 is out of range",
+        "elem_count = 65 is out of range",
         "reach 4 bytes past its end",
         "dst is a register of float, src of int32",
-        "elem_count = 513 is out of range",
+        "elem_count = 65 is out of range",
         "mask is <vv_int32",
         "mask is one that nothing has written",
-        "the lanes of mask are 512, those of the register 1024",
+        "the lanes of mask are 64, those of the register 128",
         "dst is a register that nothing has written, and the mask may leave lanes",
         "dst is a register of bool",
         "dst is a register of int32",
@@ -454,7 +454,7 @@ def test_registers_are_not_for_memory_cores(name):
 
 
 def test_an_instruction_on_registers_takes_a_register_s_lines():
-    """2048 bytes are 16 lines of 128 bytes, and the start of a vector instruction."""
+    """256 bytes are 2 lines of 128 bytes, and the start of a vector instruction."""
 
     @kernel
     def only(mlu):
@@ -465,7 +465,7 @@ def test_an_instruction_on_registers_takes_a_register_s_lines():
     launch = mlusim.Device("MLU370-X4").launch(only)
 
     assert (
-        pytest.approx(launch_us(mlusim.find_board("MLU370-X4")) + 2 * (16 + VECTOR_START.value) / 1000)
+        pytest.approx(launch_us(mlusim.find_board("MLU370-X4")) + 2 * (2 + VECTOR_START.value) / 1000)
         == launch.time_us
     )
     assert 1 == launch.instructions["__vv_add"]
@@ -476,7 +476,7 @@ def test_a_register_shows_what_it_is():
     register = vv_float()
 
     assert "<vv_float>" == repr(register)
-    register.values = np.arange(512, dtype=np.float32)
+    register.values = np.arange(LANES, dtype=np.float32)
     assert "0. 1. 2. 3." in repr(register)
     assert isinstance(register, Register)
     assert register.dtype is float32

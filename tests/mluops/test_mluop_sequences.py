@@ -111,8 +111,8 @@ def test_doubling_goes_on_from_anywhere(n, begun):
     assert np.array_equal(np.arange(n) * 3 - 5, filled(fill, int32, n))
 
 
-def test_one_register():
-    """2048 bytes: 512 of four, 1024 of two; not one more."""
+def test_what_registers_hold():
+    """2048 bytes in eight of them: 512 of four, 1024 of two; not one more."""
     for dtype, most in ((int32, 512), (half, 1024)):
         got = filled(lambda mlu, dst, m=most: mluop_arange_vv_(mlu, dst, m, 7), dtype, most)
 
@@ -143,7 +143,7 @@ def _counted(mlu, n):
     [(int32, OLD, 6), (half, OLD, 9), (float32, "CE3226-V101", 10)],
 )
 def test_long_sequences_take_few_instructions(dtype, board, doublings):
-    """A register of 32-bit elements, elsewhere a line of scalar stores; then one addition for each doubling."""
+    """Eight registers of 32-bit elements, elsewhere a line of scalar stores; then one addition for each doubling."""
     count = 1 << 15
     results = []
 

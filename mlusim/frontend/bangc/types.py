@@ -7,6 +7,7 @@ from typing import TypeGuard
 from attrs import define, field, frozen
 
 from mlusim.arch import dtypes
+from mlusim.arch.board import VECTOR_REGISTER
 from mlusim.arch.dtypes import DType
 
 
@@ -217,10 +218,10 @@ class Record:
 
 @frozen
 class VectorRegister:
-    """``vv_float`` and its like: a register of 2048 bytes of one element type."""
+    """``vv_float`` and its like: a register of one element type."""
 
     of: Arithmetic
-    size = 2048
+    size = VECTOR_REGISTER
 
     @property
     def dtype(self) -> DType:

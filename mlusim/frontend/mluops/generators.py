@@ -12,7 +12,7 @@ from mlusim.isa.vv import BYTES, LANES, Register, vv_uint32
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.pointer import Ptr
 
-# Arithmetic sequences: what a vector register holds, then what is there doubled by vector additions.
+# Arithmetic sequences: what eight vector registers hold, then what is there doubled by vector additions.
 #
 # Registers hold elements of 32 bits and exist from arch 372 on; elsewhere a line of scalar stores comes first.
 # Values are those of the element type: integers wrap, and floats are exact while they are whole numbers that the type
@@ -20,6 +20,7 @@ from mlusim.memory.pointer import Ptr
 
 LINE = 128  # bytes that a vector instruction takes in a cycle: what scalar stores begin with
 IN_REGISTERS = (float32, int32, uint32)
+REGISTERS = 8  # that a sequence begins with
 NUMBERS = (half, bfloat16, float32, int8, int16, int32, uint8, uint16, uint32)
 
 _BASE, _EXPAND, _VV, _STAGE, _SEQ, _TFUSE, _INDICES = (
@@ -86,24 +87,28 @@ def _double(helper: Helper, mlu: Mlu, dst: Ptr, n: int, filled: int, step: objec
 
 
 def mluop_arange_vv_(mlu: Mlu, dst: Ptr, n: int, start: object = 0, step: object = 1) -> None:
-    """Fill what one vector register holds: ``dst[i] = start + i * step``, *n* elements of at most 2048 bytes.
+    """Fill what eight vector registers hold: ``dst[i] = start + i * step``, *n* elements of at most 2048 bytes.
 
-    Elements of float, int32 and uint32 are computed in a register, from arch 372 on; others are a line of
+    Elements of float, int32 and uint32 are computed in registers, from arch 372 on; others are a line of
     scalar stores and doublings.  Name certain (vendor's common.h), operands inferred.  Raises `RuleFault` for counts, `OutOfBounds` and
     `WrongSpace` for dst.
     """
     n = _ask(_VV, mlu, dst, "n", n)
-    _VV.at_most(mlu, "n", n, BYTES // dst.dtype.size, "mluop_gen_stage_index takes any count")
+    _VV.at_most(mlu, "n", n, REGISTERS * BYTES // dst.dtype.size, "mluop_gen_stage_index takes any count")
     _fill(_VV, mlu, dst, n, start, step)
 
 
 def _fill(helper: Helper, mlu: Mlu, dst: Ptr, n: int, start: object, step: object) -> None:
     if dst.dtype in IN_REGISTERS and mlu.BANG_ARCH >= 372:
-        filled = min(n, LANES)
+        filled = min(n, REGISTERS * LANES)
         first, stride = (_term(helper, mlu, dst, *pair) for pair in (("start", start), ("step", step)))
-        register = Register(dst.dtype)
-        mlu.vv_index(register, first, stride)
-        mlu.vv_store(dst, register, filled)
+        begun = Register(dst.dtype)
+        mlu.vv_index(begun, first, stride)
+        mlu.vv_store(dst, begun, min(filled, LANES))
+        for at in range(LANES, filled, LANES):
+            register = Register(dst.dtype)
+            mlu.vv_add(register, begun, dst.dtype(at * stride))
+            mlu.vv_store(dst + at, register, min(filled - at, LANES))
     else:
         filled = min(n, LINE // dst.dtype.size)
         _store(helper, mlu, dst, filled, start, step)
@@ -113,8 +118,8 @@ def _fill(helper: Helper, mlu: Mlu, dst: Ptr, n: int, start: object, step: objec
 def mluop_gen_stage_index(mlu: Mlu, dst: Ptr, n: int, start: object = 0, step: object = 1) -> None:
     """Fill a sequence: ``dst[i] = start + i * step``, *n* elements of any type up to 32 bits in NRAM.
 
-    *start* and *step* are converted to the element type first.  The first 2048 bytes come from a vector
-    register, where a type or an architecture has none a line of 128 bytes by scalar stores, and the rest is
+    *start* and *step* are converted to the element type first.  The first 2048 bytes come from vector
+    registers, where a type or an architecture has none a line of 128 bytes by scalar stores, and the rest is
     doubled.  Certain (vendor's common.h) but for the defaults of *start* and *step* and for the length of
     the prologues, which are inferred.  Raises `RuleFault` for counts,
     `OutOfBounds` and `WrongSpace` for dst and for terms that are no numbers.

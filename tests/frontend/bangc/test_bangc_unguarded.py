@@ -28,7 +28,7 @@ __mlu_global__ void inside(float *out, const float *in) {
   __memcpy(out, moved, N * sizeof(float), NRAM2GDRAM);
 }
 __mlu_global__ void registers(float *out, const float *in) {
-  int turns = N % (__vv_get_length() / sizeof(float)) > 0;
+  int turns = (N + 1) % (__vv_get_length() / sizeof(float)) > 0;
   if (coreId == 0) for (int turn = 0; turn < turns; ++turn) __memcpy(out, in, N * sizeof(float), GDRAM2GDRAM);
 }
 """

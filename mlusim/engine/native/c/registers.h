@@ -1,4 +1,4 @@
-/* Vector registers: 2048 bytes in a variable's cell.  One that nothing has written begins with a mark that no instruction makes. */
+/* Vector registers: bytes in a variable's cell.  One that nothing has written begins with a mark that no instruction makes. */
 ALWAYS void unset_(uint8_t *r) { memcpy(r, UNSET_, sizeof UNSET_); }
 ALWAYS int is_set_(const uint8_t *r) { return memcmp(r, UNSET_, sizeof UNSET_) != 0; }
 ALWAYS Argument a_register(const uint8_t *r, int dtype) { return (Argument){IS_REGISTER, dtype, (uint64_t)(uintptr_t)r}; }
