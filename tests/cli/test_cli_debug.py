@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from mlusim.machine.observed import MEMORY_CORES
-
 EXAMPLE = Path(__file__).parents[2] / "examples" / "05_memory_core.py"
 
 RUNAWAY = textwrap.dedent(
@@ -33,12 +31,6 @@ RUNAWAY = textwrap.dedent(
 )
 
 
-@pytest.fixture(autouse=True)
-def _memory_cores_last(monkeypatch):
-    """Let tasks begin with task 0, where these tests stop first."""
-    monkeypatch.setenv(MEMORY_CORES, "last")
-
-
 def test_commands_of_the_line_and_of_a_file(cli, tmp_path):
     """They are executed in order, the file's behind the line's, and shown with their answers."""
     (tmp_path / "commands").write_text("# where it is\nwhere\n")
@@ -59,13 +51,13 @@ def test_json_is_one_document(cli):
 
     assert (0, "tin_shift_forward golden_document") == (done.code, document["program"])
     assert [("start", True)] == [(c["command"], c["ok"]) for c in document["commands"]]
-    assert ("task 0", 1, False) == (document["task"], document["position"]["moment"], document["ended"])
+    assert ("task 0m", 1, False) == (document["task"], document["position"]["moment"], document["ended"])
     assert document["file"].endswith("tin_shift/kernel.py")
 
 
 def test_a_script_is_debugged_with_its_arguments(cli):
     """Its own output goes where it always goes."""
-    done = cli("debug", EXAMPLE, "--command", "tbreak bang_add", "--command", "run", "--command", "c")
+    done = cli("debug", EXAMPLE, "--command", "tbreak bang_add task 0", "--command", "run", "--command", "c")
 
     assert (0, "") == (done.code, done.err)
     assert "task 0 in add_one_row_to_all" in done.out
@@ -142,7 +134,9 @@ def _piped(tmp_path, text, commands, **options):
 
 def test_commands_from_a_pipe(tmp_path):
     """Without a terminal the lines are shown with their answers, and the end of the pipe ends it."""
-    process, text = _piped(tmp_path, EXAMPLE.read_text(), ["break bang_add", "run", "print r", "quit", "run"])
+    process, text = _piped(
+        tmp_path, EXAMPLE.read_text(), ["break bang_add task 0", "run", "print r", "quit", "run"]
+    )
     out, errors = process.communicate(text, timeout=60)
 
     assert (0, "") == (process.returncode, errors)

@@ -45,7 +45,7 @@ def test_operators_have_times(name, case, board):
 def test_going_to_a_time_and_stopping_there():
     """The first instruction of the task in focus; of each task."""
     with console_on(staged_program) as console:
-        says(console, "start", "stepi")
+        says(console, "tbreak task 0", "run", "stepi")
         whole = clock_of(console.session.runs, 1).whole_us
         says(console, "goto 0.3us")
         assert ("task 0", line("staged-fetch")) == place(console)[:2]

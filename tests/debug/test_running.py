@@ -170,16 +170,16 @@ def test_until_leaves_a_loop():
 def test_stepi_goes_from_intrinsic_to_intrinsic():
     """Of the task in focus, or with `all` of whichever comes first."""
     with console_on(staged_program) as console:
-        says(console, "stepi")
+        says(console, "tbreak task 1", "run", "stepi")
         names = [console.session.stop.op.name]
         for _ in range(3):
             says(console, "stepi")
             names.append(console.session.stop.op.name)
         assert ["memcpy_async", "sync_cluster", "memcpy", "bang_add"] == names
-        assert "task 0" == console.session.focus
+        assert "task 1" == console.session.focus
 
         says(console, "goto begin", "stepi all", "stepi all", "stepi all")
-        assert "task 1" == console.session.focus
+        assert "task 0" == console.session.focus
 
 
 def test_next_over_a_barrier_comes_back_to_the_same_task():

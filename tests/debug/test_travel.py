@@ -60,7 +60,7 @@ def test_reverse_undoes_forward(name):
     with console_on(program, **options) as console:
         session = console.session
         for forward, backward in (("stepi", "reverse-stepi"), ("step", "reverse-step")):
-            says(console, "start", "stepi" if forward == "stepi" else "step")
+            says(console, "tbreak task 1", "run", "stepi" if forward == "stepi" else "step")
             trail = []
             for _ in range(3):
                 trail.append((session.position, session.digest()))

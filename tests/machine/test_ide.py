@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from debugpy_client import Client
 
-from mlusim.machine.observed import MEMORY_CORES
-
 ROOT = Path(__file__).parents[2]
 
 PROGRAM = textwrap.dedent(
@@ -62,15 +60,6 @@ def editor(script):
     client.close()
 
 
-@pytest.fixture
-def editor_of_memory_cores_last(monkeypatch, script):
-    """A client whose program begins memory cores behind the tasks that they meet."""
-    monkeypatch.setenv(MEMORY_CORES, "last")
-    client = Client(script, script.parent)
-    yield client
-    client.close()
-
-
 def test_an_editor_stops_once_per_task_and_on_the_memory_core(editor, script):
     """Each stop has the right `mlu`; a pointer shows what it points to; the memory core steps over the barrier."""
     editor.start({script: [line("a = mlu.taskId"), line("waits =")]})
@@ -87,9 +76,9 @@ def test_an_editor_stops_once_per_task_and_on_the_memory_core(editor, script):
     assert "[1., 2., 0., 0.]" in pointer
 
 
-def test_an_editor_steps_over_a_barrier_on_the_memory_core(editor_of_memory_cores_last, script):
+def test_an_editor_steps_over_a_barrier_on_the_memory_core(editor, script):
     """`next` waits for the tasks that the memory core meets, and comes back to it."""
-    editor = editor_of_memory_cores_last
+    script.write_text(PROGRAM.replace("buffer, 20", "buffer, 16"))
     editor.start({script: [line("waits =")]})
     thread, _ = editor.stopped()
     for _ in range(2):
@@ -116,9 +105,11 @@ def test_next_over_a_barrier_comes_back_to_the_same_task(editor, script):
     assert ("steps", "1") == (trail[3][0], trail[3][2])
 
 
-def test_an_editor_stops_at_a_fault_in_the_failing_task(editor):
-    """With a stop at uncaught exceptions the kernel's frame is among the frames, with its `mlu`."""
-    editor.start({}, exceptions=["uncaught"])
+def test_an_editor_stops_at_a_fault_in_the_failing_task(editor, script):
+    """A step over the barrier in a task that the fault of another one ends is over there: with the kernel's frame and its `mlu`."""
+    editor.start({script: [line("waits =") + 1]}, exceptions=["uncaught"])
+    thread, _ = editor.stopped()
+    editor.ask("next", threadId=thread)
     thread = editor.event("stopped")["threadId"]
     frames = editor.ask("stackTrace", threadId=thread)["stackFrames"]
     kernel = next(frame for frame in frames if frame["name"] == "steps")

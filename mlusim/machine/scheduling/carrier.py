@@ -175,9 +175,11 @@ class Carrier:
             self.strand.throw(error)
 
     def kill(self) -> None:
-        """End a parked strand; its `finally` blocks run."""
+        """End a parked strand; its `finally` blocks run, which no debugger follows: a step that was under way would end in the machine."""
         if not self.ended and not self.strand.dead:
-            self.strand.throw(GreenletExit)
+            self.trace = None
+            with _own_trace():
+                self.strand.throw(GreenletExit)
 
 
 class Abandoned(BaseException):
