@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from mlusim.cli.main import main
+from mlusim.manual import pictures
 
 ROOT = Path(__file__).parents[2]
 PAGES = {"tutorial/first-mlu.md": 7, "how-to/ask-why.md": 1}
 """The pages, and how many of their commands print what stands there."""
 BLOCK = re.compile(r"```(c|python|console)\n(.*?)```", re.DOTALL)
+FIRST = ("gelu.mlu", "gelu_waits.mlu")
 NAME = re.compile(r"(?://|#) (\w+\.\w+)\n")
 
 
@@ -62,12 +64,34 @@ def test_the_page_prints_what_it_says(page, folder, capsys):
 
 
 @pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
-def test_the_first_kernel_of_the_readme_prints_what_it_says(name, folder, capsys):
-    """The kernel in C at the top, and the command beneath it."""
+def test_the_first_kernel_of_the_readme_has_the_finding_that_it_shows(name, folder, capsys):
+    """The kernel is that of the examples, and the command beneath it finds what stands there; the page fits three screens."""
     text = (ROOT / name).read_text(encoding="utf-8")
-    source, step = re.search(r"```c\n(.*?)```\n\n```console\n(.*?)```", text, re.DOTALL).groups()
-    (folder / "scale.mlu").write_text(source)
-    made, command, expected = re.search(r"-c \"(.*?)\"\n(\$ mlusim .*?)\n(.*)", step, re.DOTALL).groups()
-    exec(made)  # noqa: S102 - the page's own
+    source, command, expected = re.search(
+        r"```c\n(.*?)```.*?```console\n(\$ mlusim check .*?)\n(.*?)```", text, re.DOTALL
+    ).groups()
+    (folder / "gelu.mlu").write_text(source)
 
+    assert (ROOT / "examples" / "first" / "gelu.mlu").read_text() == source
     assert stripped(expected) == stripped(said(command, capsys))
+    assert command == f"$ {pictures.COMMANDS['finding']}"
+    assert len(text.splitlines()) < 150
+
+
+def test_the_example_that_waits_is_the_first_kernel_with_one_more_line():
+    """What the finding says is all that the mended kernel has besides."""
+    first, mended = ((ROOT / "examples" / "first" / name).read_text().splitlines()[1:] for name in FIRST)
+
+    assert [line for line in mended if line not in first] == ["    __sync_io();"]
+    assert first == [line for line in mended if "__sync_io" not in line]
+
+
+@pytest.mark.parametrize("language", ["", ".zh"])
+def test_each_page_of_the_path_for_learners_ends_with_a_link_to_the_next(language):
+    """Five pages, in the order of the front page; the last leads back to it."""
+    docs = ROOT / "docs"
+    listed = re.findall(r"^\d\. \[.*\]\((.*)\)$", (docs / f"index{language}.md").read_text(), re.MULTILINE)
+    last = [re.findall(r"\]\((.*?)\)", (docs / page).read_text().splitlines()[-1]) for page in listed]
+
+    assert 5 == len(listed)
+    assert last == [*([page.removeprefix("tutorial/")] for page in listed[1:]), [f"../index{language}.md"]]

@@ -45,7 +45,7 @@ def legend(excerpt: Excerpt) -> list[tuple[str, str, str]]:
     return made
 
 
-_MARKS: Mapping[str, str] = {
+MARKS: Mapping[str, str] = {
     "work": '<rect width="11" height="11" rx="2" fill="var(--{look})"/>',
     "wait": '<rect x=".5" y="2.5" width="10" height="6" fill="var(--{look})" fill-opacity="0.16" stroke="var(--{look})"/>',
     "arrow": '<line y1="5.5" x2="17" y2="5.5" stroke="var(--{look})"/><path d="M22 5.5 15 3v5z" fill="var(--{look})"/>',
@@ -61,7 +61,7 @@ def legend_html(excerpt: Excerpt) -> str:
         width = 22 if kind in ("arrow", "dashed") else 11
         mark = (
             f'<svg viewBox="0 0 {width} 11" style="display:inline-block;width:{width}px;height:11px">'
-            f"{_MARKS[kind].format(look=look)}</svg>"
+            f"{MARKS[kind].format(look=look)}</svg>"
         )
         made.append(
             '<span style="display:inline-flex;align-items:center;gap:6px;margin-right:14px;font-size:13px;'

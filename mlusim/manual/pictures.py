@@ -1,0 +1,219 @@
+"""The pictures of the documentation that mlusim draws itself: ``python -m mlusim.manual.pictures`` writes them to ``docs/pictures``.
+
+With words, as ``finding`` or ``debugger-80x24``, those alone.
+"""
+
+import asyncio
+import contextlib
+import io
+import re
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+from rich.console import Console as Terminal
+from rich.terminal_theme import MONOKAI
+from rich.text import Text
+from textual.pilot import Pilot
+
+from mlusim import bangc
+from mlusim.cli.main import main as mlusim
+from mlusim.debug import Console, DebugSession, OperatorProgram, Program, ScriptProgram
+from mlusim.debug.tui.app import DebuggerApp
+from mlusim.debug.tui.engine import Engine
+from mlusim.machine.device import Device
+from mlusim.operators.registry import find_case, find_operator
+from mlusim.operators.runner import case_generator
+from mlusim.plan.svg import layout_svg
+from mlusim.report.page.excerpt import excerpt_of
+from mlusim.report.page.pipes import LEFT, MARKS, legend, pipe_picture
+from mlusim.report.profiled import profiled
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "pictures"
+BOARD, COUNT, TASKS = "MLU370-X4", 100_000, 4
+EXAMPLE = ROOT / "examples" / "first"
+KERNEL, MENDED = "gelu.mlu", "gelu_waits.mlu"
+CALL = f"--dim {TASKS} --arg out=out:float32:{COUNT} --arg x=randn:float32:{COUNT} --arg count={COUNT}"
+"""What `KERNEL` and `MENDED` are called with, as the README has it."""
+
+
+# -- a terminal -------------------------------------------------------------------------------------
+
+COLUMNS = 110  # of the terminal
+DEBUGGED = ("break 13", "run", "who-wrote tile[1]", "reverse-step", "info pipes")
+COMMANDS: Mapping[str, str] = {
+    "finding": f"mlusim check {KERNEL} {CALL}",
+    "back-in-time": " ".join(
+        [f"mlusim debug {KERNEL} {CALL}", *(f"--command {shlex.quote(line)}" for line in DEBUGGED)]
+    ),
+}
+
+
+class _Terminal(io.StringIO):
+    """A stream that a program takes for a terminal."""
+
+    def isatty(self) -> bool:
+        """Return True."""
+        return True
+
+
+def said(command: str) -> str:
+    """Return what *command* of ``mlusim`` prints on a terminal in the folder of the example."""
+    screen = _Terminal()
+    settings = {"COLUMNS": str(COLUMNS), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+    with (
+        mock.patch.dict("os.environ", settings),
+        contextlib.chdir(EXAMPLE),
+        contextlib.redirect_stdout(screen),
+    ):
+        mlusim(shlex.split(command)[1:])
+    return screen.getvalue()
+
+
+def _typed(name: str) -> str:
+    """Draw the terminal in which the command of the picture *name* was typed."""
+    command = COMMANDS[name]
+    page = Terminal(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
+    shown = Text("\n").join([Text(f"$ {command.partition(' --command')[0]}"), Text.from_ansi(said(command))])
+    shown.highlight_regex(re.compile(r"^(?:\$|\(mlusim\)).*$", re.MULTILINE), "bold cyan")
+    page.print(shown)
+    return _offline(page.export_svg(title="mlusim", theme=MONOKAI, unique_id="mlusim"))
+
+
+def _offline(drawn: str) -> str:
+    """Return the picture with the reader's own fonts in place of those that it would fetch."""
+    return re.sub(r"@font-face \{.*?\}\s*|<!--.*?-->\s*", "", drawn, flags=re.DOTALL)
+
+
+# -- drawings on paper of their own -----------------------------------------------------------------
+
+_COLORS = {
+    "ink": "#1d1d1b", "soft": "#5c5b57", "line": "#d9d8d3", "track": "#efeee9", "other": "#8a8984",
+    "c0": "#2f6fe0", "c1": "#26a590", "c2": "#c87a15", "c3": "#8e59e2", "c4": "#c8453c", "c5": "#a9587a",
+}  # fmt: skip
+
+
+def _on_paper(drawn: str, title: str, marks: str = "", edge: int = 16, head: int = 44) -> str:
+    """Return the SVG *drawn* on white below *title* and *marks*: the page that shows it may be dark."""
+    width, height = map(float, drawn.partition('viewBox="0 0 ')[2].partition('"')[0].split())
+    inside = drawn.partition(">")[2]
+    box = f'x="{edge}" y="{head + edge}" width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
+    whole = f"{width + 2 * edge:g}", f"{height + head + 2 * edge:g}"
+    paper = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {whole[0]} {whole[1]}" font-family="system-ui, sans-serif"'
+        f' font-size="12" fill="{_COLORS["ink"]}" color="{_COLORS["ink"]}">\n'
+        f'<rect width="{whole[0]}" height="{whole[1]}" rx="8" fill="#ffffff" stroke="{_COLORS["line"]}"/>\n'
+        f'<text x="{edge}" y="{edge + 12}" font-size="14" font-weight="600">{escape(title)}</text>\n'
+        f"{marks}<svg {box}>{inside}</svg>\n"
+    )
+    return re.sub(r"var\(--(\w+)\)", lambda name: _COLORS[name[1]], paper)
+
+
+def _pipes() -> str:
+    """Draw what the pipes of `MENDED` do, and what its cores wait for."""
+    module, device = bangc.load(EXAMPLE / MENDED, board=BOARD), Device(BOARD)
+    data = np.random.default_rng(0).standard_normal(COUNT).astype(np.float32)
+    with profiled() as kept:
+        device.launch(
+            module["Gelu"], TASKS, args=(device.empty(data.shape, data.dtype), device.put(data), COUNT)
+        )
+    excerpt = excerpt_of(kept.launches[0])
+    assert excerpt is not None
+    marks, x = "", LEFT
+    for kind, look, told in legend(excerpt):
+        width = 24 if kind in ("arrow", "dashed") else 14
+        marks += f'<g transform="translate({x:g} 40)">{MARKS[kind].format(look=look)}<text x="{width}" y="10">{escape(told)}</text></g>\n'
+        x += width + 6.4 * len(told) + 18
+    return _on_paper(pipe_picture(excerpt), f"{excerpt.kernel}: {excerpt.headline}", marks)
+
+
+def _plan() -> str:
+    """Draw the plan of an operator at the largest shape of its kind that fits."""
+    (plan,) = find_operator("mutual_information_backward").plans
+    return _on_paper(layout_svg(plan.layout(BOARD, S=15, T=3484)), "", edge=0, head=0)
+
+
+# -- the debugger on a full screen ------------------------------------------------------------------
+
+SCREENS: Mapping[str, tuple[tuple[int, int], Sequence[str]]] = {
+    "debugger-80x24": ((80, 24), ("break sync_cluster task 3", "run", "info barriers")),
+    "debugger-150x46": (
+        (150, 46),
+        (
+            "break computePGrad",
+            "run",
+            "tbreak bang_add if i == 3",
+            "c",
+            "x/f cur_p_grad",
+            "who-wrote cur_p_grad[1] 2",
+            "history 3",
+        ),
+    ),
+}
+
+
+def _barriers() -> str:
+    return _screen(ScriptProgram(str(ROOT / "examples" / "05_memory_core.py")), *SCREENS["debugger-80x24"])
+
+
+def _operator() -> str:
+    spec = find_operator("mutual_information_backward")
+    case = find_case(spec, "network")
+    inputs, params = case.make(case_generator(case))
+    return _screen(OperatorProgram(spec, inputs, params, case=case.name), *SCREENS["debugger-150x46"])
+
+
+def _screen(program: Program, size: tuple[int, int], lines: Iterable[str]) -> str:
+    engine, drawn = Engine(lambda: Console(DebugSession(program))), list[str]()
+    engine.serve_beside(lambda: drawn.append(asyncio.run(_after(DebuggerApp(engine), size, lines))))
+    return _offline(drawn[0])
+
+
+async def _after(app: DebuggerApp, size: tuple[int, int], lines: Iterable[str]) -> str:
+    """Return the screen of *app* after *lines* were typed."""
+    async with app.run_test(size=size) as pilot:
+        await _idle(app, pilot)
+        for line in lines:
+            app.submit(line)
+            await _idle(app, pilot)
+        drawn = app.export_screenshot(title="mlusim debug")
+        await pilot.press("ctrl+q")
+    return drawn
+
+
+async def _idle(app: DebuggerApp, pilot: "Pilot[None]") -> None:
+    while app.busy:
+        await pilot.pause(0.01)
+    await pilot.pause()
+
+
+# -- all of them ------------------------------------------------------------------------------------
+
+PICTURES: Mapping[str, Callable[[], str]] = {
+    "finding": lambda: _typed("finding"),
+    "back-in-time": lambda: _typed("back-in-time"),
+    "pipes": _pipes,
+    "plan": _plan,
+    "debugger-80x24": _barriers,
+    "debugger-150x46": _operator,
+}
+
+
+def main(names: Sequence[str]) -> int:
+    """Write the pictures that *names* lists, or all of them, again."""
+    unknown = [name for name in names if name not in PICTURES]
+    if unknown:
+        print(f"no picture {unknown[0]!r}; there are {', '.join(PICTURES)}", file=sys.stderr)
+        return 2
+    for name in names or PICTURES:
+        (FOLDER / f"{name}.svg").write_text(PICTURES[name](), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
