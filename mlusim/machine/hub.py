@@ -176,12 +176,12 @@ class Observer:
         return True
 
     def screen_end(self, screen: "ObservedScreen") -> bool:
-        """The run is over, and C has found nothing; return whether that also holds for what *screen* has kept."""
+        """The run is over, or its fault has ended it, and C has found nothing; return whether that also holds for what *screen* has kept."""
         del screen
         return True
 
     def screened(self, screen: "ObservedScreen") -> None:
-        """The launch is over, and Python need not run it: take over what *screen* knows; report what follows."""
+        """The launch is over, and Python need not run it: take over what *screen* knows; report what follows.  The fault comes after that, if one ended it."""
 
     def repeats(self, kernel: "ObservedKernel") -> bool:
         """Return whether it would find in the next launch of *kernel* what it found in the last, of the same arguments and no memory."""

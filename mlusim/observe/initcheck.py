@@ -202,7 +202,9 @@ class InitCheck(Checker):
         return super().screen_begin(launch, screen)
 
     def screen_end(self, screen: ObservedScreen) -> bool:
-        """Return whether C knows, of each tensor that stores have left without some values, which stores these were."""
+        """Return whether C knows, of each tensor that stores have left without some values, which stores these were, and no fault came of what has none."""
+        if screen.needs_values():
+            return False
         partly = (a for a, flags in screen.lacking() if screen.stored(a) and flags.view(np.bool_).any())
         return all(screen.stores(allocation) is not None for allocation in partly)
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, field
 
 from mlusim.arch.board import Pipe
 from mlusim.counted import plural, with_article
@@ -67,17 +67,13 @@ class MemCheck(Checker):
     def launch_begin(self, launch: ObservedLaunch) -> None:
         """Learn the tensors among the arguments."""
         super().launch_begin(launch)
-        self._known = _Neighbours(launch.given)
+        self._given = launch.given
         self._unguarded: Site | None = None  # where a memory core first lacked NRAM
         self._on_stack = launch.request.kernel.on_stack
         for name, declared, used, how in getattr(launch.request.kernel, "outlived", ()):
             self.report(
                 ("outlived", used, name), functools.partial(_outlived, name, declared[:2], used[:2], how)
             )
-
-    def declare(self, _core: ObservedCore, allocation: Allocation) -> None:
-        """Learn a variable that the kernel declares: one more neighbour of accesses that miss."""
-        self._known.add(allocation)
 
     def task_end(self, core: ObservedCore) -> None:
         """Ask whether the stack has room for the local variables, beside all that the task has declared."""
@@ -128,7 +124,7 @@ class MemCheck(Checker):
     def _refused(self, rule: str, core: ObservedCore, fault: Fault) -> Finding:
         context = [] if fault.legal is None else [f"legal: {fault.legal}"]
         if isinstance(fault, OutOfBounds) and not isinstance(fault, Ended) and fault.address is not None:
-            context += self._known.around(fault.address, fault.space)
+            context += _neighbours(core, self._given, fault.address, fault.space)
             context += region_label(core, fault)
         return told_of(
             fault,
@@ -303,31 +299,27 @@ def _wasted(effect: Effect, size: int, offset: int) -> Finding:
     )
 
 
-@frozen
-class _Neighbours:
-    """The allocations of a launch by address, to find those next to one."""
-
-    known: list[Allocation]
-
-    def add(self, allocation: Allocation) -> None:
-        self.known.append(allocation)
-
-    def around(self, address: int, space: str | None) -> Iterator[str]:
-        """Say whose bytes lie after and before the one at *address*."""
-        live = sorted((a for a in self.known if a.live and a.space.name == space), key=lambda a: a.address)
-        own = next((a for a in live if a.address <= address < a.address + a.nbytes), None)
-        end = address if own is None else own.address + own.nbytes
-        behind = next((a for a in live if a is not own and a.address >= end), None)
-        before = next((a for a in reversed(live) if a is not own and a.address < address), None)
-        if own is not None:
-            yield f"it begins in {own.site}, which ends at {end:#x}"
-        elif before is not None:
-            yield f"before it lies {before.site}, which ends at {before.address + before.nbytes:#x}"
-        if behind is not None:
-            gap = behind.address - end
-            yield f"behind it lies {behind.site}, " + (
-                f"{gap} {plural(gap, 'byte')} further" if gap else "immediately"
-            )
+def _neighbours(
+    core: ObservedCore, given: Collection[Allocation], address: int, space: str | None
+) -> Iterator[str]:
+    """Say whose bytes lie after and before the one at *address*, of what *core* can reach of its launch, which was *given* tensors."""
+    own = () if core.cluster is None else (core.cluster,)  # also of a lone task, which is in no union
+    arenas = (*core.arenas.values(), *(cluster.sram for cluster in core.union.clusters or own))
+    reached = (*given, *(allocation for arena in arenas for allocation in arena.allocations))
+    live = sorted((a for a in reached if a.live and a.space.name == space), key=lambda a: a.address)
+    at = next((a for a in live if a.address <= address < a.address + a.nbytes), None)
+    end = address if at is None else at.address + at.nbytes
+    behind = next((a for a in live if a is not at and a.address >= end), None)
+    before = next((a for a in reversed(live) if a is not at and a.address < address), None)
+    if at is not None:
+        yield f"it begins in {at.site}, which ends at {end:#x}"
+    elif before is not None:
+        yield f"before it lies {before.site}, which ends at {before.address + before.nbytes:#x}"
+    if behind is not None:
+        gap = behind.address - end
+        yield f"behind it lies {behind.site}, " + (
+            f"{gap} {plural(gap, 'byte')} further" if gap else "immediately"
+        )
 
 
 def region_label(core: ObservedCore, fault: Fault) -> Iterator[str]:

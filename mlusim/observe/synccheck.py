@@ -14,7 +14,14 @@ from mlusim.engine.native.screen import Screened
 from mlusim.errors import Divergence, Fault, SyncFault
 from mlusim.kernel_frames import file_of, function_of, own_file
 from mlusim.machine.hub import launch_place
-from mlusim.machine.observed import ObservedCore, ObservedKernel, ObservedLaunch, Site, Sync
+from mlusim.machine.observed import (
+    ObservedCore,
+    ObservedKernel,
+    ObservedLaunch,
+    ObservedScreen,
+    Site,
+    Sync,
+)
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
 
@@ -45,6 +52,10 @@ class SyncCheck(Checker):
         self._held: dict[tuple[int, int], tuple[ObservedCore, Site]] = {}
         self._kept: list[tuple[ObservedCore, tuple[int, int], Site]] = []  # those of tasks that have ended
         self._leaving = Leaving(launch.request.kernel.body)
+
+    def screen_end(self, screen: ObservedScreen) -> bool:
+        """Return whether all barriers were met: C does not know where a task has left its functions."""
+        return not isinstance(screen.refused, SyncFault)
 
     def task_begin(self, core: ObservedCore) -> None:
         """Hear where the task leaves its functions."""

@@ -186,6 +186,11 @@ class Notes:
         """Return whether Python may do something with what is *given*: nothing of it is off chip."""
         return not any(isinstance(a, Ptr) and a.view.space is GDRAM for a in given)
 
+    def may_undo(self, pointer: object) -> bool:
+        """Return False: bytes from before are kept by the accesses that C notes."""
+        del pointer
+        return False
+
     def suspected(self, core: "NativeCore", why: int, change: object = None) -> None:
         """Make room in the record; *why* is not 0 where something is stored to what is only read."""
         del core, change

@@ -473,13 +473,15 @@ class NativeCore(Core):
             self.screen.executed(self, row)
 
     def _access(self, store: int, _: int) -> None:
-        if self.screen is not None:
-            raise Suspicion
         pointer, index = value_of(self, self.c.argv[0]), value_of(self, self.c.argv[1])
+        if store and self.screen is not None and not self.screen.may_undo(pointer):
+            raise Suspicion
         if store:
             pointer[index] = value_of(self, self.c.argv[2])
         else:
             answer(self, pointer[index])
+        if self.screen is not None:  # it has not heard of the access, which was no fault
+            raise Suspicion
 
     def _library(self, number: int, _: int) -> None:
         c = self.c

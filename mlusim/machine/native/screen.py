@@ -33,12 +33,14 @@ from mlusim.engine.native.screen import (
     Screened,
     Suspicion,
 )
+from mlusim.errors import Fault
 from mlusim.isa.declare import Flow, Intrinsic
 from mlusim.isa.table import ISA
 from mlusim.machine.hub import Observer
 from mlusim.machine.observed import (
     ChangedValue,
     Effect,
+    ObservedCore,
     Site,
     Step,
     Sync,
@@ -166,6 +168,7 @@ class Looks(Protocol):
     def row(self, core: "NativeCore", row: Intrinsic, given: Sequence[Any], *, native: bool) -> None: ...
     def executed(self, core: "NativeCore", row: Intrinsic) -> None: ...
     def allows(self, given: Sequence[Any]) -> bool: ...
+    def may_undo(self, pointer: object) -> bool: ...
     def suspected(self, core: "NativeCore", why: int, change: ValueChange | None = None) -> None: ...
 
 
@@ -510,6 +513,11 @@ class Screen(Observer):
         self.parts = PartRecord()  # of on-chip arrays, where that is looked for
         # What the kernel takes as const: the bytes from before are not kept, so that a store ends the run.
         self.read: Collection[Allocation] = ()
+        self.ends: Callable[[NativeCore, Fault], None] | None = (
+            None  # is told of a fault, while nothing has changed
+        )
+        self.refused: Fault | None = None  # that has ended the launch, and the core that met it
+        self._refused_on: NativeCore | None = None
         self._doubted = Screened(0)
         self._changes: dict[tuple[Site, str, str, str], ChangedValue] = {}
         self._labels: list[str] = []  # of the cores, by segment
@@ -520,6 +528,7 @@ class Screen(Observer):
         # They keep the allocations alive, so that no two have one key.
         self._keys: dict[Allocation, int] = {}
         self._own: dict[NativeCore, dict[Allocation, Bytes]] = {}
+        self._running: dict[NativeCore, None] = {}
         self._accesses = np.zeros((2 if not looks & Screened.RACE else MOST_ACCESSES + 1, COLUMNS), np.int64)
         self._accesses[0, 1] = MOST_ACCESSES
 
@@ -540,6 +549,7 @@ class Screen(Observer):
         c.parts = 0
         if self.looks & Screened.PARTS:
             self.parts.begin(core)
+        self._running[core] = None
         self._tasks[core] = self._begun
         self._begun += 1
         self.met.append(())
@@ -579,7 +589,8 @@ class Screen(Observer):
         if row.name == WAIT:
             flags = [*given, *[True] * (6 - len(given))]
             if all(flags[3:]):  # otherwise only some pipes wait; then what is in flight counts as not over
-                core.seat.over(name for name, waits in zip(LISTS, flags, strict=False) if waits)
+                # Of what scalar code stores or loads it says nothing.
+                core.seat.over(name for name, waits in zip(LISTS, flags[:3], strict=False) if waits)
             note(core, row, HOW_WAITS | HOW_PIPE * sum(bool(flag) << n for n, flag in enumerate(flags)))
         elif row.name not in HARMLESS and (row.pipe is Pipe.SCALAR or row.control):
             self.hopeless = not native
@@ -624,6 +635,10 @@ class Screen(Observer):
     def allows(given: Sequence[Any]) -> bool:
         """Return whether Python may do something with what is *given*: no pointers."""
         return not any(isinstance(a, Ptr) for a in given)
+
+    def may_undo(self, pointer: object) -> bool:
+        """Return whether Python may store to where *pointer* leads, to learn whether that is a fault: the bytes from before are kept."""
+        return not isinstance(pointer, Ptr) or pointer.view.allocation not in self.read
 
     def suspected(self, core: "NativeCore", why: int, change: ValueChange | None = None) -> None:
         """A checker may report what C has found, as the *change* of a value; 0: the accesses need room, and those that meet are joined."""
@@ -688,12 +703,7 @@ class Screen(Observer):
 
     def task_end(self, core: Any) -> None:
         """Keep the parts of on-chip arrays and the last window, and ask whether the stack had room for the local variables."""
-        if self.windows is not None:
-            self.windows.ends(core)
-        for change, site, times in core.seat.failed_again():
-            test = core.session.native.program.changes[change - 1]
-            key = Site(*self._sites[site]), test.rule, test.have, test.to
-            self._changes[key] = self._changes[key]._replace(times=self._changes[key].times + times)
+        self._judged(core)
         if self.looks & Screened.PARTS:
             self.parts.task_end(core)
         variables = core.session.request.kernel.on_stack
@@ -702,6 +712,25 @@ class Screen(Observer):
         if sum(v.nbytes for v in variables) > core.session.board.arch.stack_left(core.arenas[NRAM].top):
             self.doubt(core, Screened.MEMORY)
 
+    def _judged(self, core: "NativeCore") -> None:
+        """Keep the last window of *core*, and count the numbers that it has changed again, as its task ends."""
+        del self._running[core]
+        if self.windows is not None:
+            self.windows.ends(core)
+        for change, site, times in core.seat.failed_again():
+            test = core.session.native.program.changes[change - 1]
+            key = Site(*self._sites[site]), test.rule, test.have, test.to
+            self._changes[key] = self._changes[key]._replace(times=self._changes[key].times + times)
+
+    def fault(self, core: ObservedCore, fault: Fault) -> None:
+        """Let those hear of *fault* for whom C runs the launch: all tasks end here."""
+        if self.ends is not None:
+            at = cast("NativeCore", core)
+            self.refused, self._refused_on = fault, at
+            for running in tuple(self._running):
+                self._judged(running)
+            self.ends(at, fault)
+
     def sync(self, sync: Sync) -> None:
         """Let cores meet at a barrier."""
         if len(sync.participants) > 1:
@@ -709,6 +738,13 @@ class Screen(Observer):
             self.met.append(tuple(self._tasks[core] for core in cores))
             for core in cores:
                 self._next(core)
+
+    def needs_values(self) -> bool:
+        """Return whether a fault has ended the launch because of bytes that have no value."""
+        if self.refused is None or self._refused_on is None:
+            return False
+        flags = ((self.flags_of(self._refused_on, read.allocation), read) for read in self.refused.read)
+        return any(at_flags(held, read).any() for held, read in flags)
 
     # -- what is left ----------------------------------------------------------------------------
 
@@ -783,6 +819,13 @@ class Screen(Observer):
             np.bincount(keys)
         ).tolist():  # they are small numbers, which need no sorting
             yield memories[key], table[keys == key, :KEY]
+
+
+def at_flags(flags: Bytes | None, access: Access) -> Bytes:
+    """Return the flags of the bytes of *access*, of *flags* behind `HEAD`; without *flags* all have a value."""
+    if flags is None:
+        return np.zeros(0, np.uint8)
+    return np.concatenate([flags[HEAD + low : HEAD + low + access.size] for low in access.starts.tolist()])
 
 
 def no_values(allocation: Allocation) -> Bytes:

@@ -30,6 +30,7 @@ from mlusim.engine.native.screen import (
     Suspicion,
 )
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON, asked_of
+from mlusim.errors import Fault
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.table import NUMBERS
 from mlusim.machine.announcer import accesses_of, arguments_behind
@@ -37,7 +38,7 @@ from mlusim.machine.hub import Observer, sorted_by_interest
 from mlusim.machine.limits import UNLIMITED, Meter
 from mlusim.machine.native import threads
 from mlusim.machine.native.choose import compiles, debugged
-from mlusim.machine.native.screen import KEY, KIND, SEGMENT, Rows, Screen, apart, note
+from mlusim.machine.native.screen import KEY, KIND, SEGMENT, Rows, Screen, apart, at_flags, note
 from mlusim.machine.tensor import allocations, bytes_given
 from mlusim.memory.allocation import POISON, Allocation
 from mlusim.memory.footprint import Access
@@ -79,6 +80,7 @@ class Screening:
     tried: bool = False
     beside: "Callable[[Session, Screen, Callable[[], None]], bool] | None" = None
     cleared: tuple[Observer, ...] = ()
+    _ended: "tuple[NativeCore, Fault] | None" = None  # by a fault of which all checkers have been told
 
     def run(self, session_of: "Callable[..., Session]", meter: "Meter | None") -> "Session | None":
         """Run it in C; the session where C knows all that the checkers find, otherwise None, and its memory as it was before.
@@ -87,6 +89,7 @@ class Screening:
         *session_of* makes the session of those who observe, the choices of a schedule, the engine, the meter and the screen.
         """
         told, self.told = self.told, ()  # all hear of everything, in Python
+        self._ended = None
         if self.tried and not self._long(session_of, meter):
             return None
         with contextlib.nullcontext() if meter is None else meter.paused():
@@ -94,14 +97,15 @@ class Screening:
         if loaded is None:
             return None
         self.told = told
-        session, screen, self.cleared = self._screened(session_of, loaded, meter)
-        for checker in self.cleared:
-            checker.launch_begin(session)
-            checker.screened(screen)
+        session, self.cleared = self._screened(session_of, loaded, meter)
         if len(self.cleared) < len(self.checkers):
             return None
         for observer in self._counting:
             observer.counted(session.counts.covers, session.counts.counts)
+        if self._ended is not None:
+            for observer in self.told:
+                observer.fault(*self._ended)
+            raise self._ended[1]
         for observer in self.told:
             observer.launch_end(session)
         return session
@@ -116,8 +120,8 @@ class Screening:
 
     def _screened(
         self, session_of: "Callable[..., Session]", loaded: "Loaded", meter: "Meter | None"
-    ) -> "tuple[Session, Screen, tuple[Observer, ...]]":
-        """Return the session and the record of the launch, and the checkers of which C knows all that they find."""
+    ) -> "tuple[Session, tuple[Observer, ...]]":
+        """Return the session of the launch, and the checkers of which C knows all that they find, which have been told."""
 
         def made(loaded: "Loaded", *, windows: bool) -> "tuple[Session, Screen]":
             screen = Screen(self.looks, RowWatch, windows=windows)
@@ -136,10 +140,13 @@ class Screening:
             cleared = self._cleared(session, screen)
         if len(cleared) < len(self.checkers) and screen.hopeless:
             _left.setdefault(self.request.kernel.native, set()).add(session.board.arch.name)
-        return session, screen, cleared
+        return session, cleared
 
     def _cleared(self, session: "Session", screen: Screen) -> tuple[Observer, ...]:
-        """Run the tasks, and return the checkers that find nothing that *screen* does not know; memory is as before where there are others."""
+        """Run the tasks, and tell the checkers that find nothing that *screen* does not know; memory is as before where there are others.
+
+        If a fault ends the launch, they hear of it while the machine is as it was then.
+        """
         if not all(checker.screen_begin(session, screen) for checker in self.checkers):
             return ()
         # Of stores a screen hears where it looks for races.
@@ -154,16 +161,35 @@ class Screening:
             for checker in self.checkers:
                 checker.screen_begin(session, screen)
 
+        def ends(core: "NativeCore", fault: Fault) -> None:
+            if self._ended is None:
+                self._ended, heard[:] = (core, fault), self._told(session, screen)
+            for checker in heard:
+                checker.fault(core, fault)
+
+        heard: list[Observer] = []
+        screen.ends = ends
         try:
             session.run(None if beside is None else functools.partial(beside, session, screen, undo))
-            told = (checker for checker in self.checkers if not checker.screens & screen.doubted)
-            cleared = tuple(checker for checker in told if checker.screen_end(screen))
-        except Exception:  # noqa: BLE001 - a fault, or what a checker may report: Python says which
-            cleared = ()
+            heard = self._told(session, screen)
+        except Exception as error:  # noqa: BLE001 - what a checker may report: Python says which
+            if self._ended is None or self._ended[1] is not error:
+                heard = []
+        cleared = tuple(heard)
         if len(cleared) < len(self.checkers):
+            self._ended = None
             before.restore()
         before.end()
         return cleared
+
+    def _told(self, session: "Session", screen: Screen) -> list[Observer]:
+        """Tell the checkers that find nothing that *screen* does not know, and return them."""
+        known = [checker for checker in self.checkers if not checker.screens & screen.doubted]
+        heard = [checker for checker in known if checker.screen_end(screen)]
+        for checker in heard:
+            checker.launch_begin(session)
+            checker.screened(screen)
+        return heard
 
     def _long(self, session_of: "Callable[..., Session]", meter: "Meter | None") -> bool:
         """Return whether the launch is as long as `LONG`, without observers; memory is as before."""
@@ -294,6 +320,11 @@ class ThreadScreen(Screen):
         if row.name in threads.IN_ORDER:
             raise Suspicion
         super().row(core, row, given, native=native)
+
+    def may_undo(self, pointer: object) -> bool:
+        """Return False: other threads access the bytes, too."""
+        del pointer
+        return False
 
 
 def threads_of_screen(request: "Request", arch: Arch, looks: Screened, asked: int) -> int:
@@ -464,7 +495,7 @@ class RowWatch:
                     given, memory = next(through, len(arguments)), self._core.number_of(access.allocation)
                     what = NUMBERS[row.name], given, memory, kind
                     screen.parts.touches(self._core, what, access)
-        lacks = any(_at(screen.flags_of(self._core, a.allocation), a).any() for a in reads)
+        lacks = any(at_flags(screen.flags_of(self._core, a.allocation), a).any() for a in reads)
         if lacks and (row.returns != "None" or row.form != "dense"):
             screen.doubt(self._core, Screened.INIT)
         exact = row.form in EXACT or not any(o.partial for o in row.operands.values() if o.access != "read")
@@ -494,10 +525,3 @@ class RowWatch:
         for kind, access in kinds:
             if access.allocation.space.shared:
                 self._screen.share(self._core, kind, access)
-
-
-def _at(flags: "np.ndarray[Any, Any] | None", access: Access) -> "np.ndarray[Any, Any]":
-    """Return the flags of the bytes of *access*; without *flags* all have a value."""
-    if flags is None:
-        return np.zeros(0, np.uint8)
-    return np.concatenate([flags[HEAD + low : HEAD + low + access.size] for low in access.starts.tolist()])

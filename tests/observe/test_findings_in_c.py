@@ -1,0 +1,92 @@
+"""Findings of launches that C runs: each mistake is told as in Python, byte for byte, and Python runs no launch again whose kind C knows."""
+
+import shlex
+
+import numpy as np
+import pytest
+
+import mlusim
+from mlusim import bangc
+from mlusim.engine.native.build import CHOICE, available
+from mlusim.errors import Fault
+from mlusim.machine.core import Core
+from mlusim.observe.names import CHECKERS
+
+pytestmark = pytest.mark.skipif(available() is None, reason="there is no compiler")
+
+SOURCE = """#include <bang.h>
+#define N 64
+__nram__ float a[4 * N], b[N];
+__mlu_entry__ void Mistaken(float *out, const float *in, int turns, int mistake) {
+  __nram__ short behind[N];
+  float *mine = out + taskId * turns * N;
+  const float *from = in + taskId * turns * N;
+  if (coreId == 0x80) return;
+  for (int i = 0; i < turns; ++i) {
+    const int last = taskId == taskDim - 1 && i == turns - 1;
+    __memcpy(a, from + i * N, N * sizeof(float), GDRAM2NRAM);
+    if (last) switch (mistake) {
+      case 1: __memcpy(b, from, 8 * N * sizeof(float), GDRAM2NRAM); break;
+      case 2: __memcpy(b, in + (1 << 20), N * sizeof(float), GDRAM2NRAM); break;
+      case 3: __memcpy(a, in, N * sizeof(float), NRAM2GDRAM); break;
+      case 4: a[1 << 20] = 1; break;
+      case 5: __bang_add((float *)b, a, (float *)in, N); break;
+      case 6: __bang_maxpool(b, a, 64, 1, 1, 0, 1, 1, 1); break;
+      case 7: a[N * 4 - 1] = in[-1]; break;
+      case 8: turns = turns / (mistake - 8); break;
+      case 9: __bang_add(b, b + 8, a, N); break;
+    }
+    __bang_add_scalar(b, a, 1.0f, N);
+    __sync();
+    __memcpy(mine + i * N, b, N * sizeof(float), NRAM2GDRAM);
+  }
+}
+"""
+FAULTS = range(1, 10)
+TURNS, TASKS = 3, 4
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick_compiler():
+    """Let the compiler optimise nothing: it is most of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(CHOICE, shlex.join((*available(), "-O0")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def mistaken(tmp_path_factory):
+    path = tmp_path_factory.mktemp("mistaken") / "mistaken.mlu"
+    path.write_text(SOURCE)
+    return bangc.load(path)["Mistaken"]
+
+
+def told(kernel, mistake, engine, calls_of, *, union=False):
+    """What all checkers say of a launch with a *mistake*, the bytes that it leaves, and on how many cores Python ran it."""
+    device = mlusim.Device("MLU370-X4")
+    many = TASKS * TURNS * 64
+    out, given = device.put(np.zeros(many, np.float32)), device.put(np.ones(many, np.float32))
+    fault = ""
+    with calls_of(Core.run) as ran:
+        try:
+            kind = mlusim.UNION1 if union else mlusim.BLOCK
+            launch = device.launch(
+                kernel, TASKS, kind, (out, given, TURNS, mistake), observe=list(CHECKERS), engine=engine
+            )
+            findings = launch.findings
+        except Fault as error:
+            fault, findings = str(error), error.findings
+    return (fault, findings, device.get(out).tobytes()), len(ran)
+
+
+@pytest.mark.parametrize("mistake", FAULTS)
+def test_a_fault_is_told_by_the_run_that_met_it(mistaken, mistake, calls_of):
+    """With what lies beside the bytes; what the other checkers have found until then stays."""
+    union = mistake % 2 == 1
+    native, again = told(mistaken, mistake, "native", calls_of, union=union)
+    python, _ = told(mistaken, mistake, "python", calls_of, union=union)
+
+    assert native == python
+    assert native[0]
+    assert native[1]
+    assert 0 == again
