@@ -66,10 +66,9 @@ types: $(VENV)/check.stamp
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/check/check_*.py
 
-# What is generated from the code: the typed stub, the ISA pages, the pages of the command line and of cncc's flags, the operators' predicted times and listings, what the notebook shows.
+# What is generated from the code: the typed stub, the pages of the command line and of cncc's flags, the operators' predicted times and listings, what the notebook shows.
 docs: $(VENV)/test.stamp
 	$(BIN)/python -m mlusim.manual.stub
-	$(BIN)/python -m mlusim.manual.isa_pages
 	$(BIN)/python -m mlusim.manual.command_pages command-line > docs/reference/command-line.md.new
 	mv docs/reference/command-line.md.new docs/reference/command-line.md
 	$(BIN)/python -m mlusim.manual.command_pages cncc > docs/reference/cncc.md.new

@@ -1,10 +1,13 @@
-"""What the site has besides docs/: both READMEs, the pages of the Python interface from docstrings, and two languages.
+"""What the site has besides docs/: both READMEs, the pages of the instruction set and of the Python interface, and two languages.
 
-A page in Chinese lies beside its English one and ends in `.zh.md`: decision 0022.
+A page in Chinese lies beside its English one and ends in `.zh.md`: decision 0022.  A link to a file of the repository outside of
+docs/ leads to a copy of it in the site; one to a folder, to a list of its files.
 """
 
 import logging
+import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
+
+from mlusim.manual.isa_pages import families, isa_pages
 
 ROOT = Path(__file__).parent.parent
 API = {
@@ -25,6 +30,9 @@ API = {
     "boards": ("Boards", ["mlusim.arch.board"]),
     "errors": ("Errors", ["mlusim.errors"]),
 }  # fmt: skip
+ISA = "reference/isa"
+WORKER = "iframe-worker.js"
+LINK = re.compile(r"(?<=\]\()([^)#: ]+)(?=[)#])")
 FIRST = ("index.md", "your-project.md")
 """Pages that come before the others of their folder."""
 CHINESE = "中文"
@@ -43,10 +51,13 @@ def _filled(entry: object) -> object:
     if isinstance(entry, dict):
         return {title: _filled(below) for title, below in entry.items()}
     if isinstance(entry, list):
-        return [_filled(below) for below in entry]
+        filled = [_filled(below) for below in entry]
+        return [each for below in filled for each in (below if isinstance(below, list) else [below])]
     if isinstance(entry, str) and entry.endswith("/"):
         if entry == "reference/api/":
             return [f"{entry}{name}.md" for name in API]
+        if entry == f"{ISA}/":
+            return [f"{entry}{name}" for name in isa_pages()]
         folder = ROOT / "docs" / entry
         pages = sorted(folder.glob("*.md"), key=lambda page: (page.name not in FIRST, page.name))
         return [f"{entry}{page.name}" for page in pages if not page.name.endswith(".zh.md")]
@@ -102,16 +113,71 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that no file of docs/ holds."""
-    for name in ("README.md", "README.zh.md"):
-        text = (
-            (ROOT / name)
-            .read_text(encoding="utf-8")
-            .replace("](docs/", "](")
-            .replace("](README.", "](readme.")
-        )
-        files.append(File.generated(config, name.lower(), content=text))
+    """Add the pages that no file of docs/ holds, and what pages link to outside of it."""
+    for name, text in isa_pages().items():
+        files.append(File.generated(config, f"{ISA}/{name}", content=text))
     for name, (title, objects) in API.items():
         text = "\n\n".join([f"# {title}", *(f"::: {one}" for one in objects)])
         files.append(File.generated(config, f"reference/api/{name}.md", content=f"{text}\n"))
+    files.append(File.generated(config, WORKER, content=(ROOT / "site" / WORKER).read_text(encoding="utf-8")))
+    _add(files, config, "README.md")
+    _add(files, config, "README.zh.md")
+    for file in files.documentation_pages():
+        for _, target in _outside(file.src_uri, file.content_string):
+            _add(files, config, target)
     return files
+
+
+def _add(files: Files, config: MkDocsConfig, name: str) -> None:
+    """Add the file or folder *name* of the repository, and what a page links to in turn."""
+    path, there = ROOT / name, _in_site(name)
+    if files.get_file_from_path(there) is not None:
+        return
+    if path.is_dir():
+        files_there = (
+            each for each in path.rglob("[!.]*") if each.is_file() and each.parent.name != "__pycache__"
+        )
+        inside = sorted(each.relative_to(path).as_posix() for each in files_there)
+        text = "\n".join([f"# {name}", "", *(f"* [{each}]({each})" for each in inside)])
+        files.append(File.generated(config, there, content=text))
+        for each in inside:
+            _add(files, config, f"{name}/{each}")
+    elif path.suffix != ".md":
+        files.append(File.generated(config, there, content=path.read_bytes()))
+    else:
+        text = path.read_text(encoding="utf-8")
+        files.append(File.generated(config, there, content=text))
+        for _, target in _outside(there, text):
+            _add(files, config, target)
+
+
+def _in_site(name: str) -> str:
+    """Where the file or folder *name* of the repository is in the site."""
+    place = f"{name}/index.md" if (ROOT / name).is_dir() else name
+    # A README would be the first page of its folder.
+    return re.sub(r"README(\.zh)?\.md$", r"readme\1.md", place.removeprefix("docs/"))
+
+
+def _in_repository(page: str) -> str:
+    """Where *page* of the site is in the repository."""
+    name = re.sub(r"readme(\.zh)?\.md$", r"README\1.md", page)
+    return f"docs/{page}" if (ROOT / "docs" / page).exists() else name
+
+
+def _outside(page: str, text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Yield the links of *page* to what the repository has outside of docs/, or that lead from there into it; with their targets."""
+    home = _in_repository(page)
+    for link in LINK.finditer(text):
+        target = os.path.normpath(os.path.join(os.path.dirname(home), link[1]))  # noqa: PTH118, PTH120 - names, no files
+        within = home.startswith("docs/") and target.startswith("docs/")
+        if not within and (ROOT / target).exists():
+            yield link, target
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Let links that leave docs/ lead to where their targets are in the site; the page of instructions has all of them."""
+    name = page.file.src_uri
+    for link, target in reversed(list(_outside(name, markdown))):
+        there = os.path.relpath(_in_site(target), os.path.dirname(name) or ".")  # noqa: PTH120 - the same
+        markdown = f"{markdown[: link.start()]}{there}{markdown[link.end() :]}"
+    return f"{markdown}\n\n{families('isa')}" if name == f"{ISA}.md" else markdown

@@ -1,11 +1,7 @@
-"""The pages of the instruction set, written from the table.
-
-``python -m mlusim.manual.isa_pages`` writes ``docs/reference/isa`` below the current directory.
-"""
+"""The pages of the instruction set in the site of the documentation, written from the table; ``make site`` makes them."""
 
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 from mlusim.arch.board import Pipe
 from mlusim.arch.catalog import ARCHES
@@ -31,58 +27,20 @@ OVERLAP: Mapping[str, str] = {
     "disjoint": "must not overlap",
     "free": "may overlap",
 }
-INDEX = f"""# The instruction set
-
-{len(ISA)} intrinsics in {len(FAMILIES)} families, made from the table by `python -m mlusim.manual.isa_pages`.
-A kernel calls `__bang_add` as `mlu.bang_add`; `mlusim isa NAME` shows one row in the terminal.
-
-What holds for all of them:
-
-* Counts are elements, of the type that the pointers have, and at least 1; sizes and strides are bytes.
-* Vector operands lie in NRAM.  From the third generation on any address and any count is legal; MLU2xx wants
-  vector operands at multiples of 64 bytes with multiples of 128 bytes, where a row does not say otherwise.
-* A destination may be exactly a source where the row says so; any other overlap is a fault.  On mtp_372 element-wise arithmetic
-  has read its sources before it writes a destination of up to 1024 bytes, which may overlap them anyhow (Prefix_sum_2D, a kernel
-  accepted on MLU370, for `__bang_add` of floats; for the others inferred), and a longer one may begin in front of a source
-  (cumsum_reverse).
-* `T` is one of the operand's types, the same for all operands without a type of their own.  bfloat16 does not exist
-  on MLU2xx, and the types of some rows are fewer there.
-* A vector instruction takes as many cycles as its source has lines of 128 bytes; copies and atomics count bytes.
-* Floats round to the nearest, ties to even, and know NaN and infinities as IEEE 754 has them; integers wrap.
-
-[Coverage](coverage.md) lists the vendor's names, used by its kernels or documented, and the test that executes each.
-
-The marks: **C** certain (the vendor's header, manual or kernels), **D** derived, **I** inferred from use, **U** unknown,
-with the default that the text names.
-
-The sources: the *vendor declaration header* carries the BANG C manual as comments beside each declaration and reaches up
-to mtp_372; the *vendor function header* holds the definitions behind them; the *develop guide* is
-BANG-C-OPS-Develop-Guide.md of Cambricon/mlu-ops; *vendor kernels* are that repository's kernels, which say how a newer
-intrinsic is used where no manual is public.
-"""
 
 
 def isa_pages() -> dict[str, str]:
     """Return every page as Markdown, by file name."""
-    pages = {f"{family.name}.md": _page(family) for family in FAMILIES}
-    return {"index.md": _index(), "coverage.md": coverage_page()} | pages
+    return {"coverage.md": coverage_page()} | {f"{family.name}.md": _page(family) for family in FAMILIES}
 
 
-def write_pages(directory: Path) -> None:
-    """Write the pages to *directory*; other pages there are removed."""
-    directory.mkdir(parents=True, exist_ok=True)
-    # A family that was renamed would leave its old page behind.
-    for old in directory.glob("*.md"):
-        old.unlink()
-    for name, text in isa_pages().items():
-        (directory / name).write_text(text)
-
-
-def _index() -> str:
-    lines = [INDEX, "| family | intrinsics |", "| --- | --- |"]
+def families(folder: str) -> str:
+    """Return the table of families, with links to each intrinsic on the pages in *folder*."""
+    lines = ["| family | intrinsics |", "| --- | --- |"]
     for family in FAMILIES:
-        rows = ", ".join(f"[{row.name}]({family.name}.md#{_anchor(row)})" for row in family.rows)
-        lines.append(f"| [{family.name}]({family.name}.md): {_markdown(family.title.rstrip('.'))} | {rows} |")
+        page = f"{folder}/{family.name}.md"
+        rows = ", ".join(f"[{row.name}]({page}#{_anchor(row)})" for row in family.rows)
+        lines.append(f"| [{family.name}]({page}): {_markdown(family.title.rstrip('.'))} | {rows} |")
     return "\n".join(lines) + "\n"
 
 
@@ -202,7 +160,3 @@ def _markdown(text: str) -> str:
 
 def _anchor(row: Intrinsic) -> str:
     return row.spelling
-
-
-if __name__ == "__main__":
-    write_pages(Path("docs/reference/isa"))
