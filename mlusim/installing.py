@@ -1,4 +1,4 @@
-"""The packages of mlusim's extras, and the one command that installs them.
+"""The packages of mlusim's extras, and the one command that installs them; the files that lie beside the package in a checkout.
 
 The name mlusim is on no public index, so no sentence asks for ``mlusim[extra]`` from one.
 """
@@ -21,6 +21,12 @@ else:
 PROJECT = "mlusim"
 _MODULES = {"libclang": "clang"}  # where the package is called otherwise
 _CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+def shipped(installed: str, in_checkout: str) -> Path | None:
+    """Return the file *installed* in the package, or the one *in_checkout* beside it; None if it is in neither."""
+    places = (_CHECKOUT / PROJECT / installed, _CHECKOUT / in_checkout)
+    return next((path for path in places if path.is_file()), None)
 
 
 def install_command(extra: str) -> str:

@@ -12,9 +12,9 @@ from attrs import frozen
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-import mlusim
 from mlusim.check.findings import Checked, CheckReport, fold
 from mlusim.counted import counted, plural
+from mlusim.installing import shipped
 from mlusim.observe.checker import Allowed
 from mlusim.observe.finding import NOTE, Finding, columns
 from mlusim.observe.names import checkers
@@ -220,9 +220,7 @@ def _rule(rule: str, level: str) -> dict[str, Any]:
 
 def rule_page(rule: str) -> Path | None:
     """Return the page of *rule*, installed with mlusim or beside it in the repository, or None if it is in neither."""
-    package = Path(mlusim.__file__).resolve().parent
-    found = (folder / f"{rule}.md" for folder in (package / "rule_pages", package.parent / PAGES))
-    return next((page for page in found if page.is_file()), None)
+    return shipped(f"rule_pages/{rule}.md", f"{PAGES}/{rule}.md")
 
 
 def _level(level: str) -> str:

@@ -43,11 +43,11 @@ def jobs(args: argparse.Namespace) -> list[Job]:
     ]
 
 
-def perform(jobs: Sequence[Job], workers: int | None) -> list[CallRecord]:
-    """Run *jobs* with a progress bar; raises `UsageError` where there are none."""
+def perform(jobs: Sequence[Job], workers: int | None, *, lines: bool = False) -> list[CallRecord]:
+    """Run *jobs* with `progress`, as lines where asked for; raises `UsageError` where there are no jobs."""
     if not jobs:
         raise UsageError("no case matches; `mlusim ops OP` lists the cases and their boards")
-    with progress("running", len(jobs)) as step:
+    with progress("running", len(jobs), lines=lines) as step:
         return perform_all(
             jobs, workers or usual_workers(jobs), lambda r: step(f"{r.operator} {r.case} {r.board}")
         )
@@ -71,14 +71,16 @@ def exit_code(records: Sequence[CallRecord]) -> int:
     return entry.CLEAN if all(record.clean for record in records) else entry.FINDINGS
 
 
-def studies_of(records: Sequence[CallRecord], workers: int | None) -> list[WhatIfStudy]:
+def studies_of(
+    records: Sequence[CallRecord], workers: int | None, *, lines: bool = False
+) -> list[WhatIfStudy]:
     """Return what the cases of *records* do on every board, compared with the board of the first record."""
     if not records:
         return []
     base = records[0].board
     boards = (base, *(name for name in BOARDS if name != base))
     questions = [WhatIfQuestion(operator, case, boards) for operator, case in representatives(records)]
-    with progress("other boards", len(questions)) as step:
+    with progress("other boards", len(questions), lines=lines) as step:
         return spread(
             ask,
             questions,

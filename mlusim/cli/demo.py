@@ -1,17 +1,31 @@
-"""``mlusim demo``: every operator at network scale on two boards, judged, in one table and one page."""
+"""``mlusim demo``: every operator at network scale on two boards, judged, in one table and one page; then a bug, and what would help."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from rich.console import RenderableType
+from rich.text import Text
+
 import mlusim
-from mlusim.arch.catalog import DEFAULT_BOARDS
+from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
+from mlusim.check.checking import report_of
+from mlusim.check.formats import renderables
+from mlusim.check.kernel_calls import check_call
 from mlusim.cli import campaign, options, show
 from mlusim.cli.arguments.shared import GROUP
+from mlusim.errors import UsageError, shown_file
 from mlusim.files.writing import check_writable, write_text
+from mlusim.installing import shipped
+from mlusim.machine.kernel import BLOCK
+from mlusim.observe.names import checkers
 from mlusim.operators.campaign import Job, matching_cases
 from mlusim.operators.registry import operators
+from mlusim.programs.kernel_call import KernelCall, Sources
+from mlusim.report.advice import advice, advice_table
+from mlusim.report.explain import because
 from mlusim.report.page.html import html_text
+from mlusim.report.profiled import profiled
 from mlusim.report.record_files import document
 from mlusim.report.tables import problems, summary_table
 
@@ -20,9 +34,10 @@ def run(args: argparse.Namespace) -> int:
     """Run, print, write the page, and print where it is."""
     check_writable(args.output)
     html_text([], mlusim.__version__)
+    broken, mended = (_call(name) for name in (BROKEN, MENDED))
     boards = options.boards_in(args.board, DEFAULT_BOARDS)
-    records = campaign.perform(demo_jobs(boards), args.jobs)
-    studies = campaign.studies_of(records, args.jobs)
+    records = campaign.perform(demo_jobs(boards), args.jobs, lines=True)
+    studies = campaign.studies_of(records, args.jobs, lines=True)
     page = html_text(records, mlusim.__version__, studies, command=args.typed)
     if args.json:
         show.emit(document(records, mlusim.__version__))
@@ -34,6 +49,8 @@ def run(args: argparse.Namespace) -> int:
         console.print(line)
     write_text(args.output, page, keep=True)
     console.print(f"report: {Path(args.output).resolve()}", soft_wrap=True)
+    for part in (*_bug(broken), *_help(mended)):
+        console.print(part, soft_wrap=True)
     return campaign.exit_code(records)
 
 
@@ -45,3 +62,48 @@ def demo_jobs(boards: Sequence[str]) -> list[Job]:
         for board in boards
         for case in matching_cases(operator, board, group=GROUP)
     ]
+
+
+# -- a bug, and what would help -------------------------------------------------------------------
+
+BROKEN, MENDED = "gelu.mlu", "gelu_waits.mlu"
+COUNT, TASKS = 100_000, 4
+ARGUMENTS = {"out": f"out:float32:{COUNT}", "x": f"randn:float32:{COUNT}", "count": str(COUNT)}
+"""What both kernels are called with, as the README has it."""
+
+
+def _call(name: str) -> KernelCall:
+    """Return the call of an example's kernel, which is loaded.  Raises `UsageError` where what reads BANG C is not installed."""
+    path = shipped(f"first_kernel/{name}", f"examples/first/{name}")
+    if path is None:
+        raise UsageError(f"{name} is not installed with mlusim; install mlusim from a checkout or a wheel")
+    call = KernelCall(
+        Sources((str(path),), find_board(DEFAULT_BOARDS[0])), None, (TASKS, 1, 1), BLOCK, ARGUMENTS
+    )
+    call.loaded()
+    return call
+
+
+def _typed(verb: str, call: KernelCall) -> Text:
+    """Return the command that does with *call* what the demonstration does."""
+    given = " ".join(f"--arg {name}={text}" for name, text in call.arguments.items())
+    return Text(f"$ mlusim {verb} {shown_file(call.sources.paths[0])} --dim {TASKS} {given}", style="bold")
+
+
+def _bug(call: KernelCall) -> Iterator[RenderableType]:
+    """Yield a kernel's bug as `mlusim check` finds it."""
+    yield "\nA bug that a card may not show, a copy that nothing waits for:"
+    yield _typed("check", call)
+    names = tuple(checkers())
+    yield from renderables(report_of(names, [check_call(call, call.sources.paths[0], names)]))
+
+
+def _help(call: KernelCall) -> Iterator[RenderableType]:
+    """Yield what would make the kernel faster that waits, as `mlusim profile` says it."""
+    with profiled() as kept:
+        call.run(())
+    (launch,) = kept.launches
+    yield f"\nWith the wait it is right, and takes {launch.time_us:.2f} us:"
+    yield _typed("profile", call)
+    yield from (f"  because {words}" for words in because(launch))
+    yield advice_table(advice(launch))

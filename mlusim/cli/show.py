@@ -1,5 +1,6 @@
 """Output of the verbs: tables and JSON on standard output, progress on standard error."""
 
+import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from rich import progress as rich_progress
 else:
     (rich_progress,) = lazy("rich.progress")
+
+
+LINES = 20
+"""The most lines that tell of progress where there is no terminal."""
 
 
 class Output(Console):
@@ -95,12 +100,22 @@ def kib(nbytes: int) -> str:
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[str], None]]:
-    """Show a progress bar of *total* steps on standard error when it is a terminal.
+def progress(what: str, total: int, *, lines: bool = False) -> Iterator[Callable[[str], None]]:
+    """Show a progress bar of *total* steps on standard error when it is a terminal, else with *lines* at most `LINES` lines.
 
     Yields a function to call after each step, with the name of what was done.
     """
     console = Console(stderr=True)
+    if lines and not console.is_terminal:
+        done = itertools.count(1)
+
+        def tell(name: str) -> None:
+            number = next(done)
+            if number * LINES // total > (number - 1) * LINES // total:
+                sys.stderr.write(f"{what}: {number} of {total}, {shown(name)}\n")
+
+        yield tell
+        return
     # A bar of one step would show nothing until it is over.
     if not console.is_terminal or total < 2:
         yield lambda _: None

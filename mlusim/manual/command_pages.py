@@ -26,7 +26,7 @@ Exit codes: 0 clean; 1 findings, failed accuracy, a regression or a plan that do
 machine; 130 interrupted.
 Errors are one sentence on standard error.
 With `--json`, standard output holds one JSON document and nothing else.
-Long work shows progress on standard error when it is a terminal; `NO_COLOR` is honoured.
+Long work shows progress on standard error when it is a terminal, `demo` elsewhere too; `NO_COLOR` is honoured.
 """
 COMPLETION = """## The tab key
 

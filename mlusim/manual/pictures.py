@@ -21,6 +21,7 @@ from rich.text import Text
 from textual.pilot import Pilot
 
 from mlusim import bangc
+from mlusim.cli.demo import ARGUMENTS, BROKEN, COUNT, MENDED, TASKS
 from mlusim.cli.main import main as mlusim
 from mlusim.debug import Console, DebugSession, OperatorProgram, Program, ScriptProgram
 from mlusim.debug.tui.app import DebuggerApp
@@ -35,11 +36,9 @@ from mlusim.report.profiled import profiled
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "docs" / "pictures"
-BOARD, COUNT, TASKS = "MLU370-X4", 100_000, 4
+BOARD = "MLU370-X4"
 EXAMPLE = ROOT / "examples" / "first"
-KERNEL, MENDED = "gelu.mlu", "gelu_waits.mlu"
-CALL = f"--dim {TASKS} --arg out=out:float32:{COUNT} --arg x=randn:float32:{COUNT} --arg count={COUNT}"
-"""What `KERNEL` and `MENDED` are called with, as the README has it."""
+CALL = f"--dim {TASKS} {' '.join(f'--arg {name}={text}' for name, text in ARGUMENTS.items())}"
 
 
 # -- a terminal -------------------------------------------------------------------------------------
@@ -47,9 +46,9 @@ CALL = f"--dim {TASKS} --arg out=out:float32:{COUNT} --arg x=randn:float32:{COUN
 COLUMNS = 110  # of the terminal
 DEBUGGED = ("break 13", "run", "who-wrote tile[1]", "reverse-step", "info pipes")
 COMMANDS: Mapping[str, str] = {
-    "finding": f"mlusim check {KERNEL} {CALL}",
+    "finding": f"mlusim check {BROKEN} {CALL}",
     "back-in-time": " ".join(
-        [f"mlusim debug {KERNEL} {CALL}", *(f"--command {shlex.quote(line)}" for line in DEBUGGED)]
+        [f"mlusim debug {BROKEN} {CALL}", *(f"--command {shlex.quote(line)}" for line in DEBUGGED)]
     ),
 }
 

@@ -273,15 +273,19 @@ def test_pages_have_lines_of_slow_cases_that_are_named():
 
 
 def test_demo_ends_in_a_table_and_the_path_of_a_page(cli, only_entries, monkeypatch, tmp_path):
-    """Every operator has a line for each board; the last line says where the page is."""
+    """Every operator has a line for each board; a line says where the page is, then come a bug and what would help."""
     only_entries(registry, [SimpleNamespace(name="two", value="two", load=lambda: (GOOD, WRONG))])
     monkeypatch.chdir(tmp_path)
     done, document = cli("demo", "--jobs", 1), cli("demo", "--jobs", 1, "--json").json()
     lines = done.out.splitlines()
 
     assert 1 == done.code
-    assert f"report: {tmp_path / 'mlusim-report.html'}" == lines[-1]
-    assert max(map(len, lines[:-1])) <= 80
+    where = lines.index(f"report: {tmp_path / 'mlusim-report.html'}")
+    assert max(map(len, lines[:where])) <= 80
+    assert [8, 1] == [done.err.count(f"{what}: ") for what in ("running", "other boards")]
+    assert "error: racecheck-read-after-write" in lines[where:]
+    assert "hint: put __sync_io() before line 12" in lines[where:]
+    assert re.search(r"^a second buffer.* \d+\.\d\dx$", done.out, re.MULTILINE | re.DOTALL)
     assert re.search(r"^sample +MLU370-X4 .*2/2", done.out, re.MULTILINE)
     assert re.search(r"^wrong +MLU370-X4 .*0/2", done.out, re.MULTILINE)
     page = Page((tmp_path / "mlusim-report.html").read_text())

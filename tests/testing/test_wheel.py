@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "mlusim", "ops", "docs/reference/rules")
+PARTS = (
+    "pyproject.toml",
+    "setup.py",
+    "README.md",
+    "LICENSE",
+    "mlusim",
+    "ops",
+    "docs/reference/rules",
+    "examples/first",
+)
 
 
 def done(*words, cwd):
@@ -59,7 +68,7 @@ def test_one_package_is_installed(wheel):
 
     assert {"mlusim"} == {name for name in top if not name.endswith(".dist-info")}
     assert {"mlusim/ops/tin_shift/kernel.py", "mlusim/ops/py.typed", "mlusim/py.typed"} <= set(names)
-    assert "mlusim/rule_pages/racecheck-read-after-write.md" in names
+    assert {"mlusim/rule_pages/racecheck-read-after-write.md", "mlusim/first_kernel/gelu.mlu"} <= set(names)
 
 
 def test_verbs_work_in_a_folder_with_its_own_ops(python, team):
