@@ -156,7 +156,7 @@ def nothing(row: Intrinsic, step: Nothing) -> Callable[..., Any]:
 
 def copies_of_one_kind(row: Intrinsic, method: Callable[..., None], step: LeaveOthers) -> Callable[..., None]:
     """Return the copy *method*, which leaves the directions of the other kind of core to it."""
-    idle = frozenset(d for d in DIRECTIONS if _others(d, memory_core=step.memory_core))
+    idle = frozenset(d for d in DIRECTIONS if left_to_others(d, memory_core=step.memory_core))
 
     def copy(mlu: IssuingMlu, dst: object, src: object, size: int, direction: Direction, *shape: int) -> None:
         # The method itself refuses what is not a direction.
@@ -178,11 +178,11 @@ def has_no_effect(row: Intrinsic, policy: LaunchPolicy, arguments: Sequence[Any]
         return False
     if row.form == "copy":
         direction = arguments[3] if len(arguments) > 3 else None
-        return isinstance(direction, Direction) and _others(direction, memory_core=policy.memory_core)
+        return isinstance(direction, Direction) and left_to_others(direction, memory_core=policy.memory_core)
     return policy.memory_core and not row.memory_core
 
 
-def _others(direction: Direction, *, memory_core: bool) -> bool:
+def left_to_others(direction: Direction, *, memory_core: bool) -> bool:
     """Return whether the other kind of core makes the copies of *direction*."""
     ends = {direction.src, direction.dst}
     return bool(ends & {NRAM, WRAM}) if memory_core else ends == {GDRAM, SRAM}  # decision 0016

@@ -239,6 +239,16 @@ class Union:
         self._completed += 1
         return self._completed
 
+    def resumes_at(self, meetings: int) -> None:
+        """Be where so many *meetings* have been completed elsewhere."""
+        self._completed = meetings
+
+    def waits_in(self, meeting: Meeting, cluster: int | None) -> None:
+        """Let those who have arrived at *meeting*, of the number of a *cluster* or of all, wait there."""
+        self._meetings[meeting.scope, cluster] = meeting
+        for core in meeting.arrived:
+            core.waiting = meeting
+
     def passes(self, core: "Core", scope: str) -> bool:
         """Return whether a barrier of *scope* has no effect on *core*, not even as a wait for its own pipes.
 

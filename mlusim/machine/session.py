@@ -25,9 +25,9 @@ from mlusim.machine.limits import Meter, Overdue
 from mlusim.machine.mlu import Mlu
 from mlusim.machine.observed import TaskPlace
 from mlusim.machine.options import LaunchOptions
-from mlusim.machine.scheduling.carrier import Carrier
+from mlusim.machine.scheduling.carrier import Carrier, Home
 from mlusim.machine.scheduling.schedule import Choices, Drawn, begin_memory_cores_first
-from mlusim.machine.scheduling.scheduler import BlockToCome, Scheduler, UnionToCome
+from mlusim.machine.scheduling.scheduler import BlockToCome, Scheduler, TakenUp, UnionToCome
 from mlusim.machine.tally import NO_TRAFFIC, NOTHING, CoverCounts, Tally
 from mlusim.machine.tensor import DeviceTensor, allocations, mapped
 from mlusim.memory.allocation import Allocation, Arena, Pool
@@ -77,7 +77,9 @@ def _built_ins(arch: Arch, dim: tuple[int, int, int], kind: Kind) -> tuple[int, 
 def _block_tasks(dim: tuple[int, int, int], cores: int, each: int) -> "np.ndarray[Any, Any]":
     """Return the places of the Block tasks of *dim* on so many *cores*, of which a cluster has *each*."""
     (x, y, _), task = dim, np.arange(math.prod(dim))
-    return np.stack((task, task % x, task // x % y, task // (x * y), task % cores % each, task), axis=1)
+    zero = np.zeros_like(task)
+    core = task % cores % each
+    return np.stack((task, task % x, task // x % y, task // (x * y), core, task, zero, zero), axis=1)
 
 
 @frozen
@@ -184,6 +186,10 @@ class Session:
     def take_up(self, core: Core, carrier: Carrier) -> None:
         """Let *core* run the first task, on the strand of *carrier*, which calls this, as if the launch had begun in the usual way; `go_on` follows."""
         self.scheduler.take_up(self._groups(), self.board.places(self.kind.unions), core, carrier)
+
+    def take_up_unions(self, taken: TakenUp, home: Home) -> None:
+        """Let a launch of unions go on from where it is, as *taken* says, as if it had begun in the usual way; `go_on` follows on the strand *home*."""
+        self.scheduler.take_up_unions(self._unions(), self.board.places(self.kind.unions), taken, home)  # type: ignore[arg-type]
 
     def carry(self, core: Core) -> None:
         """Run *core* on its strand, and the tasks to come there."""
@@ -424,6 +430,20 @@ class Session:
         return cluster
 
     def _union(self, start: int, row: int, plane: int) -> list[Core]:
+        union, places = self._union_places(start, row, plane)
+        in_c, self._members_in_c = _in_their_order(places)[: self._members_in_c], 0
+        union.clusters.extend(self._cluster(number) for number in range(self.kind.unions))
+        for place in places:
+            cluster = union.clusters[place.cluster_id]
+            core = self._member(place, union, cluster, in_c=place in in_c)
+            cluster.cores.append(core)
+            union.cores.append(core)
+        if begin_memory_cores_first():  # both orders are legal (decision 0006)
+            return sorted(union.cores, key=lambda core: not core.place.memory_core)
+        return union.cores
+
+    def _union_places(self, start: int, row: int, plane: int) -> tuple[Union, list[TaskPlace]]:
+        """Return the union whose first task has x *start*, without cores, and the places of its cores."""
         arch, (x, y, _) = self.board.arch, self.dim
         union = Union(block=False, number=(plane * y + row) * x + start)
         places: list[TaskPlace] = []
@@ -439,16 +459,24 @@ class Session:
                 before = union.number // arch.cores_per_cluster
                 where = task, first, row, plane, number, MEMORY_CORE_ID
                 places.append(TaskPlace(*where, memory_core=True, before=before))
-        in_c, self._members_in_c = _in_their_order(places)[: self._members_in_c], 0
-        union.clusters.extend(self._cluster(number) for number in range(self.kind.unions))
-        for place in places:
-            cluster = union.clusters[place.cluster_id]
-            core = self._member(place, union, cluster, in_c=place in in_c)
-            cluster.cores.append(core)
-            union.cores.append(core)
-        if begin_memory_cores_first():  # both orders are legal (decision 0006)
-            return sorted(union.cores, key=lambda core: not core.place.memory_core)
-        return union.cores
+        return union, places
+
+    def ready_unions(self, many: int) -> list[list[Core]]:
+        """Return the cores of the first union so many times, in the order in which they begin; the launch is prepared, and does not run yet."""
+        made = [self._union(0, 0, 0) for _ in range(many)]
+        for core in itertools.chain(*made):
+            core.carrier = NOWHERE
+        return made
+
+    def union_places(self) -> list[tuple[Union, list[TaskPlace]]]:
+        """Return all unions of the launch, without cores, and the places of their cores."""
+        (x, y, z), width = self.dim, self.kind.unions * self.board.arch.cores_per_cluster
+        return [
+            self._union_places(start, row, plane)
+            for plane in range(z)
+            for row in range(y)
+            for start in range(0, x, width)
+        ]
 
     def _member(self, place: TaskPlace, union: Union, cluster: Cluster, *, in_c: bool) -> Core:
         """Return a core at *place* of *union*: one that was there in another union, where there is such."""

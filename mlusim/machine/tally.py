@@ -50,19 +50,23 @@ class Usage:
 
 
 class SilentTasks(NamedTuple):
-    """Tasks that C ran without telling Python, and that all did the same: their numbers, their cores, counters, log rows, and what each loaded first and read.
+    """Tasks that C ran without telling Python, and that all did the same: their places, counters, log rows, and what each loaded first and read.
 
-    ``counted`` are the counters of a task, as `time.quantities` lays them out; ``reads`` are bytes by the number of the allocation, of which 0 is none.
+    A place is the number of the task, whether a memory core ran it, its union, its cluster there, and its core.  ``counted`` are the counters of a task, as `time.quantities` lays them out; ``reads`` are bytes by the number of the allocation, of which 0 is none.
     ``met`` is how many arrays of functions each has declared.
     """
 
-    tasks: Sequence[int]
-    cores: Sequence[int]
+    places: Sequence[Sequence[int]]
     met: int
     counted: list[int]
     rows: Rows
     head: tuple[int, int]
     reads: list[int]
+
+    @property
+    def of_memory(self) -> bool:
+        """Return whether memory cores ran them."""
+        return bool(self.places[0][1])
 
 
 @define(eq=False)
@@ -116,7 +120,7 @@ class Tally:
         self.declared = tuple((base, allocations) for base, allocations in found if allocations)
 
     def add_silent(self, tasks: SilentTasks, tensors: Mapping[Allocation, int] | None) -> None:
-        """Count what *tasks* did, Block tasks that Python has not heard of.
+        """Count what *tasks* did, which Python has not heard of: all of them on IPU cores, or all on memory cores.
 
         *tensors* have the number of each tensor, in the order that `_reads` has; None where time is not predicted.
         """
@@ -124,15 +128,30 @@ class Tally:
         reads = tuple([(a.address, a.nbytes, tasks.reads[number]) for a, number in (tensors or {}).items()])
         parts = counted[:LOADS_AT], counted[LOADS_AT:STORES_AT], counted[STORES_AT:]
         log = NO_LOG if tensors is None else self._logged(tasks.rows, (END, 0, *NO_LOAD, *counted))
-        first = TaskPlace(tasks.tasks[0], 0, 0, 0, 0, tasks.cores[0])
-        made = self._add(first, first.task, parts, log, reads, tasks.head, None)
-        if others := tasks.tasks[1:]:
+        number, of_memory, union, cluster, core = tasks.places[0]
+        first = TaskPlace(number, 0, 0, 0, cluster, core, bool(of_memory))
+        made = self._add(first, union, parts, log, reads, tasks.head, None)
+        if of_memory:
+            self.memory_core_stores += len(tasks.places) * parts[2][GDRAM.number]
+        if others := tasks.places[1:]:
             # What they did once more is their places, and the accesses of all of them.
             for named, counts in ((self.scalar_loads, parts[1]), (self.scalar_stores, parts[2])):
                 _add_accesses(named, [len(others) * n for n in counts])
+            core = made.core if of_memory else -1
             self.tasks += [
-                TaskWork(task, False, task, 0, made.work, log, core, None, reads, tasks.head)
-                for task, core in zip(others, tasks.cores[1:], strict=True)
+                TaskWork(
+                    task,
+                    made.memory_core,
+                    union,
+                    cluster,
+                    made.work,
+                    log,
+                    own if core < 0 else core,
+                    None,
+                    reads,
+                    tasks.head,
+                )
+                for task, _, union, cluster, own in others
             ]
 
     def _logged(self, rows: Rows, end: tuple[int, ...]) -> CoreLog:

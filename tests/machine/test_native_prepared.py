@@ -33,6 +33,51 @@ __mlu_global__ void scale(float *out, const float *in, int n, float by, int what
   if (what == 4 && taskId == 1) { out[1] = 7.0f; }
 }
 """
+UNIONS = """\
+__nram__ float kept[32];
+__nram__ float first[4] = {1, 2, 3, 4};
+__mlu_shared__ float shared[64];
+__mlu_shared__ float more_shared[64];
+__mlu_func__ void deep(float *out, int k) {
+  __nram__ float d[32];
+  __bang_write_value(d, 32, 1.0f);
+  if (k) { out[taskId] += d[3]; }
+}
+__mlu_global__ void meet(float *out, const float *in, int n, float by, int what) {
+  __nram__ float own[64];
+  __mlu_shared__ float here[32];
+  __memcpy(shared, in + taskId, 64, GDRAM2SRAM);
+  __memcpy(here, in + taskIdY, 64, GDRAM2SRAM);
+  __sync_cluster();
+  __memcpy(own, shared, 64, SRAM2NRAM);
+  __bang_mul_scalar(own, own, by, n);
+  kept[1] += kept[1] == kept[1];
+  first[2] += 1;
+  if (what == 1) { for (int i = 0; i < 4; i++) { __sync_cluster(); __sync_all(); } }
+  if (what == 2 && coreId != 128) { __bang_atomic_add(kept, out + 40, by, 1); }
+  if (what == 3) { __memcpy(more_shared, here, 64, SRAM2SRAM); __sync_cluster(); __memcpy(own, more_shared, 64, SRAM2NRAM); }
+  if (what == 4 && coreId != 128 && taskId % 3 == 2) { __bang_printf("task %d", (int)taskId); }
+  if (what == 5 && taskId == 5 && coreId != 128) { __bang_add(own, own, kept, 1 << 20); }
+  if (what == 6 && coreId == 2) { return; }
+  __sync_all_ipu();
+  if (what == 7 && coreId == 0) { __sync_cluster(); }
+  if (what == 8 && taskIdY == 1) { if (coreId == 0) { __sync_cluster(); } else { __sync_all(); } }
+  if (what == 9) { for (int i = 0; i < 100; ++i) { __memcpy_async(kept, in, 4, GDRAM2NRAM); __sync_io(); __sync_cluster(); } }
+  if (what == 10 && taskIdY < 2) { __sync_all(); if (coreId == 1) { __bang_printf("late %d", (int)taskId); } __sync_all(); }
+  if (what == 11 && coreId != 128) { for (int i = 0; i < 3; i++) { deep(out, i + taskIdX); __sync_all_ipu(); } }
+  if (what == 12 && coreId != 128) { __bang_atomic_add(kept, out + 40, 0.0f, 1); }
+  if (what == 13) {
+    __mlu_shared__ float late[16];
+    __memcpy(late, in + 7, 64, GDRAM2SRAM);
+    __sync_cluster();
+    __memcpy(own, late, 64, SRAM2NRAM);
+  }
+  if (what == 14 && taskIdY == 1 && coreId == 2) { __sync_cluster(); kept[0] = in[1 << 20]; }
+  if (what == 15) { __sync_cluster_arrive(1, 4); __sync_cluster_wait(1, 4); }
+  if (coreId != 128) { own[1] += kept[1] + first[2]; }
+  __memcpy(out + taskId * n, own, n * 4, NRAM2GDRAM);
+}
+"""
 GDRAM = re.compile("0x1[0-9a-f]{9}")  # an address there, which is another one in each launch
 MEASURES = (
     "instructions", "traffic", "lanes", "memory", "scalar_loads", "scalar_stores", "busy_us", "time_us", "bound", "io_bytes", "printed", "engine",
@@ -48,19 +93,38 @@ def scale(tmp_path_factory):
     return bangc.load([path], board="MLU370-X4")["scale"]
 
 
-def launched(device, kernel, tasks, what, by=2.0, **options):
+@pytest.fixture(scope="module")
+def meet(tmp_path_factory):
+    """Return the kernel of unions."""
+    path = tmp_path_factory.mktemp("prepared") / "meet.mlu"
+    path.write_text(UNIONS)
+    return bangc.load([path], board="MLU370-X4")["meet"]
+
+
+def launched(device, kernel, dim, what, by=2.0, kind=mlusim.BLOCK, **options):
     """Launch; return all that it says of itself, or its fault, and the bytes afterwards."""
-    n = 16
-    given = device.put(np.arange(tasks * n, dtype=np.float32) + by)
-    out = device.empty(tasks * n, np.float32)
+    n, tasks = 16, int(np.prod(dim))
+    given = device.put(np.arange(tasks * n + 64, dtype=np.float32) + by)
+    out = device.put(np.zeros(tasks * n, np.float32))
     try:
-        launch = device.launch(kernel, tasks, args=(out, given, n, by, what), engine="native", **options)
+        launch = device.launch(kernel, dim, kind, args=(out, given, n, by, what), engine="native", **options)
     except MlusimError as fault:
         return type(fault), GDRAM.sub("", str(fault)), device.get(out).tobytes()
     told = {m: getattr(launch, m) for m in MEASURES}
     places = [(base, [str(a) for a in every]) for base, every in launch.declared]
     tasks_told = [
-        (t.task, t.core, t.work, t.log.key, t.head, [read for *_, read in t.reads]) for t in launch.tasks
+        (
+            t.task,
+            t.memory_core,
+            t.union,
+            t.cluster,
+            t.core,
+            t.work,
+            t.log.key,
+            t.head,
+            [read for *_, read in t.reads],
+        )
+        for t in launch.tasks
     ]
     return told, places, tasks_told, device.get(out).tobytes()
 
@@ -78,6 +142,22 @@ def test_a_launch_that_is_prepared_does_what_the_first_did(scale, tasks, what):
     prepared = [launched(device, scale, tasks, what, 3.0) for _ in range(3)]
 
     assert [expected] * 3 == prepared
+
+
+@pytest.mark.parametrize("what", range(16))
+@pytest.mark.parametrize(("dim", "kind"), [((4, 6, 1), mlusim.UNION1), ((8, 2, 1), mlusim.UNION2)])
+def test_unions_that_are_prepared_do_what_the_first_ones_did(meet, dim, kind, what):
+    """So do more unions than are resident at once, with memory cores, SRAM and barriers, in the same order, wherever one of them calls for Python."""
+    how = {"kind": kind, "effects": "eager" if what % 2 else "late"}
+    expected, device = (
+        launched(mlusim.Device("MLU370-X4"), meet, dim, what, 3.0, **how),
+        mlusim.Device("MLU370-X4"),
+    )
+    for _ in range(2):
+        launched(device, meet, dim, 0, **how)
+    again = [launched(device, meet, dim, what, 3.0, **how) for _ in range(2)]
+
+    assert [expected] * 2 == again
 
 
 def test_a_prepared_launch_is_made_in_the_usual_way_where_something_asks_for_it(scale):

@@ -33,6 +33,7 @@ def _function(form: CopyForm) -> Lines:
         None: "int shaped, int64_t ts, int64_t fs, int64_t more, ",
     }
     yield f"PART void {NAMES[form.lanes]}(Core *m, int row, Ptr dst_p, Ptr src_p, int64_t size, int64_t direction, {shape[form.shaped]}int dd, int sd, int site) {{"
+    yield "  IDLE_(direction >= 0 && direction < 31 && m->idle_directions >> direction & 1, )"
     yield "  At dst = see(m, dst_p), src = see(m, src_p);"
     yield "  int d = (int)direction;"
     broken = [f"direction < 0 || direction >= {len(DIRECTIONS)} || !(m->{_LANES[form.lanes]} >> d & 1)"]

@@ -207,6 +207,8 @@ class _Door:
         yield f"PART {apart}{result} {self.use.name}(Core *m, {', '.join([*self._parameters(), 'int site'])}) {{"
         if result != "void":
             yield f"  {result} result = 0;"
+        if self._idle:
+            yield f"  IDLE_(m->memory_core, {'' if result == 'void' else 'result'})"
         yield from self._facts()
         yield from (f"  if (UNLIKELY({condition})) goto slow;" for condition in self._broken())
         yield from self._values()
@@ -226,7 +228,7 @@ class _Door:
         else:
             yield from charges(self.steps, self)
         if spins:
-            yield "  m->site = site; up_(m, UP_ATOMIC, !changed_, 0);"
+            yield "  m->site = site; atomic_step_(m, !changed_);"
         yield from self._slow(result)
         yield "}"
 
@@ -340,6 +342,11 @@ class _Door:
             elif isinstance(step, steps.CheckAll | steps.Apart):
                 yield step
 
+    @property
+    def _idle(self) -> bool:
+        """Return whether a memory core does nothing for it."""
+        return steps.Refuse() in _recipe(self.use.row, self.arch, memory_core=True).steps
+
     def _conditions(self) -> Iterator[steps.Condition]:
         for step in self._checks():
             if isinstance(step, steps.CheckAll):
@@ -347,7 +354,7 @@ class _Door:
 
     def _broken(self) -> Iterator[str]:
         """Render the condition under which C leaves the call to Python."""
-        if steps.Refuse() in _recipe(self.use.row, self.arch, memory_core=True).steps:
+        if self._idle:
             yield "m->memory_core"
         counts = [
             _RESERVED.get(p.name, p.name)

@@ -58,7 +58,7 @@ _CORE: Fields = (
     *_fields("i32", " ".join(BUILTINS)),
     *_fields(
         "i32",
-        "memory_core timing late compiled directions rows_directions async_directions pending fence nflights head_transfers",
+        "memory_core timing late compiled directions rows_directions async_directions idle_directions pending fence nflights head_transfers",
     ),
     ("head_transactions", "i64", 1),
     *_fields("i32", "most_flights ncells most_cells nlog nseen site depth nallocs argc"),
@@ -103,15 +103,33 @@ _CHAIN = (
     ("nrows", "i64", 1),  # of the logs
     ("who", "i64", 1),  # of the threads that share its tasks
     ("crew", "ptr", 1),  # words that they share (`machine.native.beside`)
-    *_fields("ptr", "tasks arrays pieces rest places done rows"),
+    *_fields("ptr", "tasks arrays pieces rest places done rows team"),
 )
-CHAIN_TASK = ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId", "segment")
-"""The columns of a chain's ``tasks``."""
-CHAIN_ARRAY = ("place", "site", "word", "raw", "nbytes")
-"""The columns of its ``arrays``, of which the last two are those of ``pieces``, too."""
+CHAIN_TASK = ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId", "segment", "clusterId", "memory_core")
+"""The columns of a chain's ``tasks``; the segment is the number of the union, of a Block task its own."""
+CHAIN_ARRAY = ("place", "site", "word", "raw", "nbytes", "fill")
+"""The columns of its ``arrays``; the bytes of one are filled with the last, unless that is negative."""
+CHAIN_PIECE = ("start", "bytes", "content")
+"""The columns of its ``pieces``: an address, and that of what is copied there; without that it is poison."""
 CHAIN_DONE = ("head_transactions", "head_transfers", "nlog", "met", "who")
 """What is in its ``done`` for each task behind the counters, and before the bytes that were read of each allocation."""
 CHAIN_ROWS = 2048  # of the logs of a chain
+
+# Unions whose cores run in C and meet there (`machine.native.team`).  A core is named by its place in the first set, the second
+# and so on; in the queue a union that has not begun is -1 less its number.
+_TEAM = (
+    *_fields("i64", "unions members sets slots admitted first ready room"),
+    ("running", "i64", 1),  # the core
+    ("strand", "i64", 1),  # that it runs on
+    *_fields("i64", "strands idle_strands idle_sets"),
+    ("called", "i64", 1),  # whether Python has taken over
+    ("tensor", "i64", 1),  # the number of the first tensor
+    *_fields("i64", "sram"),
+    *_fields("ptr", "cores words call drop more taken switches queue strands_left sets_left table left"),
+    *_fields("ptr", "order scopes slot expected meetings met pieces ledger"),
+)
+TEAM_CORE = ("task", "strand", "begun", "ended", "slot")
+"""The columns of a team's ``table``, with a row for each core."""
 
 _TAIL = (("argv", "Argument", MOST_ARGUMENTS),)
 
@@ -133,6 +151,7 @@ Argument: Any = _structure("Argument", _ARGUMENT)
 Flight: Any = _structure("Flight", _FLIGHT)
 Core: Any = _structure("Core", _CORE, ("argv", Argument, MOST_ARGUMENTS))
 Chain: Any = _structure("Chain", _CHAIN)
+Team: Any = _structure("Team", _TEAM)
 
 POINTER, INTEGER, UNSIGNED, FLOAT, TEXT, DIRECTION, REGISTER = range(7)  # kinds of arguments
 # Why C calls Python.
@@ -178,7 +197,10 @@ def preamble() -> str:
     text += _declaration("Flight", _FLIGHT)
     text += _declaration("Core", (*_CORE, *_TAIL))
     text += _declaration("Chain", _CHAIN)
-    for letter, columns in (("T", CHAIN_TASK), ("A", CHAIN_ARRAY), ("D", CHAIN_DONE)):
+    text += _declaration("Team", _TEAM)
+    for letter, columns in (
+        ("T", CHAIN_TASK), ("A", CHAIN_ARRAY), ("P", CHAIN_PIECE), ("D", CHAIN_DONE), ("M", TEAM_CORE),
+    ):  # fmt: skip
         names = ", ".join(f"{letter}_{name.upper()}" for name in (*columns, "columns"))
         text.append(f"enum {{ {names} }};")
     return "\n".join(text) + "\n"

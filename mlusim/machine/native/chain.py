@@ -14,7 +14,7 @@ import numpy as np
 from mlusim.engine.native import layout
 from mlusim.machine.observed import TaskPlace
 from mlusim.machine.tally import SilentTasks
-from mlusim.memory.allocation import Allocation
+from mlusim.memory.allocation import POISON, Allocation, Bytes
 from mlusim.memory.pointer import View
 from mlusim.memory.space import Space
 from mlusim.time.log import CHUNK, COLUMNS, Rows
@@ -23,37 +23,62 @@ from mlusim.time.quantities import LAUNCH, TASK_PLACES
 MOST_TASKS = 64  # of a chain
 # What changes while a task runs begins here in a core's structure, behind the counters, and ends before the addresses of its buffers.
 BEGINS, ENDS = getattr(layout.Core, LAUNCH[0].name).offset, layout.Core.log.offset
-NUMBER, CORE_ID = layout.CHAIN_TASK.index("taskId"), layout.CHAIN_TASK.index("coreId")
+NUMBER, CORE_ID, GROUP, CLUSTER, OF_MEMORY = map(
+    layout.CHAIN_TASK.index, ("taskId", "coreId", "segment", "clusterId", "memory_core")
+)
 RAW = layout.CHAIN_ARRAY.index("raw")
 LOGGED, MET, WHO = (TASK_PLACES + layout.CHAIN_DONE.index(name) for name in ("nlog", "met", "who"))
+MASK = (1 << 64) - 1
 READS = TASK_PLACES + len(layout.CHAIN_DONE)
 
 
+class FreshMemory(NamedTuple):
+    """A piece of memory as each task finds it: its bytes, all poison, or the *content* that is kept for it."""
+
+    space: Space
+    start: int
+    nbytes: int
+    content: Bytes | None = None
+
+    def row(self) -> tuple[int, int, int]:
+        """Return the piece as a row of `layout.CHAIN_PIECE`."""
+        return self.start, self.nbytes, 0 if self.content is None else self.content.ctypes.data
+
+
 class DeclaredLocal(NamedTuple):
-    """An array of a function as a task has declared it: its number in the program, that of its line, its first view, the word of its pointer."""
+    """An array of a function as a task has declared it: its number in the program, that of its line, its first view, the word of its pointer.
+
+    Its bytes are filled with *fill*, unless that is negative: others that share them fill them.
+    """
 
     place: int
     site: int
     view: View
     word: int
+    fill: int = POISON
 
     @property
     def allocation(self) -> Allocation:
         """The bytes that it shows."""
         return self.view.allocation
 
+    def row(self) -> tuple[int, ...]:
+        """Return the array as a row of `layout.CHAIN_ARRAY`."""
+        a = self.allocation
+        return self.place, self.site, self.word, a.where(), a.nbytes, self.fill & MASK
+
 
 class Chain:
     """The chain of the tasks of a core, each of which begins with so many allocations *given*.
 
-    *pieces* are the memory that is poison then, by space, address and size; *words* those of variables at file scope.  *arrays* are the
+    *pieces* are the memory that is made anew then; *words* those of variables at file scope.  *arrays* are the
     arrays of functions that the first task has declared, in this order; the core keeps their numbers.
     """
 
     def __init__(
         self,
         given: int,
-        pieces: Sequence[tuple[Space, int, int]],
+        pieces: Sequence[FreshMemory],
         words: bytes,
         arrays: Sequence[DeclaredLocal],
         most: int = MOST_TASKS,
@@ -63,11 +88,12 @@ class Chain:
         self.begun = 0  # the task that it is at
         self.most = most
         self._given = given
-        self._arrays = np.array(
-            [(a.place, a.site, a.word, a.allocation.where(), a.allocation.nbytes) for a in arrays], np.uint64
-        ).reshape(-1, len(layout.CHAIN_ARRAY))
-        self._spaces = [space for space, _, _ in pieces]
-        self._pieces = np.array([piece for _, *piece in pieces], np.uint64)
+        self._arrays = np.array([array.row() for array in arrays], np.uint64).reshape(
+            -1, len(layout.CHAIN_ARRAY)
+        )
+        self._spaces = [piece.space for piece in pieces]
+        self._contents = pieces  # which C copies from
+        self._pieces = np.array([piece.row() for piece in pieces], np.uint64)
         self._tasks = np.zeros((most, len(layout.CHAIN_TASK)), np.int64)
         self._done = np.empty((most, TASK_PLACES + len(layout.CHAIN_DONE) + self._given), np.int64)
         # The system provides what is written; behind the most of all tasks there is room for one more.
@@ -156,6 +182,12 @@ class Chain:
         """Return what the tasks that have ended did, a row for each."""
         return self._done[: self.c.at].copy()
 
+    @staticmethod
+    def who(done: Rows) -> Rows:
+        """Return the column of *done* that says which thread, or in a team which task, it is of."""
+        column: Rows = done[:, WHO]
+        return column
+
     def places(self) -> Rows:
         """Return the places of its tasks."""
         return self._tasks[: self.c.many]
@@ -167,7 +199,7 @@ class Chain:
         return at
 
     def _place(self, nth: int) -> TaskPlace:
-        task, x, y, z, core, _ = self._tasks[nth].tolist()
+        task, x, y, z, core, *_ = self._tasks[nth].tolist()
         return TaskPlace(task, x, y, z, 0, core)
 
     @property
@@ -191,7 +223,7 @@ class Chain:
 def doings(done: Rows, logged_rows: Rows, places: Rows) -> Iterator[SilentTasks]:
     """Yield what the tasks at *places*, rows of `layout.CHAIN_TASK`, have *done*, of neighbours that did the same once; the rows of their logs follow each other."""
     many, row, first = len(done), 0, 0
-    tasks, cores = places[:, NUMBER].tolist(), places[:, CORE_ID].tolist()
+    told = places[:, [NUMBER, OF_MEMORY, GROUP, CLUSTER, CORE_ID]].tolist()
     raw = done.tobytes()
     # To compare rows takes NumPy longer than all else here, and most often all are the same.
     if raw == raw[: len(raw) // many] * many:
@@ -206,8 +238,7 @@ def doings(done: Rows, logged_rows: Rows, places: Rows) -> Iterator[SilentTasks]
         row += logged * (end - first)
         for nth, stop in ((0, end - first),) if same else ((n, n + 1) for n in range(end - first)):
             yield SilentTasks(
-                tasks[first + nth : first + stop],
-                cores[first + nth : first + stop],
+                told[first + nth : first + stop],
                 met,
                 counted[:TASK_PLACES],
                 rows[nth],

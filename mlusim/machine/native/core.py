@@ -24,13 +24,13 @@ from mlusim.isa.table import ISA
 from mlusim.isa.vv import BYTES, Register
 from mlusim.machine.cluster import Cluster, Union
 from mlusim.machine.core import Core
-from mlusim.machine.native.chain import MOST_TASKS, Chain, DeclaredLocal
+from mlusim.machine.native.chain import MOST_TASKS, Chain, DeclaredLocal, FreshMemory
 from mlusim.machine.native.seat import Seat, Start, give, taken
 from mlusim.machine.observed import TaskPlace
 from mlusim.machine.scheduling.renewal import repeats
-from mlusim.memory.allocation import Allocation
+from mlusim.memory.allocation import POISON, Allocation
 from mlusim.memory.pointer import Ptr, View
-from mlusim.memory.space import GDRAM, Space, direction_of
+from mlusim.memory.space import GDRAM, NRAM, SRAM, WRAM, Space, direction_of
 from mlusim.time.log import FOR_ALL, WAITS
 from mlusim.time.quantities import COUNTS, LOADS, STORES, TRAFFIC, WORK, CopyLoad
 
@@ -143,6 +143,9 @@ class NativeCore(Core):
         self.screen: Looks | None = session.screen
         self.seat = None  # type: ignore[assignment]
         self._start: Start | None = None
+        self._shares = (
+            False  # whether it has memory at file scope that is the cluster's: it runs no further task
+        )
         self._locals: dict[tuple[int, int, int], Ptr] = {}
         self._declared: list[tuple[int, int, Ptr]] = []  # by the first task, in this order
         self._chain: Chain | None = None
@@ -175,7 +178,7 @@ class NativeCore(Core):
             for number, view in enumerate(self.views):
                 if view is not None:
                     view.read += seat.read(number)
-            self.renewable = start is not None
+            self.renewable = start is not None and not self._shares
             if start is not None and not self._tried:
                 self._tried, self._chain = True, self._chained(start)
         except KeyboardInterrupt as stop:
@@ -183,40 +186,43 @@ class NativeCore(Core):
             stop.add_note(f"at {shown_file(file)}:{line} in {self.place.label} of kernel {kernel.name}")
             raise
 
-    def _foreseen(self, start: Start) -> Chain | None:
+    def _foreseen(self, start: Start, *, team: bool = False) -> Chain | None:
         """Return the chain for all tasks, where an earlier launch has shown what arrays the first one declares; None elsewhere.
 
-        They are declared here for their addresses and numbers, and end before a task begins.
+        They are declared here for their addresses and numbers, and end before a task begins.  In a *team* the core may be a memory
+        core, and have memory of the cluster, which begins with each union.
         """
         known = self._loaded.program.locals.get(self._limits)
-        if known is None or not self._chains(start):
+        if known is None or not self._chains(team=team):
             return None
-        tops = {space: arena.high_water for space, arena in self.used.items()}
+        if not team and any(space is SRAM for _, _, space, *_ in known):
+            return None
+        tops, shared = {space: arena.high_water for space, arena in self.used.items()}, self.shared_count
         for place, site, space, dtype, count, name, stack in known:
             self.c.site = site
             self.pointer(self._declare_first(place, space, dtype, count, name, stack=stack))
         self.c.site = 0
-        chain = self._chained(start)
+        chain = self._chained(start, team=team)
         assert chain is not None
         self._tried = True
         self._undeclare(chain, start)
         for space, arena in self.used.items():
             arena.high_water = tops.get(space, 0)
+        self.shared_count = shared
         return chain
 
     @property
     def _limits(self) -> tuple[int, ...]:
-        """The bytes that the memories of the launch hold, within which its arrays have their addresses."""
-        return tuple(self.session.memory_limits.values())
+        """The bytes that the memories of the launch hold, within which its arrays have their addresses; a memory core has its own arrays."""
+        sizes = tuple(self.session.memory_limits.values())
+        return (*sizes, 0) if self.place.memory_core else sizes
 
-    def _chains(self, start: Start) -> bool:
+    def _chains(self, *, team: bool = False) -> bool:
         """Return whether there may be a chain: not where something looks at each task."""
-        return not (start.filled or self._hears_declarations or self.place.memory_core)
+        return not self._hears_declarations and (team or not (self.place.memory_core or self._shares))
 
-    def _chained(self, start: Start) -> Chain | None:
+    def _chained(self, start: Start, *, team: bool = False) -> Chain | None:
         """Return the chain for further tasks, of which the first has ended; None where something looks at each."""
-        if not self._chains(start):
-            return None
         # Something else that the first task came to has a number, too: its arrays are declared by Python then.
         same = len(self.views) == start.views + len(self._declared)
         if same and self.place.task == 0:  # on threads other tasks come first, too, and may declare less
@@ -225,17 +231,29 @@ class NativeCore(Core):
                 for place, site, p in self._declared
                 for declared in (p.view.allocation.declared,)
             ]
+        same = same and (team or all(p.view.space is not SRAM for _, _, p in self._declared))
+        if not self._chains(team=team):
+            return None
         arrays = [
-            DeclaredLocal(place, site, pointer.view, self.pointer(pointer))
+            DeclaredLocal(place, site, pointer.view, self.pointer(pointer), self._fill_of(pointer))
             for place, site, pointer in (self._declared if same else ())
         ]
         tops = [
             (space, arena.raw, start.declared.get(space, (0, 0))[0]) for space, arena in self.used.items()
         ]
-        pieces = [(space, raw.ctypes.data, top) for space, raw, top in tops if raw is not None and top]
+        pieces = [
+            FreshMemory(space, raw.ctypes.data, top) for space, raw, top in tops if raw is not None and top
+        ]
+        pieces += [FreshMemory(a.space, a.where(), a.nbytes, content) for a, content in start.filled]
         crew = self.session.crew
         most = self._most if crew is None else len(crew.tasks)
         return Chain(start.views - 1, pieces, start.places, arrays, most)
+
+    def _fill_of(self, pointer: Ptr) -> int:
+        """Return what fills an array of a function: a memory core's are zeros, and those of a cluster are filled once for all."""
+        if pointer.view.space is SRAM:
+            return -1
+        return 0 if self.place.memory_core and pointer.view.space in (NRAM, WRAM) else POISON
 
     def _run_chain(self, chain: Chain, seat: Seat) -> None:
         session = self.session
@@ -245,7 +263,7 @@ class NativeCore(Core):
         elif crew is None:
             coming = session.scheduler.ahead(chain.most - 1) if session.counts is None else ()
             places = [self.place, *(block.place for block in coming)]
-            tasks = np.array([(*p[:4], p.core_id, p.task) for p in places], np.int64)
+            tasks = np.array([(*p[:4], p.core_id, p.task, *p[4:5], *p[6:7]) for p in places], np.int64)
         else:
             tasks = crew.tasks
         if resumes is None:
@@ -283,7 +301,10 @@ class NativeCore(Core):
             union.cores.append(self)
             self.begin(chain.place, union)
         for view in chain.declares():
-            self.arenas[view.space].allocate_again(view.allocation, poison=False)
+            if view.space is SRAM:
+                self.shared_count += 1
+            else:
+                self.arenas[view.space].allocate_again(view.allocation, poison=False)
             view.open_again()
             self.bindings.append(view.siblings)
 
@@ -297,21 +318,24 @@ class NativeCore(Core):
         seat.hand(*kernel.native.words(self, arguments, self.pointer))
         if self._loaded.program.follows:
             self._keep()
-        if not self.shared_count and repeats(self):
+        self._shares = self.shared_count > 0
+        if repeats(self):
             self._start = Start.of(self, seat)
 
-    def make_ready(self, kernel: "Kernel", arguments: Sequence[Any]) -> Chain | None:
-        """Make everything that launches of *kernel* begin with, and return the chain of all their tasks; None where something looks at each.
+    def make_ready(
+        self, kernel: "Kernel", arguments: Sequence[Any], tasks: "np.ndarray[Any, Any]", *, team: bool = False
+    ) -> Chain | None:
+        """Make everything that launches of *kernel* begin with, and return the chain of all their *tasks*; None where something looks at each.
 
-        So it is, too, where no launch has shown yet what arrays the tasks declare.
+        So it is, too, where no launch has shown yet what arrays the tasks declare.  In a *team* it is a chain of any one task.
         """
-        self.arguments, tasks = list(arguments), self.session.block_tasks()
+        self.arguments = list(arguments)
         given, self._most = len(self.bindings), len(tasks)
         self._prepare(kernel, self.arguments)
-        if self.shared_count or self._loaded.program.follows:
+        if (self._shares and not team) or self._loaded.program.follows:
             return None
         start = self._start = Start.of(self, self.seat)
-        self._chain = chain = self._foreseen(start)
+        self._chain = chain = self._foreseen(start, team=team)
         if chain is not None:
             self.seat.c.chain = chain.begin(tasks, self.seat.bytes)
         # Nothing keeps the tensors of this launch: another one is given others, of the same numbers.
@@ -335,6 +359,13 @@ class NativeCore(Core):
             self._numbers[view.allocation] = number
             self.bindings[nth] = view.siblings
         self._resumes = resumes
+
+    def take_up(self, place: TaskPlace, union: Union, *, ended: bool) -> None:
+        """Be in the task of *place*, which C runs and Python takes over, or has run where it has *ended*; no other follows."""
+        self.begin(place, union)
+        self.ended, self._shares = ended, True
+        self._meets = not ended
+        self.seat.called = self.called
 
     def _keep(self) -> None:
         """Let the C know what a driver keeps in the heaps of the pointers that the kernel is given."""
@@ -387,7 +418,7 @@ class NativeCore(Core):
     def _sit(self, seat: Seat) -> None:
         session, mlu, tally = self.session, self.mlu, self.session.tally
         directions = self._loaded.directions(
-            mlu.directions, idle=not self.place.memory_core and session.policies[0].compiled
+            mlu.directions, memory_core=self.place.memory_core, away=session.policies[0].compiled
         )
         own = self.place.memory_core, self.log is not None, self.late, session.compiled
         if self._loaded.program.recursive:
@@ -422,6 +453,7 @@ class NativeCore(Core):
 
     def called(self, why: int, a: int, b: int) -> None:
         """Do what C calls for, *why* with *a* and *b*; what this raises ends the kernel."""
+        self._meets = False
         try:
             if why in (layout.MEET, layout.ATOMIC) and self._chain is not None and self._chain.c.crew:
                 raise Suspicion
@@ -584,8 +616,8 @@ class NativeCore(Core):
         A core that runs task after task has what an earlier task declared there once more, if the memory is as full as it was.
         """
         arena = self.arenas.get(space)
-        if self._start is None or arena is None or self._hears_declarations or self.place.memory_core:
-            return self.declare(space, dtype, count, None, name, stack=stack)
+        if self._start is None or self._hears_declarations or self.place.memory_core or arena is None:
+            return self._declare_first(place, space, dtype, count, name, stack=stack)
         key = place, self.c.site, arena.top
         pointer = self._locals.get(key)
         if pointer is None:
@@ -605,8 +637,13 @@ class NativeCore(Core):
         """Declare an array of a function that no earlier task has declared there, and keep it for further tasks."""
         arena = self.arenas.get(space)
         top = 0 if arena is None else arena.top
-        pointer = self.declare(space, dtype, count, None, name, stack=stack)
-        if len(self._locals) < MOST_LOCALS:
+        if space is SRAM:
+            pointer = self.declare_shared(dtype, count, name)
+        else:
+            pointer = self.declare(space, dtype, count, None, name, stack=stack)
+        if self._start is None:
+            return pointer
+        if space is not SRAM and len(self._locals) < MOST_LOCALS:
             self._locals[place, self.c.site, top] = pointer
         if not self._tried:
             self._declared.append((place, self.c.site, pointer))

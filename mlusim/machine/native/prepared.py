@@ -6,10 +6,13 @@ of itself is worked out when it is asked for.  Where a task calls for Python, th
 usual way, and the launch is not prepared again.
 """
 
+import functools
+import itertools
 import math
 import threading
+from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from attrs import evolve
@@ -17,17 +20,19 @@ from attrs import evolve
 from mlusim.engine.native.build import available
 from mlusim.engine.native.layout import OFFSET_BITS
 from mlusim.engine.preference import AUTO, PYTHON, preferred
-from mlusim.machine.kernel import BLOCK, Kernel
+from mlusim.machine.kernel import Kernel, Kind
 from mlusim.machine.native.chain import Chain, doings
 from mlusim.machine.native.choose import debugged
+from mlusim.machine.native.team import Team, task_rows
 from mlusim.machine.options import USUAL_OPTIONS, LaunchOptions
 from mlusim.machine.scheduling.carrier import Carrier, Carriers
+from mlusim.machine.scheduling.schedule import begin_memory_cores_first
 from mlusim.machine.scheduling.scheduler import QUIET
-from mlusim.machine.tally import Tally
+from mlusim.machine.tally import SilentTasks, Tally
 from mlusim.machine.tensor import DeviceTensor, allocations
 from mlusim.memory.allocation import Allocation, Bytes, Heap, Pool, fresh_bytes
 from mlusim.memory.pointer import Ptr, View
-from mlusim.memory.space import NRAM, WRAM, Space
+from mlusim.memory.space import NRAM, SRAM, WRAM, Space
 from mlusim.time.log import Rows
 from mlusim.time.quantities import COUNTS, TRAFFIC
 
@@ -42,23 +47,24 @@ _running = threading.Lock()
 
 
 class _Shared(Pool):
-    """The on-chip memories of all prepared launches, of which one runs at a time."""
+    """The on-chip memories of a prepared launch, which are those of all others, too: one of them runs at a time."""
+
+    _made: ClassVar[dict[tuple[Space, int, int], Bytes]] = {}
 
     def __init__(self) -> None:
-        self._made: dict[tuple[Space, int], Bytes] = {}
+        self._taken: Counter[tuple[Space, int]] = Counter()
 
     def take(self, space: Space, nbytes: int) -> Bytes:
-        """Return the one byte array of *nbytes* bytes."""
-        raw = self._made.get((space, nbytes))
+        """Return the byte array of *nbytes* bytes that the launch has not taken yet."""
+        key = space, nbytes, self._taken[space, nbytes]
+        self._taken[space, nbytes] += 1
+        raw = self._made.get(key)
         if raw is None:
-            raw = self._made[space, nbytes] = fresh_bytes(nbytes)
+            raw = self._made[key] = fresh_bytes(nbytes)
         return raw
 
     def give(self, space: Space, raw: Bytes) -> None:
         """Do nothing: it is there for the next launch."""
-
-
-_SHARED = _Shared()
 
 
 class Unfit(Exception):
@@ -75,17 +81,18 @@ class Counted(NamedTuple):
 
 
 class Prepared:
-    """The launch of *session*, which has not run, ready to run with other arguments; ``chain`` is None where it cannot be prepared."""
+    """The launch of *session*, which has not run, ready to run with other arguments; `fits` says whether it can be."""
 
     def __init__(self, session: "Session", heap: Heap) -> None:
         self._heap = heap  # in which its tensors are
         self._session = session
-        session.pool = _SHARED
+        session.pool = _Shared()
         self._loaded: Loaded = session.native
         self.compiler = available()
         self._given = len(allocations(session.request))
-        self._core: NativeCore = session.ready()  # type: ignore[assignment]
-        self.chain: Chain | None = self._core.make_ready(session.request.kernel, session.bound(self._core))
+        self._core: NativeCore
+        self.chain: Chain | None
+        self._core, self.chain = self._ready(session)
         self._first = self._core.first_tensor
         session.request = evolve(session.request, arguments=())
         self._numbers: dict[Allocation, int] = {}
@@ -96,9 +103,20 @@ class Prepared:
         self._broken = False  # whether it has called for Python
         self._outcome: BaseException | None = None
         self._pieces: list[Rows] = []  # of the logs
-        if self.chain is not None:
-            self._core.seat.called = self._called
-            self._memories = _Memories(self._core, self.chain)
+
+    def _ready(self, session: "Session") -> "tuple[NativeCore, Chain | None]":
+        """Make what the launches begin with; return the core that is given the arguments, and its chain, None where they cannot be prepared."""
+        core: NativeCore = session.ready()  # type: ignore[assignment]
+        chain = core.make_ready(session.request.kernel, session.bound(core), session.block_tasks())
+        if chain is not None:
+            core.seat.called = self._called
+            self._memories = _Memories(core, chain)
+        return core, chain
+
+    @property
+    def cores(self) -> int:
+        """Return how many cores it keeps."""
+        return 1
 
     # -- the run -----------------------------------------------------------------------------------
 
@@ -244,22 +262,189 @@ class Prepared:
 
     def tally(self, counted: Counted) -> Tally:
         """Return the sums of a launch that has *counted* so."""
-        session, chain = self._session, self.chain
-        assert chain is not None
+        session = self._session
         tally = Tally(session.board, session.memory_limits)
         totals = (tally.counts, tally.traffic_by, tally.lines, tally.spare)
         for total, (places, values) in zip(totals, counted.sums, strict=True):
             for place, value in zip(places.tolist(), values.tolist(), strict=True):
                 total[place] = value
-        tensors = {a: n for n, a in enumerate(counted.given, self._first)} if session.timing else None
-        for tasks in doings(counted.done, counted.rows, chain.places()):
-            self._memories.tell(tally, tasks.met)
-            tally.add_silent(tasks, tensors)
+        self._add_tasks(tally, counted.done, counted.rows, counted.given)
         return tally
+
+    def _add_tasks(self, tally: Tally, done: Rows, rows: Rows, given: Sequence[Allocation]) -> None:
+        """Add to *tally* what tasks have *done*, with the *rows* of their logs, that were *given* these tensors."""
+        tensors = {a: n for n, a in enumerate(given, self._first)} if self._session.timing else None
+        for tasks in doings(done, rows, self._places(done)):
+            self._memories_of(tasks).tell(tally, tasks)
+            tally.add_silent(tasks, tensors)
+
+    def _places(self, _done: Rows) -> Rows:
+        assert self.chain is not None
+        return self.chain.places()
+
+    def _memories_of(self, _tasks: SilentTasks) -> "_Memories":
+        return self._memories
+
+
+class PreparedUnions(Prepared):
+    """A launch of unions, ready in the same way: as many have cores as are resident at once, each of which is ready for any of its tasks."""
+
+    def _ready(self, session: "Session") -> "tuple[NativeCore, Chain | None]":
+        places = task_rows(session)
+        many = min(session.board.places(session.kind.unions), len(session.union_places()))
+        sets: list[list[Any]] = session.ready_unions(many)
+        self._every: list[NativeCore] = list(itertools.chain(*sets))
+        chains: dict[NativeCore, Chain] = {}
+        for core in self._every:
+            session.scheduler.running = core
+            chain = core.make_ready(session.request.kernel, session.bound(core), places[:1], team=True)
+            if chain is None:
+                return core, None
+            core.seat.called = functools.partial(self._called_by, core)
+            chains[core] = chain
+        ledger = Chain(chains[self._every[0]].c.given, (), b"", (), len(places))
+        self._team = Team(sets, chains, places, ledger)
+        lead = self._team.lead
+        # C copies to the others what the first is given.
+        if any(
+            (c.first_tensor, chains[c].c.given) != (lead.first_tensor, chains[lead].c.given)
+            for c in self._every
+        ):
+            return lead, None
+        kinds = {core.place.memory_core: core for core in reversed(self._every)}
+        self._of_kind = {kind: _Memories(core, chains[core]) for kind, core in kinds.items()}
+        self._tail: dict[
+            int, NativeCore
+        ] = {}  # by strand, the task that Python goes on with, once it has taken over
+        self._outcomes: dict[NativeCore, BaseException] = {}
+        self._strands: list[Carrier] = []
+        self._switches: list[Any] = []
+        self._more_of, self._taken_of = self._more, self._taken  # which C calls
+        return lead, self._team.ledger
+
+    @property
+    def cores(self) -> int:
+        """Return how many cores it keeps."""
+        return len(self._every)
+
+    def _run(self, given: tuple[Allocation, ...], arguments: Sequence[Any]) -> "Counted | Session":
+        self._allocations, self._arguments = given, arguments
+        self._carriers = Carriers(QUIET)
+        self._team.begin(self._more_of, self._taken_of)
+        self._loaded.library.mlusim_team_begins(self._team.at)
+        try:
+            self._resumed(self._strand())
+        finally:
+            for strand in self._strands:
+                if self._broken or self._team.c.ready:
+                    strand.kill()
+                elif not strand.ended:  # nothing is on it any more
+                    strand.resume()
+            self._carriers.close()
+            self._strands.clear()
+            self._switches.clear()
+            self._allocations, self._arguments = (), ()
+        if self._broken:
+            return self._session
+        self._loaded.library.mlusim_team_ends(self._team.at)
+        return self._counted(self._team.ledger, given)
+
+    def _resumed(self, strand: Carrier) -> None:
+        """Run all tasks, the first on *strand*."""
+        try:
+            strand.resume()
+        except BaseException as error:
+            if not self._broken:
+                raise
+            self._session.go_on(error)
+        if self._broken:
+            self._session.go_on(None)
+
+    def _strand(self) -> Carrier:
+        """Return one more strand for tasks."""
+        number = len(self._strands)
+        made = self._carriers.carry(functools.partial(self._carry_on, number), self._carriers.home)
+        switch = made.strand.switch
+        self._strands.append(made)
+        self._switches.append(switch)
+        self._team.switches[number] = id(switch)
+        return made
+
+    def _more(self) -> None:
+        """Let tasks run on a new strand; come back when this one goes on."""
+        strand = self._strand()
+        strand.begun = True
+        strand.strand.switch()
+
+    def _taken(self) -> None:
+        """Take the rows of the logs so far."""
+        ledger = self._team.ledger
+        self._pieces.append(ledger.taken())
+        ledger.c.nrows = 0
+
+    def _carry_on(self, number: int) -> None:
+        """Let C run tasks on strand *number*; go on with one, as any launch does, that has called for Python."""
+        error = None
+        try:
+            if not self._loaded.run_team(self._team.at):
+                return
+        except BaseException as raised:  # noqa: BLE001 - raised again in the task
+            error = raised
+        if not self._broken and (error is None or self._team.c.called):
+            self._break()
+        core = self._tail.pop(number, None)
+        if core is None:
+            assert error is not None
+            raise error
+        if error is not None:
+            self._outcomes[core] = error
+        self._session.carry(core)
+
+    def _called_by(self, core: "NativeCore", why: int, a: int, b: int) -> None:
+        self._break()
+        core.called(why, a, b)
+
+    def _break(self) -> None:
+        """Take the launch up in its session, as one that has begun in the usual way: a task calls for Python."""
+        session, team, ledger = self._session, self._team, self._team.ledger
+        self._broken, team.c.called = True, 1
+        session.pool, session.request = Pool(), evolve(session.request, arguments=tuple(self._arguments))
+        done, pieces = ledger.done(), self._pieces
+        if len(done):
+            self._add_tasks(session.tally, done, ledger.left(pieces), self._allocations)
+        state = team.take_up(session, self._strands)
+        taken = {core for cores in state.begun.values() for core in cores if not core.ended}
+        for core in self._every:
+            if core in taken:
+                views = [View(a, a.declared.dtype, core) for a in self._allocations]
+                core.resume(views, functools.partial(self._goes_on, core))
+                self._tail[self._strands.index(core.carrier)] = core  # type: ignore[arg-type]
+            else:
+                session.tally.add_counts(core.mlu.counts, core.mlu.traffic, (), ())
+        session.take_up_unions(state, self._carriers.home)
+
+    def _goes_on(self, core: "NativeCore") -> None:
+        """Go on with *core* behind C, which has come back."""
+        outcome = self._outcomes.pop(core, None)
+        if outcome is not None:
+            raise outcome
+
+    def close(self) -> None:
+        """Give its memories back; it is not used any more."""
+        for core in self._every:
+            if core.seat is not None:
+                core.release()
+
+    def _places(self, done: Rows) -> Rows:
+        return self._team.places(done)
+
+    def _memories_of(self, tasks: SilentTasks) -> "_Memories":
+        return self._of_kind[tasks.of_memory]
 
 
 PLAIN = (str, bool, str)  # effects, timing and engine as they are usually given
 MOST_PREPARED = 32  # launches of a device, the last ones
+MOST_CORES = 256  # that these have together
 _Key = tuple[Any, ...]
 
 
@@ -280,13 +465,13 @@ class Preparations:
         plain = (options.effects.__class__, options.timing.__class__, options.engine.__class__) == PLAIN
         sizes = dim if isinstance(dim, tuple) else (dim,)
         if (
-            kind is not BLOCK
-            or not plain
+            not plain
             or not isinstance(kernel, Kernel)
+            or not isinstance(kind, Kind)
             or {n.__class__ for n in sizes} != {int}
         ):
             return None
-        made = self._made.get(_key(kernel, dim, options))
+        made = self._made.get(_key(kernel, dim, kind, options))
         if not isinstance(made, Prepared):
             return None
         # The engine may be another one now.
@@ -298,25 +483,29 @@ class Preparations:
     def note(self, session: "Session", heap: Heap, watching: Sequence[Any], *, threads: int) -> None:
         """Prepare the next launch like that of *session*, which has run, if it is the second."""
         request = session.request
-        if watching or threads > 1 or not session.unwatched_in_c or session.kind is not BLOCK:
+        if watching or threads > 1 or not session.unwatched_in_c:
             return
         if request.variables or request.options.layout is not None or math.prod(session.dim) > MOST_TASKS:
             return
-        keys = [_key(request.kernel, session.dim, request.options)]
+        keys = [_key(request.kernel, session.dim, session.kind, request.options)]
         if session.dim[1:] == (1, 1):
-            keys.append(_key(request.kernel, session.dim[0], request.options))
+            keys.append(_key(request.kernel, session.dim[0], session.kind, request.options))
         known = self._made.get(keys[0])
         if known is None or known is True:
             made = known is None or self._prepared(session, heap)
             self._made |= dict.fromkeys(keys, made)
-            if len(self._made) > 2 * MOST_PREPARED:
+            while len(self._made) > 2 * MOST_PREPARED or self._cores() > MOST_CORES:
                 self.forget(next(iter(self._made)))
+
+    def _cores(self) -> int:
+        return sum(made.cores for made in {*self._made.values()} if isinstance(made, Prepared))
 
     def _prepared(self, session: "Session", heap: Heap) -> "Prepared | bool":
         request = session.request
         if any(argument.__class__ in (tuple, list) for argument in request.arguments):
             return False
-        made = Prepared(type(session)(session.board, request, (), None, session.native.again()), heap)
+        prepares = PreparedUnions if session.kind.unions else Prepared
+        made = prepares(type(session)(session.board, request, (), None, session.native.again()), heap)
         if made.chain is None:
             made.close()
             return False
@@ -336,8 +525,9 @@ class Preparations:
             self._made[key] = False
 
 
-def _key(kernel: object, dim: object, options: LaunchOptions) -> _Key:
-    return kernel, dim, options.effects, options.timing, options.engine
+def _key(kernel: object, dim: object, kind: Kind, options: LaunchOptions) -> _Key:
+    order = kind.unions and begin_memory_cores_first()
+    return kernel, dim, kind.unions, order, options.effects, options.timing, options.engine
 
 
 class _Memories:
@@ -347,15 +537,23 @@ class _Memories:
         own = ((space, core.used[space]) for space in (NRAM, WRAM) if space in core.used)
         self._own = [(s, arena.base, tuple(arena.allocations), arena.high_water) for s, arena in own]
         self._arrays = [array.allocation for array in chain.arrays]
+        if core.cluster is not None:
+            sram = core.cluster.sram
+            shared = sram.allocations[: core.shared_count]
+            self._own.append(
+                (SRAM, sram.base, (), max([0, *(a.address - sram.base + a.nbytes for a in shared)]))
+            )
 
-    def tell(self, tally: Tally, met: int) -> None:
-        """Tell *tally* of tasks that have come to the first *met* arrays of functions."""
-        declared = []
+    def tell(self, tally: Tally, tasks: SilentTasks) -> None:
+        """Tell *tally* of *tasks* that have come to the first arrays of functions."""
+        met, declared = self._arrays[: tasks.met], []
         for space, base, first, high in self._own:
-            arrays = [a for a in self._arrays[:met] if a.space is space]
+            arrays = [a for a in met if a.space is space]
             tally.reaches(space, max([high, *(a.address - base + a.nbytes for a in arrays)]))
-            declared.append((base, (*first, *arrays)))
-        tally.declared = tally.declared or tuple((base, every) for base, every in declared if every)
+            if space is not SRAM:
+                declared.append((base, (*first, *arrays)))
+        if not tasks.of_memory:
+            tally.declared = tally.declared or tuple((base, every) for base, every in declared if every)
 
 
 def _sparse(counts: Sequence[int]) -> tuple[Rows, Rows]:

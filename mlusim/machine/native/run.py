@@ -11,6 +11,7 @@ from attrs import field, frozen
 
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DType
+from mlusim.engine.issue import left_to_others
 from mlusim.engine.native import layout, sums
 from mlusim.engine.native.build import CHOICE, BuildError, available, load
 from mlusim.engine.native.copies import copies, costs
@@ -24,14 +25,15 @@ from mlusim.isa.table import ISA, NUMBERS
 from mlusim.machine.native.core import NativeCore
 from mlusim.machine.native.seat import shared_counters
 from mlusim.machine.observed import ValueTest
-from mlusim.memory.space import GDRAM2SRAM, SRAM2GDRAM, WRAM, Direction, Space
+from mlusim.memory.space import DIRECTIONS, WRAM, Direction, Space
 
 if TYPE_CHECKING:
     from mlusim.engine.copies import Routes
     from mlusim.machine.tally import Tally
 
 PARTS = ("core.h", "floats.h", "rows.h", "copies.h", "scalars.h")
-UNSCREENED = "#define SCREENED_(...)\n"
+# What is left to the other kind of core has no effect; where a screen looks, Python tells it.
+UNSCREENED = "#define SCREENED_(...)\n#define IDLE_(test, result) if (UNLIKELY(test)) return result;\n"
 NOT_BESIDE = "#define BESIDE_(...)\n"
 FLIES = "#define ASYNCHRONOUS\n"  # what a screened run has to remember more for
 
@@ -191,6 +193,8 @@ def library_of(text: str, compiler: tuple[str, ...] | None) -> ctypes.PyDLL:
     takes |= dict.fromkeys(("drain", "land_inside", "poll_load", "poll_again"), with_number)
     takes["poll_copy"] = [*with_number, ctypes.c_int64]
     library.mlusim_again.argtypes, library.mlusim_again.restype = run, ctypes.c_int64
+    library.mlusim_team.argtypes, library.mlusim_team.restype = run[:2], ctypes.c_int64
+    takes |= dict.fromkeys(("team_begins", "team_ends"), run[:1])
     for name, arguments in takes.items():
         function = getattr(library, f"mlusim_{name}")
         function.argtypes, function.restype = arguments, None
@@ -211,15 +215,16 @@ def _bits(lanes: Iterable[Direction]) -> int:
 
 
 @functools.lru_cache(maxsize=64)
-def _directions(routes: "Routes", *, idle: bool) -> tuple[int, int, int]:
-    """Return the directions of blocking copies, of blocking rows, and of asynchronous ones that C performs, as bits.
+def _directions(routes: "Routes", *, memory_core: bool, away: bool) -> tuple[int, int, int, int]:
+    """Return the directions of blocking copies, of blocking rows, and of asynchronous ones that C performs, as bits; and those that have no effect.
 
-    Where some are *idle*, because the other kind of core does them, Python knows which.
+    The last are what the other kind of core does, in a launch where that is so (*away*).
     """
-    left = ~_bits((GDRAM2SRAM, SRAM2GDRAM)) if idle else -1
+    idle = [d for d in DIRECTIONS if away and left_to_others(d, memory_core=memory_core)]
     # C has one function for both shapes of a copy, so that it takes a direction only if both fly.
     both = (d for d in routes.one_async if d in routes.two_async and WRAM not in (d.src, d.dst))
-    return _bits(routes.one) & left, _bits(routes.rows) & left, _bits(both) & left
+    left = ~_bits(idle)
+    return _bits(routes.one) & left, _bits(routes.rows) & left, _bits(both) & left, _bits(idle)
 
 
 class Loaded:
@@ -258,6 +263,11 @@ class Loaded:
     def run_again(self, core: int, words: int) -> int:
         """Run the kernel for the tasks of a chain, from the one that it is at; return what `mlusim_again` does."""
         left: int = self.library.mlusim_again(core, words, self._at)
+        return left
+
+    def run_team(self, team: int) -> int:
+        """Run tasks of the team at *team* on the strand that calls; return what `mlusim_team` does."""
+        left: int = self.library.mlusim_team(team, self._at)
         return left
 
     def run_crew(self, core: int, words: int) -> None:

@@ -14,6 +14,7 @@ from greenlet import GreenletExit, getcurrent, greenlet
 
 FOOT = 4  # calls through C at the foot of a strand, each of some frames
 KEPT = 64  # idle strands of a thread
+Home = greenlet  # a strand on which those that it resumes end
 _CALL = operator.methodcaller("__call__")
 
 
@@ -74,14 +75,15 @@ class Carriers:
 
     def __init__(self, context: contextvars.Context) -> None:
         self._context = context
+        self.home = getcurrent()  # the strand that has made this
         self._spent: list[Any] = []  # strands that are used no more
         here = threading.get_ident()
         self._lasting = here == threading.main_thread().ident
         self._idle: list[Any] = _idle(here) if self._lasting else []
 
-    def carry(self, body: Callable[[], None]) -> "Carrier":
-        """Return a carrier of *body*, which has not begun."""
-        home = getcurrent()
+    def carry(self, body: Callable[[], None], home: Home | None = None) -> "Carrier":
+        """Return a carrier of *body*, which has not begun; when it ends it gives control to the strand *home*, the caller's without it."""
+        home = getcurrent() if home is None else home
         if self._idle and not _watched():
             strand = self._idle.pop()
             if strand.parent is not home:

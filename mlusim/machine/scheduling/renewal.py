@@ -118,7 +118,7 @@ def repeats(core: Any) -> bool:
     """
     session, union = core.session, core.union
     together = len(union.cores) - len(union.clusters) * session.board.arch.memory_core
-    more = core.mlu.taskDim > together or (union.block and not core.in_python)
+    more = core.mlu.taskDim > together or not core.in_python
     return bool(session.alone and more and session.request.options.layout is None)
 
 

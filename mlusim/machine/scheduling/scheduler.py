@@ -20,7 +20,7 @@ from mlusim.errors import Fault, Outside, UsageError, shown_file
 from mlusim.kernel_frames import OWN, own_file
 from mlusim.machine.cluster import stuck
 from mlusim.machine.observed import TaskPlace
-from mlusim.machine.scheduling.carrier import Carrier, Carriers
+from mlusim.machine.scheduling.carrier import Carrier, Carriers, Home
 from mlusim.machine.scheduling.schedule import Choices
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr, View
@@ -68,6 +68,18 @@ class BlockToCome(NamedTuple):
     def __call__(self) -> "Core":
         """Return the core of the place."""
         return self.make(self.place)
+
+
+class TakenUp(NamedTuple):
+    """The place of a launch of unions that Python takes over: the core that runs; the cores of each union that has begun and not ended, by its number.
+
+    ``ready`` are cores, and the numbers of unions, that are next; ``admitted`` is how many unions have been ready by now.
+    """
+
+    running: "Core"
+    begun: "dict[int, list[Core]]"
+    ready: "list[Core | int]"
+    admitted: int
 
 
 class Scheduler:
@@ -143,6 +155,29 @@ class Scheduler:
         self.running = self.last = core
         self._fill()
 
+    def take_up_unions(self, groups: Iterator[UnionToCome], room: int, taken: TakenUp, home: Home) -> None:
+        """Be where `run` is when a launch of unions is as *taken* says, on the strand of the core that runs; `go_on` follows on the strand *home*."""
+        every = list(groups)
+        many = every[0].many
+        coming = [what for what in taken.ready if isinstance(what, int)]
+        self._ready.extend(
+            (what * many, every[what]) if isinstance(what, int) else what for what in taken.ready
+        )
+        self._coming = many * len(coming)
+        self._admitted = many * taken.admitted
+        self._room = room - len(taken.begun) - len(coming)
+        (self._groups,) = itertools.tee(iter(every[taken.admitted :]), 1)
+        self._pending = next(self._groups, None)
+        for union, cores in taken.begun.items():
+            for number, core in enumerate(cores, many * union):
+                if core.carrier is None and not core.ended:
+                    self._begin(number, core, home)
+                elif not core.ended:
+                    core.number = number
+                    self._alive.append(core)
+        self.running = self.last = taken.running
+        self._last = taken.running.number
+
     def go_on(self, error: BaseException | None) -> None:
         """Run the rest of what was taken up: the first task has parked or ended, or raised *error*."""
         try:
@@ -172,9 +207,9 @@ class Scheduler:
             self._admitted += 1
             self._ready.append(core)
 
-    def _begin(self, number: int, core: "Core") -> None:
+    def _begin(self, number: int, core: "Core", home: Home | None = None) -> None:
         core.number = number
-        core.carrier = self._carriers.carry(functools.partial(self.live, core))
+        core.carrier = self._carriers.carry(functools.partial(self.live, core), home)
         self._alive.append(core)
 
     def live(self, core: "Core") -> None:

@@ -57,12 +57,18 @@ COLD void take_lock_(Core *m) {
   if (thread) ((void (*)(void *))m->restore)(thread);
 }
 COLD void give_lock_(Core *m) { m->thread = ((void *(*)(void))m->save)(); }
+/* Python has to do something for the task that runs: nothing follows it in C alone. */
+COLD void for_python_(Core *m) {
+  Chain *c = (Chain *)m->chain;
+  if (c) c->called = 1;
+  if (c && c->team) ((Team *)c->team)->called = 1;
+}
 COLD void call_(Core *m, void *object) { /* what it raises, an interrupt too, is raised where C was called */
   const int gave = m->thread != 0;
   if (gave) take_lock_(m);
   void *done = ((void *(*)(void *))m->call)(object);
   if (!done) {
-    if (m->chain) ((Chain *)m->chain)->called = 1;
+    for_python_(m);
     longjmp(*(jmp_buf *)m->jump, 1);
   }
   ((void (*)(void *))m->drop)(done);
@@ -91,7 +97,7 @@ COLD int64_t up_(Core *m, int64_t why, int64_t a, int64_t b) {
   int inside = m->inside;
   if (!inside && MAY_LOOK(why)) state_now_(m);
   /* To have room in a record is nothing that the task has to be known for. */
-  if (m->chain && (why != UP_SUSPECT || a)) ((Chain *)m->chain)->called = 1;
+  if (why != UP_SUSPECT || a) for_python_(m);
   m->asked[0] = why; m->asked[1] = a; m->asked[2] = b;
   m->inside = 1;
   call_(m, m->up);

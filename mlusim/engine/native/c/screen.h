@@ -2,6 +2,7 @@
    Nothing is told here: what may become a finding is noted, or ends the run, and Python makes it again and says what it was; or, where a window
    is kept of what may be in no order, Python judges that.  So a suspicion may be wrong, and none may be missing. */
 #define SCREENED_(...) __VA_ARGS__
+#define IDLE_(test, result)
 COLD void suspect_(Core *m, int why, int site) {
   if (!(m->screens & why)) return;
   m->site = site;

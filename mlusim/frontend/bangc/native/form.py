@@ -30,7 +30,7 @@ from mlusim.machine.native.core import NativeCore
 from mlusim.machine.native.run import CIRCLES, FRAMES, Loaded, NativeProgram, Word, assemble
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
-from mlusim.memory.space import LDRAM, NRAM, WRAM
+from mlusim.memory.space import LDRAM, NRAM, SRAM, WRAM
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.link import LinkPlan
@@ -40,7 +40,13 @@ if TYPE_CHECKING:
 FAULTS: tuple[Callable[..., Fault], ...] = (too_deep, by_zero, too_deep, beyond, no_number, no_class)
 MASK = (1 << 64) - 1
 SIZED = {d.size: d for d in (int8, int16, int32, int64)}  # elements of so many bytes
-_SPACES = {"nram": NRAM, "wram": WRAM, "ldram": LDRAM, "": LDRAM}  # "": an array of a function, on its stack
+_SPACES = {
+    "nram": NRAM,
+    "wram": WRAM,
+    "sram": SRAM,
+    "ldram": LDRAM,
+    "": LDRAM,
+}  # "": an array of a function, on its stack
 
 
 class BangForm:
@@ -238,8 +244,6 @@ class BangForm:
         kind = local.type
         dtype = dtype_of(kind) or DTYPES[7]
         count = kind.size // dtype.size
-        if local.space == "sram":
-            return core.declare_shared(dtype, count, local.source_name)
         space, name = _SPACES[local.space], local.source_name
         return core.declare_local(place, space, dtype, count, name, stack=local.stack)
 
