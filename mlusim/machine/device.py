@@ -138,6 +138,19 @@ class Device(Presented):
         self._heap.kept[allocation.address] = allocation
         return DeviceTensor(self, allocation, (nbytes,), uint8)
 
+    def cut_pages(
+        self, memory: Bytes, page: int, within: int, nbytes: int, told: Callable[[], str]
+    ) -> DeviceTensor:
+        """Return a tensor as `cut` does, *within* bytes behind the first byte of a page; it has its pages, of *page* bytes, for itself.
+
+        All of its bytes count as given: what else has these pages gives them.
+        """
+        self._heap.skip_to(page, within)
+        tensor = self.cut(memory, nbytes, told)
+        self._heap.skip_to(page)
+        tensor.allocation.filled = True
+        return tensor
+
     @property
     def used(self) -> int:
         """Bytes of GDRAM that are allocated."""

@@ -291,6 +291,10 @@ class Heap:
             )
         return start
 
+    def skip_to(self, multiple: int, beyond: int = 0) -> None:
+        """Let the next allocation begin *beyond* bytes behind an address that is a multiple of *multiple*."""
+        self._next += (beyond - self._next) % multiple
+
     def reserve(self, nbytes: int) -> None:
         """Raise `OutOfMemory` unless *nbytes* more bytes fit."""
         if self.used + nbytes > self.capacity:

@@ -157,7 +157,7 @@ def _put(path: Path, content: bytes, *, runs: bool = False) -> None:
 
 SOURCES = HERE / "lib"
 LIBRARIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "cnrt": (("wire", "guards", "capture", "kernels", "cnrt", "cnrt_numbers"), ()),
+    "cnrt": (("wire", "guards", "capture", "shared", "kernels", "cnrt", "cnrt_numbers"), ()),
     "cndrv": (("cndrv",), ("cnrt",)),
     "cndev": (("cndev",), ("cnrt",)),
     "cnpapi": (("cnpapi",), ("cnrt",)),

@@ -68,6 +68,83 @@ int main() {
   for (;;) pause();
 }
 """
+SHARED = r"""
+#include "cn_api.h"
+#include <atomic>
+#include <cstring>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+struct Info {
+  cnrtIpcMemHandle memory;
+  cnrtIpcNotifierHandle notifier;
+  std::atomic<int> step, looked;
+};
+static void slow(void *info) { while (!((Info *)info)->looked) usleep(200); }
+int main() {
+  auto *info = (Info *)mmap(nullptr, sizeof(Info), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  auto until = [&](int step) { while (info->step != step) usleep(200); };
+  const size_t many = 5000;  // over a page, from within one
+  std::vector<char> host(many, 1);
+  cnrtQueue_t queue;
+  cnrtNotifier_t notifier;
+  char *d, *other;
+  if (fork() == 0) {
+    cnrtQueueCreate(&queue);
+    cnrtMalloc(&other, 300);  // so that addresses differ
+    until(1);
+    CNRT_CHECK(cnrtMapMemHandle((void **)&d, info->memory, 0));
+    CNRT_CHECK(cnrtIpcOpenNotifierHandle(&notifier, info->notifier));
+    printf("%s", cnrtQueryNotifier(notifier) == cnrtErrorNotReady ? "" : "met too early\n");
+    info->looked = 1;
+    CNRT_CHECK(cnrtQueueWaitNotifier(notifier, queue, 0));
+    printf("%d\n", cnrtQueryNotifier(notifier));
+    CNRT_CHECK(cnrtMemcpyAsync(host.data(), d, many, queue, cnrtMemcpyDevToHost));
+    CNRT_CHECK(cnrtQueueSync(queue));
+    printf("%d %d\n", host[0], host[many - 1]);
+    CNRT_CHECK(cnrtMemset(d + 1, 7, many - 1));
+    cnrtPointerAttributes_t about;
+    cnrtPointerGetAttributes(&about, d);
+    printf("%d %s\n", about.type == cnrtMemTypeDevice, cnrtGetErrorName(cnrtMemset(d + 1, 7, many)));
+    cnrtRet_t freed = cnrtFree(d), given = cnrtAcquireMemHandle(&info->memory, d);
+    printf("%s %s\n", cnrtGetErrorName(freed), cnrtGetErrorName(given));
+    info->step = 2;
+    until(3);
+    CNRT_CHECK(cnrtMemcpy(host.data(), d, many, cnrtMemcpyDevToHost));  // which its process has freed
+    CNRT_CHECK(cnrtUnMapMemHandle(d));
+    given = cnrtMemset(d, 0, 1);
+    printf("%d %s %s\n", host[1], cnrtGetErrorName(cnrtUnMapMemHandle(d)), cnrtGetErrorName(given));
+    void *gone;
+    printf("%s\n", cnrtGetErrorName(cnrtMapMemHandle(&gone, info->memory, 0)));
+    CNRT_CHECK(cnrtNotifierDestroy(notifier));
+    return 0;
+  }
+  cnrtQueueCreate(&queue);
+  cnrtMalloc(&other, 1000);
+  CNRT_CHECK(cnrtNotifierCreateWithFlags(&notifier, CNRT_NOTIFIER_DISABLE_TIMING_ALL | CNRT_NOTIFIER_INTERPROCESS));
+  CNRT_CHECK(cnrtMalloc(&d, many));
+  CNRT_CHECK(cnrtAcquireMemHandle(&info->memory, d));
+  cnrtIpcMemHandle again;
+  CNRT_CHECK(cnrtAcquireMemHandle(&again, d));
+  cnrtRet_t mine = cnrtMapMemHandle((void **)&other, again, 0);
+  CNRT_CHECK(cnrtIpcGetNotifierHandle(&info->notifier, notifier));
+  CNRT_CHECK(cnrtMemcpyAsync(d, host.data(), many, queue, cnrtMemcpyHostToDev));
+  CNRT_CHECK(cnrtInvokeHostFunc(queue, slow, info));
+  CNRT_CHECK(cnrtPlaceNotifier(notifier, queue));
+  info->step = 1;
+  until(2);
+  CNRT_CHECK(cnrtMemcpy(host.data(), d, many, cnrtMemcpyDevToHost));
+  CNRT_CHECK(cnrtFree(d));
+  info->step = 3;
+  int status;
+  wait(&status);
+  printf("%d %d %d %d %s %d\n", host[0], host[1], host[many - 1], again == info->memory, cnrtGetErrorName(mine), status);
+  CNRT_CHECK(cnrtNotifierDestroy(notifier));
+  cnrtRet_t timed = cnrtNotifierCreateWithFlags(&notifier, CNRT_NOTIFIER_INTERPROCESS);
+  printf("%s\n", cnrtGetErrorName(timed));
+}
+"""
 
 
 def test_memory_goes_there_and_back(native):
@@ -94,6 +171,27 @@ def test_memory_goes_there_and_back(native):
         "; free what is not used any more, or name a board with more memory in MLUSIM_BOARD (called at"
         in full
     )
+
+
+def test_processes_share_memory_and_notifiers(native):
+    """Handles name memory and notifiers in another process: the same bytes at another address, until they are unmapped."""
+    done = native.run(native.compile(SHARED, needs=("cndrv", "cnrt")))
+    bad = "cnrtErrorArgsInvalid"
+
+    assert done.stdout.splitlines() == [
+        *("0", "1 1", f"1 {bad}", f"{bad} {bad}", f"7 {bad} {bad}", bad),
+        *(f"1 7 7 1 {bad} 0", bad),
+    ], done.stderr
+    for said in (
+        "4999 bytes are left of 5000 bytes of process ",
+        "cnrtFree is given byte 0 of 5000 bytes of process ",
+        "cnrtAcquireMemHandle is given byte 0 of 5000 bytes of process ",
+        "which was freed at host.cpp:45 in main; unmap what cnrtMapMemHandle gave, once",
+        "a handle whose memory was freed, or whose notifier was destroyed, in process ",
+        "a handle of this process itself",
+        "without CNRT_NOTIFIER_DISABLE_TIMING_ALL",
+    ):
+        assert said in done.stderr
 
 
 def test_the_first_error_may_end_the_program(native):

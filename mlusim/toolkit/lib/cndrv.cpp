@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "shared.h"
 #include "wire.h"
 
 using namespace mlusim;
@@ -134,6 +135,9 @@ CNresult cnGetCtxMaxParallelUnionTasks(CNcontext context, KernelClass kind, int 
 
 // ---- memory --------------------------------------------------------------------------------------
 CNresult cnMalloc(CNaddr *address, cn_uint64_t bytes) { return as_cn(allocate((void **)address, bytes, CALLER, "cnMalloc")); }
+CNresult cnIpcGetMemHandle(CNIpcMemHandle *handle, CNaddr address) { return as_cn(share_memory((void **)handle, at(address), CALLER, "cnIpcGetMemHandle")); }
+CNresult cnIpcOpenMemHandle(CNaddr *address, CNIpcMemHandle handle, unsigned flags) { return as_cn(map_memory((void **)address, handle, (int)flags, CALLER, "cnIpcOpenMemHandle")); }
+CNresult cnIpcCloseMemHandle(CNaddr address) { return as_cn(unmap_memory(at(address), CALLER)); }
 CNresult cnZmalloc(CNaddr *address, cn_uint64_t bytes) {
   cnrtRet_t code = allocate((void **)address, bytes, CALLER, "cnZmalloc");
   return as_cn(code == cnrtSuccess ? set(at(*address), 0, 1, bytes, 0, CALLER) : code);
@@ -195,7 +199,9 @@ CNresult cnCreateNotifier(CNnotifier *notifier, unsigned flags) { return as_cn(m
 CNresult cnDestroyNotifier(CNnotifier notifier) { return as_cn(end_notifier(notifier, CALLER)); }
 CNresult cnPlaceNotifier(CNnotifier notifier, CNqueue queue) { return as_cn(place(notifier, queue, CALLER)); }
 CNresult cnWaitNotifier(CNnotifier notifier) { return as_cn(wait_for(notifier, CALLER)); }
-CNresult cnQueryNotifier(CNnotifier notifier) { return as_cn(wait_for(notifier, CALLER)); }
+CNresult cnQueryNotifier(CNnotifier notifier) { return as_cn(met(notifier) ? wait_for(notifier, CALLER) : cnrtErrorNotReady); }
+CNresult cnIpcGetNotifierHandle(CNIpcNotifierHandle *handle, CNnotifier notifier) { return as_cn(share_notifier(handle, notifier, CALLER, "cnIpcGetNotifierHandle")); }
+CNresult cnIpcOpenNotifierHandle(CNnotifier *notifier, CNIpcNotifierHandle handle) { return as_cn(open_notifier(notifier, handle, CALLER, "cnIpcOpenNotifierHandle")); }
 CNresult cnNotifierDuration(CNnotifier from, CNnotifier to, float *us) { return as_cn(duration(from, to, us, 1, CALLER)); }
 CNresult cnNotifierElapsedTime(CNnotifier from, CNnotifier to, float *ms) { return as_cn(duration(from, to, ms, 1000, CALLER)); }
 CNresult cnInvokeHostFunc(CNqueue queue, CNhostFn function, void *data) { return as_cn(call_host_function(queue, function, data, CALLER)); }

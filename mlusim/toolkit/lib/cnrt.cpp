@@ -17,6 +17,7 @@
 
 #include "capture.h"
 #include "guards.h"
+#include "shared.h"
 #include "wire.h"
 
 using namespace mlusim;
@@ -80,6 +81,7 @@ int attribute(cnrtDeviceAttr_t which, int device) { return attribute_of(which, d
 
 cnrtRet_t queue_waits(cnrtNotifier_t notifier, uint64_t queue, void *caller) {
   if (captured(queue, [=](uint64_t by) { return queue_waits(notifier, by, caller); })) return cnrtSuccess;
+  wait_until_met(notifier);
   return done(ask(OP_QUEUE_WAIT, {queue, (uint64_t)notifier}, caller).code);
 }
 
@@ -95,10 +97,6 @@ cnrtRet_t copy_rows(char *to, size_t to_pitch, const char *from, size_t from_pit
     if (code != cnrtSuccess) return code;
   }
   return cnrtSuccess;
-}
-
-cnrtRet_t no_sharing(void *caller, const char *call) {
-  return refuse(cnrtErrorNotSupport, caller, std::string(call) + " shares memory of a device between processes, which is not simulated: each process has a device of its own");
 }
 
 cnrtRet_t copy_to_symbol(const void *symbol, const void *source, size_t bytes, size_t offset, cnrtMemTransDir_t direction, uint64_t queue, void *caller, const char *call) {
@@ -193,7 +191,9 @@ cnrtRet_t set(void *target, uint32_t value, size_t width, size_t count, uint64_t
 cnrtRet_t give_back(void *pointer, void *caller) {
   if (!pointer) return cnrtSuccess;
   wait_for_host_functions();
-  return done(ask(OP_FREE, {(uint64_t)pointer}, caller).code);
+  cnrtRet_t code = ask(OP_FREE, {(uint64_t)pointer}, caller).code;
+  if (code == cnrtSuccess) end_sharing(pointer);
+  return done(code);
 }
 
 // What waits, and gives back what is over then.
@@ -241,21 +241,29 @@ cnrtRet_t sync_queue(uint64_t queue, void *caller) {
 
 cnrtRet_t make_notifier(cnrtNotifier_t *notifier, unsigned flags, void *caller) {
   constexpr unsigned ALL = CNRT_NOTIFIER_DISABLE_TIMING_SW | CNRT_NOTIFIER_DISABLE_TIMING_ALL;
-  if (flags & CNRT_NOTIFIER_INTERPROCESS) return refuse(cnrtErrorNotSupport, caller, "a notifier between processes is not simulated: each process has a device of its own");
-  if (flags & ~ALL) return refuse(cnrtErrorArgsInvalid, caller, plain("cnrtNotifierCreateWithFlags", "a flag that there is not"));
+  bool for_others = flags & CNRT_NOTIFIER_INTERPROCESS;
+  if (for_others && !(flags & CNRT_NOTIFIER_DISABLE_TIMING_ALL))
+    return refuse(cnrtErrorArgsInvalid, caller, plain("cnrtNotifierCreateWithFlags", "CNRT_NOTIFIER_INTERPROCESS without CNRT_NOTIFIER_DISABLE_TIMING_ALL, which belongs to it"));
+  if (flags & ~(ALL | CNRT_NOTIFIER_INTERPROCESS)) return refuse(cnrtErrorArgsInvalid, caller, plain("cnrtNotifierCreateWithFlags", "a flag that there is not"));
   if (!notifier) return refuse(cnrtErrorArgsInvalid, caller, "cnrtNotifierCreate is given no place for the notifier");
   *notifier = (cnrtNotifier_t)ask(OP_NOTIFIER, {flags & CNRT_NOTIFIER_DISABLE_TIMING_ALL}, caller).value;
-  return cnrtSuccess;
+  return for_others && !notify_others(*notifier) ? refuse(cnrtErrorNoMem, caller, "the process has no room for more notifiers between processes") : cnrtSuccess;
 }
 
-cnrtRet_t end_notifier(cnrtNotifier_t notifier, void *caller) { return done(ask(OP_NOTIFIER_END, {(uint64_t)notifier}, caller).code); }
+cnrtRet_t end_notifier(cnrtNotifier_t notifier, void *caller) {
+  end_shared(notifier);
+  return done(ask(OP_NOTIFIER_END, {(uint64_t)notifier}, caller).code);
+}
 
 cnrtRet_t place(cnrtNotifier_t notifier, cnrtQueue_t queue, void *caller) {
   if (captured((uint64_t)queue, [=](uint64_t by) { return place(notifier, (cnrtQueue_t)by, caller); })) return cnrtSuccess;
-  return done(ask(OP_PLACE, {(uint64_t)notifier, (uint64_t)queue}, caller).code);
+  cnrtRet_t code = ask(OP_PLACE, {(uint64_t)notifier, (uint64_t)queue}, caller).code;
+  if (code == cnrtSuccess) placed(notifier);
+  return done(code);
 }
 
 cnrtRet_t wait_for(cnrtNotifier_t notifier, void *caller) {
+  wait_until_met(notifier);
   return waiting(OP_WAIT, (uint64_t)notifier, caller);
 }
 
@@ -283,6 +291,13 @@ cnrtRet_t call_host_function(cnrtQueue_t queue, cnrtHostFn_t function, void *dat
   h.waiting.emplace_back(function, data);
   h.changed.notify_all();
   return cnrtSuccess;
+}
+
+void behind_host_functions(cnrtHostFn_t function, void *data) {
+  HostFunctions &h = host_functions();
+  std::lock_guard<std::mutex> held(h.lock);
+  if (h.waiting.empty() && !h.running) function(data);
+  else h.waiting.emplace_back(function, data);
 }
 
 void forget_host_functions() { new (&host_functions()) HostFunctions; }
@@ -516,9 +531,9 @@ cnrtRet_t cnrtMemcpyToSymbolAsync_V2(const void *symbol, const void *source, siz
 cnrtRet_t cnrtMemcpyFromSymbolAsync_V2(void *target, const void *symbol, size_t bytes, size_t offset, cnrtMemTransDir_t direction, cnrtQueue_t queue) {
   return copy_from_symbol(target, symbol, bytes, offset, direction, unwaited(queue), CALLER, "cnrtMemcpyFromSymbolAsync_V2");
 }
-cnrtRet_t cnrtAcquireMemHandle(cnrtIpcMemHandle *, void *) { return no_sharing(CALLER, "cnrtAcquireMemHandle"); }
-cnrtRet_t cnrtMapMemHandle(void **, cnrtIpcMemHandle, int) { return no_sharing(CALLER, "cnrtMapMemHandle"); }
-cnrtRet_t cnrtUnMapMemHandle(void *) { return no_sharing(CALLER, "cnrtUnMapMemHandle"); }
+cnrtRet_t cnrtAcquireMemHandle(cnrtIpcMemHandle *handle, void *pointer) { return share_memory(handle, pointer, CALLER, "cnrtAcquireMemHandle"); }
+cnrtRet_t cnrtMapMemHandle(void **pointer, cnrtIpcMemHandle handle, int flags) { return map_memory(pointer, handle, flags, CALLER, "cnrtMapMemHandle"); }
+cnrtRet_t cnrtUnMapMemHandle(void *pointer) { return unmap_memory(pointer, CALLER); }
 cnrtRet_t cnrtMemset(void *target, int value, size_t bytes) { return set(target, (uint32_t)value, 1, bytes, 0, CALLER); }
 cnrtRet_t cnrtMemsetAsync(void *target, int value, size_t bytes, cnrtQueue_t queue) {
   return set(target, (uint32_t)value, 1, bytes, unwaited(queue), CALLER);
@@ -581,7 +596,9 @@ cnrtRet_t cnrtDestroyNotifier(cnrtNotifier_t *notifier) { return end_notifier(no
 cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue) { return place(notifier, queue, CALLER); }
 cnrtRet_t cnrtPlaceNotifierWithFlags(cnrtNotifier_t notifier, cnrtQueue_t queue, unsigned) { return place(notifier, queue, CALLER); }
 cnrtRet_t cnrtWaitNotifier(cnrtNotifier_t notifier) { return wait_for(notifier, CALLER); }
-cnrtRet_t cnrtQueryNotifier(cnrtNotifier_t notifier) { return wait_for(notifier, CALLER); }
+cnrtRet_t cnrtQueryNotifier(cnrtNotifier_t notifier) { return met(notifier) ? wait_for(notifier, CALLER) : cnrtErrorNotReady; }
+cnrtRet_t cnrtIpcGetNotifierHandle(cnrtIpcNotifierHandle *handle, cnrtNotifier_t notifier) { return share_notifier(handle, notifier, CALLER, "cnrtIpcGetNotifierHandle"); }
+cnrtRet_t cnrtIpcOpenNotifierHandle(cnrtNotifier_t *notifier, cnrtIpcNotifierHandle handle) { return open_notifier(notifier, handle, CALLER, "cnrtIpcOpenNotifierHandle"); }
 cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t from, cnrtNotifier_t to, float *us) { return duration(from, to, us, 1, CALLER); }
 cnrtRet_t cnrtNotifierElapsedTime(cnrtNotifier_t from, cnrtNotifier_t to, float *ms) { return duration(from, to, ms, 1000, CALLER); }
 cnrtRet_t cnrtQueueWaitNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue, unsigned) { return queue_waits(notifier, (uint64_t)queue, CALLER); }

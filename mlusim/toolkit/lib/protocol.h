@@ -14,7 +14,7 @@ enum Op : uint32_t {
   OP_QUEUE = 9,             // answers a new queue
   OP_QUEUE_END = 10,        // a: queue
   OP_SYNC = 11,             // a: queue, or 1 for every queue of the device; 1 where its errors are forgotten, 0; payload of the answer, of others that wait too: copies that are still watched, u64 each
-  OP_NOTIFIER = 12,         // a: not 0 where no time is asked of it; answers a new notifier
+  OP_NOTIFIER = 12,         // a: not 0 where no time is asked of it, not 0 where it is another process's; answers a new notifier
   OP_NOTIFIER_END = 13,     // a: notifier
   OP_PLACE = 14,            // a: notifier, queue
   OP_WAIT = 15,             // a: notifier
@@ -33,6 +33,9 @@ enum Op : uint32_t {
   OP_END = 28,              // the program ends; payload: of each piece of cnrtHostMalloc that is left the address of its call and its bytes, u64 each
   OP_TOUCHED = 30,          // a: number of a copy, byte: the host uses a byte of its own that the copy may still use
   OP_SYMBOL = 31,           // a: record; payload: the mangled name of a variable at file scope; answers its address
+  OP_SHARE = 32,            // a: address; payload: the call; other processes may map its allocation from now on; answers its bytes
+  OP_MAP = 33,              // a: the first byte in a file in memory of another process, bytes; payload: the file's path; answers the address
+  OP_UNMAP = 34,            // a: address that OP_MAP has answered; answers its bytes
   OP_DESCRIBE = 29,         // a: address; payload: what its allocation is called from now on
 };
 

@@ -25,6 +25,7 @@
 
 #include "guards.h"
 #include "kernels.h"
+#include "shared.h"
 
 extern char **environ;
 
@@ -241,6 +242,7 @@ void forked() {  // in the child: it starts a simulator when it first asks
   forget_told();
   forget_host_functions();
   forget_guards();
+  forget_shared();
 }
 
 void boot() {  // with the lock held

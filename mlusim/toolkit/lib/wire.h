@@ -77,6 +77,7 @@ cnrtRet_t find_symbol(const void *symbol, uint64_t *address, size_t *bytes, void
 bool there_is(int device);
 constexpr uint64_t EVERY = 1, UNWAITED = 2;  // no handles of queues: all of a device (or no launch), and the usual one without waiting
 inline uint64_t unwaited(cnrtQueue_t queue) { return queue ? (uint64_t)queue : UNWAITED; }
+void behind_host_functions(cnrtHostFn_t function, void *data);  // called at once where no function waits
 void forget_host_functions();  // in a child, whose threads are gone
 void wait_for_host_functions();  // those that were given to queues are done
 

@@ -1,6 +1,8 @@
 """The GDRAM of one board as a native program has it: pieces of a map, by address."""
 
+import ctypes
 import mmap
+import os
 from bisect import bisect_right, insort
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 MOST_POISON = 1 << 30  # bytes: more of one piece is not poisoned, and stays 0 until something is written
 REMEMBERED = 65536  # pieces that were freed
 PAGE = mmap.PAGESIZE
+MAP_FIXED = 0x10  # on every architecture of Linux that there is Python for
 
 
 class HostMistake(UsageError):
@@ -40,6 +43,7 @@ class Piece:
     caller: int
     freed: int | None = None
     managed: str = ""  # what it is for, where a library of the program manages it
+    shared: bool = False  # whether other processes may have it
     ptr: Ptr = field(init=False)
     mapped: ClassVar[bool] = True  # whether its bytes lie in the map
     _poisoned: bool = False
@@ -94,8 +98,14 @@ class VariablePiece(LentPiece):
     mapped = True
 
 
+class SharedPiece(VariablePiece):
+    """Memory of another process, whose pages lie in the map."""
+
+
 class MappedMemory:
     """The pieces of *device*, which lie in *memory*, a part of *map* from byte *first* on; *where* names a caller."""
+
+    shares: ClassVar[bool] = True  # whether other processes may have it
 
     def __init__(
         self, device: "Device", memory: Bytes, mapped: mmap.mmap, first: int, where: Callable[[int], Any]
@@ -184,17 +194,82 @@ class MappedMemory:
             raise self.mistaken(
                 address, f"cnrtFree is given {self.told(address)}; free what cnrtMalloc gave, once"
             )
-        piece.freed = caller
-        del self._pieces[address]
-        del self._starts[bisect_right(self._starts, address) - 1]
-        if len(self._freed) >= REMEMBERED:
-            del self._freed[next(iter(self._freed))]
-        self._freed[address] = piece
-        self.device.free(piece.tensor)
+        self._end(piece, caller)
+        if piece.shared:  # others keep it
+            return
         low = -(-(piece.start - self.device.base) // PAGE) * PAGE
         high = (piece.stop - self.device.base) // PAGE * PAGE
         if high > low:
             self._map.madvise(mmap.MADV_REMOVE, self._first + low, high - low)
+
+    def _end(self, piece: Piece, caller: int) -> None:
+        piece.freed = caller
+        del self._pieces[piece.start]
+        del self._starts[bisect_right(self._starts, piece.start) - 1]
+        if len(self._freed) >= REMEMBERED:
+            del self._freed[next(iter(self._freed))]
+        self._freed[piece.start] = piece
+        self.device.free(piece.tensor)
+
+    def share(self, address: int, call: str) -> Piece:
+        """Return the piece that begins at *address*, which other processes may map from now on.  Raises `UsageError` for what is none."""
+        self._refuse_sharing()
+        piece = self._pieces.get(address)
+        if piece is None or isinstance(piece, LentPiece):
+            raise self.mistaken(
+                address, f"{call} is given {self.told(address)}; give the pointer that cnrtMalloc gave"
+            )
+        piece.poison()
+        piece.shared = piece.tensor.allocation.filled = True  # who else writes to it is not seen here
+        return piece
+
+    def _refuse_sharing(self) -> None:
+        if not self.shares:
+            raise UsageError("a program that is not trusted shares no memory with other processes")
+
+    def map_file(self, path: str, first: int, nbytes: int, caller: int) -> int:
+        """Let *nbytes* bytes of the file *path* from byte *first* on be memory here, too; their address.
+
+        Raises `UsageError` where the file cannot be mapped, and `OutOfMemory`.
+        """
+        self._refuse_sharing()
+        owner = path.split("/")[2]
+        called = f"{nbytes} {plural(nbytes, 'byte')} of process {owner}, mapped at {self._where(caller)}"
+        tensor = self.device.cut_pages(self._memory, PAGE, first % PAGE, nbytes, lambda: called)
+        try:
+            file = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            try:
+                self._lay(tensor.address, nbytes, mmap.MAP_SHARED, file, first)
+            finally:
+                os.close(file)
+        except OSError as error:
+            self.device.free(tensor)
+            raise UsageError(f"the memory of process {owner} cannot be mapped: {error.strerror}") from None
+        start = tensor.address
+        insort(self._starts, start)
+        self._pieces[start] = SharedPiece(tensor, start, start + nbytes, caller, managed=called)
+        return start
+
+    def unmap(self, address: int, caller: int) -> int:
+        """Forget memory of another process, and return how many bytes that was.  Raises `UsageError` for what is none."""
+        piece = self._pieces.get(address)
+        if not isinstance(piece, SharedPiece):
+            raise self.mistaken(
+                address,
+                f"cnrtUnMapMemHandle is given {self.told(address)}; unmap what cnrtMapMemHandle gave, once",
+            )
+        self._end(piece, caller)
+        self._lay(address, piece.nbytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, address)
+        return piece.nbytes
+
+    def _lay(self, address: int, nbytes: int, flags: int, file: int, first: int) -> None:
+        """Put the pages of *file* from byte *first* on in place of those of *address*.  Raises `OSError`."""
+        within = address % PAGE
+        at = self._memory.ctypes.data + address - self.device.base - within
+        rights = mmap.PROT_READ | mmap.PROT_WRITE
+        if _mmap(at, within + nbytes, rights, flags | MAP_FIXED, file, first - within) != at:
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code))
 
     def find(self, address: int) -> Piece | None:
         """Return the piece in which *address* lies, or right behind which: pointers to the end are legal."""
@@ -267,8 +342,22 @@ class MappedMemory:
             self.free(piece.start, caller)
 
 
+_mmap = ctypes.CDLL(None, use_errno=True).mmap  # Python's own module maps nothing at a place that is given
+_mmap.restype = ctypes.c_void_p
+_mmap.argtypes = (
+    ctypes.c_void_p,
+    ctypes.c_size_t,
+    ctypes.c_int,
+    ctypes.c_int,
+    ctypes.c_int,
+    ctypes.c_long,
+)
+
+
 class PrivateMemory(MappedMemory):
     """The memory of a program that is not trusted: it never has a byte mapped, and each copy passes through the simulator."""
+
+    shares = False
 
     def _cut(self, nbytes: int, told: Callable[[], str]) -> tuple[DeviceTensor, type[Piece]]:
         tensor = self.device.empty((nbytes,), uint8)

@@ -155,7 +155,7 @@ _BOTH: tuple[tuple[str, str, Answer], ...] = (
     ("cnrtAttrEccEnable", "ECC_ENABLED", lambda _: 0),
     ("cnrtAttrComputeMode", "COMPUTE_MODE", lambda _: 0),
     ("cnrtAttrSupportQueuePriorities", "QUEUE_PRIORITIES_SUPPORTED", lambda _: 0),
-    ("cnrtAttrIPCNotifierSupported", "IPCNOTIFIER_SUPPORTED", lambda _: 0),
+    ("cnrtAttrIPCNotifierSupported", "IPCNOTIFIER_SUPPORTED", lambda _: 1),
     ("cnrtAttrPciBusID", "PCI_BUS_ID", lambda _: 0),
     ("cnrtAttrPciDeviceID", "PCI_DEVICE_ID", lambda _: 0),
     ("cnrtAttrPciDomainID", "PCI_DOMAIN_ID", lambda _: 0),

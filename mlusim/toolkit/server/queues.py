@@ -239,6 +239,7 @@ class NativeNotifier:
     """A notifier: the queue that it was placed in last, and the number of steps in front of it there; None before."""
 
     timed: bool = True  # whether its time may be asked
+    foreign: bool = False  # whether it is another process's, which says by itself when it is met
     queue: "NativeQueue | None" = None
     step: int = 0
     clock: dict[int, int] = field(factory=dict)  # the last work of each queue that is over when it is met

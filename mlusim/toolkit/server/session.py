@@ -577,6 +577,22 @@ class ProgramSession:
         self._order, self._guards = QueueOrder(), {}
         return ProgramReply()
 
+    def share(self, request: ProgramRequest) -> ProgramReply:
+        """Let other processes map an allocation: ``cnrtAcquireMemHandle``."""
+        address = request.words[0]
+        return ProgramReply(self.memory_at(address).share(address, request.payload.decode()).nbytes)
+
+    def map(self, request: ProgramRequest) -> ProgramReply:
+        """Map memory of another process: ``cnrtMapMemHandle``."""
+        first, nbytes = request.words[:2]
+        memory = self.board(request).memory
+        return ProgramReply(memory.map_file(request.payload.decode(), first, nbytes, request.caller))
+
+    def unmap(self, request: ProgramRequest) -> ProgramReply:
+        """Forget memory of another process: ``cnrtUnMapMemHandle``."""
+        address = request.words[0]
+        return ProgramReply(self.memory_at(address).unmap(address, request.caller))
+
     # -- queues and notifiers --------------------------------------------------------------------
 
     def queue(self, handle: int, request: ProgramRequest) -> NativeQueue:
@@ -619,7 +635,7 @@ class ProgramSession:
 
     def _placed(self, handle: int) -> NativeNotifier:
         found = self.notifier(handle)
-        if found.queue is None:
+        if found.queue is None and not found.foreign:
             raise DriverRefusal(
                 NO_NOTIFIER, "this notifier was placed in no queue; place it with cnrtPlaceNotifier first"
             )
@@ -675,7 +691,7 @@ class ProgramSession:
         timed = not request.words[0]
         self._timed |= timed
         self._next += 1
-        self._notifiers[self._next] = NativeNotifier(timed)
+        self._notifiers[self._next] = NativeNotifier(timed, bool(request.words[1]))
         return ProgramReply(self._next)
 
     def end_notifier(self, request: ProgramRequest) -> ProgramReply:
@@ -708,8 +724,7 @@ class ProgramSession:
     def queue_waits(self, request: ProgramRequest) -> ProgramReply:
         """Serve ``cnrtQueueWaitNotifier``: let a queue wait for a notifier."""
         queue, notifier = self.queue(request.words[0], request), self._placed(request.words[1])
-        assert notifier.queue is not None
-        if notifier.queue is not queue:
+        if notifier.queue is not None and notifier.queue is not queue:
             queue.add((notifier.queue, notifier.step))
             self._order.queue_waits(queue.number, notifier.clock)
         return ProgramReply()
@@ -780,7 +795,10 @@ class ProgramSession:
     def _never_seen(self) -> None:
         """Report what kernels have written where the host copies nothing back behind them, and asks for no time either."""
         own = {
-            piece.tensor.allocation for b in self.boards for piece in b.memory.every() if not piece.managed
+            piece.tensor.allocation
+            for b in self.boards
+            for piece in b.memory.every()
+            if not (piece.managed or piece.shared)
         }
         # Not of a program that measures times, or that ends early for what it was told.
         done = self._timed or self._mistaken or self.fault is not None

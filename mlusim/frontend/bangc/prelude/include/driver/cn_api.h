@@ -58,6 +58,8 @@ typedef CNdev CNdevice;
 typedef unsigned long long CNaddr;
 typedef unsigned long long cn_uint64_t;
 typedef void (*CNhostFn)(void *);
+typedef struct CNipcMemHandle_st *CNIpcMemHandle;
+typedef cnrtIpcNotifierHandle CNIpcNotifierHandle;
 typedef enum { CN_CTX_CONFIG_VISIBLE_CLUSTER, CN_CTX_CONFIG_VISIBLE_CLUSTER_NUM, CN_CTX_CONFIG_UNION_LIMIT } CNctxConfigParamType;
 typedef union CNctxConfigParam_union {
   cn_uint64_t visibleCluster, visibleClusterNumber;
@@ -130,6 +132,9 @@ CNresult cnMalloc(CNaddr *, cn_uint64_t);
 CNresult cnZmalloc(CNaddr *, cn_uint64_t);
 CNresult cnMallocConstant(CNaddr *, cn_uint64_t);
 CNresult cnFree(CNaddr);
+CNresult cnIpcGetMemHandle(CNIpcMemHandle *, CNaddr);
+CNresult cnIpcOpenMemHandle(CNaddr *, CNIpcMemHandle, unsigned int);
+CNresult cnIpcCloseMemHandle(CNaddr);
 CNresult cnMallocHost(void **, size_t);
 CNresult cnFreeHost(void *);
 CNresult cnMemGetInfo(cn_uint64_t *, cn_uint64_t *);
@@ -158,6 +163,8 @@ CNresult cnDestroyNotifier(CNnotifier);
 CNresult cnPlaceNotifier(CNnotifier, CNqueue);
 CNresult cnWaitNotifier(CNnotifier);
 CNresult cnQueryNotifier(CNnotifier);
+CNresult cnIpcGetNotifierHandle(CNIpcNotifierHandle *, CNnotifier);
+CNresult cnIpcOpenNotifierHandle(CNnotifier *, CNIpcNotifierHandle);
 CNresult cnNotifierDuration(CNnotifier, CNnotifier, float *);     // us
 CNresult cnNotifierElapsedTime(CNnotifier, CNnotifier, float *);  // ms
 CNresult cnInvokeHostFunc(CNqueue, CNhostFn, void *);

@@ -119,6 +119,10 @@ typedef enum {
 typedef enum { CNRT_NOTIFIER_PLACE_DEFAULT, CNRT_NOTIFIER_PLACE_EXTERNAL } cnrtNotifierPlaceFlags_t;
 typedef enum { CNRT_NOTIFIER_WAIT_DEFAULT, CNRT_NOTIFIER_WAIT_EXTERNAL } cnrtNotifierWaitFlags_t;
 typedef void *cnrtIpcMemHandle;
+#define CNRT_IPC_HANDLE_SIZE 8
+#define CNRT_IPC_HANDLE_SIZE_BYTES (CNRT_IPC_HANDLE_SIZE * sizeof(uint64_t))
+typedef struct cnrtIpcNotifierHandle_st { uint64_t res[CNRT_IPC_HANDLE_SIZE]; } cnrtIpcNotifierHandle_v1;
+typedef cnrtIpcNotifierHandle_v1 cnrtIpcNotifierHandle;
 
 // Copies of three dimensions: of *extent*, width in bytes, from one place to another.
 typedef struct { size_t x, y, z; } cnrtPos_t;
@@ -274,6 +278,8 @@ cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t, cnrtQueue_t);
 cnrtRet_t cnrtPlaceNotifierWithFlags(cnrtNotifier_t, cnrtQueue_t, unsigned int);
 cnrtRet_t cnrtWaitNotifier(cnrtNotifier_t);
 cnrtRet_t cnrtQueryNotifier(cnrtNotifier_t);
+cnrtRet_t cnrtIpcGetNotifierHandle(cnrtIpcNotifierHandle *, cnrtNotifier_t);
+cnrtRet_t cnrtIpcOpenNotifierHandle(cnrtNotifier_t *, cnrtIpcNotifierHandle);
 cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t, cnrtNotifier_t, float *);     // us
 cnrtRet_t cnrtNotifierElapsedTime(cnrtNotifier_t, cnrtNotifier_t, float *);  // ms
 // ---- captured queues --------------------------------------------------------------------------
