@@ -111,8 +111,9 @@ def toml_in(text: str, name: str) -> dict[str, Any]:
         raise UsageError(f"{name}:{line} has a key of more than {DEEPEST} parts; no file needs so many")
     try:
         return tomllib.loads(text)
-    # tomllib goes down by recursion, and a few thousand brackets exhaust it.
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except RecursionError:
+        raise UsageError(f"{name} is not TOML: it is nested too deeply") from None
+    except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{name} is not TOML: {error}") from None
 
 

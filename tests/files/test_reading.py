@@ -109,6 +109,7 @@ def test_what_is_not_a_document_is_a_sentence(tmp_path, read, content):
     with pytest.raises(UsageError, match="odd") as told:
         read(str(path))
     assert str(told.value).isprintable()
+    assert "recursion" not in str(told.value)
 
 
 def test_text_is_bounded_and_utf_8(tmp_path):
