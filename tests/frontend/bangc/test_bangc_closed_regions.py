@@ -171,3 +171,63 @@ def test_boxes_of_seven_numbers_are_chosen_from_above(run, most, kept):
 
     assert kept == found[: len(kept)]
     assert [len(kept)] == count
+
+
+def _heights(box, x):
+    """Where lines across a box of seven numbers enter it from below and leave it: an empty span where they miss it."""
+    middle, half, turn = box[:2], box[3:5] / 2, box[6]
+    low, high = np.full(x.shape, -np.inf), np.full(x.shape, np.inf)
+    away = x - middle[0]
+    for slope, start, most in (
+        (np.sin(turn), away * np.cos(turn), half[0]),
+        (np.cos(turn), -away * np.sin(turn), half[1]),
+    ):
+        if abs(slope) < 1e-9:
+            high = np.where(np.abs(start) <= most, high, low)
+        else:
+            ends = np.sort([(-most - start) / slope, (most - start) / slope], 0)
+            low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
+    return low + middle[1], high + middle[1]
+
+
+def _shared(one, other):
+    """The part of what two boxes cover together that both cover, in 2,000 slices: no corner is looked for."""
+    reach = np.hypot(one[3], one[4]) / 2
+    edges = np.linspace(one[0] - reach, one[0] + reach, 2001)
+    x = (edges[1:] + edges[:-1]) / 2
+    (low, high), (below, above) = _heights(one, x), _heights(other, x)
+    common = np.maximum(np.minimum(high, above) - np.maximum(low, below), 0).sum() * (edges[1] - edges[0])
+    return common / (one[3] * one[4] + other[3] * other[4] - common)
+
+
+def test_turned_boxes_are_chosen_as_by_slices_of_what_they_share(run):
+    """Against another way to the same areas: the vendor's five boxes, and drawn ones whose overlap is not at the threshold."""
+    draw = np.random.default_rng(5)
+    vendor = [
+        [2, 2, 2, 2, 2, 2, 0],
+        [1, 1, 1, 2, 2, 2, 0],
+        [3, 3, 3, 3, 2, 2, 0],
+        [3, 3.2, 3.2, 3, 2, 2, 0.3],
+        [3, 3, 3, 3, 2, 2, 0.3],
+    ]
+    sets = [np.array([*vendor, [9, 9, 0, 1, 1, 1, 2], [9.1, 9, 5, 1, 1.2, 1, -1]])]
+    while len(sets) < 5:
+        boxes = np.column_stack(
+            [*draw.uniform(0, 2, (3, 7)), *draw.uniform(1, 3, (3, 7)), draw.uniform(-4, 4, 7)]
+        )
+        parts = [_shared(a, b) for n, a in enumerate(boxes) for b in boxes[:n]]
+        if np.abs(np.array(parts) - 0.5).min() > 0.01:
+            sets.append(boxes)
+    wanted, chosen = [], []
+    for boxes in sets:
+        kept = []
+        for n, box in enumerate(boxes):
+            if all(_shared(boxes[k], box) <= 0.5 for k in kept):
+                kept.append(n)
+        wanted.append(kept)
+        given = boxes.astype(np.float32), zeros(7, dtype=np.int32), zeros(1, dtype=np.int32)
+        *_, found, count = run("Above", *given, 7)
+        chosen.append(list(found[: count[0]]))
+
+    assert wanted == chosen
+    assert len({len(kept) for kept in wanted}) > 1
