@@ -180,7 +180,7 @@ cnrtRet_t map_memory(void **pointer, cnrtIpcMemHandle handle, int flags, void *c
 cnrtRet_t unmap_memory(void *pointer, void *caller) {
   wait_for_host_functions();
   Reply reply = ask(OP_UNMAP, {(uint64_t)pointer}, caller);
-  if (reply.code == cnrtSuccess) lay((uint64_t)pointer, reply.value, -1, 0);
+  if (reply.code == cnrtSuccess) lay((uint64_t)pointer, reply.value, -1, (uint64_t)pointer);
   return done(reply.code);
 }
 
