@@ -205,6 +205,7 @@ STUB = "__device_stub__"
 """What clang puts before the name of a kernel for the host function that launches it."""
 _LABEL = re.compile(rf'^"?([\w.$]*{STUB}[\w.$]*)"?:', re.MULTILINE)  # where assembly defines one
 _SECTIONS_AT, _SECTION_COUNT_AT, _SYMTAB = 0x28, 0x3C, 2  # in the head of an ELF file; a section's kind
+_PLACED, _FIRST_ADDRESS = 2, 0x400000  # ET_EXEC: a program that is not moved, and where linkers put it
 _SECTION, _SYMBOL = struct.Struct("<IIQQQQIIQQ"), struct.Struct("<IBBHQQ")
 
 
@@ -367,8 +368,19 @@ def stubs_in(made: bytes) -> frozenset[str]:
     return frozenset(_LABEL.findall(text))
 
 
+def variable_at(elf: bytes, offset: int) -> str | None:
+    """Return the name of the variable at *offset* from the first address of a loaded file of 64 bits; None where it names none there."""
+    first = _FIRST_ADDRESS if struct.unpack_from("<H", elf, 16)[0] == _PLACED else 0
+    return next((name for name, value in _symbols(elf) if value == offset + first), None)
+
+
 def _defined(elf: bytes) -> Iterator[str]:
     """Yield the names of the symbols that an object of 64 bits defines."""
+    return (name for name, _ in _symbols(elf))
+
+
+def _symbols(elf: bytes) -> Iterator[tuple[str, int]]:
+    """Yield the names and values of the symbols that a file of 64 bits defines."""
     (sections,) = struct.unpack_from("<Q", elf, _SECTIONS_AT)
     (count,) = struct.unpack_from("<H", elf, _SECTION_COUNT_AT)
     every = [_SECTION.unpack_from(elf, sections + _SECTION.size * number) for number in range(count)]
@@ -376,10 +388,10 @@ def _defined(elf: bytes) -> Iterator[str]:
         if kind == _SYMTAB:
             names = every[strings][4]
             for at in range(start, start + size, _SYMBOL.size):
-                name, _, _, section, _, _ = _SYMBOL.unpack_from(elf, at)
+                name, _, _, section, value, _ = _SYMBOL.unpack_from(elf, at)
                 if section:
                     first = names + name
-                    yield elf[first : elf.index(0, first)].decode()
+                    yield elf[first : elf.index(0, first)].decode(), value
 
 
 @functools.cache

@@ -385,6 +385,9 @@ SYMBOLS = r"""
 __mlu_device__ int table[4] = {1, 2, 3, 4};
 namespace deep { static __mlu_device__ float factor = 2; }
 __mlu_device__ int unused;
+namespace deep { __mlu_const__ int rows[3] = {5, 6, 7}; }
+__mlu_const__ int number = 9;
+__mlu_entry__ void Read(int *p) { for (int i = 0; i < 3; ++i) { p[i] = deep::rows[i]; } p[3] = number; }
 __mlu_entry__ void Use(int *p) { for (int i = 0; i < 4; ++i) { p[i] = table[i] * (int)deep::factor; table[i] += 10; } }
 __mlu_entry__ void Put(int *t) { t[3] = 99; }
 int main() {
@@ -398,6 +401,9 @@ int main() {
   cnrtMemcpyFromSymbolAsync(h, table, 4, 12, cnrtMemcpyNoDirection, q); cnrtQueueSync(q); printf("%zu %d\n", n, h[0]);
   printf("%s\n", cnrtGetErrorName(cnrtMemcpyFromSymbol(h, h, 4, 0, cnrtMemcpyDevToHost)));
   printf("%s\n", cnrtGetErrorName(cnrtMemcpyFromSymbol(h, &unused, 4, 0, cnrtMemcpyDevToHost)));
+  a = cnrtMemcpyToSymbol(deep::rows, two, 8, 4, cnrtMemcpyHostToDev); b = cnrtMemcpyToSymbol(&number, two, 4, 0, cnrtMemcpyHostToDev);
+  Read<<<d, cnrtFuncTypeBlock, q>>>(p); cnrtQueueSync(q); cnrtMemcpy(h, p, 16, cnrtMemcpyDevToHost); cnrtGetSymbolSize(&n, deep::rows);
+  printf("%d %d %zu: %d %d %d %d\n", a, b, n, h[0], h[1], h[2], h[3]);
   cnrtFree(p); cnrtQueueDestroy(q);
 }
 """
@@ -413,10 +419,12 @@ def test_variables_of_the_device_are_reached_from_the_host(compiled, native):
         "16 99",
         "cnrtErrorInvalidSymbol",
         "cnrtErrorInvalidSymbol",
+        "0 632100 12: 5 7 8 9",
     ]
-    other, unused = done.stderr.splitlines()
-    assert "is given no __mlu_device__ variable of the program" in other
+    other, unused, number = done.stderr.splitlines()
+    assert "cnrtMemcpyFromSymbol is given no variable of the program" in other
     assert "the variable unused is not in code of the device" in unused
+    assert "a __mlu_const__ number stands in the instructions of kernels" in number
 
 
 HOOK = r"""

@@ -1,6 +1,9 @@
 #include "kernels.h"
 
+#include <climits>
+#include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <map>
 #include <mutex>
 #include <string>
@@ -117,6 +120,19 @@ cnrtRet_t find_kernel(size_t module, const char *name, const void **kernel, void
   return cnrtSuccess;
 }
 
+// A variable that no compiler registers: the simulator finds its name among the symbols of the file that it is of.
+static cnrtRet_t find_constant(const void *symbol, uint64_t *address, size_t *bytes, void *caller, const char *call) {
+  Dl_info info{};
+  char path[PATH_MAX];
+  if (!dladdr(symbol, &info) || !(realpath(info.dli_fname, path) || realpath("/proc/self/exe", path)))
+    return refuse(cnrtErrorInvalidSymbol, caller, std::string(call) + " is given no variable of the program");
+  ask(OP_DEVICES);  // the records are known then
+  Reply reply = ask(OP_CONSTANT, {(uint64_t)symbol - (uint64_t)info.dli_fbase}, caller, path, strlen(path));
+  if (address) *address = reply.value;
+  if (bytes && reply.data.size() == sizeof *bytes) memcpy(bytes, reply.data.data(), sizeof *bytes);
+  return done(reply.code);
+}
+
 cnrtRet_t find_symbol(const void *symbol, uint64_t *address, size_t *bytes, void *caller, const char *call) {
   Variable found{};
   {
@@ -124,8 +140,7 @@ cnrtRet_t find_symbol(const void *symbol, uint64_t *address, size_t *bytes, void
     auto there = all().variables.find(symbol);
     if (there != all().variables.end()) found = there->second;
   }
-  if (found.name.empty())
-    return refuse(cnrtErrorInvalidSymbol, caller, std::string(call) + " is given no __mlu_device__ variable of the program; one that is __mlu_const__ is a constant of its kernels, which the host does not reach");
+  if (found.name.empty()) return find_constant(symbol, address, bytes, caller, call);
   if (bytes) *bytes = found.bytes;
   if (!address) return cnrtSuccess;
   ask(OP_DEVICES);  // the records are known then

@@ -36,6 +36,7 @@ enum Op : uint32_t {
   OP_SHARE = 32,            // a: address; payload: the call; other processes may map its allocation from now on; answers its bytes
   OP_MAP = 33,              // a: the first byte in a file in memory of another process, bytes; payload: the file's path; answers the address
   OP_UNMAP = 34,            // a: address that OP_MAP has answered; answers its bytes
+  OP_CONSTANT = 35,         // a: where the host has a __mlu_const__ variable, from the first address of its file on; payload: the file's path; answers its address on the device; payload of the answer: its bytes, u64
   OP_DESCRIBE = 29,         // a: address; payload: what its allocation is called from now on
 };
 

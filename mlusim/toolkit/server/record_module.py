@@ -1,8 +1,10 @@
 """The module that the simulator makes of a record: data, of which nothing runs while it is read."""
 
 import json
+import re
 import struct
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from attrs import define
@@ -11,13 +13,13 @@ import mlusim
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
-from mlusim.frontend.bangc import form_data
+from mlusim.frontend.bangc import form_data, ir, types as t
 from mlusim.frontend.bangc.fitting import device_variable
 from mlusim.frontend.bangc.form_data import Translated
 from mlusim.frontend.bangc.module import BangKernel, Module
 from mlusim.frontend.bangc.parse.sources import Options
 from mlusim.machine.kernel import DeviceVariable
-from mlusim.toolkit.record import HEAD, symbol_of
+from mlusim.toolkit.record import HEAD, symbol_of, variable_at
 
 DAMAGED = "the record of the program's kernels is damaged; compile it again with cncc"
 
@@ -49,6 +51,33 @@ class RecordModule:
         if found is None:
             found = next((one for one in file.form.globals.values() if one.name == symbol), None)
         return None if found is None else device_variable(found, file.home)
+
+    def constant(self, symbol: str) -> DeviceVariable | None:
+        """Return the ``__mlu_const__`` array or struct that the host has as *symbol*; None where the record's code uses none."""
+        file = self.module.files[0]
+        plain = re.sub(r"L(?=\d)", "", symbol, count=1)  # each file has its own, which clang says in the name
+        names = (symbol, plain, re.sub(r"^_Z\d+", "", plain))
+        found = next(filter(None, map(file.form.globals.get, names)), None)
+        if found is None or found.space != ir.GDRAM or not isinstance(found.type, t.Array | t.Record):
+            return None
+        return device_variable(found, file.home)
+
+
+def constant_at(path: Path, offset: int, modules: Sequence[RecordModule]) -> DeviceVariable:
+    """Return the ``__mlu_const__`` variable that the host has *offset* bytes behind the first of the file *path*.
+
+    Raises `UsageError` where none or more than one of *modules* has it.
+    """
+    name = variable_at(path.read_bytes(), offset)
+    found = [one for one in (m.constant(name) for m in modules if name) if one is not None]
+    if len(found) > 1:
+        raise UsageError(f"several files have a __mlu_const__ variable {name}; rename it in all but one")
+    if not found:
+        raise UsageError(
+            "this is no __mlu_device__ variable, and no __mlu_const__ array or struct, that code of the device uses; a __mlu_const__ number stands in "
+            "the instructions of kernels, and a program without symbols, as `strip` leaves it, has no names"
+        )
+    return found[0]
 
 
 def read(payload: bytes, others: Sequence[bytes] = (), bang_arch: int | None = None) -> RecordModule:

@@ -317,6 +317,20 @@ class ProgramSession:
         board.memory.lend_variable(allocation)
         return ProgramReply(allocation.address)
 
+    def constant(self, request: ProgramRequest) -> ProgramReply:
+        """Return the address and the bytes of a ``__mlu_const__`` variable, by where the host has it."""
+        board, path = self.board(request), Path(request.payload.decode())
+        bang_arch = board.device.board.arch.bang_arch
+        modules = [self._module(record, bang_arch) for record in range(len(self._records))]
+        try:
+            variable = importlib.import_module(_READER).constant_at(path, request.words[0], modules)
+        except UsageError as error:
+            raise DriverRefusal(NO_SYMBOL, str(error)) from None
+        allocation = board.device.variable(variable).allocation
+        board.memory.lend_variable(allocation)
+        nbytes = variable.declared.count * variable.declared.dtype.size
+        return ProgramReply(allocation.address, payload=struct.pack("<Q", nbytes))
+
     def launch(self, request: ProgramRequest) -> ProgramReply:
         """Launch a kernel at once.  A fault and a refusal are errors of the queue, too, which the next wait for it returns."""
         try:
