@@ -25,6 +25,8 @@ from mlusim.presenting import Presented
 if TYPE_CHECKING:
     from mlusim.memory.pointer import Ptr
 
+MOST_COMPLETED = 64  # answers that a plan keeps
+
 # -- the names of a plan and their legal values --------------------------------------------------------
 
 
@@ -324,6 +326,23 @@ class Plan(Presented):
         A tile grows to its largest legal value that fits, but not beyond its *enough*.  When not even
         the smallest tiles fit they are returned, so that a layout can show what is missing.
         """
+        # Only what equals another thing where it is the same: 1.0 is 1 to a dictionary, and is refused.
+        plain = isinstance(dtype, str | DType | None) and {n.__class__ for n in values.values()} <= {int}
+        if not plain or not isinstance(board, str | Board):
+            return self._complete(board, values, dtype)
+        asked = board, dtype, tuple(values.items())
+        if asked not in self._completed:
+            if len(self._completed) == MOST_COMPLETED:
+                self._completed.clear()
+            self._completed[asked] = self._complete(board, values, dtype)
+        return dict(self._completed[asked])
+
+    @cached_property
+    def _completed(self) -> dict[object, Mapping[str, int]]:
+        """The answers of `complete`, which host functions ask for again before each launch."""
+        return {}
+
+    def _complete(self, board: Board | str, values: Mapping[str, int], dtype: object) -> Mapping[str, int]:
         problem, done = self._question(board, dtype, values)
         tiles = [n for n, v in self.region_variables.items() if v.tile and n not in values]
 

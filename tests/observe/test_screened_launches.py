@@ -341,6 +341,14 @@ def test_a_launch_that_may_be_long_is_tried_first(fresh, turns, engine):
     assert launch.instructions == launched(fresh, 1 << 15, beyond=turns, engine="python").instructions
 
 
+def test_launches_that_are_short_are_long_together(fresh):
+    """Python watches the first ones, C the next."""
+    engines = [launched(fresh, 64, beyond=LONG // 5, observe=["racecheck"]).engine for _ in range(5)]
+
+    assert ("python", "native") == (engines[0], engines[-1])
+    assert sorted(engines, reverse=True) == engines
+
+
 WIDE = """#include <bang.h>
 __nram__ float a[32768];
 __mlu_entry__ void Wide(float *out, int turns) {

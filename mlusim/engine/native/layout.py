@@ -110,7 +110,8 @@ CHAIN_TASK = ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId", "segment", "c
 CHAIN_ARRAY = ("place", "site", "word", "raw", "nbytes", "fill")
 """The columns of its ``arrays``; the bytes of one are filled with the last, unless that is negative."""
 CHAIN_PIECE = ("start", "bytes", "content")
-"""The columns of its ``pieces``: an address, and that of what is copied there; without that it is poison."""
+"""The columns of its ``pieces``: an address, and that of what is copied there, or one of the next two."""
+POISONED, ZEROS = 0, 1
 CHAIN_DONE = ("head_transactions", "head_transfers", "nlog", "met", "who")
 """What is in its ``done`` for each task behind the counters, and before the bytes that were read of each allocation."""
 CHAIN_ROWS = 2048  # of the logs of a chain
@@ -179,7 +180,7 @@ def preamble() -> str:
         "UP_ROW": ROW, "UP_ACCESS": ACCESS, "UP_GROW": GROW, "UP_SPIN": SPIN, "UP_ATOMIC": ATOMIC, "UP_LOG": LOG, "UP_LAND": LAND,
         "UP_TICK": TICK, "UP_LIBRARY": LIBRARY, "UP_FAULT": FAULT, "UP_DISTANCE": DISTANCE, "UP_MEET": MEET, "UP_SUSPECT": SUSPECT,
         "P_IO": log.WAITS[Pipe.IO], "P_MOVE": log.WAITS[Pipe.MOVE],
-        "POISON": POISON, "TASK_PLACES": quantities.TASK_PLACES, "CHAIN_ROWS": CHAIN_ROWS,
+        "POISON": POISON, "TASK_PLACES": quantities.TASK_PLACES, "CHAIN_ROWS": CHAIN_ROWS, "POISONED": POISONED, "ZEROS": ZEROS,
     }  # fmt: skip
     constants |= {space.name: space.number for space in SPACES}
     constants |= {f"W_{name}": place for name, place in quantities.BY_NAME.items()}

@@ -42,7 +42,10 @@ class FreshMemory(NamedTuple):
 
     def row(self) -> tuple[int, int, int]:
         """Return the piece as a row of `layout.CHAIN_PIECE`."""
-        return self.start, self.nbytes, 0 if self.content is None else self.content.ctypes.data
+        if self.content is None:
+            return self.start, self.nbytes, layout.POISONED
+        zeros = not self.content.any()
+        return self.start, self.nbytes, layout.ZEROS if zeros else self.content.ctypes.data
 
 
 class DeclaredLocal(NamedTuple):
@@ -71,7 +74,7 @@ class DeclaredLocal(NamedTuple):
 class Chain:
     """The chain of the tasks of a core, each of which begins with so many allocations *given*.
 
-    *pieces* are the memory that is made anew then; *words* those of variables at file scope.  *arrays* are the
+    *pieces* are the memory that begins afresh with each; *words* those of variables at file scope.  *arrays* are the
     arrays of functions that the first task has declared, in this order; the core keeps their numbers.
     """
 

@@ -238,12 +238,12 @@ class NativeCore(Core):
             DeclaredLocal(place, site, pointer.view, self.pointer(pointer), self._fill_of(pointer))
             for place, site, pointer in (self._declared if same else ())
         ]
-        tops = [
-            (space, arena.raw, start.declared.get(space, (0, 0))[0]) for space, arena in self.used.items()
-        ]
-        pieces = [
-            FreshMemory(space, raw.ctypes.data, top) for space, raw, top in tops if raw is not None and top
-        ]
+        given = {allocation for allocation, _ in start.filled}
+        pieces = []
+        for space, arena in self.used.items():
+            top, many = start.declared.get(space, (0, 0))
+            if arena.raw is not None and top and not given.issuperset(arena.allocations[:many]):
+                pieces.append(FreshMemory(space, arena.raw.ctypes.data, top))
         pieces += [FreshMemory(a.space, a.where(), a.nbytes, content) for a, content in start.filled]
         crew = self.session.crew
         most = self._most if crew is None else len(crew.tasks)
@@ -332,7 +332,7 @@ class NativeCore(Core):
         self.arguments = list(arguments)
         given, self._most = len(self.bindings), len(tasks)
         self._prepare(kernel, self.arguments)
-        if (self._shares and not team) or self._loaded.program.follows:
+        if self._shares and not team:
             return None
         start = self._start = Start.of(self, self.seat)
         self._chain = chain = self._foreseen(start, team=team)

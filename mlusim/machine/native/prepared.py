@@ -20,6 +20,7 @@ from attrs import evolve
 from mlusim.engine.native.build import available
 from mlusim.engine.native.layout import OFFSET_BITS
 from mlusim.engine.preference import AUTO, PYTHON, preferred
+from mlusim.isa.table import ISA
 from mlusim.machine.kernel import Kernel, Kind
 from mlusim.machine.native.chain import Chain, doings
 from mlusim.machine.native.choose import debugged
@@ -32,9 +33,8 @@ from mlusim.machine.tally import SilentTasks, Tally
 from mlusim.machine.tensor import DeviceTensor, allocations
 from mlusim.memory.allocation import Allocation, Bytes, Heap, Pool, fresh_bytes
 from mlusim.memory.pointer import Ptr, View
-from mlusim.memory.space import NRAM, SRAM, WRAM, Space
+from mlusim.memory.space import DIRECTIONS, NRAM, SRAM, WRAM, Space
 from mlusim.time.log import Rows
-from mlusim.time.quantities import COUNTS, TRAFFIC
 
 if TYPE_CHECKING:
     from mlusim.machine.native.core import NativeCore
@@ -72,11 +72,11 @@ class Unfit(Exception):
 
 
 class Counted(NamedTuple):
-    """The counts of a launch: of its tasks, the rows of their logs, and instructions, bytes and lines where they are not 0."""
+    """The counts of a launch: of its tasks, the rows of their logs, and bytes, instructions and lines where they are not 0, as `mlusim_counted` has them."""
 
     done: Rows
     rows: Rows
-    sums: tuple[tuple[Rows, Rows], ...]
+    sums: Rows
     given: tuple[Allocation, ...]
 
 
@@ -103,6 +103,8 @@ class Prepared:
         self._broken = False  # whether it has called for Python
         self._outcome: BaseException | None = None
         self._pieces: list[Rows] = []  # of the logs
+        self._sums = np.empty(2 * (len(DIRECTIONS) + 3 * len(ISA)), np.int64)
+        self._sums_at = self._sums.ctypes.data
 
     def _ready(self, session: "Session") -> "tuple[NativeCore, Chain | None]":
         """Make what the launches begin with; return the core that is given the arguments, and its chain, None where they cannot be prepared."""
@@ -146,6 +148,9 @@ class Prepared:
 
     def _take(self, device: object, arguments: Sequence[Any]) -> tuple[Allocation, ...] | None:
         """Write down the *arguments* for C; return the memories that they lead to."""
+        # Behind an address that the kernel reads there may be any of these.
+        if self._loaded.program.follows and self._heap.kept:
+            return None
         numbers, seat = self._numbers, self._core.seat
 
         def word(argument: DeviceTensor | Ptr) -> int:
@@ -197,10 +202,9 @@ class Prepared:
         return self._counted(chain, given)
 
     def _counted(self, chain: Chain, given: tuple[Allocation, ...]) -> Counted:
-        seat, tally = self._core.seat, self._session.tally
-        sums = (seat.counters[COUNTS.name], seat.counters[TRAFFIC.name], tally.lines, tally.spare)
+        many = self._loaded.library.mlusim_counted(self._core.seat.at, self._sums_at)
         pieces, self._pieces = self._pieces, []
-        return Counted(chain.done(), chain.left(pieces), tuple(map(_sparse, sums)), given)
+        return Counted(chain.done(), chain.left(pieces), self._sums[:many].copy(), given)
 
     def _carry(self) -> None:
         """Let C run all tasks, on a strand; where one calls for Python, go on as any launch does."""
@@ -264,10 +268,13 @@ class Prepared:
         """Return the sums of a launch that has *counted* so."""
         session = self._session
         tally = Tally(session.board, session.memory_limits)
-        totals = (tally.counts, tally.traffic_by, tally.lines, tally.spare)
-        for total, (places, values) in zip(totals, counted.sums, strict=True):
-            for place, value in zip(places.tolist(), values.tolist(), strict=True):
-                total[place] = value
+        totals = tally.traffic_by, tally.counts, tally.lines, tally.spare
+        ends = itertools.accumulate(map(len, totals))
+        sums = dict(zip(counted.sums[::2].tolist(), counted.sums[1::2].tolist(), strict=True))
+        for total, end in zip(totals, ends, strict=True):
+            first = end - len(total)
+            for place in range(len(total)):
+                total[place] = sums.get(first + place, 0)
         self._add_tasks(tally, counted.done, counted.rows, counted.given)
         return tally
 
@@ -504,6 +511,8 @@ class Preparations:
         request = session.request
         if any(argument.__class__ in (tuple, list) for argument in request.arguments):
             return False
+        if session.native.program.follows and heap.kept:
+            return False
         prepares = PreparedUnions if session.kind.unions else Prepared
         made = prepares(type(session)(session.board, request, (), None, session.native.again()), heap)
         if made.chain is None:
@@ -554,13 +563,6 @@ class _Memories:
                 declared.append((base, (*first, *arrays)))
         if not tasks.of_memory:
             tally.declared = tally.declared or tuple((base, every) for base, every in declared if every)
-
-
-def _sparse(counts: Sequence[int]) -> tuple[Rows, Rows]:
-    """Return the places of what is not 0 in *counts*, and that."""
-    values = np.asarray(counts, np.int64)
-    places = values.nonzero()[0]
-    return places, values[places]
 
 
 def pointer_word(number: int, offset: int) -> int:

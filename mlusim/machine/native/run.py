@@ -194,6 +194,7 @@ def library_of(text: str, compiler: tuple[str, ...] | None) -> ctypes.PyDLL:
     takes["poll_copy"] = [*with_number, ctypes.c_int64]
     library.mlusim_again.argtypes, library.mlusim_again.restype = run, ctypes.c_int64
     library.mlusim_team.argtypes, library.mlusim_team.restype = run[:2], ctypes.c_int64
+    library.mlusim_counted.argtypes, library.mlusim_counted.restype = run[:2], ctypes.c_int64
     takes |= dict.fromkeys(("team_begins", "team_ends"), run[:1])
     for name, arguments in takes.items():
         function = getattr(library, f"mlusim_{name}")

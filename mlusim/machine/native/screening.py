@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import math
 import operator
 import weakref
 from collections.abc import Callable, Collection, Sequence
@@ -53,10 +54,13 @@ if TYPE_CHECKING:
 
 
 LARGE = 1 << 20  # bytes that a launch is given, from which on Python takes longer than a compiler
-LONG = 20_000  # instructions and scalar accesses of an earlier launch of the kernel, from which on it does
+LONG = 20_000  # instructions and scalar accesses of earlier launches of the kernel, from which on it does
 VECTORS = 1 << 13  # bytes of vectors, which take those who watch as long as one more instruction
+TASK = 20  # instructions that take those who watch as long as a task's beginning and end
 TRIED = 1 << 10  # bytes, from which on a launch of a new kernel is tried in Python: how long is it?
 _long: "weakref.WeakSet[Any]" = weakref.WeakSet()  # kernels of which a launch was long
+_watched: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
+"""By kernel, how long its launches were that Python watched, as `LONG` counts."""
 _short: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
 """By kernel that was tried and is short, the bytes that it was given: no launch with fewer is tried again."""
 _left: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
@@ -200,7 +204,7 @@ class Screening:
             session.run()
         before.restore()
         before.end()
-        long = trial.spent or _is_long(session)
+        long = trial.spent or _length(session) >= LONG
         if long:
             _long.add(self.request.kernel.native)
         else:
@@ -278,15 +282,19 @@ def _worth(request: "Request") -> bool:
 
 
 def note_watched(session: "Session") -> None:
-    """Remember the kernel of a launch that was watched in Python and was long."""
-    kernel = session.request.kernel
-    native = getattr(kernel, "native", None)
-    if native is not None and session.native is None and _is_long(session):
+    """Remember the kernel of launches that were watched in Python and were long, one of them or all together."""
+    native = getattr(session.request.kernel, "native", None)
+    if native is None or session.native is not None or native in _long:
+        return
+    length = _watched[native] = _watched.get(native, 0) + _length(session)
+    if length >= LONG:
         _long.add(native)
 
 
-def _is_long(session: "Session") -> bool:
-    return session.tally.length + session.tally.vector_bytes // VECTORS >= LONG
+def _length(session: "Session") -> int:
+    """Return how long those who watch were busy with a launch, in instructions."""
+    tally = session.tally
+    return tally.length + tally.vector_bytes // VECTORS + TASK * math.prod(session.dim)
 
 
 # Launches in C that checkers watch, whose tasks run on several cores of the host: a screen for each

@@ -146,7 +146,7 @@ class Team:
     def take_up(self, session: "Session", strands: "Sequence[Carrier]") -> TakenUp:
         """Let unions, clusters and cores be as C has left them; the tasks that have begun are on *strands*.
 
-        A core that has not begun its task is made anew.
+        A core that has not begun its task is another one.
         """
         c, idle = self.c, self._sets_left[: self.c.idle_sets].tolist()
         places, cores = session.union_places(), list(self.cores)

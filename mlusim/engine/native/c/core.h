@@ -340,8 +340,9 @@ PART void chain_begins_(Core *m, Chain *c, int64_t number) {
   if (m->most_cells) memset(a + (1 << (64 - OFFSET_BITS)) - m->most_cells, 0, sizeof(Alloc) * (size_t)m->most_cells);
   for (int64_t k = 0; k < c->poisoned; k++) {
     const int64_t *piece = (const int64_t *)c->pieces + P_COLUMNS * k;
-    if (piece[P_CONTENT]) memcpy((void *)(uintptr_t)piece[P_START], (void *)(uintptr_t)piece[P_CONTENT], (size_t)piece[P_BYTES]);
-    else memset((void *)(uintptr_t)piece[P_START], POISON, (size_t)piece[P_BYTES]);
+    void *start = (void *)(uintptr_t)piece[P_START];
+    if (piece[P_CONTENT] == POISONED || piece[P_CONTENT] == ZEROS) memset(start, piece[P_CONTENT] == ZEROS ? 0 : POISON, (size_t)piece[P_BYTES]);
+    else memcpy(start, (void *)(uintptr_t)piece[P_CONTENT], (size_t)piece[P_BYTES]);
   }
   memset(m->work, 0, sizeof(int64_t) * TASK_PLACES);
   memcpy(&m->lines, c->rest, (size_t)c->nrest);
@@ -444,6 +445,19 @@ VISIBLE void mlusim_team_ends(Team *t) {
     for (size_t i = 0; i < sizeof m->traffic / sizeof *m->traffic; i++) lead->traffic[i] += m->traffic[i];
     for (size_t i = 0; i < ROWS; i++) lead->counts[i] += m->counts[i];
   }
+}
+/* Write down what a launch has counted where it is not 0, as pairs: the place in the bytes by direction, the instructions, the lines and
+   the spare bytes of each, one behind the other; and that.  Returns the number of words. */
+PART int64_t *pairs_(int64_t *out, const int64_t *counts, int64_t many, int64_t before) {
+  for (int64_t k = 0; k < many; k++) if (counts[k]) { *out++ = before + k; *out++ = counts[k]; }
+  return out;
+}
+VISIBLE int64_t mlusim_counted(Core *m, int64_t *out) {
+  enum { DIRECTIONS_ = sizeof m->traffic / sizeof *m->traffic };
+  int64_t *end = pairs_(out, m->traffic, DIRECTIONS_, 0);
+  end = pairs_(end, m->counts, ROWS, DIRECTIONS_);
+  end = pairs_(end, (const int64_t *)m->lines, ROWS, DIRECTIONS_ + ROWS);
+  return pairs_(end, (const int64_t *)m->spare, ROWS, DIRECTIONS_ + 2 * ROWS) - out;
 }
 /* Run tasks of a chain that several threads take one by one, until none is left, or one of them calls for Python.  The thread that
    launches waits for the others, for a while in which they may end. */
