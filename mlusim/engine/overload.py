@@ -44,7 +44,8 @@ def other_form(row: "Intrinsic", arguments: str) -> Iterator[str]:
     """Yield the code that passes a call of the longer form on, and fills in the defaults of this one."""
     counts = [p for p in row.given if p.kind == "count"]
     longer = f"longer(mlu, *present({arguments}).values(), *more)"
-    yield f"if {counts[0].name}.__class__ is Ptr or more: return {longer}"
+    inserted = f"{counts[0].name}.__class__ is Ptr or more" if counts else "more"
+    yield f"if {inserted}: return {longer}"
     # A name that this form does not have: the longer one knows or refuses it.
     yield f"if named: return longer(mlu, **present({arguments}), **named)"
     for p in counts:

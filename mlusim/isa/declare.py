@@ -265,6 +265,16 @@ class Refused(Exception):
         self.needs = needs
 
 
+def refuse_zero(divisor: Tile, among: Tile | bool = True) -> None:
+    """Raise `Refused` if *divisor*, elements or a number, is 0 at one of the elements that are *among* those that count."""
+    zeros = np.flatnonzero(np.equal(divisor, 0) & among)
+    if zeros.size:
+        where = f"src1[{zeros[0]}]" if np.ndim(divisor) else "src1"
+        raise Refused(
+            f"{where} is 0, and integers cannot be divided by it", operand="src1", legal="any other divisor"
+        )
+
+
 def _pairs(value: Iterable[tuple[str | Expr, str | Expr]]) -> tuple[tuple[Expr, Expr], ...]:
     return tuple((as_row_formula(stride), as_row_formula(more)) for stride, more in value)
 

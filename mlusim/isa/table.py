@@ -88,10 +88,9 @@ NUMBERS: Mapping[str, int] = MappingProxyType({name: n for n, name in enumerate(
 
 _ALLOCATING = "declare an array in the kernel, or cnrtMalloc memory on the host and pass the pointer"
 _NOT_OF_REGISTERS = {
-    "__vv_rem": "what it gives for a divisor of 0 is not public; subtract the product of the quotient, or compute in a loop",
     "vv_bfloat16": "no instruction is known for it; call __bang_* on vectors in NRAM",
-    "vv_int64": "no instruction is known for it; take two registers of 32 bits",
-    "vv_uint64": "no instruction is known for it; take two registers of 32 bits",
+    "vv_int64": "no instruction is known for it; take two registers of vv_int32",
+    "vv_uint64": "no instruction is known for it; take two registers of vv_uint32",
 }
 REPLACED: Mapping[str, str] = {
     "__bang_conv_partial": "call __bang_conv once for all channels, or add its results up",
@@ -115,10 +114,14 @@ REPLACED: Mapping[str, str] = {
         )
     },
     **_NOT_OF_REGISTERS,
-    **dict.fromkeys(("__vv_rem_m", "__vv_rem_z"), _NOT_OF_REGISTERS["__vv_rem"]),
     **dict.fromkeys(("malloc", "calloc", "realloc", "free"), _ALLOCATING),
 }
 """Names of older headers, and of C on the host, that kernels call and that are not here: what to do instead."""
+FORMS_REPLACED: Mapping[str, str] = dict.fromkeys(
+    (row.spelling for row in ISA.values() if row.name.startswith(("vv_load", "vv_store"))),
+    "a register takes elements of its own type: convert them in NRAM, as __bang_uchar2int32 and __bang_int322uchar do",
+)
+"""Rows that public code calls in a form that is not here, such as a load of bytes into a register of 32 bits: what to do instead."""
 
 
 def is_intrinsic(name: str) -> bool:

@@ -16,12 +16,12 @@ from mlusim.isa.declare import (
     Approximation,
     Intrinsic,
     Passes,
-    Refused,
     Tile,
     TileOrValue,
     alias,
     binary,
     intrinsic,
+    refuse_zero,
     unary,
     with_scalar,
 )
@@ -134,7 +134,7 @@ def bang_div(dst: Tile, src0: Tile, src1: TileOrValue, elem_count: int) -> None:
     if dst.dtype.kind == "f":
         np.divide(src0, src1, out=dst)
         return
-    _refuse_zero(src1)
+    refuse_zero(src1)
     quotient = np.divide(src0, src1, dtype=np.float64)  # exact enough: integers of 32 bits at most
     dst[...] = quotient.astype(np.int64)
 
@@ -183,14 +183,5 @@ def bang_rem(dst: Tile, src0: Tile, src1: TileOrValue, elem_count: int) -> None:
     The sign is that of *src0*, as of ``%`` and ``fmod`` in C (inferred).  Integers refuse a divisor of 0.
     """
     if dst.dtype.kind != "f":
-        _refuse_zero(src1)
+        refuse_zero(src1)
     np.fmod(src0, src1, out=dst)
-
-
-def _refuse_zero(divisor: Tile) -> None:
-    zeros = np.flatnonzero(np.equal(divisor, 0))
-    if zeros.size:
-        where = f"src1[{zeros[0]}]" if np.ndim(divisor) else "src1"
-        raise Refused(
-            f"{where} is 0, and integers cannot be divided by it", operand="src1", legal="any other divisor"
-        )

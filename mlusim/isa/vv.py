@@ -22,7 +22,7 @@ from attrs import frozen
 
 from mlusim.arch.board import VECTOR_REGISTER, Pipe
 from mlusim.arch.dtypes import DType, boolean, float32, half, int8, int16, int32, uint8, uint16, uint32
-from mlusim.isa.declare import Cost, CType, Intrinsic, Refused, Tile, demand, intrinsic
+from mlusim.isa.declare import Cost, CType, Intrinsic, Refused, Tile, demand, intrinsic, refuse_zero
 
 BYTES = VECTOR_REGISTER
 LANES = BYTES // 4  # of 32 bits
@@ -98,7 +98,6 @@ def vv_bool() -> Register:
 
 ELEMENTS = (float32, int32, uint32, half, int16, uint16, int8, uint8)
 INTEGERS = (int32, uint32, int16, uint16, int8, uint8)
-FRACTIONS = (float32, half)
 Whole = Annotated[Register, CType("{vv}")]
 Number = Annotated[Register | int | float | np.generic, CType("{T}")]
 Target = Annotated[Register, CType("{vv} &")]
@@ -204,7 +203,7 @@ def vv_index(dst: Target, start: Number, step: Number) -> None:
 class LaneOperation:
     """One operation on lanes: ``of`` of the sources' elements, which is ``formula``, for registers of the ``elements``.
 
-    Those that are ``masked`` have forms with a mask.
+    Those that are ``masked`` have forms with a mask; one that ``divides`` refuses integers whose divisor is 0 in a lane that counts.
     """
 
     name: str
@@ -213,6 +212,7 @@ class LaneOperation:
     elements: tuple[DType, ...] = ELEMENTS
     masked: bool = False
     source: str = "public kernels and declarations of vector registers"
+    divides: bool = False
 
     def sources(self) -> list[str]:
         """Return the names of its sources."""
@@ -222,13 +222,16 @@ class LaneOperation:
         """Set *dst*; with a mask where that is set, and elsewhere to what it has or to 0."""
         target = target_of(dst, self.elements if mask is None else _numbers(self.elements))
         values = [source_of(name, value, target.dtype) for name, value in sources.items()]
+        chosen = True if mask is None else lanes_of(mask, target.lanes)
+        if self.divides and target.dtype in INTEGERS:
+            refuse_zero(values[1], chosen)
         if target.dtype is boolean:
             absent = functools.reduce(np.logical_or, (value == ABSENT for value in values))
             result = np.where(absent, ABSENT, self.of(*(value == 1 for value in values)))
         else:
             result = np.broadcast_to(self.of(*values), (target.lanes,))
         if mask is not None:
-            result = np.where(lanes_of(mask, target.lanes), result, _kept(target, merging))
+            result = np.where(chosen, result, _kept(target, merging))
         target.values = np.array(result, target.dtype.dtype)
 
     def rows(self) -> Iterator[Intrinsic]:
@@ -248,8 +251,10 @@ class LaneOperation:
         if boolean in elements:
             what = "; of integers and masks" if float32 not in elements else "; a mask, too"
         else:
-            what = {INTEGERS: "; of integers", FRACTIONS: "; of floats and halves"}.get(elements, "")
+            what = "; of integers" if elements == INTEGERS else ""
         body.__doc__ = f"Compute lane by lane: ``dst[i] = {self.formula}``{kept[how]}{what}."
+        if self.divides:
+            body.__doc__ += "\n\nIntegers are divided as in C, toward 0; a divisor of 0 is refused where its lane counts (inferred)."
         return _row(f"__vv_{self.name}{how}", elements, _SINCE | {"source": self.source})(body)
 
 
@@ -317,6 +322,23 @@ def _shifted(shift: np.ufunc, kind: str, a: Tile, count: Tile) -> Any:
     )
 
 
+def _divisor(b: Tile) -> Any:
+    """Return *b* with 1 in place of 0: a lane whose divisor is 0 and that counts has been refused."""
+    return np.where(np.equal(b, 0), np.asarray(b).dtype.type(1), b)
+
+
+def _quotient(a: Tile, b: Tile) -> Any:
+    """Return what IEEE 754 says of floats, and of integers what C does: toward 0, and the smallest by -1 wraps."""
+    if np.asarray(b).dtype.kind == "f":
+        return np.divide(a, b)
+    # Exact enough: integers of 32 bits at most.
+    return np.divide(a, _divisor(b), dtype=np.float64).astype(np.int64)
+
+
+def _remainder(a: Tile, b: Tile) -> Any:
+    return np.fmod(a, _divisor(b))  # with the sign of the dividend, as of C's %
+
+
 _COMPARED = {
     "eq": (np.equal, "=="),
     "ne": (np.not_equal, "!="),
@@ -332,7 +354,8 @@ OPERATIONS = (
     LaneOperation("sub", np.subtract, "src0[i] - src1[i]", masked=True),
     LaneOperation("mul", np.multiply, "src0[i] * src1[i]", masked=True, source=_KERNELS),
     LaneOperation("mulh", _high, "(src0[i] * src1[i]) >> bits of an element", INTEGERS, source=_KERNELS),
-    LaneOperation("div", np.divide, "src0[i] / src1[i]", FRACTIONS, True),
+    LaneOperation("div", _quotient, "src0[i] / src1[i]", masked=True, divides=True),
+    LaneOperation("rem", _remainder, "src0[i] % src1[i]", INTEGERS, masked=True, divides=True),
     # 0 - x would lose the sign of a zero; unsigned numbers wrap.
     LaneOperation("neg", np.negative, "-src[i]", masked=True),
     LaneOperation("and", np.bitwise_and, "src0[i] & src1[i]", (*INTEGERS, boolean), True),
@@ -442,25 +465,43 @@ def vv_load(dst: Target, src: Tile, elem_count: int | None = None) -> None:
     target.values = values
 
 
-def _masked_load(how: str, kept: str) -> Intrinsic:
-    """Declare a load of a whole register, of the lanes that a mask has set."""
+def _load_where(dst: Register, src: Tile, mask: Register, merging: bool) -> None:
+    target = _loaded(dst, src)
+    chosen = lanes_of(mask, target.lanes)[: len(src)]
+    values = np.array(np.broadcast_to(_kept(target, merging), target.lanes))
+    np.copyto(values[: len(src)], src, where=chosen)
+    target.values = values
+
+
+def _masked_load(how: str, kept: str) -> tuple[Intrinsic, Intrinsic]:
+    """Declare loads of the lanes that a mask has set: of a whole register, and of its first elements."""
 
     def body(dst: Target, src: Tile, mask: Mask) -> None:
-        target = _loaded(dst, src)
-        target.values = np.where(lanes_of(mask, target.lanes), src, _kept(target, how == "m"))
+        _load_where(dst, src, mask, how == "m")
 
+    def counted(dst: Target, src: Tile, elem_count: int, mask: Mask) -> None:
+        _load_where(dst, src, mask, how == "m")
+
+    name = f"vv_load_{how}"
     body.__doc__ = (
         f"Load a register from NRAM where the mask is set: ``dst[i] = src[i]``; {kept}.\n\n"
-        "*src* has a whole register's elements."
+        f"*src* has a whole register's elements.  With a count in front of the mask it is a call of ``__{name}_counted``."
     )
-    size = f"{BYTES} // sizeof(T)"
-    return intrinsic(
-        f"__vv_load_{how}", reads={"src": size}, dtypes=ELEMENTS, cost=Cost(size, "src"), **_DECLARED
-    )(body)
+    counted.__doc__ = (
+        f"Load the first elements of a register from NRAM where the mask is set: ``dst[i] = src[i]``; {kept}.\n\n"
+        f"The form of ``__{name}`` with a count, which stands in front of the mask (inferred from the store)."
+    )
+    size, loads = f"{BYTES} // sizeof(T)", _DECLARED | {"dtypes": ELEMENTS}
+    whole = loads | {"reads": {"src": size}, "cost": Cost(size, "src")}
+    first = loads | {"reads": {"src": "elem_count"}, "cost": Cost("elem_count", "src")}
+    return (
+        intrinsic(f"__{name}", overload=(f"{name}_counted", "elem_count"), **whole)(body),
+        intrinsic(f"__{name}_counted", rules=(_counted("src"),), **first)(counted),
+    )
 
 
-vv_load_m = _masked_load("m", "the other lanes stay")
-vv_load_z = _masked_load("z", "the other lanes become 0")
+vv_load_m, vv_load_m_counted = _masked_load("m", "the other lanes stay")
+vv_load_z, vv_load_z_counted = _masked_load("z", "the other lanes become 0")
 
 
 @intrinsic(
@@ -476,24 +517,48 @@ def vv_store(dst: Tile, register: Whole, elem_count: int | None = None) -> None:
     dst[...] = _stored(register, dst)[: len(dst)]
 
 
+def _store_where(dst: Tile, register: Register, mask: Register, elem_count: int | None = None) -> None:
+    values = _stored(register, dst)
+    chosen = lanes_of(mask, len(values))[:elem_count]
+    needs = int(np.flatnonzero(chosen)[-1]) + 1 if chosen.any() else 0
+    if needs > len(dst):
+        raise Refused(
+            f"the mask has lane {needs - 1} set, the length of dst is {len(dst)}", operand="dst", needs=needs
+        )
+    within = min(len(dst), len(chosen))
+    np.copyto(dst[:within], values[:within], where=chosen[:within])
+
+
 @intrinsic(
     "__vv_store_m",
     writes={"dst": f"{BYTES} // sizeof(T)"},
     dtypes=ELEMENTS,
     partial=("dst",),
     cost=Cost(f"{BYTES} // sizeof(T)", "dst"),
+    overload=("vv_store_m_counted", "elem_count"),
     **_DECLARED,
 )
 def vv_store_m(dst: Tile, register: Whole, mask: Mask) -> None:
     """Store the elements of a register in NRAM where the mask is set: ``dst[i] = register[i]``; the others stay.
 
-    Only the elements that are stored must lie within the memory.
+    Only the elements that are stored must lie within the memory.  With a count in front of the mask it is a call of
+    ``__vv_store_m_counted``.
     """
-    values = _stored(register, dst)
-    chosen = lanes_of(mask, len(values))
-    needs = int(np.flatnonzero(chosen)[-1]) + 1 if chosen.any() else 0
-    if needs > len(dst):
-        raise Refused(
-            f"the mask has lane {needs - 1} set, the length of dst is {len(dst)}", operand="dst", needs=needs
-        )
-    np.copyto(dst, values[: len(dst)], where=chosen[: len(dst)])
+    _store_where(dst, register, mask)
+
+
+@intrinsic(
+    "__vv_store_m_counted",
+    writes={"dst": "elem_count"},
+    dtypes=ELEMENTS,
+    partial=("dst",),
+    cost=Cost("elem_count", "dst"),
+    rules=(_counted("dst"),),
+    **_DECLARED,
+)
+def vv_store_m_counted(dst: Tile, register: Whole, elem_count: int, mask: Mask) -> None:
+    """Store the first elements of a register in NRAM where the mask is set: ``dst[i] = register[i]``; the others stay.
+
+    The form of ``__vv_store_m`` with a count, as a public kernel calls it.  Only the elements that are stored must lie within the memory.
+    """
+    _store_where(dst, register, mask, elem_count)

@@ -3078,7 +3078,10 @@ class Mlu:
     def vv_mulh(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
         """Compute lane by lane: ``dst[i] = (src0[i] * src1[i]) >> bits of an element``; of integers."""
     def vv_div(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
-        """Compute lane by lane: ``dst[i] = src0[i] / src1[i]``; of floats and halves."""
+        """Compute lane by lane: ``dst[i] = src0[i] / src1[i]``.
+
+        Integers are divided as in C, toward 0; a divisor of 0 is refused where its lane counts (inferred).
+        """
     def vv_div_m(
         self,
         dst: Register,
@@ -3086,7 +3089,10 @@ class Mlu:
         src1: Register | Scalar,
         mask: Register,
     ) -> None:
-        """Compute lane by lane: ``dst[i] = src0[i] / src1[i]`` where the mask is set; the other lanes stay; of floats and halves."""
+        """Compute lane by lane: ``dst[i] = src0[i] / src1[i]`` where the mask is set; the other lanes stay.
+
+        Integers are divided as in C, toward 0; a divisor of 0 is refused where its lane counts (inferred).
+        """
     def vv_div_z(
         self,
         dst: Register,
@@ -3094,7 +3100,37 @@ class Mlu:
         src1: Register | Scalar,
         mask: Register,
     ) -> None:
-        """Compute lane by lane: ``dst[i] = src0[i] / src1[i]`` where the mask is set, else 0; of floats and halves."""
+        """Compute lane by lane: ``dst[i] = src0[i] / src1[i]`` where the mask is set, else 0.
+
+        Integers are divided as in C, toward 0; a divisor of 0 is refused where its lane counts (inferred).
+        """
+    def vv_rem(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] % src1[i]``; of integers.
+
+        Integers are divided as in C, toward 0; a divisor of 0 is refused where its lane counts (inferred).
+        """
+    def vv_rem_m(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] % src1[i]`` where the mask is set; the other lanes stay; of integers.
+
+        Integers are divided as in C, toward 0; a divisor of 0 is refused where its lane counts (inferred).
+        """
+    def vv_rem_z(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        mask: Register,
+    ) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] % src1[i]`` where the mask is set, else 0; of integers.
+
+        Integers are divided as in C, toward 0; a divisor of 0 is refused where its lane counts (inferred).
+        """
     def vv_neg(self, dst: Register, src: Register | Scalar) -> None:
         """Compute lane by lane: ``dst[i] = -src[i]``."""
     def vv_neg_m(self, dst: Register, src: Register | Scalar, mask: Register) -> None:
@@ -3272,22 +3308,59 @@ class Mlu:
 
         The elements behind a count are 0 (unknown on the hardware, default chosen).
         """
+    @overload
+    def vv_load_m(self, dst: Register, src: Ptr, elem_count: Count, mask: Register) -> None:
+        """Load the first elements of a register from NRAM where the mask is set: ``dst[i] = src[i]``; the other lanes stay.
+
+        The form of ``__vv_load_m`` with a count, which stands in front of the mask (inferred from the store).
+        """
+    @overload
     def vv_load_m(self, dst: Register, src: Ptr, mask: Register) -> None:
         """Load a register from NRAM where the mask is set: ``dst[i] = src[i]``; the other lanes stay.
 
-        *src* has a whole register's elements.
+        *src* has a whole register's elements.  With a count in front of the mask it is a call of ``__vv_load_m_counted``.
         """
+    def vv_load_m_counted(self, dst: Register, src: Ptr, elem_count: Count, mask: Register) -> None:
+        """Load the first elements of a register from NRAM where the mask is set: ``dst[i] = src[i]``; the other lanes stay.
+
+        The form of ``__vv_load_m`` with a count, which stands in front of the mask (inferred from the store).
+        """
+    @overload
+    def vv_load_z(self, dst: Register, src: Ptr, elem_count: Count, mask: Register) -> None:
+        """Load the first elements of a register from NRAM where the mask is set: ``dst[i] = src[i]``; the other lanes become 0.
+
+        The form of ``__vv_load_z`` with a count, which stands in front of the mask (inferred from the store).
+        """
+    @overload
     def vv_load_z(self, dst: Register, src: Ptr, mask: Register) -> None:
         """Load a register from NRAM where the mask is set: ``dst[i] = src[i]``; the other lanes become 0.
 
-        *src* has a whole register's elements.
+        *src* has a whole register's elements.  With a count in front of the mask it is a call of ``__vv_load_z_counted``.
+        """
+    def vv_load_z_counted(self, dst: Register, src: Ptr, elem_count: Count, mask: Register) -> None:
+        """Load the first elements of a register from NRAM where the mask is set: ``dst[i] = src[i]``; the other lanes become 0.
+
+        The form of ``__vv_load_z`` with a count, which stands in front of the mask (inferred from the store).
         """
     def vv_store(self, dst: Ptr, register: Register, elem_count: Count | None = None) -> None:
         """Store the first elements of a register in NRAM: ``dst[i] = register[i]``, all of them without a count."""
+    @overload
+    def vv_store_m(self, dst: Ptr, register: Register, elem_count: Count, mask: Register) -> None:
+        """Store the first elements of a register in NRAM where the mask is set: ``dst[i] = register[i]``; the others stay.
+
+        The form of ``__vv_store_m`` with a count, as a public kernel calls it.  Only the elements that are stored must lie within the memory.
+        """
+    @overload
     def vv_store_m(self, dst: Ptr, register: Register, mask: Register) -> None:
         """Store the elements of a register in NRAM where the mask is set: ``dst[i] = register[i]``; the others stay.
 
-        Only the elements that are stored must lie within the memory.
+        Only the elements that are stored must lie within the memory.  With a count in front of the mask it is a call of
+        ``__vv_store_m_counted``.
+        """
+    def vv_store_m_counted(self, dst: Ptr, register: Register, elem_count: Count, mask: Register) -> None:
+        """Store the first elements of a register in NRAM where the mask is set: ``dst[i] = register[i]``; the others stay.
+
+        The form of ``__vv_store_m`` with a count, as a public kernel calls it.  Only the elements that are stored must lie within the memory.
         """
     def mlisa_fuse_1(self, dst: Ptr, src: Ptr, elem_count: Count, op0: str, value0: Ptr | Scalar) -> None:
         """Apply 1 operation to each lane: ``dst[i] = src[i].op0(value0)``, each value a vector or a scalar.

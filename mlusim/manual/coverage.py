@@ -7,7 +7,7 @@ from attrs import frozen
 import mlusim.bang
 from mlusim.errors import UsageError
 from mlusim.isa.declare import Intrinsic
-from mlusim.isa.table import FAMILIES, ISA
+from mlusim.isa.table import FAMILIES, FORMS_REPLACED, ISA, REPLACED
 
 # ``name=7`` is used 7 times by the kernels of Cambricon/mlu-ops, ``name=?`` is used there without a count that is
 # known, and a name alone is documented or follows from the suffixes of its family.
@@ -125,7 +125,7 @@ __vv_and_z __vv_or_m __vv_or_z __vv_xor_m __vv_xor_z __vv_not_m __vv_not_z __vv_
 __vv_land_z __vv_lor __vv_lor_m __vv_lor_z __vv_lxor __vv_lxor_m __vv_lxor_z __vv_lnot __vv_lnot_m
 __vv_lnot_z __vv_sll __vv_srl __vv_sra __vv_eq __vv_ne __vv_lt __vv_le __vv_gt __vv_ge __vv_setp_eq
 __vv_setp_ne __vv_setp_lt __vv_setp_le __vv_setp_gt __vv_setp_ge __vv_select __vv_load __vv_load_m
-__vv_load_z __vv_store_m
+__vv_load_z __vv_store_m __vv_rem __vv_rem_m __vv_rem_z
 """
 
 
@@ -166,6 +166,9 @@ OUR_FORMS = (
     "bang_conv_bias",
     "bang_mlp_bias",
     "bang_count_stored",
+    "vv_load_m_counted",
+    "vv_load_z_counted",
+    "vv_store_m_counted",
     "bang_findfirst1_stored",
     "bang_findlast1_stored",
 )
@@ -187,6 +190,9 @@ The marks: **C** certain, **D** derived, **I** inferred from use, **U** unknown 
 
 `tests/isa/test_isa_coverage.py` executes the test that holds each name to its definition, sees the intrinsic or helper executed in it, then
 replaces it by one that does nothing and sees the test fail.  Made by `python -m mlusim.manual.isa_pages`.
+"""
+REFUSED = """A kernel that calls one is refused at its line, with what to do instead.  A load or a store of a register in GDRAM is refused when
+it is executed: what it costs and how it is ordered with copies is not public, and `__memcpy` brings the data to NRAM.
 """
 TABLE = "| name | uses | here | | described in |\n| --- | --- | --- | --- | --- |"
 
@@ -212,11 +218,26 @@ def coverage_page() -> str:
         "\n## Other names\n",
         "Documented and not used at that revision, or one of a family's suffixes.\n",
         *_table(others),
+        "\n## Names that are refused\n",
+        REFUSED,
+        *refused_names(),
         "\n## Words of the language\n",
         "| word | here |\n| --- | --- |",
         *(f"| `{word}` | {here} |" for word, here in LANGUAGE.items()),
     ]
     return "\n".join(parts) + "\n"
+
+
+def refused_names() -> Iterator[str]:
+    """Yield the table of the names that a kernel may not call, with what to do instead."""
+    yield "| name | what to do |\n| --- | --- |"
+    names: dict[str, list[str]] = {}
+    for name, what in REPLACED.items():
+        names.setdefault(what, []).append(f"`{name}`")
+    for what, given in names.items():
+        yield f"| {', '.join(given)} | {what} |"
+    for what in dict.fromkeys(FORMS_REPLACED.values()):
+        yield f"| loads and stores of registers with another type in memory | {what} |"
 
 
 def row_of(name: VendorName) -> Intrinsic | None:

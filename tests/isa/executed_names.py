@@ -169,7 +169,7 @@ isa/test_isa_pool_indices.py::test_unpool_puts_numbers_back_to_their_places
     __bang_unpool
 isa/test_isa_registers.py::test_a_mask_leaves_lanes_out
     __vv_move_m __vv_move_z __vv_add_m __vv_add_z __vv_sub_m __vv_sub_z __vv_mul_m __vv_mul_z
-    __vv_div_m __vv_div_z __vv_neg_m __vv_neg_z __vv_and_m __vv_and_z __vv_or_m __vv_or_z
+    __vv_div_m __vv_div_z __vv_rem_m __vv_rem_z __vv_neg_m __vv_neg_z __vv_and_m __vv_and_z __vv_or_m __vv_or_z
     __vv_xor_m __vv_xor_z __vv_not_m __vv_not_z __vv_land_m __vv_land_z __vv_lor_m __vv_lor_z
     __vv_lxor_m __vv_lxor_z __vv_lnot_m __vv_lnot_z
 isa/test_isa_registers.py::test_comparisons_make_masks
@@ -180,6 +180,8 @@ isa/test_isa_registers.py::test_each_lane_is_computed_by_itself
     __vv_le __vv_gt __vv_ge
 isa/test_isa_registers.py::test_floats_are_divided_and_rounded_once
     __vv_div
+isa/test_isa_registers.py::test_integers_are_divided_as_in_c
+    __vv_rem
 isa/test_isa_registers.py::test_load_reads_as_many_elements_as_asked
     __vv_load __vv_load_m __vv_load_z __vv_store_m
 isa/test_isa_registers.py::test_masks_are_combined_and_chosen_by

@@ -72,7 +72,9 @@ TILES = {
     for bits in (8, 16, 32, 64, 128, 256, 512, 1024)
 }
 COUNTS_OF_ROW = TILES | {"memcpy_nram_to_nram": {"segnum": 3, "dst_stride": 192, "src_stride": 64}}
-COUNTS_OF_ROW |= {name: {"elem_count": 64} for name in ("vv_load", "vv_store")}  # registers of 32 bits
+COUNTS_OF_ROW |= {
+    name: {"elem_count": 64} for name in ISA if name.startswith(("vv_load", "vv_store"))
+}  # registers of 32 bits
 UNKNOWN = ("in_dh", "in_dw", "out_dh", "out_dw")
 SCALARS = {"value": 3, "compare": 1, "new": 5, "op": FUSION_FMA, "mode": 0, "limit": 6, "overlap": 0}
 SCALARS |= {f"op{n}": "add" for n in range(5)}  # of the fused instructions

@@ -17,7 +17,7 @@ from mlusim.isa.tensor import FILTERS
 from mlusim.machine.native.core import NativeCore
 
 FAMILY = {row.name: f.name for f in FAMILIES for row in f.rows}
-ROWS = [  # rows of vector registers, which lie in no memory, have tests in tests/frontend/bangc
+ROWS = [  # tests/frontend/bangc/test_bangc_native_registers.py calls every form of those of registers, which lie in no memory
     row
     for row in ISA.values()
     if not row.control and row.form not in ("copy", "gather", "discrete") and FAMILY[row.name] != "vv"

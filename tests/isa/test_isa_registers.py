@@ -93,7 +93,23 @@ OPERATIONS = {
         for name, compare in COMPARED.items()
     },
 }
-MASKED = ["move", "add", "sub", "mul", "neg", "and", "or", "xor", "not", "land", "lor", "lxor", "lnot", "div"]
+MASKED = [
+    "move",
+    "add",
+    "sub",
+    "mul",
+    "neg",
+    "and",
+    "or",
+    "xor",
+    "not",
+    "land",
+    "lor",
+    "lxor",
+    "lnot",
+    "div",
+    "rem",
+]
 
 
 def loaded(dtype, values):
@@ -142,6 +158,28 @@ def test_each_lane_is_computed_by_itself(name, board):
             assert same(expected[1], scalars[i]), (dtype, lane)
 
 
+@pytest.mark.parametrize("dtype", WHOLE, ids=str)
+def test_integers_are_divided_as_in_c(dtype):
+    """Toward 0, and the remainder has the sign of the dividend; the smallest by -1 wraps."""
+    a, b = samples(dtype, lanes(dtype), 1), samples(dtype, lanes(dtype), 2)
+    a[0], b[0] = np.iinfo(dtype).min, dtype.type(-1 if dtype.kind == "i" else 1)
+    b[b == 0] = 3
+
+    def run(mlu, _):
+        made = [DECLARE[dtype]() for _ in range(3)]
+        mlu.vv_div(made[0], loaded(dtype, a), loaded(dtype, b))
+        mlu.vv_rem(made[1], loaded(dtype, a), loaded(dtype, b))
+        mlu.vv_rem(made[2], loaded(dtype, a), 7)
+        return [stored(mlu, register) for register in made]
+
+    quotients, remainders, of_seven = on_core(run)
+    for i, (x, y) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
+        quotient = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+        expected = [quotient, x - quotient * y, abs(x) % 7 * (1 if x >= 0 else -1)]
+        made = [quotients[i], remainders[i], of_seven[i]]
+        assert [np.int64(value).astype(dtype) for value in expected] == made
+
+
 @pytest.mark.parametrize("dtype", [FLOAT, HALF], ids=str)
 def test_floats_are_divided_and_rounded_once(dtype):
     """Zeros of both signs, infinities and NaN among them; a double has more than twice the bits."""
@@ -170,10 +208,12 @@ def some_lanes(mlu, dtype):
 def test_a_mask_leaves_lanes_out(name, how):
     """They stay, or become 0; the others are what the row without a mask gives."""
     arity = {"move": 1, "neg": 1, "not": 1, "lnot": 1}.get(name, 2)
-    for dtype in (FLOAT, HALF) if name == "div" else (INT, CHAR, USHORT):
+    for dtype in (INT, CHAR, USHORT, *(FLOAT, HALF) * (name == "div")):
 
         def run(mlu, _, dtype=dtype):
             sources = [loaded(dtype, samples(dtype, lanes(dtype), n)) for n in range(arity)]
+            if name in ("div", "rem"):
+                sources[1].values[sources[1].values == 0] = 5
             plain, dst, mask = DECLARE[dtype](), DECLARE[dtype](), some_lanes(mlu, dtype)
             mlu.vv_move(dst, 77)
             getattr(mlu, f"vv_{name}")(plain, *sources)
@@ -236,20 +276,23 @@ def test_load_reads_as_many_elements_as_asked(count):
         part, whole, kept, cleared = (vv_int8() for _ in range(4))
         mlu.vv_load(part, memory, count)
         mlu.vv_load(whole, memory)
-        mask = some_lanes(mlu, CHAR)
-        mlu.vv_move(kept, 5)
-        mlu.vv_load_m(kept, memory, mask)
-        mlu.vv_load_z(cleared, memory, mask)
-        target = mlu.nram(int8, 256, np.full(256, 9, CHAR))
-        mlu.vv_store_m(target, whole, mask)
-        return part.values, whole.values, kept.values, cleared.values, target.view.array.copy()
+        mask, made = some_lanes(mlu, CHAR), [part.values]
+        for counts in ((), (count,)):  # in front of the mask
+            mlu.vv_move(kept, 5)
+            mlu.vv_load_m(kept, memory, *counts, mask)
+            mlu.vv_load_z(cleared, memory, *counts, mask)
+            target = mlu.nram(int8, 256, np.full(256, 9, CHAR))
+            mlu.vv_store_m(target, whole, *counts, mask)
+            made += kept.values, cleared.values, target.view.array.copy()
+        return [whole.values, *made]
 
-    part, *others = on_core(run)
+    made = on_core(run)
     for i in range(256):
         value = CHAR.type(np.int64(i).astype(CHAR))
-        assert (value if i < count else 0) == part[i]
-        expected = [value, *([value] * 3 if i % 3 else [5, 0, 9])]
-        assert expected == [values[i] for values in others]
+        masked = [value] * 3 if i % 3 else [5, 0, 9]
+        counted = masked if i < count else [5, 0, 9]
+        expected = [value, value if i < count else 0, *masked, *counted]
+        assert expected == [values[i] for values in made]
 
 
 def test_a_masked_store_needs_the_memory_that_it_writes():
@@ -370,6 +413,8 @@ def refusals(mlu, _):
     mlu.vv_move(numbers, 1)
     mlu.vv_move(fractions, 1)
     memory = mlu.nram(int32, LANES)
+    divisors, last = loaded(INT, np.r_[np.ones(61), 0, 1, 0].astype(INT)), vv_bool()
+    mlu.vv_setp_eq(last, loaded(INT, np.arange(LANES, dtype=INT)), LANES - 1)
     for call in (
         lambda: mlu.vv_move(memory, 1),
         lambda: mlu.vv_move(numbers, memory),
@@ -389,6 +434,10 @@ def refusals(mlu, _):
         lambda: mlu.vv_move_z(vv_half(), 1, some_lanes(mlu, INT)),
         lambda: mlu.vv_move_m(empty, 1, some_lanes(mlu, INT)),
         lambda: mlu.vv_move_m(vv_bool(), some_lanes(mlu, INT), some_lanes(mlu, INT)),
+        lambda: mlu.vv_div(numbers, numbers, divisors),
+        lambda: mlu.vv_rem(numbers, numbers, 0),
+        lambda: mlu.vv_div_z(numbers, numbers, divisors, last),
+        lambda: mlu.vv_store_m(memory, numbers, 65, last),
         lambda: mlu.vv_setp_eq(numbers, numbers, numbers),
         lambda: mlu.vv_setp_eq(vv_bool(), 1, numbers),
         lambda: mlu.vv_move(vv_bool(), 1),
@@ -421,6 +470,10 @@ def test_bad_calls_are_refused_with_a_sentence():
         "the lanes of mask are 64, those of the register 128",
         "dst is a register that nothing has written, and the mask may leave lanes",
         "dst is a register of bool",
+        "src1[61] is 0, and integers cannot be divided by it",
+        "src1 is 0, and integers",
+        "src1[63] is 0, and integers",
+        "elem_count = 65 is out of range",
         "dst is a register of int32",
         "src0 is 1",
         "src is 1",

@@ -513,7 +513,7 @@ MEETS: Mapping[str, str] = {
     row.name: row.native[1] for row in ISA.values() if row.native and row.native[0] == "meet"
 }
 # Rows of vector registers, whose C is in registers.h.
-REGISTER_MEMORY = frozenset({"vv_load", "vv_load_m", "vv_load_z", "vv_store", "vv_store_m"})
+REGISTER_MEMORY = frozenset(name for name in ISA if name.startswith(("vv_load", "vv_store")))
 REGISTERS = frozenset({row.name for row in ISA.values() if row.form == "register"} | REGISTER_MEMORY)
 # Rows that the run-time itself performs.
 RUN_TIME = frozenset({"memcpy", "memcpy_async", "sync_compute", "is_mpu", "is_ipu", *WAITS, *REGISTERS})

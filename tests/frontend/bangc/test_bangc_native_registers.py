@@ -4,70 +4,43 @@ import numpy as np
 import pytest
 from engines import NATIVE, alike, run
 
+from mlusim.isa.prototypes import prototypes
+from mlusim.isa.table import ISA
+
 TYPES = {
     "float": np.float32, "half": np.float16, "int32": np.int32, "uint32": np.uint32, "int16": np.int16, "uint16": np.uint16,
     "int8": np.int8, "uint8": np.uint8,
 }  # fmt: skip
-WHOLE = "__vv_and(c, a, b); __vv_or(d, a, k[2]); {put} __vv_not(c, a); __vv_not(d, k[1]); {put} __vv_mulh(c, a, b); __vv_mulh(d, a, k[2]); {put} __vv_xor(c, c, b); __vv_trixor(d, c, k[1], a); __vv_xor(b, k[0], k[2]); {put}"
-
-COMPARED = ("eq", "ne", "lt", "le", "gt", "ge")
-LOGIC = ("land", "lor", "lxor", *COMPARED)
-MASKED = ("add", "sub", "mul", "land", "lor", "lxor")
+ROWS = [row for row in ISA.values() if row.name.startswith("vv_")]
 
 
-def both(names):
-    """Each of the rows of two sources, of registers and of a register and a number."""
-    return " ".join(f"__vv_{name}(c, a, b); __vv_{name}(d, a, k[1]); {{put}}" for name in names)
+def calls_of(row, name):
+    """The calls of *row* that set register ``{to}``, one for each form with one element type; "bool": with masks alone."""
+    for form in prototypes(row):
+        types = [p.type for p in form.parameters]
+        registers = {one.removesuffix(" &") for one in types if one.startswith("vv_")}
+        # Numbers alone are no matter but for a move, and `char` is what `signed char` is.
+        vectors = sum(one.startswith("vv_") or one.endswith("*") for one in types if one != "vv_bool")
+        alone = vectors < 2 and row.name not in ("vv_move", "vv_index") and name != "bool"
+        other = registers - {"vv_bool"} != {f"vv_{name}"} - {"vv_bool"}
+        if registers and not (alone or other or "signed char *" in " ".join(types)):
+            sources = iter("abab")
+            call = f"{form.spelling}({', '.join(given_for(row, p, sources) for p in form.parameters)});"
+            yield f"{call}{' __vv_select({to}, a, b, r);' * (types[0] == 'vv_bool &')}"
 
 
-def masked(one, two):
-    """Rows with a mask, which set *c* and *d* again."""
-    return " ".join(
-        [f"__vv_{name}_m(c, a, b, p); __vv_{name}_z(d, a, k[1], q); {{put}}" for name in two]
-        + [f"__vv_{name}_m(c, b, q); __vv_{name}_z(d, a, p); {{put}}" for name in one]
-    )
-
-
-ANY = (
-    both(LOGIC)
-    + "__vv_lnot(c, a); {put} vv_bool p, q, r;"
-    + " ".join(
-        f"__vv_setp_{name}(p, a, b); __vv_setp_{name}(q, a, k[1]); __vv_select(c, a, b, p); __vv_select(d, b, a, q); {{put}}"
-        for name in COMPARED
-    )
-    + "__vv_setp_ge(p, a, k[2]);"
-    + " ".join(
-        f"{call}; __vv_select(c, a, b, r); {{put}}"
-        for call in (
-            "__vv_move(r, p)",
-            "__vv_not(r, q)",
-            "__vv_and(r, p, q)",
-            "__vv_or(r, r, p)",
-            "__vv_xor(r, p, q)",
-        )
-    )
-    + masked(("move", "neg", "lnot"), MASKED)
-    + "__vv_load(c, ({cpp} *)buf, n); __vv_load(d, ({cpp} *)buf); {put} __vv_load_m(c, ({cpp} *)buf, p); __vv_load_z(d, ({cpp} *)buf, q); {put} __vv_store_m(({cpp} *)buf, a, r); {put}"
-)
-WHOLE += both(("sll", "srl", "sra"))
-MASKED_WHOLE = masked(("not",), ("and", "or", "xor"))
-FRACTIONS = both(("div",))
-
-
-def rows_of(name, cpp):
-    """A function that executes each row with a register and with a number in each place."""
-    put = f"__vv_store(({cpp} *)buf, c); __vv_store(({cpp} *)buf + 7, d, n); __memcpy(o + at, buf, 4096, NRAM2GDRAM); at += 4096;"
-    more = (
-        FRACTIONS + ANY + masked((), ("div",))
-        if np.dtype(TYPES[name]).kind == "f"
-        else WHOLE + ANY + MASKED_WHOLE
-    )
-    more = more.format(put=put, cpp=cpp)
-    return (
-        f"__mlu_func__ void rows_{name}(char *o, const {cpp} *k, int n) {{ vv_{name} a, b, c, d; int at = 0;\n"
-        f"  __vv_index(a, k[0], k[1]); __vv_move(b, k[2]); __vv_sub(c, a, b); __vv_neg(d, a); {put} __vv_add(c, a, b); __vv_mul(d, a, a); {put}\n"
-        f"  __vv_mul(c, c, k[3]); __vv_add(d, k[4], d); __vv_mul(b, k[1], k[2]); __vv_add(a, b, d); __vv_move(d, a); {put} {more} }}\n"
-    )
+def given_for(row, p, sources):
+    """What is given for a parameter: a register, a mask, a place, a count or a number."""
+    divisor = row.name.startswith(("vv_div", "vv_rem")) and p.name == "src1"
+    if p.type.endswith("&"):
+        return "r" if p.type == "vv_bool &" else "{to}"
+    if p.type == "vv_bool":
+        return {"a": "p", "b": "q"}[next(sources)]
+    if p.type.startswith("vv_"):
+        return "odd" if divisor else next(sources)
+    if p.type.endswith("*"):
+        return f"({p.type.removeprefix('const ')})(buf + 256)"
+    return "n" if p.name == "elem_count" else "k[5]" if divisor else "k[1]"
 
 
 CPP = {
@@ -78,32 +51,81 @@ CPP = {
     "int8": "signed char",
     "uint8": "unsigned char",
 }
-ROWS = (
-    "#include <bang.h>\n__nram__ char buf[4096];\n"
-    + "".join(rows_of(name, CPP.get(name, name)) for name in TYPES)
-    + "__mlu_global__ void K(char *o, const char *k, int n, int type) { switch (type) {\n"
-    + "".join(
-        f"case {n}: rows_{name}(o, (const {CPP.get(name, name)} *)k, n); break;\n"
+
+
+def some_calls(name):
+    """A call of each row with registers of one element type, in one of its forms: with other types in the others."""
+    at = [*TYPES].index(name)
+    for row in ROWS:
+        for kind in (name, "bool"):
+            forms = [*calls_of(row, kind)]
+            yield from forms[at % len(forms) :][:1] if forms else ()
+
+
+def every_call(name):
+    """The calls of all rows with registers of one element type, in all their forms."""
+    return (call for row in ROWS for kind in (name, "bool") for call in calls_of(row, kind))
+
+
+def source_of(calls):
+    """A kernel that makes *calls*(name) with registers of the element type that is asked for, and keeps what each makes."""
+    functions = []
+    for name in TYPES:
+        cpp = CPP.get(name, name)
+        made = [call.replace("{to}", f"c[{n}]") for n, call in enumerate(calls(name))]
+        functions.append(
+            f"__mlu_func__ char *rows_{name}(char *to, const {cpp} *k, int n) {{ vv_{name} a, b, c[{len(made)}], odd; vv_bool p, q, r;\n"
+            f"  __vv_index(a, k[0], k[1]); __vv_index(b, k[2], k[3]); __vv_index(odd, k[5], ({cpp})2); __vv_store(({cpp} *)(buf + 256), b);\n"
+            f"  __vv_setp_ne(p, a, k[0]); __vv_setp_le(q, a, b); n = n * __vv_get_length() / 256;\n"
+            f"  for (int i = 0; i < {len(made)}; i++) __vv_move(c[i], b);\n"
+            + "\n".join(made)
+            + f"\n  for (int i = 0; i < {len(made)}; i++, to += 256) __vv_store(({cpp} *)to, c[i]);\n  return to; }}\n"
+        )
+    cases = "".join(
+        f"case {n}: end = rows_{name}(buf + 512, (const {CPP.get(name, name)} *)k, n); break;\n"
         for n, name in enumerate(TYPES)
     )
-    + "} }\n"
-)
+    return (
+        f"#include <bang.h>\n__nram__ char buf[1 << 17];\n{''.join(functions)}"
+        f"__mlu_global__ void K(char *o, const char *k, int n, int type) {{ char *end = buf; switch (type) {{\n{cases}}}\n"
+        "  __memcpy(o, buf, end - buf, NRAM2GDRAM); }\n"
+    )
 
 
-@pytest.mark.parametrize("name", TYPES)
-def test_every_row_of_registers(load_once, name):
-    """Of random numbers of every size, infinities and NaN among them."""
-    kernel = load_once(ROWS)["K"]
+def compare(kernel, name):
+    """Call with random numbers of every size, infinities and NaN among them; integers are not divided by 0."""
     dtype = np.dtype(TYPES[name])
     given = np.random.default_rng(len(name)).integers(0, 256, 5 * dtype.itemsize, np.uint8).view(dtype)
     plain = np.array([3, 2, 5, 7, 1], dtype)
     odd = [0, np.inf, -0.0, np.nan, -1] if dtype.kind == "f" else [0, (1 << 15) - 1, 1, 2, 3]
     for k in (given, plain, np.array(odd).astype(dtype)):
-        launch = alike(kernel, (np.zeros(1 << 16, np.float32), k, 9, [*TYPES].index(name)))
+        numbers = np.append(k, np.array([-1 if dtype.kind == "i" else 3], dtype))
+        launch = alike(kernel, (np.zeros(1 << 15, np.float32), numbers, 9, [*TYPES].index(name)))
+    return launch
 
-    stores = ROWS[ROWS.index(f"rows_{name}(") :].partition("\n}")[0].partition("rows_")[2]
-    assert launch.instructions["vv_store"] == stores.partition("rows_")[0].count("__vv_store(")
-    assert launch.instructions["vv_store_m"] == 1
+
+@pytest.mark.parametrize("name", TYPES)
+def test_every_row_of_registers(load_once, name):
+    """Each with each element type, in one of its forms."""
+    launch = compare(load_once(source_of(some_calls))["K"], name)
+
+    called = {row.name for row in ROWS if [*calls_of(row, name), *calls_of(row, "bool")]}
+    assert called <= {key.lstrip("_") for key in launch.instructions}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("name", TYPES)
+def test_every_form_of_every_row_of_registers(load_once, name):
+    """Registers and numbers in each place."""
+    assert compare(load_once(source_of(every_call))["K"], name).instructions["vv_add"]
+
+
+def test_no_row_of_registers_is_left_out():
+    """Every form is called with some element type, where a vector is in it; the length is what all others ask for."""
+    calls = {call for name in TYPES for call in some_calls(name)}
+    called = {row.name for row in ROWS for name in (*TYPES, "bool") if calls & {*calls_of(row, name)}}
+
+    assert {row.name for row in ROWS} - {"vv_get_length"} == called
 
 
 KEPT = """
@@ -220,7 +242,8 @@ WRONG = """
 __nram__ float buf[512];
 __mlu_global__ void K(float *o, int n) {
   vv_float a, b, array[2], *p = nullptr, *q = &a;
-  __vv_move(a, 1.0f);
+  vv_int32 count; vv_bool mask, all, left;
+  __vv_move(a, 1.0f); __vv_index(count, -3, 1); __vv_setp_eq(mask, a, 1.0f); __vv_setp_le(all, count, 9); __vv_setp_ne(left, count, 0);
   switch (n) {
     case 0: __vv_add(a, a, b); break;
     case 1: __vv_store(buf, array[1], 4); break;
@@ -230,6 +253,10 @@ __mlu_global__ void K(float *o, int n) {
     case 5: __vv_store(buf + 510, a, n); break;
     case 6: __vv_store(buf, a, 100 * n); break;
     case 7: __vv_store(o, a, 4); break;
+    case 8: __vv_store_m(o, a, mask); break;
+    case 9: __vv_rem_m(count, count, count, all); break;
+    case 10: __vv_rem_m(count, count, count, left); break;
+    case 11: __vv_store_m(buf, a, 65, mask); break;
   }
 }
 """
@@ -242,6 +269,10 @@ SENTENCES = (
     "reach 12 bytes past its end",
     "elem_count = 600 is out of range",
     "dst points into GDRAM",
+    "dst points into GDRAM",
+    "src1[3] is 0",
+    "engine='native'",  # a lane that is left out does not count
+    "elem_count = 65 is out of range",
 )
 
 

@@ -20,8 +20,8 @@ enum { ALL_LANES_, KEEPS_LANES_, CLEARS_LANES_, CHOOSES_LANES_ };  /* what becom
 enum { ABSENT_ = 2 };  /* a lane of a mask, a byte each, is 0 or 1, or this one: registers of wider elements have fewer lanes */
 ALWAYS int has_lanes_(const uint8_t *mask, int lanes) { return is_set_(mask) && !memchr(mask, ABSENT_, (size_t)lanes); }
 /* Whether Python is to say what is wrong, and has; the arguments of a row are the destination, its sources and its mask. */
-PART int of_python_(Core *m, int row, int site, Argument d, const Argument *sources, const uint8_t *mask, int how, int lanes) {
-  int good = !m->memory_core && (how != KEEPS_LANES_ || is_set_((const uint8_t *)(uintptr_t)d.bits)) && (!mask || has_lanes_(mask, lanes));
+PART int of_python_(Core *m, int row, int site, int good, Argument d, const Argument *sources, const uint8_t *mask, int how, int lanes) {
+  good &= !m->memory_core && (how != KEEPS_LANES_ || is_set_((const uint8_t *)(uintptr_t)d.bits)) && (!mask || has_lanes_(mask, lanes));
   Argument given[5] = {d};
   int count = 1;
   for (int i = 0; i < 3 && sources[i].bits; i++) {
@@ -38,30 +38,31 @@ ALWAYS void lane_moved_(uint8_t *to, const uint8_t *from, int64_t i, int size) {
   else if (size == 2) ((i16_u *)to)[i] = ((const i16_u *)from)[i];
   else to[i] = from[i];
 }
-/* Set the lanes that a mask has set; the others stay or become 0. */
-PART void lanes_of_(uint8_t *d, const uint8_t *from, const uint8_t *mask, int how, int size) {
+/* Set those of the first lanes that a mask has set; the others stay or become 0. */
+PART void lanes_of_(uint8_t *d, const uint8_t *from, const uint8_t *mask, int how, int size, int64_t count) {
   if (how == CLEARS_LANES_) memset(d, 0, REGISTER_BYTES);
-  for (int i = 0; i < REGISTER_BYTES / size; i++) if (mask[i]) lane_moved_(d, from, i, size);
+  for (int64_t i = 0; i < count; i++) if (mask[i]) lane_moved_(d, from, i, size);
 }
 /* One instruction: its sources are registers, or numbers that stand in every lane of one. */
-#define REGISTER_HEAD(NAME, S, MADE)                                                                                  \
+#define REGISTER_HEAD(NAME, S, MADE, GOOD)                                                                            \
   PART void NAME##_##S(Core *m, int row, int site, int dtype, uint8_t *d, const uint8_t *r0, const uint8_t *r1, const uint8_t *r2, const uint8_t *mask, int how) { \
     const int lanes = REGISTER_BYTES / (int)sizeof(T_##S);                                                              \
     const Argument sources[3] = {a_register(r0, dtype), a_register(r1, dtype), a_register(r2, dtype)};                  \
-    if (UNLIKELY(of_python_(m, row, site, a_register(d, MADE), sources, mask, how, lanes))) return;                     \
     const T_##S *a_ = (const T_##S *)r0, *b_ = (const T_##S *)r1, *c_ = (const T_##S *)r2;                              \
-    (void)a_; (void)b_; (void)c_;
-#define REGISTER_ROW(NAME, S, VALUE)                                                                                  \
-  REGISTER_HEAD(NAME, S, dtype)                                                                                       \
+    (void)a_; (void)b_; (void)c_;                                                                                     \
+    if (UNLIKELY(of_python_(m, row, site, GOOD, a_register(d, MADE), sources, mask, how, lanes))) return;
+#define REGISTER_ROW(NAME, S, VALUE) CHECKED_ROW(NAME, S, 1, VALUE)
+#define CHECKED_ROW(NAME, S, GOOD, VALUE)                                                                             \
+  REGISTER_HEAD(NAME, S, dtype, GOOD)                                                                                 \
     uint8_t room[REGISTER_BYTES];                                                                                     \
     const int masked = how == KEEPS_LANES_ || how == CLEARS_LANES_;                                                     \
     T_##S *to = (T_##S *)(masked ? room : d);                                                                         \
     for (int i = 0; i < lanes; i++) to[i] = PUT_##S(VALUE);                                                             \
-    if (masked) lanes_of_(d, room, mask, how, (int)sizeof(T_##S));                                                      \
+    if (masked) lanes_of_(d, room, mask, how, (int)sizeof(T_##S), lanes);                                                   \
     of_registers_(m, row);                                                                                            \
   }
 #define SETP_ROW(NAME, S, SIGN)                                                                                       \
-  REGISTER_HEAD(vv_setp_##NAME, S, -1)                                                                                \
+  REGISTER_HEAD(vv_setp_##NAME, S, -1, 1)                                                                             \
     for (int i = 0; i < lanes; i++) d[i] = LANE_(S, a_) SIGN LANE_(S, b_);                                              \
     memset(d + lanes, ABSENT_, (size_t)(REGISTER_BYTES - lanes));                                                       \
     of_registers_(m, row);                                                                                            \
@@ -72,7 +73,7 @@ PART void lanes_of_(uint8_t *d, const uint8_t *from, const uint8_t *mask, int ho
 #define MASK_ROW(NAME, VALUE)                                                                                         \
   PART void NAME##_mask(Core *m, int row, int site, int dtype, uint8_t *d, const uint8_t *a_, const uint8_t *b_, const uint8_t *r2, const uint8_t *mask, int how) { \
     const Argument sources[3] = {a_register(a_, dtype), a_register(b_, dtype), a_register(r2, dtype)};                  \
-    if (UNLIKELY(of_python_(m, row, site, a_register(d, dtype), sources, mask, how, REGISTER_BYTES))) return;           \
+    if (UNLIKELY(of_python_(m, row, site, 1, a_register(d, dtype), sources, mask, how, REGISTER_BYTES))) return;        \
     for (int i = 0; i < REGISTER_BYTES; i++) d[i] = (a_[i] | (b_ ? b_[i] : 0)) & ABSENT_ ? ABSENT_ : (VALUE);           \
     of_registers_(m, row);                                                                                            \
   }
@@ -97,8 +98,14 @@ MASK_ROW(vv_move, a_[i]) MASK_ROW(vv_not, !a_[i]) MASK_ROW(vv_and, a_[i] & b_[i]
 #define REAL_ROWS(S) REGISTER_ROWS(S) REGISTER_ROW(vv_div, S, LANE_(S, a_) / LANE_(S, b_))
 /* A count of all bits or more, unsigned, shifts all of them out. */
 #define SHIFT_(N, TYPE, SIGN, PAST) ((uint##N##_t)b_[i] < N ? (TYPE)a_[i] SIGN b_[i] : (PAST))
+/* Divisors of 0 are Python's to refuse where their lanes count; elsewhere 1 does as well. */
+#define DIVISOR_(WIDE, i) ((WIDE)(b_[i] ? b_[i] : 1))
+#define DIVIDED_ROW(NAME, S, WIDE, SIGN)                                                                              \
+  CHECKED_ROW(NAME, S, divides_##S(b_, mask, lanes), (WIDE)a_[i] SIGN DIVISOR_(WIDE, i))
 #define WHOLE_ROWS(S, N, WIDE)                                                                                        \
   REGISTER_ROWS(S)                                                                                                    \
+  ALWAYS int divides_##S(const T_##S *b, const uint8_t *mask, int lanes) { int good = 1; for (int i = 0; i < lanes; i++) good &= b[i] != 0 || (mask && mask[i] != 1); return good; } \
+  DIVIDED_ROW(vv_div, S, WIDE, /) DIVIDED_ROW(vv_rem, S, WIDE, %)                                                      \
   REGISTER_ROW(vv_mulh, S, ((WIDE)a_[i] * (WIDE)b_[i]) >> (8 * sizeof(T_##S)))                                        \
   REGISTER_ROW(vv_and, S, a_[i] & b_[i])                                                                              \
   REGISTER_ROW(vv_or, S, a_[i] | b_[i])                                                                               \
@@ -139,16 +146,17 @@ PART void vv_load_(Core *m, int row, int site, int same, int size, Argument to, 
   memset(r + bytes, 0, (size_t)(REGISTER_BYTES - bytes));
   vector_(m, row, paid_(count, size));
 }
-/* A register from or to NRAM where the mask is set. */
-PART void vv_masked_(Core *m, int row, int site, int same, int size, Argument to, Argument from, const uint8_t *mask, int how) {
+/* The first elements of a register from or to NRAM where the mask is set. */
+PART void vv_masked_(Core *m, int row, int site, int same, int size, Argument to, Argument from, int64_t count, int given, const uint8_t *mask, int how) {
   const int load = how != ALL_LANES_, lanes = REGISTER_BYTES / size;
   At q = see(m, load ? from.bits : to.bits);
   uint8_t *r = (uint8_t *)(uintptr_t)(load ? to.bits : from.bits);
-  if (UNLIKELY(m->memory_core || !same || q.a->space != NRAM || out(q, REGISTER_BYTES) || !has_lanes_(mask, lanes) || (how != CLEARS_LANES_ && !is_set_(r)))) {
-    Argument all[3] = {to, from, a_register(mask, -1)};
-    row_up(m, row, site, 3, all);
+  if (UNLIKELY(m->memory_core || !same || count < 1 || count > lanes || q.a->space != NRAM || out(q, count * size) || !has_lanes_(mask, lanes) || (how != CLEARS_LANES_ && !is_set_(r)))) {
+    Argument all[4] = {to, from, a_integer(count, -1)};
+    all[2 + given] = a_register(mask, -1);
+    row_up(m, row, site, 3 + given, all);
     return;
   }
-  lanes_of_(load ? r : at(q), load ? at(q) : r, mask, how, size);
-  vector_(m, row, paid_(lanes, size));
+  lanes_of_(load ? r : at(q), load ? at(q) : r, mask, how, size, count);
+  vector_(m, row, paid_(count, size));
 }

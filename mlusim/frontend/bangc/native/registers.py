@@ -14,7 +14,7 @@ from mlusim.isa.table import ISA, NUMBERS
 
 LOAD = "vv_load"
 _WHOLE, _FORMS = "ALL_LANES_", {"m": "KEEPS_LANES_", "z": "CLEARS_LANES_"}
-_COMPARING = "vv_setp_"
+_COMPARING, _COUNTED = "vv_setp_", "_counted"
 
 
 def place(c: Rendering, at: ir.Place, span: ir.Span) -> str:
@@ -76,6 +76,7 @@ def call(c: Rendering, node: ir.IntrinsicCall, kinds: list[t.Type]) -> str:
 
 def _how(row: str) -> tuple[str, str]:
     """Return the function in C of a row, and what it does with the lanes that its mask leaves out."""
+    row = row.removesuffix(_COUNTED)
     if row == "vv_select":
         return row, "CHOOSES_LANES_"
     base, _, form = row.rpartition("_")
@@ -115,10 +116,11 @@ def _moved(row: str, number: int, site: int, kinds: list[t.Type], values: tuple[
     sides = [pointer_to, f"a_register({held}, {_id(register)})"]
     to, from_ = reversed(sides) if loads else sides
     common = f"m, {number}, {site}, {int(have is register.dtype)}, {size}, {to}, {from_}"
+    counted = len(values) > (2 if how == _WHOLE else 3)
+    sizes = f"{values[2] if counted else register.size // size}, {int(counted)}"
     if how != _WHOLE:
-        return f"vv_masked_({common}, {values[2]}, {how if loads else _WHOLE})"
-    count = values[2] if len(values) > 2 else f"{register.size // size}"
-    return f"{base}_({common}, {count}, {int(len(values) > 2)})"
+        return f"vv_masked_({common}, {sizes}, {values[-1]}, {how if loads else _WHOLE})"
+    return f"{base}_({common}, {sizes})"
 
 
 def pointer(c: Rendering, made: str, span: ir.Span) -> str:

@@ -35,7 +35,7 @@ from mlusim.frontend.bangc.parse.sources import (
 from mlusim.frontend.bangc.parse.trial import bounded
 from mlusim.frontend.bangc.parse.type_reader import block
 from mlusim.isa.prototypes import ANNOTATION
-from mlusim.isa.table import REPLACED
+from mlusim.isa.table import FORMS_REPLACED, REPLACED
 from mlusim.near import near
 
 # Errors of the compiler that stand in the body of one function: the file's other functions are good.
@@ -453,7 +453,7 @@ def _diagnostic(d: ClangDiagnostic, path: str, source: str, wanted: Sequence[str
 def _instead(message: str) -> str:
     """Return *message* with what to do, where it is about a name that mlusim refuses on purpose."""
     unknown = _NAMED.search(message)
-    instead = None if unknown is None else REPLACED.get(unknown[1])
+    instead = None if unknown is None else REPLACED.get(unknown[1]) or FORMS_REPLACED.get(unknown[1])
     return message if instead is None else f"{message.partition('; did you mean')[0]}; {instead}"
 
 
