@@ -398,6 +398,7 @@ struct Class { static __mlu_global__ void member(float *p) { *p = 7; } };
 template <class T> __mlu_global__ void by_template(T *p) { *p = 8; }
 template void v2::number<float, 6>(float *);
 INSTANCE_OF(other, half)
+LITERAL(float)
 template <class T> __mlu_global__ void by_function(T *p) { *p = 9; }
 template <class T> void launched(cnrtQueue_t q, T *p) { by_template<<<one, cnrtFuncTypeBlock, q>>>(p); }
 INSTANCE(float)
@@ -410,6 +411,7 @@ int main() {
   std::function<void(float *)> call = [&](auto *x) { by_function<<<one, cnrtFuncTypeBlock, q>>>(x); };
   call(p); show();
   in_header<<<one, cnrtFuncTypeBlock, q>>>(p); show();
+  literal<float><<<one, cnrtFuncTypeBlock, q>>>(p); show();
 }
 """
 
@@ -420,11 +422,12 @@ def test_no_kernel_is_lost_on_its_way(cncc, native, tmp_path):
         "__mlu_global__ void in_header(float *p) { *p = 10; }\n"
         "template <class T> __mlu_global__ void other(T *p) { *p = 11; }\n"
         "#define INSTANCE_OF(name, T) template void name<T>(T *);\ntemplate void other<char>(char *);\n"
+        "template <class T> __mlu_global__ void literal(T *p) { *p = 11; }\n#define LITERAL(T) template void literal<T>(T *);\n"
     )
     (tmp_path / "kernels.mlu").write_text(KERNELS)
 
     assert cncc("kernels.mlu", "-o", "kernels") == ""
-    assert native.run(tmp_path / "kernels").stdout == "".join(f"0:{n} " for n in range(2, 11))
+    assert native.run(tmp_path / "kernels").stdout == "".join(f"0:{n} " for n in range(2, 12))
 
 
 def test_a_kernel_that_only_the_host_has_is_an_error(cncc, tmp_path):

@@ -121,6 +121,25 @@ def test_what_the_preprocessor_makes_is_instantiated(load):
     assert ["go<float>"] == list(module.functions)
 
 
+def test_a_macro_may_have_the_kernel_s_name_in_its_body(tmp_path):
+    """As it is, pasted together, given to another macro, in a header, beside a host function: without the kernel's word."""
+    (tmp_path / "make.h").write_text(
+        "#define INSTANCE(T) \\\n  template void K<T>(T *x);\n#define PASTED(A, T) template void A##_pasted<T>(T *);\n"
+        "#define NAMED(name, T) template void name<T>(T *);\n#define HANDED(T) NAMED(K, T)\n"
+        "#define BOTH(T) template T twice(T); template \\\n  void own::L<T>(T *);\n"
+    )
+    (tmp_path / "k.mlu").write_text(
+        '#include "make.h"\ntemplate <typename T> __mlu_global__ void K(T *x) { x[0] = sizeof(T); }\n'
+        "template <typename T> __mlu_global__ void K_pasted(T *x) { }\ntemplate <class T> T twice(T x) { return x + x; }\n"
+        "namespace own { template <typename T> __mlu_global__ void L(T *x) { } }\n"
+        "INSTANCE(float)\nINSTANCE(half)\nPASTED(K, int)\nHANDED(char)\nBOTH(short)\n"
+    )
+    module = bangc.load(tmp_path / "k.mlu", board="MLU370-X4")
+
+    assert ["K<char>", "K<float>", "K<half>", "K_pasted<int>", "L<short>"] == sorted(module.kernels)
+    assert ["twice<short>"] == list(module.functions)
+
+
 def test_a_file_that_only_includes_another_has_its_kernels(tmp_path):
     """Another ``.mlu`` counts as a part of the file, with its host functions; of a header its kernels do."""
     part = "#include <bang.h>\n__mlu_global__ void One(float *p) { p[0] = 1.0f; }\n"

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from attrs import frozen
@@ -141,3 +141,35 @@ def macro_definitions(text: str) -> dict[str, str]:
     for name, body in _DEFINITION.findall(text):
         found.setdefault(name, body.replace("\\\n", "\n"))
     return found
+
+
+_WRITTEN = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)(.*?)(?<!\\)(?<!\\\r)$", re.MULTILINE | re.DOTALL)
+_INSTANTIATION = re.compile(rb"\btemplate[\s\\]+(?![<\s\\])([^;]*)")
+
+
+def instantiated_in_macros(
+    texts: Mapping[str, str], invocation: bytes, name: bytes
+) -> Iterator[tuple[str, int]]:
+    """Yield where a macro that *invocation* leads to instantiates *name*: the path of one of *texts*, and the offset behind ``template``.
+
+    A statement counts that has the name, or that pastes one together; so does the name as an argument of another macro.
+    """
+    passed_on = re.compile(rb"[(,]\s*(%s)\s*(?=[,)])" % name)
+    macros: dict[bytes, list[tuple[str, int, bytes]]] = {}
+    for path, text in texts.items():
+        for found in _WRITTEN.finditer(text.encode()):
+            macros.setdefault(found[1], []).append((path, found.start(2), found[2]))
+    waiting, met = set(re.findall(rb"\w+", invocation)), set[bytes]()
+    while waiting:
+        met.add(word := waiting.pop())
+        for path, start, body in macros.get(word, ()):
+            waiting |= set(re.findall(rb"\w+", body)) - met
+            for head in _INSTANTIATION.finditer(body):
+                if b"##" in head[1] or re.search(rb"\b%s\b" % name, head[1]):
+                    yield path, start + head.start(1)
+            for given in passed_on.finditer(_INSTANTIATION.sub(_blank, body)):
+                yield path, start + given.start(1)
+
+
+def _blank(statement: re.Match[bytes]) -> bytes:
+    return b" " * len(statement[0])

@@ -29,6 +29,7 @@ from mlusim.frontend.bangc.parse.sources import (
     SourceTexts,
     digest,
     included_texts,
+    instantiated_in_macros,
     macro_definitions,
     read,
 )
@@ -178,6 +179,7 @@ _NOTES = 3  # of the notes to an error, so many are shown
 _MARK = b"__attribute__((global)) "  # what makes an explicit instantiation one of a kernel
 NOT_ALIKE = "target attributes do not match"
 """What the compiler notes where an explicit instantiation of a kernel lacks the kernel's word."""
+_INSTANTIATED = re.compile(r"explicit instantiation of '(?:\w+::)*(\w+)")
 _QUALIFIED = re.compile(rb"(?:\w+\s*::\s*)*\Z")
 _NAMED = re.compile(
     r"(?:undeclared identifier|unknown type name|no matching function for call to|reference to __host__ function) '(\w+)'"
@@ -232,7 +234,7 @@ def parsed(path: str, options: Options, requests: Sequence[str] = ()) -> Iterato
     asked = "".join(f"\nstatic auto {REQUEST}{n} = &{name};" for n, name in enumerate(requests))
     read_otherwise = {path: source + asked + "\n"}
     tree, supply = _tree(found, path, read_otherwise, options)
-    places = _unmarked(found, tree)
+    places = _unmarked(found, tree, texts | read_otherwise)
     if places:  # C++ for the device wants the kernel's own word there, and the vendor's compiler does not
         found.dispose(tree)
         read_otherwise |= _marked_texts(texts | read_otherwise, places)
@@ -249,17 +251,22 @@ def parsed(path: str, options: Options, requests: Sequence[str] = ()) -> Iterato
         found.dispose(tree)
 
 
-def _unmarked(found: Library, tree: ClangTree) -> dict[str, set[int]]:
-    """Return where explicit instantiations of kernels name one without its word: offsets in bytes by file.
+def _unmarked(found: Library, tree: ClangTree, texts: Mapping[str, str]) -> dict[str, set[int]]:
+    """Return where explicit instantiations of kernels lack its word: offsets in bytes by file; *texts* are those that were read.
 
-    A name that a macro pastes together is written nowhere, and stays an error.
+    The library says where a name stands in a file; of one that a macro's body has, or makes, only where that macro is invoked.
     """
     places: dict[str, set[int]] = {}
     for error in tree.diagnostics:
-        if any(NOT_ALIKE in str(note.spelling) for note in error.children):
-            place = found.spelled(error.location)
-            if place is not None:
-                places.setdefault(place[0], set()).add(place[1])
+        place = found.spelled(error.location)
+        if place is None or not any(NOT_ALIKE in str(note.spelling) for note in error.children):
+            continue
+        named = _INSTANTIATED.search(str(error.spelling))
+        name = named[1].encode() if named else b""
+        line = texts.get(place[0], "").encode()[place[1] :].partition(b"\n")[0]
+        written = [place] if re.match(name + rb"\b", line) else instantiated_in_macros(texts, line, name)
+        for path, offset in written:
+            places.setdefault(path, set()).add(offset)
     return places
 
 
