@@ -75,10 +75,10 @@ def _of_operator(args: argparse.Namespace) -> list[plan_answer.PlanAnswer]:
     """Return the answers for an operator, or for a Python file that holds a plan."""
     if len(args.operator) > 1:
         raise UsageError(f"mlusim plan takes one operator, and no {args.operator[1]!r}")
+    question = _understood(args)
     programs.refuse_call_arguments(args)
     if args.case is not None:
         raise UsageError("--case goes with cases.toml; an operator's plan takes values with --set")
-    question = _understood(args)
     if args.max:
         return _largest(question, args.max)
     if args.frontier:

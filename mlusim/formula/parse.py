@@ -28,6 +28,7 @@ from mlusim.arch.dtypes import as_dtype
 from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.formula.expr import (
+    CEIL,
     CLUSTERS,
     CORES,
     FACTS,
@@ -282,7 +283,18 @@ class _RowReader(FormulaReader):
         """Return the formula of an operation."""
         if isinstance(node.op, ast.Mod):
             return Operation(MOD, (self.formula(node.left), self.formula(node.right)))
+        if isinstance(node.op, ast.Mult) and (padded := self._padded(node)) is not None:
+            return padded
         return super().binary(node)
+
+    def _padded(self, node: ast.BinOp) -> Expr | None:
+        """``-(-a // b) * b``, which is how PAD_UP is written as Python."""
+        if not isinstance(node.left, ast.UnaryOp):
+            return None
+        up, size = self.formula(node.left), self.formula(node.right)
+        if not isinstance(up, Operation) or up.op is not CEIL or up.args[1] != size:
+            return None
+        return PAD_UP(up.args[0], size)
 
     def call(self, name: str, args: list[ast.expr]) -> Expr:
         """Return the formula of a function's call."""

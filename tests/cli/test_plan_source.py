@@ -235,6 +235,7 @@ def test_stages_share_bytes_without_a_finding(plan):
         (("missing.mlu", *CALL, "--board", "MLU370-X4", "MLU590-H8"), "missing.mlu"),
         (("tin_shift_forward", "--kernel", "K"), "--kernel goes with a BANG C file"),
         (("tin_shift_forward", "other"), "takes one operator"),
+        (("missing.txt", "--dim", "3"), "there is no file missing.txt, and no operator of that name"),
     ],
 )
 def test_a_wrong_question_is_one_sentence(tmp_path, monkeypatch, capsys, words, sentence):
