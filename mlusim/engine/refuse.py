@@ -273,6 +273,13 @@ def _spaces(operand: Operand) -> str:
     return " or ".join(space.name for space in operand.spaces)
 
 
+_BROUGHT: Mapping[str, str] = {
+    "read": "copy it there with mlu.memcpy first",
+    "write": "write it there, and copy it on with mlu.memcpy",
+    "update": "copy it there with mlu.memcpy first, and back after",
+}
+
+
 def _check_kind(
     row: Intrinsic, operand: Operand, view: View, first: View | None, generation: int
 ) -> Fault | None:
@@ -284,7 +291,7 @@ def _check_kind(
             operand=name,
             space=view.space.name,
             legal=_spaces(operand),
-            hint="copy it there with mlu.memcpy first",
+            hint=_BROUGHT[operand.access],
         )
     if view.dtype not in operand.dtypes_on(generation):
         return WrongSpace(

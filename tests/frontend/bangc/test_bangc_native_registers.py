@@ -269,7 +269,7 @@ SENTENCES = (
     "reach 12 bytes past its end",
     "elem_count = 600 is out of range",
     "dst points into GDRAM",
-    "dst points into GDRAM",
+    "dst points into GDRAM; legal: NRAM; write it there, and copy it on with __memcpy",
     "src1[3] is 0",
     "engine='native'",  # a lane that is left out does not count
     "elem_count = 65 is out of range",
