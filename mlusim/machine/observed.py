@@ -144,12 +144,15 @@ class ObservedScreen(Protocol):
     def stores(self, allocation: "Allocation") -> "tuple[TensorStore, ...] | None": ...
 
     refused: "Fault | None"
+    whole: bool
     met: list[tuple[int, ...]]
 
     def needs_values(self) -> bool: ...
+    def sharing(self) -> "SharedRun | None": ...
     def unordered(self) -> "Iterator[Any]": ...  # each a `machine.native.screen.Window`
     def shared(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]": ...
     def changes(self) -> "Sequence[ChangedValue]": ...
+    def left(self) -> "Sequence[LeftOut]": ...
 
 
 # -- the events that observers hear -----------------------------------------------------------------
@@ -258,6 +261,50 @@ class Step:
     def spelled(self) -> str:
         """The intrinsic as BANG C spells it, or what a scalar access is called."""
         return self.name if self.row is None else f"__{self.name}"
+
+
+class TaskRan(NamedTuple):
+    """The core on which a task began: which task it ran, and with which others."""
+
+    place: TaskPlace
+    union: ObservedUnion
+    cluster: ObservedCluster | None
+
+
+class LeftOut(NamedTuple):
+    """An instruction that a memory core cannot execute: the core that came to it first, its place and name, and how often cores did."""
+
+    core: TaskRan
+    site: Site
+    name: str
+    times: int
+
+
+class WordSign(NamedTuple):
+    """The atomic on one word of a *row*: others may learn from it what its task did, but not while something is on its way to memory that tasks share."""
+
+    row: int
+    pending: bool
+
+
+@define
+class SharedRun:
+    """All accesses of a launch to memory that tasks share, in their order, each piece of an operand by itself.
+
+    A row of ``accesses`` has the first byte, the bytes, the kind (that of `engine.native.screen`), the task, the number of the statement and the number of
+    the instruction among those that touch such memory.  ``memory`` has the number of each one's memory, ``ends`` is true of the last piece of an operand.
+    The rows ``valued`` are small stores of which the ``values`` are known.  ``events`` are what happened before the row of a number: a task began, tasks met
+    at a barrier, an atomic had acted on one word, or memories ended.
+    """
+
+    accesses: "np.ndarray[Any, np.dtype[np.int64]]"
+    memory: "np.ndarray[Any, np.dtype[np.int64]]"
+    ends: "np.ndarray[Any, np.dtype[np.bool_]]"
+    memories: "Sequence[Allocation]"
+    statements: "Sequence[tuple[str, Pipe, Site]]"
+    valued: Sequence[int]
+    values: Sequence[Any]
+    events: "Sequence[tuple[int, TaskRan | WordSign | tuple[int, ...] | list[Allocation]]]"
 
 
 class TensorStore(NamedTuple):

@@ -36,6 +36,7 @@ from mlusim.machine.observed import (
     ObservedScreen,
     Site,
     Step,
+    TaskRan,
 )
 from mlusim.memory.allocation import Allocation, StackVariable
 from mlusim.memory.footprint import Access
@@ -102,16 +103,23 @@ class MemCheck(Checker):
         """Report an instruction of compiled code that a memory core cannot execute."""
         self._on_memory_core(core, Site(*core.site()), row.name, None)
 
-    def _on_memory_core(self, core: ObservedCore, site: Site, name: str, memory: str | None) -> None:
+    def screened(self, screen: ObservedScreen) -> None:
+        """Report what C has found of the kind."""
+        for out in screen.left():
+            self._on_memory_core(out.core, out.site, out.name, None, out.times)
+
+    def _on_memory_core(
+        self, core: ObservedCore | TaskRan, site: Site, name: str, memory: str | None, times: int = 1
+    ) -> None:
         """Report that a memory core is at *name*, which needs NRAM or WRAM: once for a kernel, with its other lines below."""
         key = "memory core"
         if self._unguarded in (None, site):
             self._unguarded = site
-            self.report(key, lambda: _of_the_memory_core(core, site, name, memory))
+            self.report(key, lambda: _of_the_memory_core(core, site, name, memory), times)
         else:
             spelled = site.spelled(name) if memory is None else name
             self.join(
-                key, spelled, lambda: RelatedPlace(*site, f"{spelled} there, too", victim=True), where=site
+                key, spelled, lambda: RelatedPlace(*site, f"{spelled} there, too", victim=True), times, site
             )
 
     def fault(self, core: ObservedCore, fault: Fault) -> None:
@@ -157,8 +165,9 @@ class MemCheckFilters(MemCheck):
         """Keep filters that are laid out, which are of interest to later launches, too."""
         return RESHAPE not in _rows(launch.request.kernel) and super().screen_begin(launch, screen)
 
-    def screened(self, _screen: ObservedScreen) -> None:
+    def screened(self, screen: ObservedScreen) -> None:
         """Forget the copies of the launch."""
+        super().screened(screen)
         self._layouts.linear.clear()
 
     def repeats(self, kernel: ObservedKernel) -> bool:
@@ -255,7 +264,7 @@ def _beyond_the_stack(core: ObservedCore, variables: Sequence["StackVariable"], 
     )
 
 
-def _of_the_memory_core(core: ObservedCore, site: Site, name: str, memory: str | None) -> Finding:
+def _of_the_memory_core(core: ObservedCore | TaskRan, site: Site, name: str, memory: str | None) -> Finding:
     """Make the finding of *name* on a memory core; *memory* is what a scalar access goes to."""
     what = f"is at {site.spelled(name)}" if memory is None else f"makes {with_article(name)} of {memory}"
     which = "which needs NRAM or WRAM" if memory is None else "which it does not have"

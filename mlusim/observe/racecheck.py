@@ -15,20 +15,24 @@ from mlusim.arch.board import Pipe
 from mlusim.counted import plural
 from mlusim.engine.native.screen import Screened
 from mlusim.errors import Fault
+from mlusim.isa.table import ISA
 from mlusim.machine.observed import (
     MEMORY_CORES,
     Effect,
     ObservedCore,
     ObservedLaunch,
     ObservedScreen,
+    SharedRun,
     Site,
     Step,
     Sync,
+    TaskRan,
+    WordSign,
 )
 from mlusim.memory.footprint import Access
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
-from mlusim.observe.races.blame import Blame, Court, Handing, Withheld
+from mlusim.observe.races.blame import Blame, Court, Handing, Ran, Withheld
 from mlusim.observe.races.clocks import Clocks, Segment
 from mlusim.observe.races.pipes import COMPUTE, EVERY, Clash, PipeOrder, Remedy, spelled, wait_for
 from mlusim.observe.races.sharing import ATOMIC, READ, WORD, WRITE, Conflict, Party, Sharing, in_order
@@ -58,7 +62,7 @@ class RaceCheck(Checker):
         """Begin with no task."""
         super().launch_begin(launch)
         self._times = 1  # how often what is judged happened
-        self._cores: list[ObservedCore] = []
+        self._cores: list[Ran] = []
         self._tasks: dict[ObservedCore, int] = {}
         self._orders: dict[ObservedCore, PipeOrder] = {}
         # What one missing sync has left open: its finding.
@@ -73,7 +77,9 @@ class RaceCheck(Checker):
             self._sharing.whole = True
 
     def screen_end(self, screen: ObservedScreen) -> bool:
-        """Ask whether everything that tasks share is in order."""
+        """Ask whether everything that tasks share is in order, or C has kept all that tells what is not."""
+        if screen.whole:
+            return screen.sharing() is not None
         clocks = Clocks()
         for tasks in screen.met:
             if tasks:
@@ -93,7 +99,38 @@ class RaceCheck(Checker):
                 else:
                     self._within(order, one)
         self._times = 1
+        run = screen.sharing()
+        if run is not None:
+            self._judge(run)
         self._cores, self._tasks, self._orders = [], {}, {}
+
+    def _judge(self, run: SharedRun) -> None:
+        """Judge what tasks did to memory that they share, in the order in which they did it."""
+        done = 0
+        for row, what in run.events:
+            self._sharing.take(run, done, row)
+            done = row
+            match what:
+                case WordSign():
+                    self._told_by(run, what)
+                case TaskRan():
+                    self._clocks.begin()
+                    self._cores.append(what)
+                case list():
+                    self._sharing.forget(what)
+                case _:
+                    self._clocks.meet(what)
+        self._sharing.take(run, done, len(run.accesses))
+        self._sharing.judge()
+
+    def _told_by(self, run: SharedRun, sign: WordSign) -> None:
+        """Let an atomic on one word pass on the order of its task, as `_word` does."""
+        low, _, _, task, statement, self._now = run.accesses[sign.row].tolist()
+        name, _, site = run.statements[statement]
+        key = run.memories[int(run.memory[sign.row])], low
+        if ISA[name].polls:
+            self._acquire(task, key)
+        self._publish(site, task, key, pending=sign.pending)
 
     def task_begin(self, core: ObservedCore) -> None:
         """Begin a task without accesses."""
@@ -254,12 +291,16 @@ class RaceCheck(Checker):
 
     def _release(self, core: ObservedCore, task: int, key: object) -> None:
         """Let others know what the task did, unless some of it is still on its way to shared memory."""
-        if not self._orders[core].shared:
-            self._clocks.release(task, key)
-            if self._idle is not None:
-                self._idle.publish(core)
+        pending = self._orders[core].shared
+        self._publish(Site(*core.site()), task, key, pending=pending)
+        if self._idle is not None and not pending:
+            self._idle.publish(core)
+
+    def _publish(self, site: Site, task: int, key: object, *, pending: bool) -> None:
+        if pending:
+            self._handing.withhold(Withheld(site, task, self._now, key))
         else:
-            self._handing.withhold(Withheld(Site(*core.site()), task, self._now, key))
+            self._clocks.release(task, key)
 
     def _acquire(self, task: int, key: object) -> None:
         """Let *task* know what the others did who released *key*."""
@@ -274,11 +315,11 @@ class RaceCheck(Checker):
         atomic = step.row is not None and step.row.atomic
         for access in step.writes:
             if access.allocation.space.shared:
+                if not atomic and access.size <= WORD and not access.steps:
+                    self._sharing.values[effect.number] = _value(effect)  # before it may be judged
                 self._sharing.add(effect, access, ATOMIC if atomic else WRITE, task)
                 if atomic:
                     self._word(effect, access, task)
-                elif access.size <= WORD and not access.steps:
-                    self._sharing.values[effect.number] = _value(effect)
         for access in step.reads:
             allocation = access.allocation
             if allocation.space.shared and allocation.writable and not (atomic and access in step.writes):
@@ -325,8 +366,7 @@ class RaceCheck(Checker):
     def _accuse(self, conflict: Conflict, remedy: Remedy) -> bool:
         """Report *conflict*; whether a person gets to see it."""
         key = self._key(conflict)
-        for _ in range(len(conflict.pairs)):
-            self.report(key, lambda: self._told_conflict(conflict, remedy))
+        self.report(key, lambda: self._told_conflict(conflict, remedy), len(conflict.pairs))
         return self.tells(key)
 
     def _join(self, cause: Hashable, conflict: Conflict) -> None:

@@ -41,8 +41,35 @@ __mlu_entry__ void Mistaken(float *out, const float *in, int turns, int mistake)
     __memcpy(mine + i * N, b, N * sizeof(float), NRAM2GDRAM);
   }
 }
+__mlu_func__ float *shared() { __mlu_shared__ float sh[4 * N]; return sh; }
+__mlu_func__ int *flag() { __mlu_shared__ int word[8]; return word; }
+__mlu_entry__ void Racing(float *out, const float *in, int turns, int mistake) {
+  __nram__ int seen[8];
+  const int next = (taskId + 1) % taskDim;
+  if (coreId == 0x80 && mistake != 5) return;
+  __bang_write_zero(a, 4 * N);
+  __bang_write_zero((float *)seen, 8);
+  for (int i = 0; i < turns; ++i) switch (mistake) {
+    case 1: out[i] = 0.1f; break;
+    case 2: out[i] = taskId; break;
+    case 3: __memcpy(out + i * N, a, N * sizeof(float), NRAM2GDRAM); __memcpy(out + 3 * N, a, 4, NRAM2GDRAM); break;
+    case 4: __memcpy(out + i, a, 32, NRAM2GDRAM, 128, 32, 3); __memcpy_async(a, in, 64, GDRAM2NRAM); __sync(); break;
+    case 5: out[taskId * N + i] = i; break;
+    case 6:
+      out[taskId * N] = i;
+      __sync_all_ipu();
+      if (out[next * N] > 2.0f) a[0] = 1;
+      break;
+    case 7: __memcpy(shared(), a, N * sizeof(float), NRAM2SRAM); __memcpy(a + N, shared() + 8, 64, SRAM2NRAM); break;
+    case 8:
+      if (taskId == 0) { __memcpy(out, a, 64, NRAM2GDRAM); out[N] = 1; __bang_atomic_add((int *)a, (int *)out + 2 * N, 1); }
+      else { __bang_atomic_add((int *)a, (int *)out + 2 * N, 1); __memcpy(a, out, 64, GDRAM2NRAM); if (out[N] > 4.0f) a[3] = 1; }
+      break;
+    case 9: out[N * 2] += in[i]; __bang_atomic_reduce_add(out, a, N); __memcpy(a, out, 64, GDRAM2NRAM); break;
+  }
+}
 """
-FAULTS = range(1, 10)
+FAULTS, RACES = range(1, 10), range(1, 10)
 TURNS, TASKS = 3, 4
 
 
@@ -58,7 +85,7 @@ def _quick_compiler():
 def mistaken(tmp_path_factory):
     path = tmp_path_factory.mktemp("mistaken") / "mistaken.mlu"
     path.write_text(SOURCE)
-    return bangc.load(path)["Mistaken"]
+    return bangc.load(path)
 
 
 def told(kernel, mistake, engine, calls_of, *, union=False):
@@ -83,10 +110,21 @@ def told(kernel, mistake, engine, calls_of, *, union=False):
 def test_a_fault_is_told_by_the_run_that_met_it(mistaken, mistake, calls_of):
     """With what lies beside the bytes; what the other checkers have found until then stays."""
     union = mistake % 2 == 1
-    native, again = told(mistaken, mistake, "native", calls_of, union=union)
-    python, _ = told(mistaken, mistake, "python", calls_of, union=union)
+    native, again = told(mistaken["Mistaken"], mistake, "native", calls_of, union=union)
+    python, _ = told(mistaken["Mistaken"], mistake, "python", calls_of, union=union)
 
     assert native == python
     assert native[0]
     assert native[1]
+    assert 0 == again
+
+
+@pytest.mark.parametrize("mistake", RACES)
+def test_races_between_tasks_are_told_by_a_second_run_in_c(mistaken, mistake, calls_of):
+    """By the same words, with the same hints, values and counts; atomics on a word put tasks in order there, too."""
+    native, again = told(mistaken["Racing"], mistake, "native", calls_of, union=mistake > 4)
+    python, _ = told(mistaken["Racing"], mistake, "python", calls_of, union=mistake > 4)
+
+    assert native == python
+    assert {"racecheck"} <= {finding.id.partition("-")[0] for finding in native[1]}
     assert 0 == again

@@ -149,7 +149,7 @@ def test_a_launch_that_is_suspected_begins_again_with_the_memory_that_it_was_giv
         device = mlusim.Device("MLU370-X4")
         data = device.put(np.ones(8192, np.float32))
         launch = device.launch(half, 4, args=(data, data, 4096, 1024), observe=["racecheck"], engine=engine)
-        assert "python" == launch.engine
+        assert engine == launch.engine
         assert "racecheck-tasks-write-write" in {f.id for f in launch.findings}
         left.append(device.get(data).tobytes())
 

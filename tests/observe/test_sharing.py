@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from mlusim.arch.board import Pipe
-from mlusim.machine.observed import Site
+from mlusim.machine.observed import SharedRun, Site
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM
@@ -120,3 +120,34 @@ def test_a_window_keeps_what_a_later_access_may_conflict_with():
     sharing.judge()
     assert [(2, 6)] == [(c.second.low, c.second.high) for c in told]
     assert module.WINDOW >= 1 << 12
+
+
+@pytest.mark.parametrize("pieces", [1, 5])
+def test_a_run_is_taken_as_its_accesses_are_one_by_one(pieces):
+    """The windows end at the same accesses, behind all pieces of an operand, so that the same conflicts are told."""
+    many = 200
+    draw = np.random.default_rng(7)
+    low, kind, task, place = (draw.integers(0, most, many) for most in (SIZE - 20, 3, 3, 4))
+    effects = [_effect(int(n)) for n in place]
+    run, told = [], []
+    for n in range(many):
+        effects[n].number = n + 1
+        run += [(low[n] + 4 * piece, 4, kind[n], task[n], place[n], n + 1) for piece in range(pieces)]
+    statements = [(one.step.name, one.step.pipe, one.step.site) for one in map(_effect, range(4))]
+    ends = np.arange(len(run)) % pieces == pieces - 1
+    taken = SharedRun(np.array(run), np.zeros(len(run), np.int64), ends, [TENSOR], statements, [], [], [])
+    for whole in (False, True):
+        clocks, found = Clocks(), []
+        for _ in range(3):
+            clocks.begin()
+        sharing = Sharing(clocks, found.append)
+        sharing._window = 64
+        for n in range(0 if whole else many):
+            access = Access(TENSOR, int(low[n]), 4, ((4, pieces),) * (pieces > 1))
+            sharing.add(effects[n], access, int(kind[n]), int(task[n]))
+        sharing.take(taken, 0, whole * len(run))
+        sharing.judge()
+        told.append([sorted((c.first[0], c.second[0], len(c.pairs)) for c in part) for part in found])
+
+    assert told[0] == told[1]
+    assert 2 == len(told[0])

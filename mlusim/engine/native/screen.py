@@ -71,15 +71,27 @@ MOST_STORED = 1024  # places that store to tensors of which some bytes have no v
 WENT = np.dtype([("end", "i8"), ("number", "i8"), ("row", "i4"), ("segment", "i4")])
 STORED = np.dtype([("key", "i8"), ("site", "i8"), ("last", WENT), ("furthest", WENT)])
 """The last store of a place to such a tensor, and the one that went furthest; without a row it is a scalar one."""
+SHARED = np.dtype(
+    [
+        *((name, "i8") for name in ("low", "high", "time", "value")),
+        *((name, "i4") for name in ("key", "segment", "site", "row", "kind", "pipe", "type", "how")),
+    ]
+)
+"""An access to memory that tasks share, where each is kept by itself: its bytes, its place in the order of the launch, the bytes of a small store."""
+TYPE_BYTES = -1  # a small store of bytes that were copied; of a scalar ``type`` is one more than the number of its element type, 0 of others
+HOW_WORD, HOW_PENDING, HOW_UNCLEAR = 1, 2, 4
+"""How an atomic acts: on one word; while something of its core is on its way to shared memory, or may be."""
 STORES = np.dtype(
     [
         *((name, "i8") for name in ("stored", "number", "unclear", "alone")),
+        *((name, "i8") for name in ("time", "pipe", "shared", "most", "many")),
         ("store", STORED, MOST_STORED),
         ("store_at", "i2", 2 * MOST_STORED),
     ]
 )
 """All of them, of a launch, as `screen.h` lays them out: how many, how many stores there were, whether they are not all known, and
-whether a core begins its task when the one before has ended."""
+whether a core begins its task when the one before has ended.  Behind that how many instructions have touched what tasks share, the pipe of the last, and
+where each access of theirs is kept: the address of `SHARED`, how many have room, how many there are."""
 
 KEPT_PAGE = 1 << 12  # bytes of GDRAM that are kept together before they change, where tasks run at once
 MOST_CONTEXTS, MOST_KEPT, MOST_TOUCHED, MOST_PIECES = 1024, 8192, 8192, 8  # the first three are powers of two
@@ -120,7 +132,8 @@ CONSTANTS = (
         "MOST_STORED": MOST_STORED, "MOVED_": MOVED, "ELSEWHERE_": ELSEWHERE, "APART_": APART, "MOST_NOTED": MOST_NOTED,
         "WINDOW_MET": WINDOW_MET, "WINDOW_ENDS": WINDOW_ENDS, "STORES_CONST": STORES_CONST, "MOST_AGAIN": MOST_AGAIN,
         "HOW_READS": HOW_READS, "HOW_WRITES": HOW_WRITES, "HOW_FLIES": HOW_FLIES, "HOW_WAITS": HOW_WAITS,
-        "HOW_PIPE": HOW_PIPE, "HOW_PLACE": HOW_PLACE,
+        "HOW_PIPE": HOW_PIPE, "HOW_PLACE": HOW_PLACE, "TYPE_BYTES": TYPE_BYTES,
+        "HOW_WORD": HOW_WORD, "HOW_PENDING": HOW_PENDING, "HOW_UNCLEAR": HOW_UNCLEAR,
     }
 )  # fmt: skip
 """Their names in C."""
@@ -182,8 +195,8 @@ def before(row: Intrinsic, number: int, spans: Sequence[Footprint]) -> Iterator[
         for place, s in sorted(enumerate(spans), key=lambda one: one[1].given)
     )
     yield f"  if (HEARS(m)) operands_(m, {len(spans)}, (Operand_[]){{{operands}}}, {number}, 0, site);"
-    if any(s.writes and GDRAM in s.operand.spaces for s in spans):
-        yield f"  SCREEN_(m)->row = {number};"
+    if any(space.shared for s in spans for space in s.operand.spaces):
+        yield f"  begins_(m, {number}, {f'P_{row.pipe.name}' if row.pipe in (Pipe.IO, Pipe.MOVE) else 0});"
     yield from _in_order(row, spans)
     asked = " | ".join(
         f"lacks_(a_{s.operand.name}, {s.extent})"
@@ -211,6 +224,9 @@ def _in_order(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
             yield f"  if (SHARED({span.at}.a->space)) suspect_(m, SCREEN_RACE, site);"
     if copies:
         yield f"  blocked_(m, P_{row.pipe.name});"
+    for span in spans if row.atomic else ():
+        if span.writes and any(space.shared for space in span.operand.spaces):
+            yield f"  if (HEARS(m)) orders_(m, {span.at}.a->space, {span.extent} == {span.size});"
 
 
 def beside(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:

@@ -5,7 +5,8 @@ the launch again for the checkers in doubt, which tell what it was.  What may be
 second run in C, and so are numbers that arithmetic changes, in the first.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -13,21 +14,27 @@ import numpy as np
 from attrs import define
 
 from mlusim.arch.board import Pipe
+from mlusim.arch.dtypes import MEMORY_TYPES
 from mlusim.engine.native.screen import (
     HEAD,
     HOW_FLIES,
+    HOW_PENDING,
     HOW_PIPE,
     HOW_PLACE,
     HOW_READS,
+    HOW_UNCLEAR,
     HOW_WAITS,
+    HOW_WORD,
     HOW_WRITES,
     LISTS,
     MOST_NOTED,
     MOST_PIECES,
     READS,
+    SHARED,
     STORES,
     STORES_CONST,
     TOUCHED,
+    TYPE_BYTES,
     WINDOW_ENDS,
     WINDOW_MET,
     Screened,
@@ -40,13 +47,17 @@ from mlusim.machine.hub import Observer
 from mlusim.machine.observed import (
     ChangedValue,
     Effect,
+    LeftOut,
     ObservedCore,
+    SharedRun,
     Site,
     Step,
     Sync,
     TaskPlace,
+    TaskRan,
     TensorStore,
     ValueChange,
+    WordSign,
 )
 from mlusim.memory.allocation import Allocation, Bytes
 from mlusim.memory.footprint import Access, WrittenBytes
@@ -152,6 +163,10 @@ LOW, HIGH, KIND, SEGMENT, KEY = range(COLUMNS)
 """The bytes [low, high), what was done, the segment, task or union that did it, the memory."""
 Rows = np.ndarray[Any, np.dtype[np.int64]]
 MOST_ACCESSES = 1 << 22  # of which half may be left once they are joined
+MOST_SHARED = 1 << 21  # that are kept by themselves
+WORD = 8  # bytes of a small store
+MOST_NUMBER = (1 << 32) - 1
+SCALARS = 2  # kinds of scalar accesses: loads, and stores
 WAIT = "sync_io_move_compute"
 # Rows that Python executes in a run in C and that touch no memory.
 HARMLESS = frozenset({"bang_printf", "assert_", "sync_all_mpu"})
@@ -490,6 +505,84 @@ def _task_of(core: "NativeCore") -> tuple[int, bool]:
     return core.place.task, core.place.memory_core
 
 
+class SharedLog:
+    """Every access of a launch to what its tasks share, at *most* so many, with what put them in order; C writes it where *stores* say."""
+
+    def __init__(self, stores: "np.ndarray[Any, Any]", most: int) -> None:
+        self.complete = True  # whether nothing but barriers and atomics has put tasks in order
+        self.tasks: list[int] = []  # by segment
+        self._events: list[tuple[int, TaskRan | WordSign | tuple[int, ...] | list[Allocation]]] = []
+        self._stores = stores
+        self._rows = np.zeros(most, SHARED)
+        if most:
+            stores["shared"], stores["most"] = self._rows.ctypes.data, most
+
+    def happens(self, what: TaskRan | tuple[int, ...] | list[Allocation]) -> None:
+        """Note that a task began, tasks met, or memories ended."""
+        self._events.append((int(self._stores["many"]), what))
+
+    def keep(
+        self, core: "NativeCore", row: Intrinsic, pipe: Pipe, kind: int, access: Access, key: int
+    ) -> None:
+        """Keep an access of a *row* that Python executes.  Raises `Suspicion` if there is no room, or if more has to be known of it."""
+        starts, first = np.sort(access.starts), int(self._stores["many"])
+        # What a small store stores is not known here, nor what an atomic on a word tells others.
+        if first + len(starts) > len(self._rows) or (kind != READS and access.size <= WORD):
+            raise Suspicion
+        rows = self._rows[first : first + len(starts)]
+        rows["low"], rows["high"], rows["time"] = starts, starts + access.size, self._stores["time"]
+        rows["key"], rows["segment"], rows["site"] = key, core.c.segment, core.c.site
+        rows["row"], rows["kind"], rows["pipe"] = ROWS.index(row.name), kind, WAITS.get(pipe, 0)
+        self._stores["many"] += len(starts)
+
+    def run(self, memories: Sequence[Allocation], sites: Sequence[tuple[str, int]]) -> SharedRun | None:
+        """Return what was kept, of *memories* by their keys and at *sites*; None where that is not all."""
+        rows = self._rows[: int(self._stores["many"])]
+        if not self.complete or (rows["how"] & HOW_UNCLEAR).any():
+            return None
+        tasks = np.array(self.tasks, np.int64)[rows["segment"]]
+        places, statement = np.unique(_places_of(rows), return_inverse=True)
+        columns = rows["low"], rows["high"] - rows["low"], rows["kind"], tasks, statement, rows["time"]
+        words = np.flatnonzero(rows["how"] & HOW_WORD)
+        signs = [(n + 1, WordSign(n, bool(rows["how"][n] & HOW_PENDING))) for n in words.tolist()]
+        valued = np.flatnonzero(rows["type"])
+        last = np.ones(len(rows), np.bool_)
+        last[:-1] = np.any([rows[name][1:] != rows[name][:-1] for name in ("time", "key", "kind")], axis=0)
+        return SharedRun(
+            np.stack([np.asarray(column, np.int64) for column in columns], axis=1),
+            rows["key"].astype(np.int64),
+            last,
+            memories,
+            [_statement(place, sites) for place in places.tolist()],
+            valued.tolist(),
+            [_value_of(row) for row in rows[valued]],
+            sorted([*signs, *self._events], key=operator.itemgetter(0)),
+        )
+
+
+def _statement(place: int, sites: Sequence[tuple[str, int]]) -> tuple[str, Pipe, Site]:
+    site, (row, pipe) = Site(*sites[place >> 32]), divmod(place & MOST_NUMBER, 1 << 16)
+    if row < SCALARS:
+        return "scalar store" if row else "scalar load", Pipe.SCALAR, site
+    name = ROWS[row - SCALARS]
+    return name, PIPES.get(pipe, ISA[name].pipe), site
+
+
+def _places_of(rows: "np.ndarray[Any, Any]") -> Rows:
+    """Return the site, the row behind `SCALARS` and the pipe of each of *rows* as one number; a scalar load is 0 there, a store 1."""
+    row = np.where(rows["row"] < 0, rows["kind"] != READS, rows["row"] + SCALARS).astype(np.int64)
+    found: Rows = rows["site"].astype(np.int64) << 32 | row << 16 | rows["pipe"]
+    return found
+
+
+def _value_of(row: np.void) -> object:
+    """Return what a small store stores: a number, or bytes that were copied."""
+    kind, held = int(row["type"]), int(row["value"]).to_bytes(8, "little", signed=True)
+    if kind == TYPE_BYTES:
+        return held[: int(row["high"] - row["low"])]
+    return np.frombuffer(held, MEMORY_TYPES[kind - 1].dtype, 1)[0]
+
+
 class Screen(Observer):
     """The record of a launch that C runs for checkers; *looks* says what they want to know.
 
@@ -501,11 +594,14 @@ class Screen(Observer):
     knows_declarations = True
 
     def __init__(
-        self, looks: int, watch: Callable[["Screen", "NativeCore"], Any], *, windows: bool = False
+        self, looks: int, watch: Callable[["Screen", "NativeCore"], Any], *, whole: bool = False
     ) -> None:
         self.looks = looks
-        self.windows = Windows() if windows else None
-        self.clashed = False  # whether it ended because something on one core may be in no order
+        self.whole = whole  # whether it keeps all that tells what is in no order
+        self.windows = Windows() if whole else None
+        self.clashed = False  # whether it ended because something may be in no order
+        self.asks: Callable[[], bool] | None = None  # whether all that tasks share is in order so far
+        self._steps = 0  # tasks that have ended, and meetings
         self.watch = watch
         self.flags: dict[Allocation, Bytes] = {}
         self.met: list[tuple[int, ...]] = []
@@ -519,9 +615,11 @@ class Screen(Observer):
         self.refused: Fault | None = None  # that has ended the launch, and the core that met it
         self._refused_on: NativeCore | None = None
         self._doubted = Screened(0)
+        self._left_out: dict[tuple[Site, str], LeftOut] = {}
         self._changes: dict[tuple[Site, str, str, str], ChangedValue] = {}
         self._labels: list[str] = []  # of the cores, by segment
         self._stores = np.zeros((), STORES)
+        self._log = SharedLog(self._stores, MOST_SHARED if whole else 0)
         self._sites: Sequence[tuple[str, int]] = ()
         self._tasks: dict[NativeCore, int] = {}
         self._begun = 0
@@ -538,10 +636,10 @@ class Screen(Observer):
         """Begin a task on *core*."""
         c = core.c
         c.screens = self.looks & ~int(self._doubted)
-        c.hears = self.windows is not None or bool(self.looks & Screened.PARTS)
+        c.hears = self.whole or bool(self.looks & Screened.PARTS)
         self._sites = core.session.native.program.sites
         self._stores["alone"] = len(core.union.cores) == 1
-        c.screen = core.seat.spans(self._stores.ctypes.data, windows=self.windows is not None)
+        c.screen = core.seat.spans(self._stores.ctypes.data, windows=self.whole)
         c.cell_flags = core.seat.cell_flags()
         c.records = self._accesses.ctypes.data
         c.context = 0
@@ -550,6 +648,8 @@ class Screen(Observer):
         if self.looks & Screened.PARTS:
             self.parts.begin(core)
         self._running[core] = None
+        if self.whole:
+            self._log.happens(TaskRan(core.place, core.union, core.cluster))
         self._tasks[core] = self._begun
         self._begun += 1
         self.met.append(())
@@ -558,6 +658,7 @@ class Screen(Observer):
     def _next(self, core: "NativeCore") -> None:
         core.c.segment = len(self._labels)
         self._labels.append(core.place.label)
+        self._log.tasks.append(self._tasks[core])
 
     def again(self, core: "NativeCore") -> None:
         """Take the values from the declarations that *core* keeps from task to task."""
@@ -596,10 +697,12 @@ class Screen(Observer):
             self.hopeless = not native
             raise Suspicion
 
-    def left_out(self, _core: Any, _row: Intrinsic) -> None:
-        """A memory core is at an instruction that needs NRAM or WRAM."""
-        if self.looks & Screened.MEMORY:
-            raise Suspicion
+    def left_out(self, core: ObservedCore, row: Intrinsic) -> None:
+        """Keep that a memory core is at an instruction that needs NRAM or WRAM: the first at each place, and how often."""
+        key = Site(*core.site()), row.name
+        before = self._left_out.get(key)
+        ran = TaskRan(core.place, core.union, core.cluster) if before is None else before.core
+        self._left_out[key] = LeftOut(ran, *key, 1 if before is None else before.times + 1)
 
     def executed(self, core: "NativeCore", row: Intrinsic) -> None:
         """Python has executed *row*; raises `Suspicion` where the watch has not heard of it."""
@@ -614,8 +717,18 @@ class Screen(Observer):
         found = self.flags.get(allocation)
         return self._own.get(core, {}).get(allocation) if found is None else found
 
-    def share(self, core: "NativeCore", kind: int, access: Access) -> None:
-        """Note an access of memory that is shared, by a row that Python executes."""
+    def shares(
+        self, core: "NativeCore", row: Intrinsic, pipe: Pipe, accesses: Iterable[tuple[int, Access]]
+    ) -> None:
+        """Note the *accesses* of a *row* that Python executes to memory that is shared, each with its kind."""
+        self._stores["time"] += 1
+        for kind, access in accesses:
+            if self.whole:
+                self._log.keep(core, row, pipe, kind, access, self._keys[access.allocation])
+            else:
+                self._share(core, kind, access)
+
+    def _share(self, core: "NativeCore", kind: int, access: Access) -> None:
         if kind != READS and access.allocation in self.read:
             raise Suspicion
         if kind != READS and access.allocation in self.flags and access.allocation.space is GDRAM:
@@ -684,6 +797,10 @@ class Screen(Observer):
         unclear = bool(self._changes) and bool(self._doubted & Screened.INIT)
         return self._doubted | (Screened.VALUE if unclear else Screened(0))
 
+    def left(self) -> Sequence[LeftOut]:
+        """Return the instructions that need NRAM or WRAM and at which memory cores were."""
+        return tuple(self._left_out.values())
+
     def changes(self) -> Sequence[ChangedValue]:
         """Return the values that C has changed without a word, in the order in which the first of each has been."""
         return tuple(self._changes.values())
@@ -706,6 +823,9 @@ class Screen(Observer):
         self._judged(core)
         if self.looks & Screened.PARTS:
             self.parts.task_end(core)
+        if self.whole and core.union.finished():
+            self._log.happens([a for cluster in core.union.clusters for a in cluster.sram.allocations])
+        self._look_again()
         variables = core.session.request.kernel.on_stack
         if not (variables and self.looks & Screened.MEMORY) or core.place.memory_core:
             return
@@ -733,11 +853,26 @@ class Screen(Observer):
 
     def sync(self, sync: Sync) -> None:
         """Let cores meet at a barrier."""
+        if sync.scope in ("mutex", "arrive", "wait"):
+            self._log.complete = False
         if len(sync.participants) > 1:
             cores: Sequence[Any] = sync.participants
             self.met.append(tuple(self._tasks[core] for core in cores))
+            if self.whole:
+                self._log.happens(self.met[-1])
             for core in cores:
                 self._next(core)
+            self._look_again()
+
+    def _look_again(self) -> None:
+        """Ask after two tasks and meetings, after four, and so on, whether all is in order: a launch in which it is not ends early."""
+        self._steps += 1
+        if (
+            self.asks is not None
+            and self._steps & (self._steps - 1) == 0 < self._steps - 1
+            and not self.asks()
+        ):
+            raise Suspicion
 
     def needs_values(self) -> bool:
         """Return whether a fault has ended the launch because of bytes that have no value."""
@@ -810,6 +945,16 @@ class Screen(Observer):
     def unordered(self) -> "Iterator[Window]":
         """Yield what cores did between two waits for all where something may be in no order, each once with how often."""
         yield from () if self.windows is None else self.windows
+
+    @property
+    def tells(self) -> bool:
+        """Return whether a run that keeps every access would tell which are in no order: nothing else that puts tasks in order is seen."""
+        table = self._accesses[1 : 1 + int(self._accesses[0, 0])]
+        return self._log.complete and not self.hopeless and len(table) < MOST_SHARED
+
+    def sharing(self) -> SharedRun | None:
+        """Return all accesses to what tasks share, and what put them in order; None where that is not known."""
+        return self._log.run(tuple(self._keys), self._sites) if self.whole else None
 
     def shared(self) -> Iterator["tuple[Allocation, np.ndarray[Any, Any]]"]:
         """Yield each memory and the accesses to it in their order: rows of low, high, kind, segment."""

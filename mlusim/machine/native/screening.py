@@ -127,20 +127,20 @@ class Screening:
     ) -> "tuple[Session, tuple[Observer, ...]]":
         """Return the session of the launch, and the checkers of which C knows all that they find, which have been told."""
 
-        def made(loaded: "Loaded", *, windows: bool) -> "tuple[Session, Screen]":
-            screen = Screen(self.looks, RowWatch, windows=windows)
+        def made(loaded: "Loaded", *, whole: bool) -> "tuple[Session, Screen]":
+            screen = Screen(self.looks, RowWatch, whole=whole)
             session = session_of((screen,), None, loaded, meter, screen)
             if self._counting:
                 session.count_lines()
             return session, screen
 
-        session, screen = made(loaded, windows=False)
+        session, screen = made(loaded, whole=False)
         for observer in self.told:
             observer.launch_begin(session)
         cleared = self._cleared(session, screen)
         if not cleared and screen.clashed:
-            self.beside = None  # a thread knows the windows of its own tasks alone
-            session, screen = made(loaded.again(), windows=True)
+            self.beside = None  # a thread knows what its own tasks do alone
+            session, screen = made(loaded.again(), whole=True)
             cleared = self._cleared(session, screen)
         if len(cleared) < len(self.checkers) and screen.hopeless:
             _left.setdefault(self.request.kernel.native, set()).add(session.board.arch.name)
@@ -173,6 +173,7 @@ class Screening:
 
         heard: list[Observer] = []
         screen.ends = ends
+        screen.asks = None if screen.whole else functools.partial(self._in_order, screen)
         try:
             session.run(None if beside is None else functools.partial(beside, session, screen, undo))
             heard = self._told(session, screen)
@@ -188,12 +189,21 @@ class Screening:
 
     def _told(self, session: "Session", screen: Screen) -> list[Observer]:
         """Tell the checkers that find nothing that *screen* does not know, and return them."""
+        if not screen.whole and not self._in_order(screen):
+            return []
         known = [checker for checker in self.checkers if not checker.screens & screen.doubted]
         heard = [checker for checker in known if checker.screen_end(screen)]
         for checker in heard:
             checker.launch_begin(session)
             checker.screened(screen)
         return heard
+
+    def _in_order(self, screen: Screen) -> bool:
+        """Return whether all is in order so far; otherwise the launch is made again, and every access is kept, if that tells which are not."""
+        looking = (checker for checker in self.checkers if checker.screens & Screened.RACE)
+        ordered = all(checker.screen_end(screen) for checker in looking)
+        screen.clashed |= not ordered and screen.tells
+        return ordered or not screen.tells
 
     def _long(self, session_of: "Callable[..., Session]", meter: "Meter | None") -> bool:
         """Return whether the launch is as long as `LONG`, without observers; memory is as before."""
@@ -430,7 +440,7 @@ class RowWatch:
             elif self._core.flies:
                 self._keep("COMPUTE", reads, writes)
             note(self._core, row, HOW_PIPE * WAITS.get(pipe, 0), reads, writes)
-        self._told(row, reads, writes, arguments)
+        self._told(row, pipe, reads, writes, arguments)
         return _Announced()
 
     def flight(
@@ -444,7 +454,7 @@ class RowWatch:
             self._in_order([name for name in LISTS if name != pipe.name], reads, writes)
             self._keep(pipe.name, reads, writes)
             note(self._core, row, HOW_FLIES | HOW_PIPE * WAITS[pipe], reads, writes)
-        self._told(row, reads, writes, arguments)
+        self._told(row, pipe, reads, writes, arguments)
         return _Announced()
 
     def lands(self, effect: _Announced) -> None:
@@ -486,7 +496,9 @@ class RowWatch:
 
     # -- values, and what is shared ----------------------------------------------------------------
 
-    def _told(self, row: Intrinsic, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]) -> None:
+    def _told(
+        self, row: Intrinsic, pipe: Pipe, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]
+    ) -> None:
         screen = self._screen
         if screen.looks & Screened.PARTS:
             pointers = [(n, a) for n, a in enumerate(arguments) if isinstance(a, Ptr)]
@@ -510,7 +522,7 @@ class RowWatch:
         for access in writes:
             self._put(access, lacks=lacks, exact=exact)
         if screen.looks & Screened.RACE:
-            self._share(row, reads, writes)
+            self._share(row, pipe, reads, writes)
 
     def _put(self, access: Access, *, lacks: bool, exact: bool) -> None:
         """The bytes of *access*, or with *exact* all of them, are made of some that have a value, or *lacks* it."""
@@ -526,10 +538,9 @@ class RowWatch:
             for low in access.starts.tolist():
                 flags[HEAD + low : HEAD + low + access.size] = int(lacks)
 
-    def _share(self, row: Intrinsic, reads: Accesses, writes: Accesses) -> None:
-        changed = {a.allocation for a in writes} if row.atomic else ()
-        kinds = [(READS, a) for a in reads if a.allocation not in changed and a.allocation.writable]
-        kinds += [(CHANGES if row.atomic else WRITES, a) for a in writes]
-        for kind, access in kinds:
-            if access.allocation.space.shared:
-                self._screen.share(self._core, kind, access)
+    def _share(self, row: Intrinsic, pipe: Pipe, reads: Accesses, writes: Accesses) -> None:
+        changed = writes if row.atomic else ()
+        kinds = [(CHANGES if row.atomic else WRITES, a) for a in writes]
+        kinds += [(READS, a) for a in reads if a not in changed and a.allocation.writable]
+        shared = [(kind, access) for kind, access in kinds if access.allocation.space.shared]
+        self._screen.shares(self._core, row, pipe, shared)

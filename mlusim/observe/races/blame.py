@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlusim.machine.observed import ObservedCore, Site
+from mlusim.machine.observed import ObservedCore, Site, TaskRan
 from mlusim.memory.footprint import Ints
 from mlusim.observe.checker import guard_of
 from mlusim.observe.races.pipes import Remedy
@@ -24,6 +24,7 @@ from mlusim.observe.races.sharing import (
     Conflict,
     Sharing,
     Statement,
+    different,
 )
 
 # -- the search for a place at which a barrier puts accesses in order, tried out on the recorded run ---
@@ -36,7 +37,7 @@ SCOPES = {  # what a barrier reaches, the cheapest first, and its name
     "all": "sync_all",
     LAUNCH: "",
 }
-GUARDS: dict[str, Callable[["ObservedCore"], bool]] = {  # conditions that one task meets, the plainest first
+GUARDS: dict[str, Callable[["Ran"], bool]] = {  # conditions that one task meets, the plainest first
     "taskId == 0": lambda core: core.place.task == 0,
     "taskId == 0 && ipu": lambda core: core.place.task == 0 and not core.place.memory_core,
     "coreId == 0": lambda core: core.place.core_id == 0,
@@ -44,6 +45,7 @@ GUARDS: dict[str, Callable[["ObservedCore"], bool]] = {  # conditions that one t
 GUARDS_ON_CHIP = ("coreId == 0",)  # each cluster has its own
 MOST = 64  # places for a barrier that are tried beside the statements in conflict
 NOWHERE: Ints = np.zeros(0, np.int64)
+Ran = ObservedCore | TaskRan
 
 
 class Cut(NamedTuple):
@@ -70,7 +72,7 @@ class Accused(NamedTuple):
 class Recorded:
     """The accesses that *sharing* holds, made by *cores*: a task each."""
 
-    def __init__(self, sharing: Sharing, cores: Sequence[ObservedCore]) -> None:
+    def __init__(self, sharing: Sharing, cores: Sequence[Ran]) -> None:
         self._sharing = sharing
         self._cores = cores
         self._numbers = {statement: number for number, statement in enumerate(sharing.statements)}
@@ -302,7 +304,7 @@ class Recorded:
 
     def _scope(self, pairs: Ints) -> str:
         """Return the cheapest barrier that the two tasks of each pair take part in."""
-        held = np.unique(pairs[:, [0, 2]], axis=0)
+        held = different(pairs[:, [0, 2]])
         for scope in SCOPES:
             groups, _ = self._groups(scope)
             ends = groups[held]
@@ -319,7 +321,7 @@ class Recorded:
             found = self._grouped[scope] = groups, members
         return found
 
-    def _group(self, core: ObservedCore, scope: str) -> int:
+    def _group(self, core: Ran, scope: str) -> int:
         if scope == LAUNCH:
             return 0
         if core.union.block or (scope.endswith("_ipu") and core.place.memory_core):
@@ -375,7 +377,7 @@ class Blame:
         self._causes: dict[Hashable, Hashable] = {}
         self._cuts: dict[Cut, None] = {}
 
-    def judge(self, conflicts: list[Conflict], cores: Sequence[ObservedCore]) -> None:
+    def judge(self, conflicts: list[Conflict], cores: Sequence[Ran]) -> None:
         """Tell *conflicts*, which were found together, between tasks that *cores* ran."""
         left: list[Conflict] = []
         for conflict in sorted(conflicts, key=lambda conflict: conflict.second.time):

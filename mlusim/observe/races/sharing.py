@@ -3,6 +3,7 @@
 They are cut into cells of bytes, so that only accesses of one cell have to be held against each other.
 """
 
+import bisect
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -10,11 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlusim.arch.board import Pipe
-from mlusim.machine.observed import Effect, Site, Step
+from mlusim.machine.observed import Effect, SharedRun, Site
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access, Ints
 from mlusim.observe.races.clocks import Clocks, Segment
 
+NO_PAIRS = np.zeros((0, 2), np.int64)
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
 LOW, SIZE, KIND, SEGMENT, SITE, TIME, COLUMNS = 0, 1, 2, 3, 4, 5, 6  # of a table of accesses
 READ, ATOMIC, WRITE = 0, 1, 2  # kinds
 WINDOW = 1 << 16  # accesses that are judged together
@@ -81,7 +84,7 @@ class Sharing:
         step = effect.step
         place = self._places.get((step.name, step.site))
         if place is None:
-            place = self._place(step)
+            place = self._place(step.name, step.pipe, step.site)
         table = self._tables.get(access.allocation)
         if table is None:
             table = self._tables[access.allocation] = array("q")
@@ -96,10 +99,36 @@ class Sharing:
         if self._pending >= self._window:
             self.judge()
 
-    def _place(self, step: Step) -> int:
-        place = self._places[step.name, step.site] = len(self.statements)
-        self.statements.append(Statement(step.name, step.pipe, step.site))
+    def _place(self, name: str, pipe: Pipe, site: Site) -> int:
+        place = self._places[name, site] = len(self.statements)
+        self.statements.append(Statement(name, pipe, site))
         return place
+
+    def take(self, run: SharedRun, first: int, end: int) -> None:
+        """Take the accesses of *run* from *first* to before *end*, as `add` takes one after the other; no task learns of others meanwhile."""
+        while first < end:
+            stop, room = end, self._window - self._pending
+            if end - first >= room:  # all pieces of an operand are taken before anything is judged
+                stop = first + room + int(run.ends[first + room - 1 : end].argmax())
+            self._extend(run, first, stop)
+            self._pending += stop - first
+            first = stop
+            if self._pending >= self._window:
+                self.judge()
+
+    def _extend(self, run: SharedRun, first: int, stop: int) -> None:
+        rows, memory = run.accesses[first:stop].copy(), run.memory[first:stop]
+        rows[:, SEGMENT] = np.array(self.clocks.now, np.int64)[rows[:, SEGMENT]]
+        places = np.zeros(len(run.statements), np.int64)
+        for n in in_turn(rows[:, SITE]):
+            name, pipe, site = run.statements[n]
+            known = self._places.get((name, site))
+            places[n] = self._place(name, pipe, site) if known is None else known
+        rows[:, SITE] = places[rows[:, SITE]]
+        for n in in_turn(memory):
+            self._tables.setdefault(run.memories[n], array("q")).frombytes(rows[memory == n].tobytes())
+        for n in range(*(bisect.bisect_left(run.valued, end) for end in (first, stop))):
+            self.values[int(run.accesses[run.valued[n], TIME])] = run.values[n]
 
     def judge(self) -> None:
         """Tell the conflicts, and keep only what a later access may conflict with."""
@@ -158,22 +187,25 @@ class Sharing:
         tasks = self.tasks(table)
         if (tasks == tasks[0]).all():
             return
-        found: dict[tuple[int, int, bool], set[tuple[int, int]]] = {}
-        for n, m in _racing(table, tasks, segments, seen):
-            one, other = sorted((int(table[n, SITE]), int(table[m, SITE])))
-            found.setdefault((one, other, self._same(table[n], table[m])), set()).add((n, m))
-        for (_, _, same), racing in found.items():
-            n, m = min(racing, key=lambda pair: (table[pair[0], KIND] == READ, *table[pair[::-1], TIME]))
-            both = _as_pairs(table, tasks, np.array(sorted(racing), np.int64))
-            yield Conflict(allocation, self._party(table[n]), self._party(table[m]), both, same)
+        both = np.concatenate((NO_PAIRS, *_racing(table, tasks, segments, seen)))
+        sites = np.sort(table[both, SITE], axis=1)
+        statements = (sites[:, 0] * len(self.statements) + sites[:, 1]) * 2 + self._same(table, both)
+        for number in in_turn(statements):
+            racing = different(both[statements == number])
+            one, other = table[racing[:, 0]], table[racing[:, 1]]
+            example = np.lexsort((one[:, TIME], other[:, TIME], one[:, KIND] == READ))[0]
+            parties = self._party(one[example]), self._party(other[example])
+            yield Conflict(allocation, *parties, _as_pairs(table, tasks, racing), bool(number & 1))
 
-    def _same(self, first: Ints, second: Ints) -> bool:
-        """Return whether two accesses write the same value to the same word."""
-        writes = first[KIND] == second[KIND] == WRITE
-        if not writes or (first[LOW], first[SIZE]) != (second[LOW], second[SIZE]):
-            return False
-        one, other = (self.values.get(int(row[TIME])) for row in (first, second))
-        return one is not None and other is not None and bool(one == other)
+    def _same(self, table: Ints, both: Ints) -> Flags:
+        """Return which pairs of rows write the same value to the same word."""
+        one, other = table[both[:, 0]], table[both[:, 1]]
+        found: Flags = (one[:, :KIND] == other[:, :KIND]).all(axis=1) & (one[:, SIZE] <= WORD)
+        found &= (one[:, KIND] == WRITE) & (other[:, KIND] == WRITE)
+        for n in np.flatnonzero(found).tolist():
+            held = self.values.get(int(one[n, TIME])), self.values.get(int(other[n, TIME]))
+            found[n] = None not in held and bool(held[0] == held[1])
+        return found
 
     def every_pair(self, conflict: Conflict) -> Ints:
         """Return all accesses of the two statements of *conflict* that are in no order, as ``conflict.pairs`` are.
@@ -192,8 +224,8 @@ class Sharing:
         meet = (low[:, None] < high) & (low < high[:, None]) & (tasks[:, None] != tasks)
         meet &= (kinds[:, None] == WRITE) | (kinds == WRITE) | (kinds[:, None] != kinds)
         both = np.argwhere(np.triu(meet))
-        free = np.array(list(_unordered(rows, both, self.clocks.segments)), np.int64).reshape(-1, 2)
-        return np.unique(np.concatenate([_as_pairs(rows, tasks, free), conflict.pairs]), axis=0)
+        free = _unordered(rows, both, self.clocks.segments)
+        return different(np.concatenate([_as_pairs(rows, tasks, free), conflict.pairs]))
 
     def tasks(self, table: Ints) -> Ints:
         """Return the task of each row of *table*."""
@@ -214,6 +246,21 @@ class Sharing:
         )
 
 
+def different(rows: Ints) -> Ints:
+    """Return the different *rows*, sorted by their columns; NumPy's own way compares them as bytes, which takes several times as long."""
+    rows = rows[np.lexsort(rows.T[::-1])]
+    kept = np.ones(len(rows), np.bool_)
+    kept[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+    return rows[kept]
+
+
+def in_turn(numbers: Ints) -> list[int]:
+    """Return the different *numbers* in the order in which each comes first."""
+    different, first = np.unique(numbers, return_index=True)
+    found: list[int] = different[np.argsort(first)].tolist()
+    return found
+
+
 def in_order(table: Ints, clocks: Clocks) -> bool:
     """Return whether all accesses to one memory are in order; those of a row are low, high, kind and segment, in the order of the run."""
     kinds = table[:, 2]
@@ -228,17 +275,17 @@ def in_order(table: Ints, clocks: Clocks) -> bool:
     tasks = np.array([segment.task for segment in clocks.segments], np.int64)[held[:, SEGMENT]]
     if (tasks == tasks[0]).all():
         return True
-    return next(_racing(held, tasks, clocks.segments), None) is None
+    return not any(map(len, _racing(held, tasks, clocks.segments)))
 
 
-def _racing(table: Ints, tasks: Ints, segments: list[Segment], seen: int = 0) -> Iterator[tuple[int, int]]:
+def _racing(table: Ints, tasks: Ints, segments: list[Segment], seen: int = 0) -> Iterator[Ints]:
     """Yield the pairs of rows of different *tasks* that are in no order, some twice; the later one is behind the first *seen*."""
     cells = cut(table)
     for earlier, later in pairs(cells, table[cells.row, KIND]):
         foreign = (tasks[earlier] != tasks[later]) & (later >= seen)
         if foreign.any():
-            both = np.unique(np.stack([earlier[foreign], later[foreign]], axis=1), axis=0)
-            yield from _unordered(table, both, segments)
+            both = different(np.stack([earlier[foreign], later[foreign]], axis=1))
+            yield _unordered(table, both, segments)
 
 
 def _as_pairs(table: Ints, tasks: Ints, rows: Ints) -> Ints:
@@ -247,13 +294,13 @@ def _as_pairs(table: Ints, tasks: Ints, rows: Ints) -> Ints:
     return np.stack((tasks[earlier], table[earlier, TIME], tasks[later], table[later, TIME]), axis=1)
 
 
-def _unordered(table: Ints, both: Ints, segments: list[Segment]) -> Iterator[tuple[int, int]]:
-    """Yield those pairs of rows whose segments are in no order."""
+def _unordered(table: Ints, both: Ints, segments: list[Segment]) -> Ints:
+    """Return those pairs of rows whose segments are in no order."""
     ends = np.stack([table[both[:, 0], SEGMENT], table[both[:, 1], SEGMENT]], axis=1)
-    apart, inverse = np.unique(ends, axis=0, return_inverse=True)
-    free = np.array([not segments[a].before(segments[b]) for a, b in apart.tolist()], np.bool_)
-    if free.any():
-        yield from both[free[inverse.reshape(-1)]].tolist()
+    many = len(segments)
+    apart, inverse = np.unique(ends[:, 0] * many + ends[:, 1], return_inverse=True)
+    ordered = (segments[a].before(segments[b]) for a, b in (divmod(one, many) for one in apart.tolist()))
+    return both[~np.fromiter(ordered, np.bool_, len(apart))[inverse]]
 
 
 def table_of(held: "array[int]") -> Ints:
@@ -267,8 +314,6 @@ def table_of(held: "array[int]") -> Ints:
 # or ends; an entry says that a row touches a cell.  Within a cell the rows are taken in the order of the run: each is held
 # against the last write before it, and each read against the next write.  What is in order along that chain is in order
 # altogether.
-
-Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 class Cells(NamedTuple):

@@ -46,7 +46,7 @@ PART __attribute__((noinline)) void shared_load_(Core *m, At p, int site) {
   ALWAYS T store_##S(Core *m, Ptr q, int64_t i, T v, int site) {                                                  \
     At p = see(m, moved_(q, i, sizeof(T)));                                                                       \
     if (UNLIKELY(out(p, sizeof(T)) || !p.a->writable)) return refused_store_##S(m, q, i, v, site);                \
-    SCREENED_(looks_(m, p, sizeof(T), WRITES_, site);)                                       \
+    SCREENED_(looks_(m, p, sizeof(T), WRITES_, site); if (HEARS(m)) valued_(m, p.a->space, D + 1, &v, sizeof v);) \
     BESIDE_(touches_(m, p, sizeof(T), 1, site);)                                             \
     if (LIKELY(OWN(p.a->space))) m->stores[p.a->counted]++;                                                         \
     memcpy(at(p), &v, sizeof v); return v;                                                                        \

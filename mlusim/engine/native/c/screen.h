@@ -91,7 +91,9 @@ typedef struct Span_ { int64_t alloc, low, high, writes; } Span_;
 /* The last store of a place to a tensor of which some bytes have no value, and the one that went furthest; and all of them, of a launch. */
 typedef struct Went_ { int64_t end, number; int32_t row, segment; } Went_;
 typedef struct Stored_ { int64_t key, site; Went_ last, furthest; } Stored_;
-typedef struct Stores_ { int64_t stored, number, unclear, alone; Stored_ store[MOST_STORED]; int16_t store_at[2 * MOST_STORED]; } Stores_;
+/* An access to what is shared, by itself, where each is kept (`screen.SHARED`). */
+typedef struct Shared_ { int64_t low, high, time, value; int32_t key, segment, site, row, kind, pipe, type, how; } Shared_;
+typedef struct Stores_ { int64_t stored, number, unclear, alone, time, pipe, shared, most, many; Stored_ store[MOST_STORED]; int16_t store_at[2 * MOST_STORED]; } Stores_;
 /* What a core has done since it has waited for all: an operand of an event in each row.  *met*: two of the events may be in no order; *shared*: on
    bytes of GDRAM; *unclear*: not all of them are here. */
 typedef struct Noted_ { int64_t event, site, row, how, alloc, low, size, more, step; } Noted_;
@@ -198,11 +200,38 @@ PART void stored_(Core *m, int64_t key, int64_t end, int site) {
   r->last = (Went_){end, ++t->number, (int32_t)SCREEN_(m)->row, (int32_t)m->segment};
   if (end > r->furthest.end) r->furthest = r->last;
 }
+/* An instruction of *row* begins that may touch what is shared. */
+ALWAYS void begins_(Core *m, int row, int pipe) { Stores_ *t = SCREEN_(m)->stores; SCREEN_(m)->row = row; t->pipe = pipe; t->time++; }
+COLD void keeps_shared_(Core *m, At p, int64_t n, int kind, int site) {
+  Stores_ *t = SCREEN_(m)->stores;
+  if (t->many == t->most) suspect_(m, SCREEN_RACE, site);
+  ((Shared_ *)t->shared)[t->many++] = (Shared_){p.o, p.o + n, t->time, 0, p.a->key, (int32_t)m->segment, site, (int32_t)SCREEN_(m)->row, kind, (int32_t)t->pipe, 0, 0};
+}
+/* What the last of them stores, where that is small. */
+COLD void valued_(Core *m, int space, int type, const void *value, int64_t n) {
+  Stores_ *t = SCREEN_(m)->stores;
+  if (!t->shared || !SHARED(space) || n > 8) return;
+  Shared_ *r = (Shared_ *)t->shared + t->many - 1;
+  r->type = type;
+  memcpy(&r->value, value, (size_t)n);
+}
+/* The last of them is an atomic, on one *word* or not, which others may take for a sign. */
+COLD void orders_(Core *m, int space, int word) {
+  const Screen_ *s = SCREEN_(m);
+  if (!s->stores->shared || !SHARED(space)) return;
+  int how = word ? HOW_WORD : 0;
+  if (s->n[IN_STORES]) how |= HOW_PENDING;
+  for (int list = IN_IO; list <= IN_MOVE; list++)
+    for (int64_t k = 0; k < s->n[list]; k++)
+      if (SHARED(((Alloc *)m->allocs)[s->span[list][k].alloc].space)) how |= list == IN_IO ? HOW_PENDING : HOW_UNCLEAR;
+  ((Shared_ *)s->stores->shared)[s->stores->many - 1].how = how;
+}
 PART void share_(Core *m, At p, int64_t n, int kind, int site) {
   const int only_read = p.a->last_write < 0; /* by the type of the kernel's parameter */
-  if (kind == READS_ && (only_read || !p.a->writable)) return;
-  if (UNLIKELY(only_read)) { m->site = site; up_(m, UP_SUSPECT, STORES_CONST, 0); }
+  if (kind == READS_ && ((only_read && !SCREEN_(m)->stores->shared) || !p.a->writable)) return;
+  if (kind != READS_ && UNLIKELY(only_read)) { m->site = site; up_(m, UP_SUSPECT, STORES_CONST, 0); }
   if (kind != READS_ && UNLIKELY(p.a->flags != 0) && p.a->space == GDRAM) stored_(m, p.a->key, p.o + n, site);
+  if (UNLIKELY(SCREEN_(m)->stores->shared != 0)) { keeps_shared_(m, p, n, kind, site); return; }
   int64_t *table = (int64_t *)m->records;
   int32_t *last = kind == WRITES_ ? &p.a->last_write : &p.a->last_read;
   const int64_t low = p.o, high = p.o + n;
@@ -346,7 +375,7 @@ ALWAYS void accesses_(Core *m, At p, int64_t n, int kind, int site) {
   if (UNLIKELY(m->hears) && WINDOW(m)) noted_(m, -1, kind == READS_ ? HOW_READS : HOW_WRITES, p, n, site);
   if (UNLIKELY(busy_(m))) { held_(m, IN_IO, p, n, kind, site); held_(m, IN_MOVE, p, n, kind, site); }
   if (SHARED(p.a->space)) {
-    SCREEN_(m)->row = -1;
+    begins_(m, -1, 0);
     share_(m, p, n, kind, site);
     if (kind != READS_) { keep_(m, IN_STORES, PLACE_(m, p), p.o, p.o + n, 1); return; }
   }
@@ -373,7 +402,7 @@ PART uint8_t *flagged_(Core *m, Ptr p, int64_t size) {
 /* Rows of bytes that are shared, each by itself. */
 PART void shares_rows_(Core *m, At p, int64_t n, int64_t rows, int64_t step, int kind, int site) {
   if (!SHARED(p.a->space) || !(m->screens & SCREEN_RACE)) return;
-  for (int64_t k = 0; k < rows; k++) share_(m, (At){p.a, p.o + k * step}, n, kind, site);
+  for (int64_t k = 0; k < rows; k++) share_(m, (At){p.a, p.o + (step < 0 ? rows - 1 - k : k) * step}, n, kind, site); /* from the first byte on */
 }
 /* An operand of a copy, a fill or an atomic on *pipe* that waits for its end, *more* rows beyond the first; `blocked_` follows its last one. */
 ALWAYS void blocks_(Core *m, At p, int64_t n, int64_t more, int64_t step, int kind, int pipe, int site) {
@@ -397,8 +426,9 @@ PART void copies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int64_t
   held_(m, IN_STORES, s, (rows - 1) * fs + n, READS_, site);
   held_(m, IN_STORES, d, (rows - 1) * ts + n, WRITES_, site);
   blocked_(m, pipe);
-  SCREEN_(m)->row = row;
+  begins_(m, row, pipe);
   shares_rows_(m, d, n, rows, ts, WRITES_, site);
+  if (HEARS(m) && !shaped) valued_(m, d.a->space, TYPE_BYTES, (const uint8_t *)s.a->raw + s.o, n);
   shares_rows_(m, s, n, rows, fs, READS_, site);
 }
 /* One that does not. */
@@ -409,9 +439,10 @@ PART void copy_flies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int
   flies_(m, d, (rows - 1) * ts + n, WRITES_, pipe, site);
   keep_(m, pipe == P_IO ? IN_IO : IN_MOVE, PLACE_(m, s), s.o, s.o + (rows - 1) * fs + n, 0);
   keep_(m, pipe == P_IO ? IN_IO : IN_MOVE, PLACE_(m, d), d.o, d.o + (rows - 1) * ts + n, 1);
-  SCREEN_(m)->row = row;
+  begins_(m, row, pipe);
   if (UNLIKELY(d.a->flags != 0) && !SCREEN_(m)->stores->alone) SCREEN_(m)->stores->unclear = 1; /* others may land in between */
   shares_rows_(m, d, n, rows, ts, WRITES_, site);
+  if (HEARS(m) && !shaped) valued_(m, d.a->space, TYPE_BYTES, (const uint8_t *)s.a->raw + s.o, n);
   shares_rows_(m, s, n, rows, fs, READS_, site);
 }
 
