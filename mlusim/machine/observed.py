@@ -152,7 +152,7 @@ class ObservedScreen(Protocol):
     def unordered(self) -> "Iterator[Any]": ...  # each a `machine.native.screen.Window`
     def shared(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]": ...
     def changes(self) -> "Sequence[ChangedValue]": ...
-    def left(self) -> "Sequence[LeftOut]": ...
+    def left(self) -> "Sequence[OnMemoryCore]": ...
 
 
 # -- the events that observers hear -----------------------------------------------------------------
@@ -271,7 +271,7 @@ class TaskRan(NamedTuple):
     cluster: ObservedCluster | None
 
 
-class LeftOut(NamedTuple):
+class OnMemoryCore(NamedTuple):
     """An instruction that a memory core cannot execute: the core that came to it first, its place and name, and how often cores did."""
 
     core: TaskRan

@@ -125,7 +125,7 @@ def test_a_window_keeps_what_a_later_access_may_conflict_with():
 @pytest.mark.parametrize("pieces", [1, 5])
 def test_a_run_is_taken_as_its_accesses_are_one_by_one(pieces):
     """The windows end at the same accesses, behind all pieces of an operand, so that the same conflicts are told."""
-    many = 200
+    many = 100
     draw = np.random.default_rng(7)
     low, kind, task, place = (draw.integers(0, most, many) for most in (SIZE - 20, 3, 3, 4))
     effects = [_effect(int(n)) for n in place]
@@ -134,18 +134,26 @@ def test_a_run_is_taken_as_its_accesses_are_one_by_one(pieces):
         effects[n].number = n + 1
         run += [(low[n] + 4 * piece, 4, kind[n], task[n], place[n], n + 1) for piece in range(pieces)]
     statements = [(one.step.name, one.step.pipe, one.step.site) for one in map(_effect, range(4))]
-    ends = np.arange(len(run)) % pieces == pieces - 1
-    taken = SharedRun(np.array(run), np.zeros(len(run), np.int64), ends, [TENSOR], statements, [], [], [])
+    ahead = [(SIZE, 1, READ, 0, 0, 0)] * (
+        module.WINDOW - 64
+    )  # by one instruction, so that the window ends soon
+    ends = np.ones(len(ahead) + len(run), np.bool_)
+    ends[: len(ahead) - 1] = False
+    ends[len(ahead) :] = np.arange(len(run)) % pieces == pieces - 1
+    taken = SharedRun(
+        np.array(ahead + run), np.zeros(len(ends), np.int64), ends, [TENSOR], statements, [], [], []
+    )
     for whole in (False, True):
         clocks, found = Clocks(), []
         for _ in range(3):
             clocks.begin()
         sharing = Sharing(clocks, found.append)
-        sharing._window = 64
+        if not whole:
+            sharing.add(_effect(0), Access(TENSOR, SIZE, 1, ((0, len(ahead)),)), READ, 0)
         for n in range(0 if whole else many):
             access = Access(TENSOR, int(low[n]), 4, ((4, pieces),) * (pieces > 1))
             sharing.add(effects[n], access, int(kind[n]), int(task[n]))
-        sharing.take(taken, 0, whole * len(run))
+        sharing.take(taken, 0, whole * len(ends))
         sharing.judge()
         told.append([sorted((c.first[0], c.second[0], len(c.pairs)) for c in part) for part in found])
 

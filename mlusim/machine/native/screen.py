@@ -47,8 +47,8 @@ from mlusim.machine.hub import Observer
 from mlusim.machine.observed import (
     ChangedValue,
     Effect,
-    LeftOut,
     ObservedCore,
+    OnMemoryCore,
     SharedRun,
     Site,
     Step,
@@ -610,12 +610,12 @@ class Screen(Observer):
         # What the kernel takes as const: the bytes from before are not kept, so that a store ends the run.
         self.read: Collection[Allocation] = ()
         self.ends: Callable[[NativeCore, Fault], None] | None = (
-            None  # is told of a fault, while nothing has changed
+            None  # hears a fault, while nothing has changed
         )
         self.refused: Fault | None = None  # that has ended the launch, and the core that met it
         self._refused_on: NativeCore | None = None
         self._doubted = Screened(0)
-        self._left_out: dict[tuple[Site, str], LeftOut] = {}
+        self._left_out: dict[tuple[Site, str], OnMemoryCore] = {}
         self._changes: dict[tuple[Site, str, str, str], ChangedValue] = {}
         self._labels: list[str] = []  # of the cores, by segment
         self._stores = np.zeros((), STORES)
@@ -702,7 +702,7 @@ class Screen(Observer):
         key = Site(*core.site()), row.name
         before = self._left_out.get(key)
         ran = TaskRan(core.place, core.union, core.cluster) if before is None else before.core
-        self._left_out[key] = LeftOut(ran, *key, 1 if before is None else before.times + 1)
+        self._left_out[key] = OnMemoryCore(ran, *key, 1 if before is None else before.times + 1)
 
     def executed(self, core: "NativeCore", row: Intrinsic) -> None:
         """Python has executed *row*; raises `Suspicion` where the watch has not heard of it."""
@@ -797,7 +797,7 @@ class Screen(Observer):
         unclear = bool(self._changes) and bool(self._doubted & Screened.INIT)
         return self._doubted | (Screened.VALUE if unclear else Screened(0))
 
-    def left(self) -> Sequence[LeftOut]:
+    def left(self) -> Sequence[OnMemoryCore]:
         """Return the instructions that need NRAM or WRAM and at which memory cores were."""
         return tuple(self._left_out.values())
 
@@ -843,7 +843,7 @@ class Screen(Observer):
             self._changes[key] = self._changes[key]._replace(times=self._changes[key].times + times)
 
     def fault(self, core: ObservedCore, fault: Fault) -> None:
-        """Let those hear of *fault* for whom C runs the launch: all tasks end here."""
+        """Let the checkers hear of *fault*, which ends all tasks here."""
         if self.ends is not None:
             at = cast("NativeCore", core)
             self.refused, self._refused_on = fault, at
