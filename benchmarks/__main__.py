@@ -1,4 +1,4 @@
-"""Print every measurement beside its limit: ``python -m benchmarks [table|memory|hot|native|bangc|operators|timing|debugger|checkers|start|toolkit|judge|threads] [--page FILE]``; or `growth`, `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT KIT`, `torch_tests CHECKOUT`, or `names FOLDER`."""
+"""Print every measurement beside its limit: ``python -m benchmarks [table|memory|hot|native|bangc|operators|timing|debugger|checkers|mistakes|start|toolkit|judge|threads] [--page FILE]``; or `growth`, `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT KIT`, `torch_tests CHECKOUT`, or `names FOLDER`."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +17,7 @@ from benchmarks.growth import main as growth
 from benchmarks.hot_path import hot_path
 from benchmarks.judge import judging
 from benchmarks.memory import memory
+from benchmarks.mistakes import mistakes
 from benchmarks.native import native
 from benchmarks.operators import operators
 from benchmarks.start_up import start_up
@@ -38,6 +39,7 @@ GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "operators": operators,
     "debugger": debugger,
     "checkers": checkers,
+    "mistakes": mistakes,
     "start": start_up,
     "toolkit": toolkit,
     "judge": judging,

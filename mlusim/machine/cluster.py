@@ -366,6 +366,11 @@ def left_early(meeting: Meeting, left: list["Core"]) -> Divergence:
     return fault
 
 
+def most_missed(waiting: list["Core"]) -> "Core":
+    """Return the core of those *waiting* for which most others wait, the first of several: where it is, the mistake is most likely."""
+    return max(waiting, key=lambda core: sum(core in other.waiting.missing for other in waiting))
+
+
 def stuck(waiting: list["Core"], spinning: list["Core"]) -> Deadlock:
     """Return the fault of a launch in which no core can go on; it says where each core waits and for which others."""
     waits = tuple(_wait(core) for core in waiting)

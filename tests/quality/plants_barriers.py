@@ -80,26 +80,26 @@ def a_cluster_leaves_on_an_error(mlu, wrong, status):
 @plant("synccheck-divergence", **UNION)
 def two_halves_meet_in_another_order(mlu, wrong):
     if mlu.is_mpu():
-        mlu.sync_cluster()  # fault
+        mlu.sync_cluster()
         return
     if wrong and mlu.coreId % 2:
         mlu.sync_all_ipu()  # fault
         mlu.sync_cluster()
     else:
-        mlu.sync_cluster()  # fault
+        mlu.sync_cluster()
         mlu.sync_all_ipu()
 
 
 @plant("synccheck-divergence", **UNION)
 def the_memory_core_waits_for_all_and_they_for_each_other(mlu, wrong):
     if mlu.is_mpu():
-        mlu.sync_all()  # fault
+        mlu.sync_all()
         return
     if wrong:
         mlu.sync_all_ipu()
         if mlu.coreId == 3:
             mlu.sync_all_ipu()  # fault
-    mlu.sync_all()  # fault
+    mlu.sync_all()
 
 
 @plant("synccheck-stuck", 2, **UNION)

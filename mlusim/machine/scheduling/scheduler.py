@@ -18,7 +18,7 @@ from attrs import frozen
 
 from mlusim.errors import Fault, Outside, UsageError, shown_file
 from mlusim.kernel_frames import OWN, own_file
-from mlusim.machine.cluster import stuck
+from mlusim.machine.cluster import most_missed, stuck
 from mlusim.machine.observed import TaskPlace
 from mlusim.machine.scheduling.carrier import Carrier, Carriers, Home
 from mlusim.machine.scheduling.schedule import Choices
@@ -291,7 +291,7 @@ class Scheduler:
         """Run the next core until it parks or ends, and return it."""
         if not self._ready:
             waiting = [c for c in self._alive if c.waiting is not None]
-            self._fail(waiting[0], stuck(waiting, []))
+            self._fail(most_missed(waiting), stuck(waiting, []))
         picked = self._pick()
         core: Core = self._made(*picked) if picked.__class__ is tuple else picked
         self.running = self.last = core

@@ -1,0 +1,83 @@
+"""What a mistake costs: the check of a large launch with one, over that of the same launch without, interleaved in one process."""
+
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.timing import Row
+from mlusim import bangc
+from mlusim.engine.native.build import available
+from mlusim.engine.preference import NATIVE
+from mlusim.errors import Fault
+from mlusim.machine.device import Device
+from mlusim.observe.names import CHECKERS
+
+TASKS, TURNS, WIDTH = 16, 64, 1024
+ROUNDS = 5
+SOURCE = """#include <bang.h>
+#define N 1024
+__nram__ float a[2 * N], b[N];
+__mlu_entry__ void Turns(float *out, const float *in, int turns, int mistake) {
+  float *mine = out + taskId * turns * N;
+  const float *from = in + taskId * turns * N;
+  int sum = 0x7fffff00, small = 0;
+  if (mistake == 3) __bang_write_zero(a, N);
+  for (int i = 0; i < turns; ++i) {
+    const int last = taskId == taskDim - 1 && i == turns - 1;
+    if (mistake == 3 || mistake == 4) __memcpy_async(a, from + i * N, N * sizeof(float), GDRAM2NRAM);
+    else __memcpy(a, from + i * N, (mistake == 2 && last ? N * N : N) * sizeof(float), GDRAM2NRAM);
+    if (mistake == 1) sum += i;
+    if (mistake == 6 && a[N] > 1.0f) small = 1;
+    __bang_add_scalar(b, mistake == 5 ? a + 8 : a, 1.0f, N);
+    __sync();
+    __memcpy((mistake == 7 ? out : mine) + i * N, b, N * sizeof(float), NRAM2GDRAM);
+  }
+  if (mistake == 8) for (int i = 0; i < turns; ++i) out[i] = small + 1.0f;
+}
+"""
+KINDS = {
+    "an overflow in each turn": (1, 2.0),
+    "a copy out of bounds in the last turn of the last task": (2, 2.0),
+    "a missing __sync() on a core": (3, 2.0),
+    "tasks that write the same bytes": (7, 5.0),
+    "tasks that store the same words": (8, 5.0),
+    "unwritten bytes stored": (5, 40.0),
+    "an unwritten scalar that decides": (6, 20.0),
+    "a missing __sync() after which unwritten bytes are read": (4, 60.0),
+}
+"""The mistakes by their numbers in the kernel, with the most that each may cost; Python makes the launch again for the last three."""
+
+
+def mistakes() -> Iterator[Row]:
+    """Each kind of mistake, over the launch without one."""
+    if available() is None:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "turns.mlu"
+        path.write_text(SOURCE)
+        kernel = bangc.load(path)["Turns"]
+        _check(kernel, 0)
+        for name, (mistake, limit) in KINDS.items():
+            _check(kernel, mistake)
+            pairs = [(_check(kernel, 0), _check(kernel, mistake)) for _ in range(ROUNDS)]
+            without, wrong = (min(times) for times in zip(*pairs, strict=True))
+            told = f"{wrong * 1e3:.0f} ms, without it {without * 1e3:.0f} ms"
+            yield Row(name, wrong / without, limit, "x without", told)
+
+
+def _check(kernel: Any, mistake: int) -> float:
+    """Return the seconds of CPU that a launch under all checkers takes."""
+    device = Device("MLU370-X4")
+    many = TASKS * TURNS * WIDTH
+    out, given = device.put(np.zeros(many, np.float32)), device.put(np.ones(many, np.float32))
+    observe = [checker() for checker in CHECKERS.values()]
+    begin = time.process_time()
+    try:
+        device.launch(kernel, TASKS, args=(out, given, TURNS, mistake), observe=observe, engine=NATIVE)
+    except Fault:
+        assert mistake == 2
+    return time.process_time() - begin
