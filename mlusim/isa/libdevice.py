@@ -11,6 +11,7 @@ from mlusim.isa.declare import Flow, Intrinsic, Refused, Tile, Value, intrinsic,
 from mlusim.isa.rounding import saturate
 
 SOURCE = "vendor declaration header, arithmetic"
+OPTIMIZERS = "public kernels of torch_mlu's optimizers"
 
 
 def _loop(spelling: str, ufunc: np.ufunc, *sources: str) -> Callable[[Callable[..., Any]], Intrinsic]:
@@ -40,6 +41,20 @@ def cn_vector_cos_f32(elem_count: int, dst: Tile, src: Tile) -> None:
 def cn_vector_hypot_f32(elem_count: int, dst: Tile, src0: Tile, src1: Tile) -> None:
     """Length: ``dst[i] = sqrt(src0[i] ** 2 + src1[i] ** 2)`` without overflow on the way."""
     np.hypot(src0, src1, out=dst)
+
+
+@intrinsic(
+    "__cn_vector_accurate_sqrt_f32",
+    writes={"dst": "elem_count"},
+    reads={"src": "elem_count"},
+    dtypes=(float32,),
+    certainty="I",
+    source=OPTIMIZERS,
+    native=("map", "sqrtf(a)"),
+)
+def cn_vector_accurate_sqrt_f32(elem_count: int, dst: Tile, src: Tile) -> None:
+    """Square root, rounded once: ``dst[i] = sqrt(src[i])``; of negative numbers NaN."""
+    np.sqrt(src, out=dst)
 
 
 @intrinsic(
@@ -76,11 +91,21 @@ def cn_vector_mod_scalar_u64(elem_count: int, dst: Tile, src: Tile, value: Value
     np.remainder(src, value, out=dst)
 
 
-def _function(spelling: str, function: Callable[[Any], Any], dtype: DType, doc: str) -> Intrinsic:
+def _function(
+    spelling: str,
+    function: Callable[[Any], Any],
+    dtype: DType,
+    doc: str,
+    *,
+    returned: DType | None = None,
+    native: str = "",
+) -> Intrinsic:
+    """Declare a function of one number; with *native*, its C, one that only public kernels show."""
+    result = returned or dtype
 
     def body(value: Any) -> Any:
         # In double and rounded once: the table of the vendor's library is not published.
-        return dtype.dtype.type(function(np.float64(number(value, dtype))))
+        return result.dtype.type(function(np.float64(number(value, dtype))))
 
     body.__doc__ = doc
     return intrinsic(
@@ -88,9 +113,10 @@ def _function(spelling: str, function: Callable[[Any], Any], dtype: DType, doc: 
         pipe=Pipe.SCALAR,
         flow=Flow.MIXING,
         memory_core=True,
-        c={"value": dtype.c, "return": dtype.c},
-        source=SOURCE,
-        native=("one", function, "f16" if dtype is half else "f32"),
+        c={"value": dtype.c, "return": result.c},
+        certainty="I" if native else "C",
+        source=OPTIMIZERS if native else SOURCE,
+        native=native or ("one", function, "f16" if dtype is half else "f32"),
     )(body)
 
 
@@ -105,6 +131,21 @@ cn_scalar_sin_f16 = _function(
 )
 cn_scalar_cos_f16 = _function(
     "__cn_scalar_cos_f16", np.cos, half, "Cosine of one half: returns ``cos(value)``, in radians."
+)
+cn_scalar_accurate_sqrt_f32 = _function(
+    "__cn_scalar_accurate_sqrt_f32",
+    np.sqrt,
+    float32,
+    "Square root of one float, rounded once: returns ``sqrt(value)``; of a negative number NaN.",
+    native="result = sqrtf(value);",
+)
+cn_scalar_isfinite_f32 = _function(
+    "__cn_scalar_isfinite_f32",
+    np.isfinite,
+    float32,
+    "Test one float: returns 1 where it is neither infinite nor NaN, and 0 otherwise.",
+    returned=int32,
+    native="result = value - value == 0;",
 )
 
 

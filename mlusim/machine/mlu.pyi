@@ -956,6 +956,8 @@ class Mlu:
         """Cosine: ``dst[i] = cos(src[i])``, in radians."""
     def cn_vector_hypot_f32(self, elem_count: Count, dst: Ptr, src0: Ptr, src1: Ptr) -> None:
         """Length: ``dst[i] = sqrt(src0[i] ** 2 + src1[i] ** 2)`` without overflow on the way."""
+    def cn_vector_accurate_sqrt_f32(self, elem_count: Count, dst: Ptr, src: Ptr) -> None:
+        """Square root, rounded once: ``dst[i] = sqrt(src[i])``; of negative numbers NaN."""
     def cn_vector_cast_f32_to_s32(self, elem_count: Count, dst: Ptr, src: Ptr) -> None:
         """Convert toward zero: ``dst[i] = saturate(trunc(src[i]))``; NaN becomes 0 (unknown, default chosen)."""
     def cn_vector_mod_scalar_u64(self, elem_count: Count, dst: Ptr, src: Ptr, value: Scalar) -> None:
@@ -968,6 +970,10 @@ class Mlu:
         """Sine of one half: returns ``sin(value)``, in radians."""
     def cn_scalar_cos_f16(self, value: Scalar) -> Any:
         """Cosine of one half: returns ``cos(value)``, in radians."""
+    def cn_scalar_accurate_sqrt_f32(self, value: Scalar) -> Any:
+        """Square root of one float, rounded once: returns ``sqrt(value)``; of a negative number NaN."""
+    def cn_scalar_isfinite_f32(self, value: Scalar) -> Any:
+        """Test one float: returns 1 where it is neither infinite nor NaN, and 0 otherwise."""
     def cn_scalar_max_f32(self, first: Any, second: Any) -> Any:
         """Larger of two floats: returns ``max(first, second)``; a NaN loses."""
     def cn_scalar_min_f32(self, first: Any, second: Any) -> Any:

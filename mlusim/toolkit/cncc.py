@@ -73,7 +73,6 @@ _OWN_HEADERS = (
         "ATen/ATen.h",
         "torch/torch.h",
         "pybind11/pybind11.h",
-        "framework/core/MLUStream.h",
     ),
 )
 UNTRANSLATED = "--mlusim-untranslated"

@@ -135,6 +135,8 @@ isa/test_isa_functions.py::test_gelu_has_the_documented_form
     __bang_active_gelu
 isa/test_isa_functions.py::test_library_functions_of_one_number
     __cn_scalar_sin_f32 __cn_scalar_cos_f32 __cn_scalar_sin_f16 __cn_scalar_cos_f16
+isa/test_isa_functions.py::test_accurate_roots_and_finite_numbers
+    __cn_vector_accurate_sqrt_f32 __cn_scalar_accurate_sqrt_f32 __cn_scalar_isfinite_f32
 isa/test_isa_functions.py::test_library_functions_of_two_vectors
     __cn_vector_hypot_f32 __cn_vector_cast_f32_to_s32 __cn_vector_mod_scalar_u64
 isa/test_isa_functions.py::test_relun_cuts_off_at_both_ends

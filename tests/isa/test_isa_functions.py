@@ -239,6 +239,21 @@ def test_relu_of_bfloat16():
     assert [0.0, 2.5, 0.0] == after.astype(float).tolist()
 
 
+def test_accurate_roots_and_finite_numbers():
+    """Roots are rounded once from the exact value, of one float as of a vector."""
+    values = np.array([0, 2, 3e38, 1e-45, -1, math.inf], np.float32)
+    exact = np.array([0, math.sqrt(2), math.sqrt(values[2]), math.sqrt(values[3]), math.nan, math.inf])
+    roots = execute(
+        "cn_vector_accurate_sqrt_f32", elem_count=6, dst=np.zeros(6, np.float32), src=values.copy()
+    )["dst"]
+    singly = [execute("cn_scalar_accurate_sqrt_f32", value=x)["result"] for x in values]
+    finite = [int(execute("cn_scalar_isfinite_f32", value=x)["result"]) for x in (*values, math.nan)]
+
+    assert np.array_equal(exact.astype(np.float32), roots, equal_nan=True)
+    assert np.array_equal(roots, singly, equal_nan=True)
+    assert [1, 1, 1, 1, 1, 0, 0] == finite
+
+
 def test_library_functions_of_two_vectors():
     """The length of complex numbers does not overflow on the way; remainders of uint64; conversion toward zero."""
     a, b = np.array([3, 3e38, -5], np.float32), np.array([4, 1e38, 12], np.float32)

@@ -7,6 +7,7 @@ import pytest
 from engines import alike, run
 
 import mlusim
+from mlusim import bangc
 from mlusim.errors import LaunchError, Unsupported, UsageError
 from mlusim.frontend.bangc import form_data
 from mlusim.frontend.bangc.errors import SourceError
@@ -276,3 +277,21 @@ def test_an_enumeration_inside_of_anything_is_loaded(load):
     assert [6, 18, 9, -3] == o.tolist()
     kept = form_data.read(form_data.write(module.units[0]))  # as the cache and a program hold it
     assert kept.form.functions.keys() == module.units[0].form.functions.keys()
+
+
+def test_the_vendors_sources_of_pytorchs_device_are_headers_behind_ours(tmp_path):
+    """Those that ours replace need the whole of PyTorch; the others are read."""
+    folder = tmp_path / "csrc"
+    (folder / "framework" / "core").mkdir(parents=True)
+    (folder / "framework" / "core" / "MLUStream.h").write_text("#error of the host\n")
+    (folder / "own.h").write_text("#define FOUR 4\n")
+    source = tmp_path / "k.mlu"
+    source.write_text(
+        "#include <framework/core/MLUStream.h>\n#include <own.h>\n__mlu_entry__ void K(int *o) { o[0] = FOUR; }\n"
+    )
+    device = mlusim.Device("MLU370-X4")
+    out = device.put(np.zeros(1, np.int32))
+
+    device.launch(bangc.load(source, include=[folder])["K"], (1, 1, 1), mlusim.BLOCK, [out])
+
+    assert [4] == device.get(out).tolist()

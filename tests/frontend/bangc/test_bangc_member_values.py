@@ -8,6 +8,7 @@ from mlusim.engine.native.build import available
 from mlusim.frontend.bangc.errors import SourceError
 
 SOURCE = """\
+#include <utility>
 struct A { int x = 1; float y{2.5f}; };
 struct B : A { int z = 5; };
 struct C { int x; __mlu_func__ C(int v = 3) : x(v) {} };
@@ -24,6 +25,10 @@ union U { long l = 5; int i; };
 struct V { int v = 7; int w{8}; };
 struct W : C { int m; __mlu_func__ W(int q) : C(q + 1), m(q) {} };
 struct X : A { int m; __mlu_func__ X(int q) : A(), m(q) {} };
+constexpr int TWO = 2;
+template <int N> struct Y { int a[N]; int next = 6; };
+struct Z { struct Y<TWO> y; Y<TWO> list[TWO]; int n = 1; __mlu_func__ Z(int q) : n(q) { y.a[1] = q; } };
+template <class T, size_t... I> __mlu_func__ void fill(T *to, std::index_sequence<I...>) { ((to[I] = I * I), ...); }
 __mlu_func__ V get(int n) { if (n) return {}; return {3}; }
 __mlu_func__ int take(V v) { return v.v * 10 + v.w; }
 __mlu_global__ void K(int *o, int n) {
@@ -48,6 +53,8 @@ __mlu_global__ void K(int *o, int n) {
   { W w(5); o[c++] = w.x; o[c++] = w.m; }
   { X w(5); o[c++] = w.x; o[c++] = w.m; }
   { V v{}; o[c++] = take(v); V x = V(); o[c++] = take(x); o[c++] = take(V()); o[c++] = take(V{2, 3}); }
+  { Z z(4); o[c++] = z.y.a[1]; o[c++] = z.y.next; o[c++] = z.list[1].next; o[c++] = z.n; }
+  { fill(o + c, std::make_index_sequence<3>()); c += 3; }
   { O q[2] = {{{2}, 4}}; o[c++] = q[0].i.x; o[c++] = (int)(q[0].i.y * 10); o[c++] = q[1].i.x; o[c++] = q[1].z; }
 }
 __mlu_global__ void L(int *o, int n) {
@@ -58,7 +65,7 @@ __mlu_global__ void L(int *o, int n) {
 EXPECTED = {  # by g++
     "K": [
         1, 25, 5, 3, 4, 3, 7, 1, 1, 1, 25, 1, 3, 3, 2, 3, 1, 6, 1, 5, 9, 7, 8, 3, 1, 8, 8, 3, 7, 78, 58, 78, 38, 7, 8, 5,
-        6, 5, 1, 5, 78, 78, 78, 23, 2, 25, 1, 3,
+        6, 5, 1, 5, 78, 78, 78, 23, 4, 6, 6, 4, 0, 1, 4, 2, 25, 1, 3,
     ],
     "L": [7, 2],
 }  # fmt: skip

@@ -448,7 +448,7 @@ def _assigned(
         else:
             continue
         at = ir.Member(first_at(_object(scope, span)[0], span), field, span)
-        yield ir.Evaluate(ir.Assign(at, first, span), span)
+        yield from (ir.Evaluate(one, span) for one in objects.member_stores(scope, at, first, span))
 
 
 def _base(scope: FunctionScope, node: Node) -> list[ir.Statement]:

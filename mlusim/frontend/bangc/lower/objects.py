@@ -309,13 +309,16 @@ def built(
         first = usual.get(field.name)
         if first is not None:
             at = ir.Member(held, field, node.span)
-            value = initial(scope, first, field.type)
-            if isinstance(field.type, t.Array) and isinstance(value, ir.Compose):
-                begins = scope.address(at, t.Pointer(field.type.of), node.span)
-                steps += places.stores(begins, value, field.type)
-            else:
-                steps.append(ir.Assign(at, value, node.span))
+            steps += member_stores(scope, at, initial(scope, first, field.type), node.span)
     return sequence(steps, ir.Load(held, node.span), node.span)
+
+
+def member_stores(scope: FunctionScope, at: ir.Member, value: ir.Expr, span: ir.Span) -> Iterator[ir.Expr]:
+    """Yield the stores of *value* in a member: of an array's list one for each element."""
+    if isinstance(at.type, t.Array) and isinstance(value, ir.Compose):
+        yield from places.stores(scope.address(at, t.Pointer(at.type.of), span), value, at.type)
+    else:
+        yield ir.Assign(at, value, span)
 
 
 def listed(scope: FunctionScope, node: Node, kind: t.Record) -> ir.Expr | None:

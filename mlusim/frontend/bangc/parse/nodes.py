@@ -185,8 +185,10 @@ class Declaration:
 
     @cached_property
     def default(self) -> "Node | None":
-        """The default argument of a parameter."""
-        found = [c for c in self._cursor.get_children() if c.kind.is_expression()]
+        """The default argument of a parameter, or the value that a member is declared with."""
+        name = self._cursor.location.offset  # before it stand the arguments of a template's type
+        expressions = (c for c in self._cursor.get_children() if c.kind.is_expression())
+        found = [c for c in expressions if c.extent.start.offset >= name]
         if self._cursor.type.get_canonical().kind.name.endswith("ARRAY"):  # the bounds come first
             found = [c for c in found if c.kind.name in ("INIT_LIST_EXPR", "STRING_LITERAL")]
         if self.bit_field:  # the width does

@@ -102,7 +102,10 @@ class Options:
         """As the compiler's flags, behind those of the supplied headers."""
         defines = [f"-D{name}" + ("" if value is None else f"={value}") for name, value in self.define]
         return [
-            *(f"-I{directory}" for directory in self.include),
+            *(
+                f"{'-idirafter' if prelude.is_replaced(Path(directory)) else '-I'}{directory}"
+                for directory in self.include
+            ),
             "-isystem",
             str(prelude.STANDARD),
             *defines,

@@ -31,7 +31,7 @@ SCALARS: Mapping[int, t.Arithmetic | t.Void] = {
     32: t.HALF,
     39: t.BFLOAT16,
 }
-_WITH_BODIES = ("pair", "initializer_list")
+_WITH_BODIES = ("pair", "initializer_list", "integer_sequence")
 CLOSURE = "(lambda"  # how the library calls the class of a lambda
 NULLPTR, POINTER, LVALUE, RVALUE, RECORD, ENUM = 24, 101, 103, 104, 105, 106
 FUNCTION, CONSTANT_ARRAY, INCOMPLETE_ARRAY, MEMBER = 111, 112, 114, 117

@@ -38,6 +38,11 @@ def supplied() -> Mapping[str, str]:
     return standard | {str(STANDARD / name): '#include "mlusim_torch.h"\n' for name in _TORCH.split()}
 
 
+def is_replaced(folder: Path) -> bool:
+    """Return whether *folder* has the vendor's sources of PyTorch's device, for some of whose headers there are stand-ins: they come first."""
+    return (folder / "framework" / "core" / "MLUStream.h").exists()
+
+
 def architecture_flags(board: Board) -> list[str]:
     """Return the definitions that the vendor's compiler makes for the architecture of *board*."""
     arch = board.arch
