@@ -6,6 +6,7 @@ CHECKOUT is a checkout of Cambricon/torch_mlu, whose tests run unchanged.  Nothi
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -48,7 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--cache", type=Path, default=Path("build/torch_tests"), help="the toolkit folder is kept here"
     )
-    parser.add_argument("--results", type=Path, help="write what was found here, as JSON")
+    parser.add_argument("--results", type=Path, help="keep what was found here, and run only what is missing")
+    parser.add_argument("--page", type=Path, help="put the table into this page")
     args = parser.parse_args(argv)
     try:
         files = test_files(args.checkout.resolve(), args.only, args.every)
@@ -57,13 +59,31 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     toolkit = args.cache.resolve() / "toolkit"
     folder.make(toolkit, find_board(args.board))
-    with ThreadPoolExecutor(args.jobs) as pool:
-        outcomes = list(pool.map(lambda path: run_file(path, toolkit, args), files))
-    if args.results:
-        args.results.write_text(json.dumps([asdict(one) for one in outcomes], indent=1))
-    print(table(outcomes))
+    outcomes = run_files(files, toolkit, args)
+    shown = table(outcomes)
+    if args.page:
+        put_into(args.page, shown)
+    print(shown)
     passed, can_pass = share(outcomes)
-    return int(passed < 0.85 * can_pass or any(one.died for one in outcomes))
+    died = any(one.died or "died" in dict(one.functions.values()) for one in outcomes)
+    return int(passed < 0.85 * can_pass or died)
+
+
+def run_files(files: Sequence[Path], toolkit: Path, args: argparse.Namespace) -> list[FileOutcome]:
+    """Run those of *files* that the results lack, and write the results after each."""
+    kept = json.loads(args.results.read_text()) if args.results and args.results.is_file() else []
+    outcomes = {one["name"]: FileOutcome(**one) for one in kept}
+    missing = [path for path in files if _name(path) not in outcomes]
+    with ThreadPoolExecutor(args.jobs) as pool:
+        for one in pool.map(lambda path: run_file(path, toolkit, args), missing):
+            outcomes[one.name] = one
+            if args.results:
+                args.results.write_text(json.dumps([asdict(known) for known in outcomes.values()], indent=1))
+    return [outcomes[_name(path)] for path in files]
+
+
+def _name(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}"
 
 
 def test_files(checkout: Path, only: Sequence[str], every: int) -> list[Path]:
@@ -80,39 +100,16 @@ def test_files(checkout: Path, only: Sequence[str], every: int) -> list[Path]:
 
 
 def run_file(path: Path, toolkit: Path, args: argparse.Namespace) -> FileOutcome:
-    """Run the first functions of *path* in a process; what it has not said when it ends died with it."""
+    """Run the first functions of *path* in a process, and after one that ends the process the rest in another."""
     begin = time.monotonic()
-    known = {name: value for name, value in os.environ.items() if not name.startswith("MLUSIM_")}
-    environment = known | {
-        "NEUWARE_HOME": str(toolkit),
-        "PYTHONPATH": str(toolkit / "python"),
-        "PATH": f"{toolkit / 'bin'}:{os.environ['PATH']}",
-        "MLUSIM_BOARD": args.board,
-    }
-    words = [sys.executable, str(CHILD), str(path), str(args.functions), str(args.timeout)]
-    outcome = FileOutcome(f"{path.parent.name}/{path.stem}")
-    limit = args.timeout * args.functions
-    try:
-        done = subprocess.run(  # noqa: S603 - the tests that the caller names
-            words,
-            capture_output=True,
-            text=True,
-            env=environment,
-            cwd=path.parent,
-            timeout=limit,
-            check=False,
-        )
-        said, code = done.stdout, done.returncode
-        why = (done.stderr.strip().splitlines() or [""])[-1]
-    except subprocess.TimeoutExpired as late:
-        said = late.stdout.decode() if isinstance(late.stdout, bytes) else late.stdout or ""
-        code, why = 1, f"more than {limit:g} s"
-    for line in said.splitlines():
-        if line.startswith("@@"):
-            name, result, reason = json.loads(line[2:])
-            outcome.functions[name] = (result, reason)
-    if code:
-        outcome.died = f"exit {code}: {why}"[:200]
+    outcome = FileOutcome(_name(path))
+    while not outcome.died:
+        before = len(outcome.functions)
+        code, why = _run_rest(path, toolkit, args, outcome)
+        if not code:
+            break
+        if len(outcome.functions) == before:
+            outcome.died = f"exit {code}: {why}"[:200]
     outcome.seconds = time.monotonic() - begin
     print(
         f"{outcome.name}: {dict(Counter(r for r, _ in outcome.functions.values()))} {outcome.died}",
@@ -120,6 +117,38 @@ def run_file(path: Path, toolkit: Path, args: argparse.Namespace) -> FileOutcome
         flush=True,
     )
     return outcome
+
+
+def _run_rest(path: Path, toolkit: Path, args: argparse.Namespace, outcome: FileOutcome) -> tuple[int, str]:
+    """Run what is left of *path* and fill in *outcome*; the exit code of the process, and the last that it says."""
+    known = {name: value for name, value in os.environ.items() if not name.startswith("MLUSIM_")}
+    environment = known | {
+        "NEUWARE_HOME": str(toolkit),
+        "PYTHONPATH": str(toolkit / "python"),
+        "PATH": f"{toolkit / 'bin'}:{os.environ['PATH']}",
+        "MLUSIM_BOARD": args.board,
+    }
+    numbers = map(str, (args.functions, args.timeout, len(outcome.functions)))
+    done = subprocess.run(  # noqa: S603 - the tests that the caller names
+        [sys.executable, str(CHILD), str(path), *numbers],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd=path.parent,
+        check=False,
+    )
+    running = ""
+    for line in done.stdout.splitlines():
+        if line.startswith("@@"):
+            running, *ended = json.loads(line[2:])
+            if ended:
+                outcome.functions[running], running = tuple(ended), ""
+    why = (done.stderr.strip().splitlines() or [""])[-1]
+    if running and "Timeout (" in done.stderr:
+        outcome.functions[running] = ("late", f"more than {5 * args.timeout:g} s")
+    elif running:
+        outcome.functions[running] = ("died", f"exit {done.returncode}: {why}"[:200])
+    return done.returncode, why
 
 
 def share(outcomes: Sequence[FileOutcome]) -> tuple[int, int]:
@@ -130,20 +159,40 @@ def share(outcomes: Sequence[FileOutcome]) -> tuple[int, int]:
 
 
 def table(outcomes: Sequence[FileOutcome]) -> str:
-    """Return a row for each function that does not pass, and the sums."""
-    rows = ["| file | function | outcome | reason |", "| --- | --- | --- | --- |"]
-    for one in outcomes:
-        rows += [
-            f"| {one.name} | {name} | {result} | {reason.replace('|', '/')[:160]} |"
-            for name, (result, reason) in one.functions.items()
-            if result not in {"passed", "skipped"}
-        ]
-        if one.died:
-            rows.append(f"| {one.name} | the file | died | {one.died} |")
+    """Return the sums, how often each reason is given, and a row for each function that does not pass."""
+    rest = [
+        (one.name, name, result, _shown(reason))
+        for one in outcomes
+        for name, (result, reason) in one.functions.items()
+        if result not in {"passed", "skipped"}
+    ]
     counts = Counter(result for one in outcomes for result, _ in one.functions.values())
     passed, can_pass = share(outcomes)
     sums = ", ".join(f"{number} {result}" for result, number in sorted(counts.items()))
-    return "\n".join([*rows, "", f"{len(outcomes)} files: {sums}; {passed} of {can_pass} that can pass."])
+    lines = [f"{len(outcomes)} files: {sums}; {passed} of {can_pass} that can pass.", ""]
+    lines += ["| outcome | functions | reason |", "| --- | --- | --- |"]
+    reasons = Counter((result, reason) for _, _, result, reason in rest)
+    lines += [f"| {result} | {number} | {reason} |" for (result, reason), number in reasons.most_common()]
+    lines += ["", "| file | function | outcome | reason |", "| --- | --- | --- | --- |"]
+    lines += [f"| {' | '.join(row)} |" for row in rest if row[2] != "private"]
+    lines += [f"| {one.name} | the file | died | {_shown(one.died)} |" for one in outcomes if one.died]
+    return "\n".join([*lines, ""])
+
+
+def _shown(reason: str) -> str:
+    """Return *reason* as a cell of a table, without the paths and the addresses that differ from run to run."""
+    plain = re.sub(r"(?:/[\w.+-]+)+/", "", re.sub(r"\b0x[0-9a-f]+\b", "0x...", reason))
+    return plain.replace("|", "/")[:160]
+
+
+BEGIN, END = "<!-- begin: python -m benchmarks torch_tests --page -->\n", "<!-- end -->\n"
+
+
+def put_into(page: Path, shown: str) -> None:
+    """Put the table into *page*, between its marks."""
+    head, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    page.write_text(f"{head}{BEGIN}\n{shown}\n{END}{tail}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,9 @@
-"""``child.py FILE FUNCTIONS SECONDS``: run the first functions of a test file; a line ``@@[name, outcome, reason]`` for each."""
+"""``child.py FILE FUNCTIONS SECONDS DONE``: run the first functions of a test file that are not *done* yet.
 
+A line ``@@[name]`` says that one begins, and ``@@[name, outcome, reason]`` how it ended.
+"""
+
+import faulthandler
 import importlib.machinery
 import importlib.util
 import inspect
@@ -8,6 +12,7 @@ import logging
 import re
 import signal
 import sys
+import traceback
 import types
 import unittest
 import warnings
@@ -18,9 +23,9 @@ PRIVATE = re.compile(
 )
 
 
-def say(name: str, outcome: str, reason: str) -> None:
-    """Tell the parent of one function."""
-    print("@@" + json.dumps([name, outcome, " ".join(reason.split())[:300]]), flush=True)
+def say(name: str, *ended: str) -> None:
+    """Tell the parent that the function *name* begins, or how it *ended*: the outcome and the reason."""
+    print("@@" + json.dumps([name, *(" ".join(word.split())[:300] for word in ended)]), flush=True)
 
 
 class Late(Exception):
@@ -43,15 +48,15 @@ def reason_of(trace: str) -> str:
 
 
 def run(test: unittest.TestCase, seconds: float) -> tuple[str, str]:
-    """Run one function for at most *seconds*; its outcome and the reason."""
+    """Run one function for at most *seconds* of this process; its outcome and the reason."""
     result = unittest.TestResult()
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         test.run(result)
     except Late:
         return "late", f"more than {seconds:g} s"
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
     for outcome, known in (("failed", result.errors + result.failures), ("skipped", result.skipped)):
         if known:
             trace = known[0][1]
@@ -62,9 +67,32 @@ def run(test: unittest.TestCase, seconds: float) -> tuple[str, str]:
     return "passed", ""
 
 
+def collected(path: Path, text: str) -> list[unittest.TestCase]:
+    """Return the tests of the file *path*, in the order of its *text*."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    classes = [
+        one
+        for _, one in inspect.getmembers(module, inspect.isclass)
+        if issubclass(one, unittest.TestCase) and one.__module__ == path.stem
+    ]
+    tests = [one(name) for one in classes for name in unittest.TestLoader().getTestCaseNames(one)]
+    order = {name: at for at, name in enumerate(re.findall(r"def (test_\w+)", text))}
+    return sorted(tests, key=lambda test: order.get(test._testMethodName, len(order)))  # noqa: SLF001
+
+
 def main() -> None:
     """Run the functions in the order of the file."""
-    path, functions, seconds = Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+    path, functions, seconds, done = (
+        Path(sys.argv[1]),
+        int(sys.argv[2]),
+        float(sys.argv[3]),
+        int(sys.argv[4]),
+    )
     sys.argv = [str(path)]
     sys.path[:0] = [str(path.parent.parent), str(path.parent)]
     if importlib.util.find_spec("pandas") is None:  # imported by their helpers for their timings alone
@@ -73,28 +101,24 @@ def main() -> None:
         sys.modules["pandas"] = stub
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGALRM, late)
+    signal.signal(signal.SIGPROF, late)
     text = path.read_text(encoding="utf-8")
     try:
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[path.stem] = module
-        spec.loader.exec_module(module)
+        tests = collected(path, text)
     except Exception as error:  # noqa: BLE001 - each kind is a row of the table
-        say("import", "private" if PRIVATE.search(text) else "failed", f"{type(error).__name__}: {error}")
+        trace = traceback.format_exc()
+        say(
+            "import",
+            "private" if PRIVATE.search(text + trace) else "failed",
+            f"{type(error).__name__}: {error}",
+        )
         return
-    classes = [
-        one
-        for _, one in inspect.getmembers(module, inspect.isclass)
-        if issubclass(one, unittest.TestCase) and one.__module__ == path.stem
-    ]
-    tests = [one(name) for one in classes for name in unittest.TestLoader().getTestCaseNames(one)]
-    order = {name: at for at, name in enumerate(re.findall(r"def (test_\w+)", text))}
-    tests.sort(key=lambda test: order.get(test._testMethodName, len(order)))  # noqa: SLF001
-    for test in tests[:functions]:
-        say(test._testMethodName, *run(test, seconds))  # noqa: SLF001
+    for test in tests[done:functions]:
+        name = f"{type(test).__name__}.{test._testMethodName}"  # noqa: SLF001
+        say(name)
+        faulthandler.dump_traceback_later(5 * seconds, exit=True)  # of threads and of C, which no signal ends
+        say(name, *run(test, seconds))
+        faulthandler.cancel_dump_traceback_later()
 
 
 if __name__ == "__main__":

@@ -24,6 +24,8 @@ class TestOne(unittest.TestCase):
             pass
     def test_dies(self):
         os._exit(9)
+    def test_after_it(self):
+        pass
 """
 
 
@@ -37,22 +39,26 @@ def checkout(tmp_path):
 
 
 def test_functions_run_in_the_order_of_the_file_and_a_death_is_told(checkout):
-    """Each says its outcome as it ends, so that those before a death are kept."""
+    """Each says its outcome as it ends; those after one that ends its process run in another."""
     (path,) = files_of(checkout, [], 1)
 
-    outcome = run_file(path, checkout, argparse.Namespace(functions=6, timeout=0.2, board="MLU590-H8"))
+    outcome = run_file(path, checkout, argparse.Namespace(functions=7, timeout=0.2, board="MLU590-H8"))
 
-    assert ["passed", "failed", "skipped", "private", "late"] == [r for r, _ in outcome.functions.values()]
-    assert "AssertionError: 1 != 2" == outcome.functions["test_first"][1]
-    assert outcome.died.startswith("exit 9")
+    assert ["passed", "failed", "skipped", "private", "late", "died", "passed"] == [
+        r for r, _ in outcome.functions.values()
+    ]
+    assert "AssertionError: 1 != 2" == outcome.functions["TestOne.test_first"][1]
+    assert outcome.functions["TestOne.test_dies"][1].startswith("exit 9")
+    assert not outcome.died
 
 
 def test_what_needs_the_private_interface_cannot_pass():
-    """Nor can what is skipped; a file that died has a row of its own."""
+    """Nor can what is skipped; reasons are counted, and a file that died has a row of its own."""
     functions = {"a": ("passed", ""), "b": ("failed", "x|y"), "c": ("private", "z"), "d": ("skipped", "")}
     outcomes = [FileOutcome("ops/test_one", functions, "exit 9: gone")]
 
     assert (1, 2) == share(outcomes)
+    assert "| failed | 1 | x/y |\n" in table(outcomes)
     assert "| ops/test_one | b | failed | x/y |\n" in table(outcomes)
     assert "| ops/test_one | the file | died | exit 9: gone |" in table(outcomes)
 
