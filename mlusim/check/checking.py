@@ -154,7 +154,7 @@ def check_script(
     elsewhere = forked.close()
     problem = problem or elsewhere
     if not (collector.launches or collector.faults or problem):
-        problem = "it launched no kernel that could be watched (decision 0013)"
+        problem = program.untested or "it launched no kernel that could be watched (decision 0013)"
     others = tuple(schedules)
     if others and not problem:
         # A difference between schedules says nothing where two runs of one schedule differ already.

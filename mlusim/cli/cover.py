@@ -46,8 +46,10 @@ def _ran(args: argparse.Namespace) -> tuple[coverage.CoverageRecord, Launched]:
     counting = LineCoverage()
     with plain_text.printing_aside(args.json), attending([counting]):
         done = launched(program, lines=False)
-    if not counting.launches and done.ended is None:
-        raise UsageError("nothing was launched that could be watched, so no line of a kernel ran")
+    if not counting.launches and (done.ended is None or isinstance(done.ended, str)):
+        raise UsageError(
+            done.ended or "nothing was launched that could be watched, so no line of a kernel ran"
+        )
     return coverage.record_of(counting.lines, counting.launches, counting.branches), done
 
 

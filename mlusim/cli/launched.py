@@ -17,7 +17,7 @@ from mlusim.machine.device import devices_on
 from mlusim.machine.hub import attending
 from mlusim.machine.launch import Launch
 from mlusim.operators.runner import SUCCESS, Run
-from mlusim.programs.program import Program
+from mlusim.programs.program import Program, ScriptProgram
 from mlusim.report.profiled import Profiled
 
 Numbered = tuple[int, Launch]
@@ -95,6 +95,8 @@ def launched(program: Program, *, lines: bool, processes: bool = True, board: st
         ended = error
     finally:
         away = forked.close()
+    if ended is None and not found.launches and isinstance(program, ScriptProgram):
+        ended = program.untested or None
     return Launched(found.launches, away or ended)
 
 

@@ -291,6 +291,9 @@ def _refuse(error: MlusimError, aside: TextIO) -> int:
     _tell(str(error) if isinstance(error, Fault) or not below else str(error.args[0]), code)
     for line in below.splitlines():
         print(shown(line.expandtabs(4)).rstrip(), file=sys.stderr)
+    for note in getattr(error, "__notes__", ()):
+        if note.startswith("note: "):  # the others are for tracebacks
+            print(shown(note), file=sys.stderr)
     return code
 
 

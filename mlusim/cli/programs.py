@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mlusim.observe import names as checkers
     from mlusim.operators import registry, runner
     from mlusim.programs import (
+        argument_values as values,
         expectation as expectations,
         kernel_call as calls,
         native_program as natives,
@@ -33,7 +34,8 @@ else:
     checkers, registry, runner = lazy(
         "mlusim.observe.names", "mlusim.operators.registry", "mlusim.operators.runner"
     )
-    natives, expectations, calls, other_calls, scripts = lazy(
+    values, natives, expectations, calls, other_calls, scripts = lazy(
+        "mlusim.programs.argument_values",
         "mlusim.programs.native_program",
         "mlusim.programs.expectation",
         "mlusim.programs.kernel_call",
@@ -211,6 +213,13 @@ def _no_word(args: argparse.Namespace, word: str, sentence: str) -> UsageError:
     return UsageError(refusal(verb, [word]) or sentence)
 
 
+def _spelled(name: str, value: str) -> str:
+    """Return how what was typed as *name*=*value* is given to a kernel."""
+    if name in values.OF_LAUNCHES:
+        return f"that of the launch is given as --{name} {value}".rstrip()
+    return "give arguments as --arg NAME=VALUE"
+
+
 def source_program(
     args: argparse.Namespace, checks: tuple[str, ...]
 ) -> "calls.KernelCall | natives.HostProgram":
@@ -228,7 +237,7 @@ def source_program(
         return program
     if rest:
         raise _no_word(
-            args, rest[0], f"{rest[0]!r} is no argument of a kernel; give arguments as --arg NAME=VALUE"
+            args, rest[0], f"{rest[0]!r} is no argument of a kernel; {_spelled(*rest[0].partition('=')[::2])}"
         )
     dim, kind = calls.dim_of(args.dim), calls.kind_of(args.kind)
     how = (checks, seed, effects, engine)

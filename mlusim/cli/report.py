@@ -171,7 +171,7 @@ def _show(records: Sequence[CallRecord], extras: Extras, *, explain: bool) -> No
 
 # -- a program that is no operator: its launches on each board --------------------------------------------
 
-OF_REPORTS = ("case", "group", "policy", "baseline", "write_baseline", "explain")
+OF_REPORTS = ("case", "group", "policy", "baseline", "write_baseline")
 COLUMNS = (
     "kernel", "board", "dim", "kind", "time_us", "time_low_us", "time_high_us", "bound", "io_bytes", "instructions", "engine",
 )  # fmt: skip
@@ -179,6 +179,9 @@ COLUMNS = (
 
 def _report_program(args: argparse.Namespace, form: str) -> int:
     """Report the launches of the program on each board; returns 1 for findings, 2 and 3 as `mlusim profile`."""
+    options.refuse(
+        args, ("explain",), "goes with operators; `mlusim profile` says of each launch of a program why"
+    )
     only = "goes with operators; `mlusim profile` measures a program against a baseline"
     options.refuse(args, OF_REPORTS, only)
     boards = options.boards_in(args.board, ()) if args.board else usual_boards(args, DEFAULT_BOARDS)

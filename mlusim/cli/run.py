@@ -10,7 +10,7 @@ import numpy as np
 
 from mlusim.cli import entry, options, plain_text, programs
 from mlusim.engine.preference import NATIVE
-from mlusim.errors import UsageError
+from mlusim.errors import Fault, UsageError
 from mlusim.files.writing import check_writable
 from mlusim.lazy import lazy
 from mlusim.machine.hub import EveryStep
@@ -36,6 +36,7 @@ else:  # lines of plain text need no rich, and one kernel no program
 
 
 OPERATOR, PROGRAM = "mlusim.cli.run_operator", "mlusim.cli.launched"
+CHECK = "note: `mlusim check` of the same call looks for the cause: races, bytes that were never written, barriers, memory that is left"
 OF_ONE_CALL = ("reference", "expect", "save")
 
 
@@ -50,13 +51,24 @@ def run(args: argparse.Namespace) -> int:
         entry.collect_as_usual()
         return cases.each(args, run)
     if not programs.is_program(args.program):
-        code: int = loaded(OPERATOR)(args)
-        return code
+        return _advised(args, loaded(OPERATOR), args)
     program = programs.program_and_kernel(args)[0]
     if programs.is_call(program, args):
         entry.collect_as_usual()
-        return _run_call(args, program)
+        return _advised(args, _run_call, args, program)
     return _run_program(args, program, loaded(PROGRAM, "launched"))
+
+
+def _advised(args: argparse.Namespace, run: Callable[..., int], *words: object) -> int:
+    """Return the exit code of *run* of *words*; where that failed, the verb that looks for the cause is named."""
+    try:
+        code = run(*words)
+    except Fault as fault:
+        fault.add_note(CHECK)
+        raise
+    if code in (entry.FINDINGS, entry.FAULT) and not args.check:
+        plain_text.remark(CHECK)
+    return code
 
 
 def loaded(module: str, name: str = "run") -> Callable[..., Any]:

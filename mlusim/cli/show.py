@@ -22,7 +22,7 @@ else:
 
 
 LINES = 20
-"""The most lines that tell of progress where there is no terminal."""
+"""The most lines that show progress where there is no terminal."""
 
 
 class Output(Console):

@@ -13,7 +13,7 @@ from attrs import frozen
 from mlusim.arch.board import Arch, Pipe
 from mlusim.counted import plural
 from mlusim.engine.contract import POLL_BYTES, Flight, IssuingCore, IssuingMlu
-from mlusim.engine.refuse import count_of, foreign, no_pointer, refuse_here
+from mlusim.engine.refuse import count_of, foreign, forgotten, no_pointer, refuse_here
 from mlusim.errors import Fault, RuleFault, Unsupported, WrongSpace
 from mlusim.isa.declare import Intrinsic
 from mlusim.memory.footprint import Access
@@ -166,7 +166,7 @@ def _token(
                 operand=name,
                 address=pointer.address,
                 space=pointer.space.name,
-                hint=f"these two pointers are {fits}",
+                hint=forgotten(pointer.view, space) or f"these two pointers are {fits}",
             )
     form = FORMS[len(shape)]
     allowed = mlu.directions.form(len(shape) - (len(shape) in WITH_CLUSTER), asynchronous)

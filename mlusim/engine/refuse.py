@@ -15,6 +15,7 @@ from mlusim.formula.expr import Expr, Fact, SizeOf, symbol
 from mlusim.formula.render import to_python
 from mlusim.isa.declare import READ_FIRST, Intrinsic, Operand, Refused
 from mlusim.memory.pointer import Ptr, View, bounds_fault
+from mlusim.memory.space import Space
 
 if TYPE_CHECKING:
     from mlusim.engine.contract import IssuingMlu
@@ -133,6 +134,18 @@ def no_pointer(name: str, value: object, space: object) -> Fault:
         what = f"{value!r:.80} that lies in no memory of the board"
         hint = "declare the variable __nram__, or in the memory that is meant"
     return WrongSpace(f"{name} is {what}", operand=name, legal=f"a pointer into {space}", hint=hint)
+
+
+def forgotten(view: View, space: Space) -> str | None:
+    """Return how a local array of BANG C is declared in *space*, where it says nothing and lies on the stack; None for others."""
+    declared = view.allocation.declared
+    if not declared.stack or declared.name is None:
+        return None
+    word = "__mlu_shared__" if space.name == "SRAM" else f"__{space.name.lower()}__"
+    told = f"{declared.dtype} {declared.name}[{declared.count}]"
+    return (
+        f"declare it `{word} {told}`: a local array that names no memory lies on the task's stack, in LDRAM"
+    )
 
 
 def foreign(mlu: "IssuingMlu", name: str, pointer: Ptr) -> Fault | None:
@@ -291,7 +304,7 @@ def _check_kind(
             operand=name,
             space=view.space.name,
             legal=_spaces(operand),
-            hint=_BROUGHT[operand.access],
+            hint=forgotten(view, operand.spaces[0]) or _BROUGHT[operand.access],
         )
     if view.dtype not in operand.dtypes_on(generation):
         return WrongSpace(
@@ -332,10 +345,23 @@ def _check_ranges(row: Intrinsic, arguments: Mapping[str, Any], bang_arch: int) 
             fault = pointer.view.allocation.const_fault()
         if fault is not None:
             fault.operand = operand.name
+            fault.hint = _of_bytes(operand, pointer, count) or fault.hint
             fault.message = f"{operand.name} takes {to_python(operand.extent)} = {count} {plural(count, 'element')}; {fault.message}"
             return fault
         spans[operand.name] = (pointer, pointer.address, pointer.address + count * pointer.view.itemsize)
     return _check_overlap(row, spans, bang_arch)
+
+
+def _of_bytes(operand: Operand, pointer: Ptr, count: int) -> str | None:
+    """Return what to say where *count* elements do not fit and *count* bytes would: a size where a count is meant."""
+    meant, rest = divmod(count, pointer.view.itemsize)
+    left = pointer.view.size - pointer.index
+    if rest or meant == count or not 0 < meant <= left < count:
+        return None
+    return (
+        f"{to_python(operand.extent)} counts elements, and {count} {plural(count, 'byte')} of {pointer.dtype} are {meant}: leave "
+        "sizeof out if that is meant"
+    )
 
 
 def _check_overlap(row: Intrinsic, spans: Mapping[str, tuple[Ptr, int, int]], bang_arch: int) -> Fault | None:

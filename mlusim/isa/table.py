@@ -92,7 +92,34 @@ _NOT_OF_REGISTERS = {
     "vv_int64": "no instruction is known for it; take two registers of vv_int32",
     "vv_uint64": "no instruction is known for it; take two registers of vv_uint32",
 }
+_NO_THREADS = (
+    "a task has no threads: call __bang_* on whole arrays, and share the work out by taskId and taskDim"
+)
+_ATOMIC = "in BANG C it is __bang_atomic_reduce_{0}, or __bang_atomic_{0} for the value before"
+_BARRIER = "in BANG C __sync_cluster waits for the cores of a cluster, __sync_all for all, and __sync for the core's own pipes"
+_SHUFFLES = "__syncwarp __shfl_sync __shfl_up_sync __shfl_down_sync __shfl_xor_sync __ballot_sync"
+_OF_GPUS = {
+    "__global__ __kernel": "in BANG C a kernel is __mlu_global__",
+    "__device__ __forceinline__ __noinline__": "in BANG C a function of the device is __mlu_func__",
+    "__host__": "in BANG C a function without a word, or with __mlu_host__, is one of the host",
+    "__shared__ __local": "in BANG C __mlu_shared__ is the memory of a cluster, and __nram__ that of a core",
+    "__constant__ __constant": "in BANG C it is __mlu_const__",
+    "__global": "in BANG C pointers to GDRAM have no word of their own",
+    "__ldg __ldcg __stcg": "read GDRAM through the pointer, or copy it with __memcpy",
+    "blockIdx get_group_id": "in BANG C it is taskIdX, taskIdY and taskIdZ",
+    "gridDim get_num_groups": "in BANG C it is taskDimX, taskDimY and taskDimZ",
+    "threadIdx blockDim warpSize get_local_id get_local_size get_global_id get_global_size": _NO_THREADS,
+    _SHUFFLES: _NO_THREADS,
+    "__syncthreads barrier work_group_barrier CLK_LOCAL_MEM_FENCE CLK_GLOBAL_MEM_FENCE": _BARRIER,
+    "__threadfence __threadfence_block mem_fence": "in BANG C __sync waits for what the core has begun",
+    "atomicCAS atomic_cmpxchg": _ATOMIC.format("cas"),
+    **{
+        f"atomic{word.capitalize()} atomic_{word}": _ATOMIC.format(word)
+        for word in ("add", "max", "min", "and", "or", "xor", "exch", "inc", "dec")
+    },
+}
 REPLACED: Mapping[str, str] = {
+    **{name: answer for names, answer in _OF_GPUS.items() for name in names.split()},
     "__bang_conv_partial": "call __bang_conv once for all channels, or add its results up",
     "__bang_count_bitindex": "call __bang_count on the elements that the bits were made of",
     "__bang_histogram": "add up __bang_count of __bang_eq_scalar for each value",
@@ -116,7 +143,7 @@ REPLACED: Mapping[str, str] = {
     **_NOT_OF_REGISTERS,
     **dict.fromkeys(("malloc", "calloc", "realloc", "free"), _ALLOCATING),
 }
-"""Names of older headers, and of C on the host, that kernels call and that are not here: what to do instead."""
+"""Names of older headers, of C on the host, of CUDA and of OpenCL, that kernels use and that are not here: what to do instead."""
 FORMS_REPLACED: Mapping[str, str] = dict.fromkeys(
     (row.spelling for row in ISA.values() if row.name.startswith(("vv_load", "vv_store"))),
     "a register takes elements of its own type: convert them in NRAM, as __bang_uchar2int32 and __bang_int322uchar do",

@@ -136,7 +136,7 @@ class Mlu(metaclass=_Described):
                 f"mlu has no {name!r}; helpers are functions: from mlusim.bang import {bare}, then {bare}(mlu, ...)"
             )
         guesses = near(bare, [n for n in dir(type(self)) if n[0] != "_"], beside="bang_")
-        hint = (
+        hint = _described().REPLACED.get(name) or (
             f"did you mean mlu.{' or mlu.'.join(guesses)}?"
             if guesses
             else "`mlusim isa` lists the intrinsics"

@@ -41,6 +41,7 @@ from mlusim.observe.value_flow import (
     lacking,
     neighbours,
     never_stored,
+    of_elements,
     places,
     same,
     settled,
@@ -575,8 +576,10 @@ class InitCheck(Checker):
         if origin.allocation.space is GDRAM:
             hint = "fill the tensor before this launch, or write all of it before it is read"
         elif shadow.writes:
+            reader = effect.step if len(hops) == 1 else hops[-2].write.step
             hint = (
-                "compare the count of the last write with the count used here, or fill the whole buffer first"
+                of_elements(origin, shadow, reader)
+                or "compare the count of the last write with the count used here, or fill the whole buffer first"
             )
         elif self._compiled and origin.allocation.space is SRAM:
             hint = DROPPED

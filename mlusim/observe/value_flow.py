@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from attrs import frozen
 
-from mlusim.counted import plural
+from mlusim.counted import counted, plural
 from mlusim.isa.declare import CallStyle, Intrinsic, Refused
-from mlusim.machine.observed import Effect, ObservedCore, Site, TensorStore
+from mlusim.machine.observed import Effect, ObservedCore, Site, Step, TensorStore
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.observe.finding import Finding, RelatedPlace
@@ -391,6 +391,9 @@ def tensor_store(write: Write) -> TensorStore:
     return TensorStore(write.access.span[1], write.number, step.site, step.name, step.spelled, label)
 
 
+COUNTED = "{} bytes were written, and {}: the size of a copy is in bytes, so multiply a count of elements by sizeof({})"
+
+
 def never_stored(stores: Sequence[TensorStore], allocation: Allocation, offset: int, count: int) -> Finding:
     """Return the finding of *count* bytes of a tensor, the first at *offset*, that no task has stored; *stores* are the others."""
     before = [w for w in stores if w.end <= offset]
@@ -408,9 +411,32 @@ def never_stored(stores: Sequence[TensorStore], allocation: Allocation, offset: 
         intrinsic=None if last is None else last.name,
         context=context or ("nothing has been stored there at all",),
         note="a new tensor holds no zeros: what is never stored holds whatever was there before",
-        hint="check the share of the last task and the tail of each row, or fill the tensor before the launch",
+        hint=_of_elements(allocation, allocation.nbytes - count)
+        or "check the share of the last task and the tail of each row, or fill the tensor before the launch",
         facts={"bytes": count, "offset": offset, "space": allocation.space.name},
     )
+
+
+def _of_elements(allocation: Allocation, nbytes: int) -> str:
+    """Return what to say where as many bytes of the allocation have a value as it has elements; "" elsewhere."""
+    elements, dtype = allocation.nbytes // allocation.declared.dtype.size, allocation.declared.dtype
+    if nbytes != elements or elements == allocation.nbytes:
+        return ""
+    return COUNTED.format(nbytes, f"the tensor has {counted(elements, 'element')}", dtype)
+
+
+def of_elements(origin: Hop, shadow: Shadow, reader: Step) -> str:
+    """Return what to say where *reader* takes as many elements as there are bytes with a value in front of *origin*; "" elsewhere."""
+    dtype = origin.allocation.declared.dtype
+    sizes = {a.nbytes for a in reader.reads if a.allocation is origin.allocation} if dtype.size > 1 else set()
+    for write in shadow.log():
+        if write.access.span[1] == origin.offset and write.access.nbytes * dtype.size in sizes:
+            return COUNTED.format(
+                write.access.nbytes,
+                f"{counted(write.access.nbytes, 'element')} {plural(write.access.nbytes, 'is', 'are')} read",
+                dtype,
+            )
+    return ""
 
 
 def _described(write: Write, here: Site | None = None) -> str:

@@ -450,6 +450,8 @@ _MAKERS: Mapping[str, Callable[[tuple[int, ...], DType, np.random.Generator], Ar
 FUNCTIONS = ("min", "max", "PAD_UP", "PAD_DOWN", "CEIL_DIV", "true", "false")  # and sizeof(type)
 SEPARATOR = "x"  # between sizes
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+OF_LAUNCHES = ("dim", "kind", "kernel", "board", "seed")
+"""What a launch is given beside its arguments, each by an option of its own."""
 _WORD = re.compile(r"\w+")  # of sizes, where 4xrows is 4 and rows
 _SIZEOF = re.compile(r"sizeof\s*\([^()]*\)")
 
@@ -482,6 +484,8 @@ def misspelt(
         if name not in named:
             guess = near(name, [*lacking, *unknown], 1) or near(name, parameters, 1)
             hint = f"its parameters: {', '.join(parameters) or 'it has none'}"
+            if name in OF_LAUNCHES:
+                return f"{called} has no parameter {name!r}; that of the launch is given as --{name}"
             if guess:
                 hint = f"did you mean {guess[0]}{_named_by(guess[0], unknown, values)}?"
             return f"{called} has no parameter {name!r}, and no formula names it; {hint}"

@@ -1,6 +1,7 @@
 """The programs that can be debugged: anything that runs, and hands its observers to every launch that it makes."""
 
 import contextlib
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +16,8 @@ from mlusim.errors import UsageError
 from mlusim.kernel_frames import installed
 from mlusim.machine.hub import attending
 from mlusim.observe.names import observers_of
+
+_TESTS = re.compile(r"^\s*(?:async )?def test_|^class Test", re.MULTILINE)
 
 
 class Program(Protocol):
@@ -76,6 +79,16 @@ class ScriptProgram:
             "checks": list(self.checks),
         }
         return facts, {}
+
+    @property
+    def untested(self) -> str:
+        """Say how tests run that a script has which launched nothing; "" for a script without."""
+        tests = _TESTS.search(Path(self.path).read_text(encoding="utf-8", errors="replace"))
+        return (
+            f"it has tests for pytest, and ran as a script; name it {self.path}:: to run them"
+            if tests
+            else ""
+        )
 
     def run(self, observe: Iterable[Any]) -> Any:
         """Run the script as by itself, in a fresh ``__main__``; every launch that it makes takes the observers."""
@@ -143,7 +156,7 @@ def as_program(program: Program | Callable[[tuple[Any, ...]], Any]) -> Program:
 
 @frozen
 class PytestProgram:
-    """The test or tests that pytest calls *node*, run in this process; *arguments* are pytest's."""
+    """The test or tests that pytest calls *node*, or all of a file where it ends in ``::``, run in this process; *arguments* are pytest's."""
 
     node: str
     arguments: tuple[str, ...] = ()
@@ -168,7 +181,15 @@ class PytestProgram:
             import pytest  # noqa: PLC0415 - an optional package
         except ImportError:
             raise UsageError("a test needs pytest; install it with `pip install pytest`") from None
-        words = [self.node, "-q", "-o", "addopts=", "-p", "no:cacheprovider", *self.arguments]
+        words = [
+            self.node.removesuffix("::"),
+            "-q",
+            "-o",
+            "addopts=",
+            "-p",
+            "no:cacheprovider",
+            *self.arguments,
+        ]
         with attending(observers_of((*self.checks, *observe))), contextlib.redirect_stdout(sys.stderr):
             code = pytest.main(words)
         if code:

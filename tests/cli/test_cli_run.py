@@ -205,7 +205,8 @@ def test_a_fault_is_code_3(cli, samples, tmp_path):
     fault = document.json()["fault"]
 
     assert (3, 3) == (text.code, document.code)
-    assert ("", 1) == (text.out, text.err.count("\n"))
+    assert ("", 2) == (text.out, text.err.count("\n"))
+    assert "\nnote: `mlusim check` of the same call looks for the cause" in text.err
     assert text.err.startswith("error: __memcpy: ")
     assert "sample_operators.py:" in text.err
     assert ("OutOfBounds", "__memcpy", 0) == (fault["type"], fault["intrinsic"], fault["task"])

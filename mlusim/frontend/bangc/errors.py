@@ -56,7 +56,7 @@ class SourceError(UsageError):
         more = f"(and {len(diagnostics) - 1} more{_unknown(diagnostics)})" if len(diagnostics) > 1 else ""
         super().__init__(first.head)
         self.diagnostics = diagnostics
-        self.shown = "\n".join(filter(None, (first.below, more)))
+        self.shown = "\n".join(filter(None, (first.below, more, *_instead(diagnostics))))
         self.file, self.line, self.column = first.file, first.line, first.column
 
     def _render_traceback_(self) -> list[str]:
@@ -71,6 +71,19 @@ def _unknown(diagnostics: tuple[Diagnostic, ...]) -> str:
     """Return words that list all unknown names, if the errors are about more than one."""
     names = dict.fromkeys(name for d in diagnostics for name in _MISSING.findall(d.message))
     return f"; not known: {', '.join(names)}" if len(names) > 1 else ""
+
+
+def _instead(diagnostics: tuple[Diagnostic, ...]) -> list[str]:
+    """Return what stands in BANG C for the unknown names behind the first error, a line for names that have the same answer."""
+    answers: dict[str, dict[str, None]] = {}
+    for diagnostic in diagnostics:
+        name, quote, answer = diagnostic.message.partition("'; ")
+        if quote and not answer.startswith("did you mean"):
+            answers.setdefault(answer, {})[name.rpartition("'")[2]] = None
+    first = diagnostics[0].message
+    return [
+        f"{', '.join(names)}: {answer}" for answer, names in answers.items() if not first.endswith(answer)
+    ]
 
 
 class SourceWarning(Remark):
