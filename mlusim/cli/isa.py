@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
 FOLDER = "isa"
 # What rows and their directions follow from.
-_ROOMS = ("isa", "arch", "memory", "formula", "engine", "cli", "machine", ".")
+_ROOMS = ("isa", "arch", "memory", "formula", "engine", "cli", "machine", "time", ".")
 
 
 def find(name: str) -> Mapping[str, Any] | None:
@@ -161,10 +161,20 @@ def _facts(page: Mapping[str, Any]) -> list[tuple[str, Any]]:
     lines.append(("pipe", about["pipe"]))
     if about["cost"]:
         lines.append(("cost", f"{about['cost']['extent']} elements of {about['cost']['operand']}"))
+    lines.extend(("cycles", cycles_told(cycles)) for cycles in about["cycles"])
     lines.append(("flow", f"{about['flow']}: how undefined bytes travel from sources to destinations"))
     lines.append(("certainty", about["certainty"]))
     lines.append(("source", about["source"]))
     return lines
+
+
+def cycles_told(cycles: Mapping[str, Any]) -> str:
+    """Return what a call takes, in words."""
+    per, what = ("line", "a line of 128 bytes") if "line" in cycles else ("element", "an element")
+    return (
+        f"{cycles['call']:g} a call ({cycles['call_certainty']}) and {cycles[per]:g} {what} ({cycles['certainty']}), "
+        f"on {cycles['on']}"
+    )
 
 
 def _rule(rule: Mapping[str, Any]) -> str:

@@ -5,17 +5,17 @@ Those are built-in variables, memories and copy directions, functions of the hel
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mlusim.arch.board import Arch
-from mlusim.arch.catalog import ARCHES, find_board
+from mlusim.arch.board import Arch, Board, Pipe
+from mlusim.arch.catalog import ARCHES, BOARDS, find_board
 from mlusim.cli.isa import USUAL, keep, show_page, unmarked
 from mlusim.cli.show import emit, output
 from mlusim.engine.copies import routes
 from mlusim.errors import UsageError
 from mlusim.formula.render import to_python
-from mlusim.isa.declare import Approximation, Intrinsic, Operand
+from mlusim.isa.declare import Approximation, Intrinsic, Operand, Passes
 from mlusim.isa.table import ISA, find_intrinsic, is_intrinsic
 from mlusim.lazy import lazy
 from mlusim.machine.mlu import Mlu
@@ -23,6 +23,7 @@ from mlusim.memory.space import DIRECTIONS, Direction
 from mlusim.near import near
 from mlusim.report.json_values import members
 from mlusim.text_grid import facts, table
+from mlusim.time.rates import MARKS, PASSES, VECTOR_LINE, VECTOR_START, series_of
 
 if TYPE_CHECKING:
     from mlusim import bang
@@ -100,6 +101,7 @@ def row_document(row: Intrinsic) -> dict[str, Any]:
         "cost": None
         if row.cost is None
         else {"extent": to_python(row.cost.extent), "operand": row.cost.operand},
+        "cycles": cycles_of(row),
         "approximation": None if row.approximation is None else _approximation(row.approximation),
         "architectures": [arch.name for arch in ARCHES.values() if row.available(arch.bang_arch)],
         "directions": [
@@ -110,6 +112,33 @@ def row_document(row: Intrinsic) -> dict[str, Any]:
         "certainty": CERTAINTY.get(row.certainty, row.certainty),
         "source": row.source,
     }
+
+
+def cycles_of(row: Intrinsic) -> list[dict[str, Any]]:
+    """Return what *row* takes of the vector unit: cycles a call and cycles a line (or an element), and on which boards."""
+    if row.pipe is not Pipe.VECTOR or row.cost is None:
+        return []
+    rate = PASSES.get(row.passes.name)
+    of = "element" if row.passes is Passes.TRANSPOSE else "line"
+    boards: dict[tuple[float, str], list[Board]] = {}
+    for board in BOARDS.values():
+        if row.available(board.arch.bang_arch):
+            there = VECTOR_LINE.usual if rate is None else rate.on(board)
+            boards.setdefault((1 if rate is None else there.value, there.mark), []).append(board)
+    start = {"call": VECTOR_START.value, "call_certainty": MARKS[VECTOR_START.mark]}
+    return [
+        {**start, of: cycles, "certainty": MARKS[mark], "on": _named(there, len(boards))}
+        for (cycles, mark), there in boards.items()
+    ]
+
+
+def _named(boards: Sequence[Board], groups: int) -> str:
+    """Return the series of *boards*, each whole, or their names; or that they are all, where they are the only one of *groups*."""
+    if groups == 1:
+        return "every board that has it"
+    series = {series_of(board) for board in boards}
+    whole = sum(series_of(board) in series for board in BOARDS.values()) == len(boards)
+    return ", ".join(sorted(series) if whole else [board.name for board in boards])
 
 
 def _approximation(approximation: Approximation) -> dict[str, Any]:

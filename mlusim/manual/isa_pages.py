@@ -5,10 +5,12 @@ from collections.abc import Iterator, Mapping
 
 from mlusim.arch.board import Pipe
 from mlusim.arch.catalog import ARCHES
+from mlusim.cli.isa import cycles_told
+from mlusim.cli.isa_table import cycles_of
 from mlusim.engine.native.door import is_native
 from mlusim.formula.expr import ONE
 from mlusim.formula.render import to_python
-from mlusim.isa.declare import Intrinsic, Operand
+from mlusim.isa.declare import Intrinsic, Operand, Passes
 from mlusim.isa.prototypes import Form, forms
 from mlusim.isa.table import FAMILIES, ISA, Family
 from mlusim.manual.coverage import coverage_page
@@ -145,8 +147,9 @@ def _cost(row: Intrinsic) -> str:
     extent = to_python(row.cost.extent).replace("sizeof(T)", f"sizeof({row.cost.operand})")
     nbytes = f"({extent}) * sizeof({row.cost.operand}[0])"
     if row.pipe is Pipe.VECTOR:
-        # 128 bytes: a line of NRAM, the vector unit's work of a cycle.
-        return f"`ceil({nbytes} / 128)` cycles"
+        cycles = cycles_of(row)
+        amount = f"`{extent}` elements" if row.passes is Passes.TRANSPOSE else f"`ceil({nbytes} / 128)` lines"
+        return "; cycles: ".join(filter(None, (amount, "; ".join(map(cycles_told, cycles)))))
     if row.pipe is Pipe.TENSOR:
         return f"`{extent}` multiply-adds"
     return f"`{nbytes}` bytes" if row.pipe in (Pipe.IO, Pipe.MOVE) else "one scalar access"

@@ -10,6 +10,7 @@ values of a board or of a series of boards.  ``rows`` names the published measur
 printed them.  On any other board such a value is inherited: its band is wider by `INHERITED`.
 """
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -336,3 +337,7 @@ RATES: tuple[Rate, ...] = (
     TENSOR_START, MOVE_LINE, SRAM_PORT, ATOMIC, BARRIER,
 )  # fmt: skip
 """Every constant, in the order in which the documentation shows them."""
+PASSES: Mapping[str, Rate] = {
+    "FUNCTION": FUNCTION, "EXPONENTIAL": EXPONENTIAL, "REDUCTION": REDUCTION, "TRANSPOSE": TRANSPOSE,
+}  # fmt: skip
+"""What a line, or an element of a transposition, costs by the name of a row's `Passes`; a line of the others takes one cycle."""

@@ -7,8 +7,10 @@ import pytest
 import mlusim
 from mlusim.arch.board import numeric_fields
 from mlusim.arch.catalog import BOARDS
+from mlusim.bang import float32, kernel
 from mlusim.cli.main import VERBS
 from mlusim.isa.table import ISA
+from mlusim.machine.device import Device
 from mlusim.operators.registry import operators
 
 VERB_NAMES = [verb.name for verb in VERBS]
@@ -93,6 +95,42 @@ def test_one_intrinsic_with_or_without_underscores(cli, name):
     assert done.code == 0
     for words in ("__bang_add(T* dst, T* src0, T* src1, int elem_count)", "elem_count", "vector", "certain"):
         assert words in done.out
+
+
+@kernel
+def _again(mlu, name, count, times):
+    """The same instruction several times, on the vector unit alone."""
+    src, dst = mlu.nram(float32, count), mlu.nram(float32, count)
+    mlu.bang_write_zero(src, count)
+    for _ in range(times):
+        getattr(mlu, name)(dst, src, count)
+
+
+@pytest.mark.parametrize("board", ["MLU370-X4", "MLU590-H8"])
+@pytest.mark.parametrize("name", ["bang_abs", "bang_argmax", "bang_recip", "bang_active_gelu"])
+def test_cycles_of_an_intrinsic_are_those_that_launches_take(cli, name, board):
+    """A call and a line, on a board of each generation that has the row."""
+    device = Device(board)
+
+    def cycles(lines):
+        few, many = (device.launch(_again, args=(name, 32 * lines, times)).time_us for times in (8, 24))
+        return (many - few) / 16 * device.board.clock_mhz
+
+    (told,) = cli("isa", name, "--json").json()["cycles"]
+    a_line = (cycles(300) - cycles(100)) / 200
+
+    assert told["line"] == pytest.approx(a_line)
+    assert told["call"] == pytest.approx(cycles(100) - 100 * a_line)
+    assert (
+        f"{told['call']:g} a call (inferred) and {told['line']:g} a line of 128 bytes" in cli("isa", name).out
+    )
+
+
+def test_transpositions_take_other_cycles_on_other_boards(cli):
+    """By the element, with the boards of each number."""
+    found = cli("isa", "bang_transpose", "--json").json()["cycles"]
+
+    assert {"MLU2xx": 1, "MLU3xx, MLU5xx": 0.03125} == {one["on"]: one["element"] for one in found}
 
 
 def test_every_intrinsic_can_be_shown(cli):
