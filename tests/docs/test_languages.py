@@ -86,3 +86,29 @@ def test_a_page_in_chinese_is_set_in_chinese(page):
     ]
     assert [] == [line for line in lines if re.search("。.*[^。）]。", line) and not line.startswith("|")]
     assert [] == [line for line in lines if re.search("[\u4e00-\u9fff][,;:?!.](?:$|[^\\w/])", line)]
+
+
+def _glossary():
+    """The rows of the glossary: the English word, the Chinese one, and those that stand for it nowhere."""
+    text = (DOCS / "reference" / "glossary.md").read_text(encoding="utf-8")
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line[:1] == "|"
+    ]
+    return [(english, chinese, words.split(", ")) for english, chinese, words in rows[2:]]
+
+
+def test_pages_in_chinese_use_one_word_for_one_thing():
+    """Each word of the glossary is in use, and none of those beside it; kernels of operating systems are called otherwise."""
+    pages = [DOCS.parent / "README.zh.md", *sorted(DOCS.rglob("*.zh.md"))]
+    prose = {page: "\n".join(_prose(page)).replace("操作系统内核", "") for page in pages}
+    every = "\n".join(prose.values())
+
+    assert [] == [
+        f"{page.name}: {word}, not {chinese}"
+        for page, text in prose.items()
+        for _, chinese, words in _glossary()
+        for word in words
+        if word in text
+    ]
+    assert {"kernel", "host", "on-chip memory"} <= {english for english, *_ in _glossary()}
+    assert [] == [chinese for _, chinese, _ in _glossary() if chinese not in every]
