@@ -1,5 +1,6 @@
 """Names of files as a user types them, why the system refuses one, and files, texts and documents, read whole and with a bound."""
 
+import itertools
 import json
 import os
 import re
@@ -8,9 +9,11 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from mlusim.errors import UsageError
+from mlusim.errors import UsageError, shown_file
+from mlusim.near import near
 
 LONGEST = 120  # characters of a reason
+LOOKED_AT = 1000  # files of a folder that are compared with a name
 
 
 def path_of(name: str) -> Path:
@@ -31,6 +34,17 @@ def brief(error: Exception) -> str:
 def shown(text: str) -> str:
     """*text* with what would move the cursor, ring or recolour a terminal written as escapes."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def alike(path: Path) -> str:
+    """Ask whether a file of the folder of *path* was meant whose name is like it; "" where there is none."""
+    try:
+        with os.scandir(path.parent) as there:
+            names = [entry.name for entry in itertools.islice(there, LOOKED_AT) if entry.is_file()]
+    except OSError:
+        return ""
+    guess = near(path.stem, [Path(name).stem for name in names if Path(name).suffix == path.suffix], 1)
+    return f"did you mean {shown(shown_file(str(path.with_name(guess[0] + path.suffix))))}?" if guess else ""
 
 
 def lines_shown(text: str) -> str:
@@ -61,8 +75,9 @@ def read_bytes(name: str, *, largest: int = LARGEST, hint: str = "") -> bytes:
         with path.open("rb") as file:
             content = file.read(largest + 1)
     except OSError as error:
-        more = f"; {hint}" if hint and isinstance(error, FileNotFoundError) else ""
-        raise UsageError(f"{name} cannot be read: {brief(error)}{more}") from None
+        told = (alike(path), hint) if isinstance(error, FileNotFoundError) else ()
+        reason = f"{shown_file(name)} cannot be read: {brief(error)}"
+        raise UsageError("; ".join([reason, *filter(None, told)])) from None
     if len(content) > largest:
         raise UsageError(f"{name} has more than {largest >> 20} MiB; no more are read")
     return content
@@ -125,7 +140,8 @@ def refuse_no_file(name: str, wanted: str) -> Path:
         if stat.S_ISREG(kind) and os.access(path, os.R_OK):
             return path
     except (FileNotFoundError, NotADirectoryError):
-        raise UsageError(f"{name} is no file; {wanted}") from None
+        told = filter(None, (f"{name} is no file", alike(path), wanted))
+        raise UsageError("; ".join(told)) from None
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {brief(error)}") from None
     if stat.S_ISREG(kind):

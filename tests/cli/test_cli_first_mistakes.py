@@ -118,6 +118,19 @@ def test_a_grid_that_is_typed_as_an_argument_is_told_its_option(cli, source, wor
     assert (2, f"error: {told}") == (done.code, done.err.splitlines()[0])
 
 
+@pytest.mark.parametrize("verb", ["run", "check", "plan", "compile", "fuzz"])
+@pytest.mark.parametrize(
+    ("typed", "told"), [("frist.mlu", "did you mean first.mlu?"), ("other.mlu", "No such file")]
+)
+def test_a_file_that_is_not_there_is_named_with_one_that_is_like_it(cli, source, verb, typed, told):
+    """The name as it was typed."""
+    done = cli(verb, typed)
+
+    assert 2 == done.code
+    assert typed in done.err
+    assert done.err.endswith(f"{told}\n" if "mean" in told else f"{told} or directory\n")
+
+
 def test_words_of_gpus_get_those_of_bang_c(cli, source, tmp_path):
     """The first in its sentence, the others below it, once for each answer."""
     (tmp_path / source).write_text(GPU)
