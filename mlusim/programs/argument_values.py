@@ -483,9 +483,7 @@ def misspelt(
             continue
         if name not in named:
             guess = near(name, [*lacking, *unknown], 1) or near(name, parameters, 1)
-            hint = f"its parameters: {', '.join(parameters) or 'it has none'}"
-            if name in OF_LAUNCHES:
-                return f"{called} has no parameter {name!r}; that of the launch is given as --{name}"
+            hint = _instead_of(name, parameters)
             if guess:
                 hint = f"did you mean {guess[0]}{_named_by(guess[0], unknown, values)}?"
             return f"{called} has no parameter {name!r}, and no formula names it; {hint}"
@@ -498,6 +496,13 @@ def misspelt(
         kind = "no number" if word in values else "no argument or macro"
         return f"--arg {name} is given {shown(_text(values[name], word))!r}, and {word!r} is {kind}; {hint}"
     return None
+
+
+def _instead_of(name: str, parameters: Collection[str]) -> str:
+    """Return where what is typed as the argument *name* belongs, or else what arguments there are."""
+    if name in OF_LAUNCHES:
+        return f"that of the launch is given as --{name}"
+    return f"its parameters: {', '.join(parameters) or 'it has none'}"
 
 
 def _named_by(

@@ -108,7 +108,10 @@ def test_a_count_of_elements_as_the_size_of_a_copy_has_its_hint(cli, source, ker
             ("dim=4,8,14",),
             "'dim=4,8,14' is no argument of a kernel; that of the launch is given as --dim 4,8,14",
         ),
-        (("--arg", "dim=4,8,14"), "Local has no parameter 'dim'; that of the launch is given as --dim"),
+        (
+            ("--arg", "dim=4,8,14"),
+            "Local has no parameter 'dim', and no formula names it; that of the launch is given as --dim",
+        ),
     ],
 )
 def test_a_grid_that_is_typed_as_an_argument_is_told_its_option(cli, source, words, told):
