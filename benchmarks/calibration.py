@@ -52,13 +52,14 @@ def rows() -> list[Measured]:
         ]
 
 
-def affine(launch_of: Callable[[int], Launch], small: int, whole: int) -> Times:
-    """The times at *whole* from those at *small* and twice *small*: a + b n."""
-    first, second = times_of(launch_of(small)), times_of(launch_of(2 * small))
-    more = (whole - small) / small
+def affine(launch_of: Callable[[int], Launch], small: int, whole: int, second: int = 0) -> Times:
+    """The times at *whole* from those at *small* and at *second* (0: twice *small*): a + b n."""
+    second = second or 2 * small
+    begun, longer = times_of(launch_of(small)), times_of(launch_of(second))
+    more = (whole - small) / (second - small)
     ends = (
         (a + (b - a) * more)
-        for a, b in ((first.usual, second.usual), (first.low, second.low), (first.high, second.high))
+        for a, b in ((begun.usual, longer.usual), (begun.low, longer.low), (begun.high, longer.high))
     )
     return Times(*ends)
 
@@ -153,7 +154,19 @@ def of(launch: Callable[..., Launch], *args: object) -> Callable[[str], Times]:
 
 def of_source(public: Public) -> Callable[[str], Times | None]:
     """The times of a kernel of a checkout; None without a checkout."""
-    return lambda board: times_of(public.launch(board)) if public.there else None
+
+    def predict(board: str) -> Times | None:
+        if not public.there:
+            return None
+        if public.loop:
+            _, small, second, whole = public.loop
+            return affine(lambda length: public.launch(board, length), small, whole, second)
+        found = times_of(public.launch(board))
+        for launched in (times_of(one.launch(board)) for one in public.before):
+            found = found.plus(launched.usual, launched.low, launched.high)
+        return found
+
+    return predict
 
 
 @frozen
@@ -255,6 +268,28 @@ CASES: tuple[Case, ...] = (
     _contest("095 RMSNorm", "caac6aa", "copy"),
     _contest("098 attention", "afd6d91", "scalar"),
     _contest("115 unfold", "ef1d96c", "copy"),
+    _contest("020 two halves", "04cd3b1", "tensor", "all cores", "matmul of a large K"),
+    _contest("022 tn256", "9251e09", "tensor", "all cores", "matmul of two transposed"),
+    _contest("014 tall", "0a43980", "tensor"),
+    _contest("010 pieces", "24089ac", "strided", "all cores", "convolution of 3 channels"),
+    _contest("010 turned back", "713400f", "tensor", "all cores", "convolution of 3 channels"),
+    _contest("010 channels 32", "9ea131d", "tensor", "all cores", "convolution of 3 channels"),
+    _contest("010 channels 3", "dbe2262", "tensor", "all cores", "convolution of 3 channels"),
+    _contest("009 channels 32", "684372e", "tensor", "some cores"),
+    _contest("098 selected", "3240c1f", "scalar", "all cores", "attention of normal values"),
+    _contest("088 pairs", "8f347a7", "strided", "all cores", "trace"),
+    _contest("050 cumprod", "f71d2c6", "scalar"),
+    _contest("039 BatchNorm", "23bb814", "copy"),
+    _contest("092 SVD", "65a6eda", "scalar", "some cores"),
+    _contest("134 depthwise", "81a99b4", "vector"),
+    _contest("019 tasks 16", "256ae0f", "tensor", "some cores", "matmul of odd sizes"),
+    _contest("019 tasks 128", "c3d6b01", "tensor", "all cores", "matmul of odd sizes"),
+    _contest("048 pool 32", "9266954", "on chip", "all cores", "pooling"),
+    _contest("048 pool 16", "f38306a", "on chip", "some cores", "pooling"),
+    _contest("048 pieces", "37e9be3", "on chip", "all cores", "pooling"),
+    _contest("101 pieces", "506bd02", "on chip"),
+    _contest("127 Cholesky", "8b96134", "scalar", "some cores"),
+    _contest("053 scan", "3242526", "scalar"),
 )  # fmt: skip
 
 _BOARDS = {"MLU290": "MLU290-M5", "MLU270": "MLU270-S4", "MLU270-generation": "MLU270-S4"}

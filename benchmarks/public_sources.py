@@ -46,10 +46,14 @@ def device_code(text: str) -> str:
 
 
 @cache
-def _contest_module(commit: str, path: str) -> Any:
+def _contest_module(commit: str, path: str, cut: tuple[str, int] | None = None) -> Any:
     root = checkout(CONTEST)
     git = ("git", "-C", str(root), "show", f"{commit}:{path}")
     text = subprocess.run(git, capture_output=True, check=True, text=True).stdout  # noqa: S603 - git with a commit of ours
+    if cut is not None:
+        name, number = cut
+        text, times = re.subn(rf"(?m)^#define {name} .*$", f"#define {name} {number}", text)
+        assert times == 1
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / path
         file.write_text(device_code(text))
@@ -77,7 +81,8 @@ class Public:
     """One kernel of a checkout: ``path`` in it, at ``commit`` (of mlu-ops without one: as checked out).
 
     ``arguments`` makes them on a device; ``dim`` and ``kind`` are what the host code launches with, *dim* of the board
-    where the host takes all clusters.
+    where the host takes all clusters.  ``loop`` is a macro that says how long the kernel's outer loop is, with two short
+    lengths and the source's own: the time is a + b n of it.  ``before`` are what the host launches first, ``instead`` a macro with another value.
     """
 
     repository: str
@@ -87,17 +92,22 @@ class Public:
     dim: int | Callable[[mlusim.Device], tuple[int, int, int]]
     kind: str = mlusim.BLOCK
     commit: str = ""
+    loop: tuple[str, int, int, int] | None = None
+    before: "tuple[Public, ...]" = ()
+    instead: tuple[str, int] | None = None
 
     @property
     def there(self) -> bool:
         """Whether the checkout is."""
         return checkout(self.repository) is not None
 
-    def launch(self, board: str) -> Launch:
-        """Run it on *board*."""
+    def launch(self, board: str, length: int = 0) -> Launch:
+        """Run it on *board*, its loop cut to *length*."""
         device = mlusim.Device(board)
         if self.repository == CONTEST:
-            module = _contest_module(self.commit, self.path)
+            module = _contest_module(
+                self.commit, self.path, (self.loop[0], length) if self.loop and length else self.instead
+            )
         else:
             module = _vendor_module(self.path, self.commit, device.board)
         dim = self.dim if isinstance(self.dim, int) else self.dim(device)
@@ -123,7 +133,27 @@ def _contest(
 ) -> Public:
     kind = given.pop("kind", mlusim.BLOCK)
     grid: Any = given.pop("grid", dim)
-    return Public(CONTEST, f"{path}.mlu", kernel, tensors(*made, **given), grid, kind, commit)
+    loop, before, instead = given.pop("loop", None), given.pop("before", ()), given.pop("instead", None)
+    arguments = given.pop("arguments", None) or tensors(*made, **given)
+    return Public(CONTEST, f"{path}.mlu", kernel, arguments, grid, kind, commit, loop, before, instead)
+
+
+def normal(*made: tuple[tuple[int, ...], Any]) -> Callable[[mlusim.Device], Sequence[Any]]:
+    """Tensors by shape and type, of normal values: of kernels whose time depends on them."""
+    generator = np.random.default_rng(0)
+    return lambda device: [
+        device.put(generator.standard_normal(shape, np.float32).astype(dtype)) for shape, dtype in made
+    ]
+
+
+def positive(count: int, side: int) -> Callable[[mlusim.Device], Sequence[Any]]:
+    """As many symmetric positive definite matrices, and room for their factors."""
+    half = np.random.default_rng(0).standard_normal((count, side, side), np.float32)
+    square = half @ half.transpose(0, 2, 1) / side + np.eye(side, dtype=np.float32)
+    return lambda device: [
+        device.put(square.astype(np.float16)),
+        device.put(np.zeros(square.shape, np.float16)),
+    ]
 
 
 HALF, FLOAT = np.float16, np.float32
@@ -132,6 +162,16 @@ _SOFTMAX = "softmax_16x16384_half_kernel"
 _TRANSPOSED = (((4096, 1024), HALF), ((2048, 4096), HALF), ((1024, 2048), FLOAT))
 _ROW = ((16, 16384), HALF)
 _UNION = {"kind": mlusim.UNION1}
+_CONV = "conv_standard_2D__square_input__square_kernel"
+_CONV_IN = ((16, 3, 256, 256), HALF)
+_CONV_OUT = ((16, 64, 254, 254), FLOAT)
+_ACROSS = {"grid": lambda _: (32, 1, 1), **_UNION}
+_POOLED = (((16, 32, 128, 128), HALF), ((16, 32, 64, 64), HALF))
+_IMAGES = ((16, 64, 256, 256), HALF)
+_IRREGULAR = (((8205, 2949), HALF), ((2949, 5921), HALF), ((8205, 5921), FLOAT))
+_TILES = ("K0", 133, 261, 2949)  # one whole tile and the rest, two, all 23
+_LARGE = "Matmul_with_large_K_dimension_"
+_POOL = "Max_Pooling_2D"
 
 CONTESTED: dict[str, Public] = {
     kernel.commit: kernel
@@ -155,6 +195,33 @@ CONTESTED: dict[str, Public] = {
         _contest("caac6aa", "Add_RMSNorm", "k0", 32, *[((32, 128, 512), HALF)] * 4, more=(1e-5,)),
         _contest("afd6d91", "Attention_with_temperature", "k0", 32, ((2, 8, 128, 64), HALF), ((2, 8, 128, 64), FLOAT)),
         _contest("ef1d96c", "Unfold", "k0", 64, ((16, 3, 256, 256), HALF), ((16, 27, 254 * 254), HALF)),
+        _contest("04cd3b1", _LARGE, "k1", 32, ((2, 256, 256), FLOAT), ((256, 256), FLOAT), before=(
+            _contest("04cd3b1", _LARGE, "k0", 32, ((256, 131072), HALF), ((131072, 256), HALF), ((2, 256, 256), FLOAT)),
+        )),
+        _contest("9251e09", _MATMUL, "k0", 32, *_TRANSPOSED),
+        _contest("0a43980", "4D_tensor_matrix_multiplication", "k0", 32, ((2048 * 64, 256), HALF), ((256, 768), HALF), ((2048 * 64, 768), FLOAT), loop=("TR", 1024, 2048, 32768)),
+        _contest("24089ac", _CONV, "k1", 0, _CONV_IN, ((36864,), HALF), _CONV_OUT, loop=("E0", 1, 2, 16), **_ACROSS),
+        _contest("713400f", _CONV, "k1", 0, _CONV_IN, ((1728,), HALF), _CONV_OUT, **_ACROSS),
+        _contest("9ea131d", _CONV, "k1", 0, _CONV_IN, ((18432,), HALF), _CONV_OUT, **_ACROSS),
+        _contest("dbe2262", _CONV, "k1", 0, _CONV_IN, ((1728,), HALF), _CONV_OUT, **_ACROSS),
+        _contest("684372e", "conv_standard_1D", "k2", 0, ((16, 3, 512), HALF), ((6144,), HALF), ((16, 64, 510), FLOAT), **_ACROSS),
+        _contest("3240c1f", "Attention_with_temperature", "k0", 0, grid=lambda _: (16, 2, 1), arguments=normal(((2, 8, 128, 64), HALF), ((2, 8, 128, 64), FLOAT))),
+        _contest("8f347a7", "Matrix_trace", "k0", 32, ((32, 512, 512), HALF), ((32,), FLOAT)),
+        _contest("f71d2c6", "cumprod", "k0", 32, ((128, 4000), HALF), ((128, 4000), HALF)),
+        _contest("23bb814", "BatchNorm", "k1", 128, _IMAGES, ((64,), FLOAT), _IMAGES, before=(
+            _contest("23bb814", "BatchNorm", "k0", 32, _IMAGES, ((64,), FLOAT), kind=mlusim.UNION8),
+        )),
+        _contest("65a6eda", "SVD_decomposition", "k0", 8, arguments=normal(((8, 128, 64), HALF), ((8, 128, 64), FLOAT), ((8, 64), FLOAT), ((8, 64, 64), FLOAT))),
+        # The source reads behind the end of its buffer, which has 64 elements more here.
+        _contest("81a99b4", "Depthwise_conv_2D", "k0", 32, ((16 * 64 * 128 * 128,), HALF), ((576,), HALF), ((16, 64, 128, 128), HALF), instead=("E2", 16964)),
+        _contest("256ae0f", "Matmul_with_irregular_shapes_", "k0", 16, *_IRREGULAR, loop=_TILES),
+        _contest("c3d6b01", "Matmul_with_irregular_shapes_", "k0", 128, *_IRREGULAR, loop=_TILES),
+        _contest("9266954", _POOL, "k0", 32, *_POOLED),
+        _contest("f38306a", _POOL, "k0", 16, *_POOLED),
+        _contest("37e9be3", _POOL, "k0", 32, *_POOLED),
+        _contest("506bd02", "Max_Pool_2D_with_indices", "k0", 128, *_POOLED),
+        _contest("8b96134", "Cholesky_decomposition", "k0", 8, arguments=positive(8, 64)),
+        _contest("3242526", "cumsum_reverse", "k0", 128, ((128, 4000), HALF), ((128, 4000), FLOAT)),
     )
 }  # fmt: skip
 """The kernels of the contest, by commit."""

@@ -230,6 +230,8 @@ class Passes(Enum):
     FUNCTION = "several cycles for each line, as functions take them"
     EXPONENTIAL = "several cycles for each line, as exponentials by table take them"
     REDUCTION = "several cycles for each line, as reductions and searches take them"
+    FUSION = "two operations for each line"
+    POOLING = "a line for each pixel of each window"
     TRANSPOSE = "a time for each element"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import int16, int32, uint16, uint32
-from mlusim.isa.declare import FLOATS, Flow, FusionOp, Refused, Tile, TileOrValue, demand, intrinsic
+from mlusim.isa.declare import FLOATS, Flow, FusionOp, Passes, Refused, Tile, TileOrValue, demand, intrinsic
 from mlusim.isa.rounding import odd_sum, to_nearest
 
 FUSION_FMA, FUSION_FMS, FUSION_FAM, FUSION_FSM, FUSION_FAA, FUSION_FAS, FUSION_FSS, FUSION_FSA = range(8)
@@ -85,6 +85,7 @@ OPERATIONS: Mapping[int, Callable[[Any, Any, Any], Any]] = {
     since=322,
     source="vendor declaration header, arithmetic",
     native=("fusion",),
+    passes=Passes.FUSION,
 )
 def bang_fusion(
     op: FusionOp,

@@ -14,7 +14,19 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType, float32, half, int16, int32, uint16, uint32
-from mlusim.isa.declare import FLOATS, Flow, Intrinsic, Overlap, Refused, Tile, at_least, demand, intrinsic
+from mlusim.isa.declare import (
+    FLOATS,
+    Cost,
+    Flow,
+    Intrinsic,
+    Overlap,
+    Passes,
+    Refused,
+    Tile,
+    at_least,
+    demand,
+    intrinsic,
+)
 from mlusim.isa.extremes import EXTREMES, ZEROS, maximum, minimum
 
 # max(1, ...): the extents are computed before a rule can refuse a stride or a window of 0.
@@ -29,6 +41,9 @@ _WIDE_UP = (
 )
 
 OVERLAP_ACC, OVERLAP_COVER = range(2)
+# Each window reads its pixels, and the channels of a pixel take whole lines of the vector unit (inferred: 4,096 windows of 2 x 2 pixels
+# of one channel take 17 us on MLU370-X4, a cycle a pixel).
+_LINES = "PAD_UP(channel * sizeof(T), 128) // sizeof(T) * kernel_height * kernel_width"
 SOURCE = "vendor declaration header, shapes"
 BOTH = (half, float32)
 INDICES = (uint16, uint32)
@@ -142,6 +157,18 @@ def _pool_remarks(spelling: str, combine: Callable[..., Any], *, mean: bool) -> 
     return f"{dilated}.{zeros}" + (f"  {TWO_SUMS}" if combine is np.add and not mean else "")
 
 
+_POOL = dict[str, Any](
+    writes={"dst": f"channel * {_DILATED_HIGH} * {_DILATED_WIDE}"},
+    reads={"src": "channel * height * width"},
+    flow=Flow.MIXING,
+    rules=_DILATED_RULES,
+    pieces=("src",),
+    cost=Cost(f"{_LINES} * {_DILATED_HIGH} * {_DILATED_WIDE}", "src"),
+    passes=Passes.POOLING,
+    source=SOURCE,
+)
+
+
 def _pool(
     spelling: str, combine: Callable[..., Any], formula: str, *, mean: bool = False, **properties: Any
 ) -> Intrinsic:
@@ -172,16 +199,7 @@ def _pool(
         dst.reshape(pooled.shape)[...] = pooled
 
     body.__doc__ = _POOL_DOC.format(formula=formula) + _pool_remarks(spelling, combine, mean=mean)
-    return intrinsic(
-        spelling,
-        writes={"dst": f"channel * {_DILATED_HIGH} * {_DILATED_WIDE}"},
-        reads={"src": "channel * height * width"},
-        flow=Flow.MIXING,
-        rules=_DILATED_RULES,
-        pieces=("src",),
-        native=("pool", combine, mean),
-        **{"source": SOURCE} | properties,
-    )(body)
+    return intrinsic(spelling, native=("pool", combine, mean), **_POOL | properties)(body)
 
 
 bang_sumpool = _pool("__bang_sumpool", np.add, "sum of src[h][w][c]", dtypes=FLOATS)
@@ -235,6 +253,8 @@ def _largest(
     certainty="I",
     source=SOURCE,
     native=("largest", False),
+    cost=Cost(f"{_LINES} * {_HIGH} * {_WIDE_UP}", "src"),
+    passes=Passes.POOLING,
 )
 def bang_maxpool_index(
     dst: Tile,
@@ -267,6 +287,8 @@ def bang_maxpool_index(
     rules=bang_maxpool_index.rules,
     certainty="I",
     source="public kernels and an editor mode for them; as __bang_maxpool_index",
+    cost=Cost(f"{_LINES} * {_HIGH} * {_WIDE_UP}", "src"),
+    passes=Passes.POOLING,
 )
 def bang_minpool_index(
     dst: Tile,

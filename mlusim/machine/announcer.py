@@ -134,7 +134,7 @@ class Announcer:
         if self.retired is not None:
             self.retired(effect)
 
-    def scalar(self, name: str, view: "View", index: int, value: object = None) -> None:
+    def scalar(self, name: str, view: "View", index: int, value: object = None, _waits: int = 0) -> None:
         """Announce a scalar load, or a store of *value*, of element *index*, unless every observer has learned what it wants of it.
 
         Accesses to memory that others share are announced every time.
@@ -213,11 +213,11 @@ class Accesses:
     def __init__(self, log: NotedLog, watch: Any) -> None:
         self._log, self._watch, self._kernel = log, watch, KernelFrame()
 
-    def scalar(self, name: str, view: "View", index: int, value: Any = None) -> None:
-        """Note a scalar load, or a store of *value*."""
-        store = name == "scalar store"
-        if not self._log.again(caller(ACCESSOR), view.number, store=store):
-            self._log.access(self._kernel(caller(1)), view.number, store=store)
+    def scalar(self, name: str, view: "View", index: int, value: object = None, waits: int = 0) -> None:
+        """Note a scalar load, of which *waits* says what waits for it, or a store of *value*."""
+        store, counter = name == "scalar store", view.number + waits
+        if not self._log.again(caller(ACCESSOR), counter, store=store):
+            self._log.access(self._kernel(caller(1)), counter, store=store)
         if self._watch is not None:
             self._watch.scalar(name, view, index, value)
 

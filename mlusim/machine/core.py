@@ -268,14 +268,14 @@ class Core:
 
     # -- scalar accesses -----------------------------------------------------------------------
 
-    def scalar_load(self, view: View, index: int) -> None:
-        """Account for ``p[i]``; a long run of shared loads lets other tasks run."""
+    def scalar_load(self, view: View, index: int, waits: int = 0) -> None:
+        """Account for ``p[i]``, of which *waits* says what waits for it; a long run of shared loads lets other tasks run."""
         if self.session.scheduler.running is not self:
             raise self._borrowed("scalar load", view, index)
         space = view.space
-        self.loads[view.number] += 1
+        self.loads[view.number + waits] += 1
         if self.scalars is not None:
-            self.scalars.scalar("scalar load", view, index)
+            self.scalars.scalar("scalar load", view, index, None, waits)
         if space.shared:  # last, for it may let others run
             self.polls.load(view.allocation.address + view.phase + index * view.itemsize)
 

@@ -14,6 +14,7 @@ from mlusim.errors import UsageError
 from mlusim.machine.tally import Instructions, Tally, Usage
 from mlusim.memory.allocation import Allocation
 from mlusim.presenting import Presented, presenter
+from mlusim.time.confidence import Unsure
 from mlusim.time.lines import Line, lines
 from mlusim.time.log import Lanes, TaskWork
 from mlusim.time.profile import Profile
@@ -200,6 +201,11 @@ class Launch(Presented):
     def timeline(self) -> Timeline:
         """Each task's span and what is in it, predicted."""
         return self.forecast.timeline
+
+    @property
+    def unsure(self) -> tuple[Unsure, ...]:
+        """The mechanisms that make the band wide: those that at most one published measurement shows, with a tenth of the time or more."""
+        return self.forecast.unsure
 
     @property
     def time_band(self) -> tuple[float, float]:

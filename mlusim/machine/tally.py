@@ -300,9 +300,10 @@ def _of_one_row(row: tuple[int, ...]) -> CoreLog:
 
 def _add_accesses(total: dict[str, int], counts: Sequence[int]) -> int:
     """Add scalar accesses by the number of the space to *total*, which has names; returns how many they are."""
-    for space, number in zip(SPACES, counts, strict=True):
-        if number:
-            total[space.name] = total.get(space.name, 0) + number
+    for number, accesses in enumerate(counts):  # of loads by what waits for them, too
+        if accesses:
+            name = SPACES[number % len(SPACES)].name
+            total[name] = total.get(name, 0) + accesses
     return sum(counts)
 
 

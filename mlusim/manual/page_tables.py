@@ -67,6 +67,8 @@ def _constant(rate: Rate, value: BoardValue) -> str:
 def _evidence(value: BoardValue) -> Iterator[str]:
     if value.rows:
         yield f"derived from the rows {', '.join(value.rows)}"
+    if value.shown:
+        yield f"right for the rows {', '.join(value.shown)}"
     if value.measured:
         yield f"measured on {', '.join(value.measured)}, inherited elsewhere"
 

@@ -61,7 +61,7 @@ class Port(Protocol):
     loads: list[int]
     stores: list[int]
 
-    def scalar_load(self, view: "View", index: int) -> None: ...
+    def scalar_load(self, view: "View", index: int, waits: int = 0) -> None: ...
     def scalar_store(self, view: "View", index: int, value: object) -> None: ...
     def region_at(self, allocation: Allocation, offset: int) -> str: ...
     def placed(self, allocation: Allocation, start: int, plan: object) -> None: ...
@@ -204,6 +204,19 @@ class Ptr(Presented):
         if port is None or not 0 <= at < view.size:
             raise self._refused(at, "load")
         port.scalar_load(view, at)
+        return view.array[at]
+
+    def load(self, i: int, waits: int) -> Any:
+        """Return ``p[i]``, whose load is of another kind: *waits* is that of `time.quantities`."""
+        view = self.view
+        at = self.index + (i if i.__class__ is int else self._elements(i))
+        port = view.port
+        if port is None or not 0 <= at < view.size:
+            raise self._refused(at, "load")
+        if view.own and port.direct and port.session.scheduler.running is port:
+            port.loads[view.number + waits] += 1
+        else:
+            port.scalar_load(view, at, waits)
         return view.array[at]
 
     def __setitem__(self, i: int, value: object) -> None:

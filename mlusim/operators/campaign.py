@@ -279,6 +279,7 @@ def _launch(launch: Launch, *, dearest: bool) -> LaunchRecord:
         time_us=launch.time_us,
         # Without a task there was no work whose time could be uncertain.
         time_band=launch.time_band if launch.tasks else None,
+        unsure=launch.unsure if launch.tasks else (),
         bound=launch.bound,
         busy_us=dict(launch.busy_us),
         io_bytes=launch.io_bytes,

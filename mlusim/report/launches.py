@@ -53,6 +53,8 @@ def launch_view(launch: Launch, most: int | None = DEAREST) -> RenderableType:
 
 def _facts(launch: Launch) -> Iterator[tuple[str, str]]:
     if launch.tasks:
+        if launch.unsure:
+            yield "wide band", "; ".join(map(str, launch.unsure))
         yield "achieved", reached(launch)
         about = figures(launch)
         busy = [f"{pipe} {percent(part)}" for pipe, part in about.busy.items() if part]
@@ -137,6 +139,7 @@ def launch_facts(launch: Launch) -> dict[str, Any]:
         "engine": launch.engine,
         "time_us": launch.time_us,
         "time_band": list(launch.time_band),
+        "unsure": [one.to_json() for one in launch.unsure],
         "bound": launch.bound,
         "because": list(because(launch)),
         "achieved": [one.to_json() for one in achieved([launch])],

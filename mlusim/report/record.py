@@ -18,6 +18,7 @@ from mlusim.report.efficiency import STANDARD, Efficiency, Rule
 from mlusim.report.explain import explained
 from mlusim.report.figures import Achieved, Figures
 from mlusim.report.page.excerpt import Excerpt
+from mlusim.time.confidence import Unsure
 from mlusim.time.lines import Line
 from mlusim.time.timing import TaskSpan
 
@@ -65,6 +66,7 @@ class LaunchRecord:
     engine: str = "python"
     advice: tuple[Advice, ...] = ()
     achieved: tuple[Achieved, ...] = ()
+    unsure: tuple[Unsure, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return everything but the spans and the excerpt."""
@@ -75,6 +77,7 @@ class LaunchRecord:
             "engine": self.engine,
             "time_us": self.time_us,
             "time_band": self.time_band,
+            "unsure": [one.to_json() for one in self.unsure],
             "bound": self.bound,
             "busy_us": self.busy_us,
             "io_bytes": self.io_bytes,

@@ -195,6 +195,9 @@ def _timing(record: CallRecord) -> Iterator[tuple[str, str]]:
     if found is not None:
         force = count(found.compute_force)
         yield "hardware time", _predicted(found.hardware_time_us, record.time_band)
+        wide = dict.fromkeys(str(one) for launch in record.launches for one in launch.unsure)
+        if wide:
+            yield "wide band", "; ".join(wide)
         yield (
             "IO efficiency",
             f"{share(found.io_efficiency)} of {found.io_bandwidth:g} GB/s, theory {size(found.theory_ios)}",

@@ -34,6 +34,7 @@ from mlusim.time.log import (
     CoreLog,
     Rows,
     TaskWork,
+    loads_of,
 )
 from mlusim.time.quantities import CopyLoad
 from mlusim.time.timing import groups_of
@@ -120,7 +121,7 @@ def vectorised(log: CoreLog) -> CoreLog:
     """
 
     def change(rows: Rows) -> Rows:
-        loads, stores = rows[:, LOADS:STORES], rows[:, STORES:]
+        loads, stores = loads_of(rows).sum(axis=1), rows[:, STORES:]
         read, written = loads.sum(axis=1), stores.sum(axis=1)
         results = np.where(written > 0, written, read)
         passes = np.maximum(1, read // np.maximum(results, 1))

@@ -11,11 +11,12 @@ from typing import Any
 
 from attrs import frozen
 
-from mlusim.time.rates import MOVE_LINE, TRANSACTION, VECTOR_START
+from mlusim.time.rates import MOVE_LINE, PART, TRANSACTION, VECTOR_START
 
 LINE = int(MOVE_LINE.value)
 UNIT = int(TRANSACTION.value)
 START = int(VECTOR_START.value)
+PARTLY = int(PART.value)
 _LINE_SHIFT, _UNIT_SHIFT = LINE.bit_length() - 1, UNIT.bit_length() - 1
 
 
@@ -102,8 +103,18 @@ ROWS_LOAD: Mapping[str, tuple[Charge, ...]] = {
             "rows",
             ("rows > 1", "(reads & (from_stride != size)) | (writes & (to_stride != size))"),
         ),
+        Charge(
+            "stalls",
+            f"rows * {PARTLY}",
+            ("rows > 1", "writes & ((to_stride != size) | (from_stride != size))", f"size < {UNIT}"),
+        ),
     ),
-    ON_CHIP: (Charge("lines", "rows * chip_lines(size)"), Charge("sram", "rows * size * shared")),
+    ON_CHIP: (
+        Charge("lines", "rows * chip_lines(size)"),
+        # As off the chip, a line is read before a part of it is written.
+        Charge("lines", "rows", ("rows > 1", f"size & {LINE - 1}")),
+        Charge("sram", "rows * size * shared"),
+    ),
 }
 """The load of *rows* segments of *size* bytes at strides, which are 0 of a single one."""
 
@@ -114,6 +125,7 @@ LOADED: Mapping[str, tuple[Charge, ...]] = {
         Charge("TRANSACTIONS", "transactions"),
         Charge("STALLS", "stalls"),
         Charge("SEGMENTS", "lines"),
+        Charge("STORED", "lines", ("stores",)),
     ),
     ON_CHIP: (
         Charge("MOVE", "nbytes"),

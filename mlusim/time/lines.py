@@ -11,7 +11,7 @@ from mlusim.errors import UsageError
 from mlusim.time.log import IO_FLIGHT, KIND, LEAVE, CoreSteps, Table, TaskWork
 from mlusim.time.pace import FLIGHT, FRONT, IO, MOVE, SCALAR, TENSOR, VECTOR, Times, parts_of
 from mlusim.time.row_times import WAITING, Track, pieces, tracks
-from mlusim.time.timing import PIPES, TaskSpan, groups_of, neighbours, timed_group
+from mlusim.time.timing import PIPES, Beside, TaskSpan, groups_of, neighbours, timed_group
 
 
 @frozen
@@ -100,7 +100,7 @@ class _Core:
     times: Any
 
 
-def _cores(group: Sequence[TaskWork], board: Board, beside: int) -> list["_Core"]:
+def _cores(group: Sequence[TaskWork], board: Board, beside: Beside) -> list["_Core"]:
     found = tracks(timed_group(group, board, beside), board)
     return [
         _core(track, task.steps) for track, task in zip(found, group, strict=True) if task.steps is not None

@@ -20,6 +20,7 @@ from attrs import define, field, frozen
 
 from mlusim.arch.board import Pipe
 from mlusim.kernel_frames import file_of, kernel_frame
+from mlusim.memory.space import SPACES
 from mlusim.time import quantities
 from mlusim.time.quantities import IO, MOVE, PLACES, CopyLoad
 from mlusim.time.rates import TRANSACTION
@@ -41,6 +42,8 @@ WAITS = {
 # how many meet), then the sums: what a task counts, as `time.quantities` lays it out.
 KIND, ARGUMENT, OWN = 0, 1, 2
 STORES_OF = OWN + CopyLoad._fields.index("stores")
+STALLS_OF = OWN + CopyLoad._fields.index("stalls")
+PIECES_OF = OWN + CopyLoad._fields.index("lines")
 SUMS = OWN + len(CopyLoad._fields)
 LOADS = SUMS + quantities.places_before(quantities.LOADS)
 STORES = SUMS + quantities.places_before(quantities.STORES)
@@ -101,8 +104,19 @@ class CoreLog:
 def moved(rows: Rows) -> Any:
     """Return the bytes that the off-chip memory moves for each of *rows*; scalar stores read their line first."""
     units = rows[:, SUMS + quantities.TRANSACTIONS] + rows[:, OWN] * (rows[:, KIND] == IO_FLIGHT)
-    units += rows[:, LOADS:STORES][:, OFF_CHIP].sum(axis=1) + 2 * rows[:, STORES:][:, OFF_CHIP].sum(axis=1)
+    units += loads_of(rows)[:, :, OFF_CHIP].sum(axis=(1, 2)) + 2 * rows[:, STORES:][:, OFF_CHIP].sum(axis=1)
     return units * int(TRANSACTION.value)
+
+
+def loads_of(rows: Rows) -> Any:
+    """Return the scalar loads of each of *rows*, by what waits for them and by the number of the space."""
+    return rows[:, LOADS:STORES].reshape(len(rows), -1, len(SPACES))
+
+
+def stored_pieces(rows: Rows) -> Any:
+    """Return how many pieces that lie apart each of *rows* stores off the chip."""
+    flies = (rows[:, KIND] == IO_FLIGHT) & (rows[:, STORES_OF] > 0)
+    return rows[:, SUMS + quantities.STORED] + rows[:, PIECES_OF] * flies
 
 
 FEW = 8  # rows of a log that are compared as they are: what is packed is compared by its bytes, which takes longer to make
@@ -368,7 +382,10 @@ class NotedLog(Log):
         self._fresh = True
 
     def again(self, frame: FrameType, space: int, *, store: bool) -> bool:
-        """Note a known scalar access, if *frame* made it; return False if nothing is known of that."""
+        """Note a known scalar access, if *frame* made it; return False if nothing is known of that.
+
+        *space* is the place of its counter among those of loads or of stores.
+        """
         number = self._table.numbers.get(((id(frame.f_code), frame.f_lasti), space, store))
         if number is None:
             return False

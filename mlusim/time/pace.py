@@ -1,5 +1,6 @@
 """The time of rows of a log at the rates of one core, in us: before their work, on each pipe, as a flight."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,11 @@ from mlusim.time.log import (
     STORES,
     SUMS,
     Rows,
+    loads_of,
 )
 from mlusim.time.rates import (
     ATOMIC,
+    ATOMIC_RIVAL,
     CLUSTER_IO,
     CORE_IO,
     DMA_SETUP,
@@ -29,18 +32,25 @@ from mlusim.time.rates import (
     ELEMENT,
     EXPONENTIAL,
     FUNCTION,
+    FUSION,
     ISSUE,
+    MEMORY_CORE_CACHED,
     MEMORY_CORE_IO,
     MOVE_LINE,
+    POOLING,
     REDUCTION,
+    SCALAR_BRANCH,
     SCALAR_NRAM,
     SCALAR_OP,
     SCALAR_STEP,
     SEGMENT,
     SRAM_PORT,
+    STORED_PIECE,
     TRANSACTION,
     TRANSPOSE,
+    TRANSPOSE_START,
     Bound,
+    Rate,
 )
 
 FRONT, VECTOR, TENSOR, SCALAR, IO, MOVE, FLIGHT = range(7)
@@ -56,13 +66,14 @@ class Pace:
     """The rates of one core of a board, in us; *sharers*: cores of its cluster that use the SRAM.
 
     ``function``, ``exponential`` and ``reduction`` are what a line of these takes beyond one of an addition, ``stall``
-    a stalled cycle, ``near`` a scalar access on the chip, ``port`` a transaction at the cluster's port while the
+    a stalled cycle, ``piece`` the bytes in whose time the memory is busy with a piece that is stored, ``near`` a scalar access on the chip, ``port`` a transaction at the cluster's port while the
     cores beside it copy too.
     """
 
     cycle: float
     transaction: float
     segment: float
+    piece: int
     port: float
     off_chip: float
     setup: float
@@ -70,41 +81,66 @@ class Pace:
     function: float
     exponential: float
     reduction: float
+    fusion: float
+    pooling: float
     transposed: float
+    transposition: float
     stall: float
     scattered: float
     atomic: float
     near: float
+    decided: float
 
     @classmethod
     def of(
-        cls, board: Board, *, memory_core: bool, sharers: int = 1, beside: int = 1, bound: Bound = Bound.USUAL
+        cls,
+        board: Board,
+        *,
+        memory_core: bool,
+        sharers: int = 1,
+        beside: int = 1,
+        rivals: int = 1,
+        cached: float = 0.0,
+        bound: Bound = Bound.USUAL,
     ) -> "Pace":
         """Return the pace of a core of *board*; *bound*: at an end of the constants' bands.
 
-        *sharers* cores of its cluster use the SRAM, *beside* run a task, the core among them.
+        *sharers* cores of its cluster use the SRAM, *beside* run a task, *rivals* of the launch do atomics, the core among them.
+        *cached* is the part of what a memory core reads that is in the last-level cache.
         """
         cycle = 1 / board.clock_mhz
         io = (MEMORY_CORE_IO if memory_core else CORE_IO).at(bound, board)
         share = min(MOVE_LINE.value, SRAM_PORT.at(bound, board) / max(sharers, 1))
+        cached_io = MEMORY_CORE_CACHED.at(bound, board)
         return cls(
             cycle=cycle,
-            transaction=TRANSACTION.value / io / 1000,
-            segment=SEGMENT.at(bound, board) * cycle,
+            transaction=TRANSACTION.value / 1000 * ((1 - cached) / io + cached / cached_io),
+            piece=round(STORED_PIECE.at(bound, board)),
             port=beside * TRANSACTION.value / CLUSTER_IO.at(bound, board) / 1000,
             off_chip=DRAM_LATENCY.at(bound, board) / 1000,
-            setup=DMA_SETUP.at(bound, board) * cycle,
             sram_byte=(1 / share - 1 / MOVE_LINE.value) * cycle,  # beyond what its line takes in any case
-            function=(FUNCTION.at(bound, board) - 1) * cycle,
-            exponential=(EXPONENTIAL.at(bound, board) - 1) * cycle,
-            reduction=(REDUCTION.at(bound, board) - 1) * cycle,
-            transposed=TRANSPOSE.at(bound, board) * cycle,
             # Stalls were counted with the usual value.
             stall=ELEMENT.at(bound, board) / ELEMENT.value * cycle,
-            scattered=ELEMENT.at(bound, board) * cycle,
-            atomic=ATOMIC.at(bound, board) * cycle,
-            near=SCALAR_NRAM.at(bound, board) * cycle,
+            atomic=(ATOMIC.at(bound, board) + (rivals - 1) * ATOMIC_RIVAL.at(bound, board)) * cycle,
+            **{name: (rate.at(bound, board) - less) * cycle for name, (rate, less) in _CYCLES.items()},
         )
+
+
+# The rates in cycles, and what of each is counted elsewhere: of several passes over a line the first.
+_CYCLES: Mapping[str, tuple[Rate, int]] = {
+    "segment": (SEGMENT, 0),
+    "setup": (DMA_SETUP, 0),
+    "function": (FUNCTION, 1),
+    "exponential": (EXPONENTIAL, 1),
+    "reduction": (REDUCTION, 1),
+    "fusion": (FUSION, 1),
+    "pooling": (POOLING, 1),
+    "transposed": (TRANSPOSE, 0),
+    "transposition": (TRANSPOSE_START, 0),
+    "scattered": (ELEMENT, 0),
+    "near": (SCALAR_NRAM, 0),
+    "decided": (SCALAR_BRANCH, 0),
+}
 
 
 def parts_of(rows: Rows, pace: Pace) -> Times:
@@ -134,8 +170,14 @@ def _vector(sums: Rows, pace: Pace) -> Any:
     """Return the cost of the vector unit: lines and starts, further passes of functions, elements that change their order."""
     cycles = sums[:, q.VECTOR] * pace.cycle
     several = sums[:, q.FUNCTIONS] * pace.function + sums[:, q.EXPONENTIALS] * pace.exponential
-    several += sums[:, q.REDUCTIONS] * pace.reduction
-    return cycles + several + sums[:, q.TRANSPOSED] * pace.transposed
+    several += sums[:, q.REDUCTIONS] * pace.reduction + sums[:, q.FUSIONS] * pace.fusion
+    several += sums[:, q.POOLINGS] * pace.pooling
+    return (
+        cycles
+        + several
+        + sums[:, q.TRANSPOSED] * pace.transposed
+        + sums[:, q.TRANSPOSITIONS] * pace.transposition
+    )
 
 
 def _off_chip(own: Rows, pace: Pace) -> Any:
@@ -151,11 +193,13 @@ def _on_chip(lines: Any, sram: Any, pace: Pace) -> Any:
 
 def _scalar(rows: Rows, pace: Pace) -> Any:
     """Return the cost of scalar accesses, each with a step's arithmetic: a load waits for its data, a store takes what an element takes."""
-    loads, stores = rows[:, LOADS:STORES], rows[:, STORES:]
-    on_chip = loads[:, ON_CHIP].sum(axis=1) + stores[:, ON_CHIP].sum(axis=1)
-    steps = (loads.sum(axis=1) + stores.sum(axis=1)) * SCALAR_STEP.value * pace.cycle
-    waits = loads[:, OFF_CHIP].sum(axis=1) * pace.off_chip
-    return steps + on_chip * pace.near + waits + stores[:, OFF_CHIP].sum(axis=1) * pace.scattered
+    loads, stores = loads_of(rows), rows[:, STORES:]
+    kinds = loads.sum(axis=2)
+    steps = (kinds.sum(axis=1) + stores.sum(axis=1)) * SCALAR_STEP.value * pace.cycle
+    # Of two loads about which nothing is known the core waits for one: they are taken to come in pairs.
+    waits = loads[:, :, ON_CHIP].sum(axis=2) @ (0.5, 0.0, 1.0, 1.0) * pace.near
+    far = loads[:, :, OFF_CHIP].sum(axis=(1, 2)) * pace.off_chip
+    return steps + waits + far + kinds[:, 3] * pace.decided + stores[:, OFF_CHIP].sum(axis=1) * pace.scattered
 
 
 def _io(sums: Rows, pace: Pace) -> Any:
@@ -164,7 +208,8 @@ def _io(sums: Rows, pace: Pace) -> Any:
     single = sums[:, q.STALLS] * pace.stall + sums[:, q.ATOMICS] * pace.atomic
     single += sums[:, q.SEGMENTS] * pace.segment
     lines = sums[:, q.TRANSACTIONS]
-    return np.maximum(starts + lines * pace.transaction + single, lines * pace.port)
+    # While a core waits for the memory it uses no port; what its pieces take, others fill.
+    return starts + np.maximum(lines * pace.transaction + single, lines * pace.port)
 
 
 def _move(sums: Rows, pace: Pace) -> Any:

@@ -16,11 +16,13 @@ TENSOR_CYCLES, IO_STARTS, TRANSACTIONS, STALLS, MOVE_STARTS, LINES, SRAM_BYTES, 
 FUNCTIONS, TRANSPOSED = 13, 14  # lines of instructions of several passes, elements that change their order
 SEGMENTS = 15  # pieces of strided off-chip copies
 EXPONENTIALS, REDUCTIONS = 16, 17  # lines of exponentials, of reductions and searches
+TRANSPOSITIONS, STORED = 18, 19  # transpositions; pieces that strided copies store off the chip
+FUSIONS, POOLINGS = 20, 21  # lines of two operations in one, of the pixels of windows
 # C has them as ``W_`` and their names, so this stands in front of every other number of the module.
 BY_NAME: Mapping[str, int] = {
     n: place for n, place in globals().items() if n.isupper() and isinstance(place, int)
 }
-PLACES = 18
+PLACES = 22
 
 
 class CopyLoad(NamedTuple):
@@ -61,7 +63,9 @@ class CounterField:
 
 
 WORK = CounterField("work", PLACES)  # quantities, as `time.work` numbers them
-LOADS = CounterField("loads", len(SPACES))  # scalar loads by the number of the space
+LOADS = CounterField(
+    "loads", 4 * len(SPACES)
+)  # scalar loads by what waits for them, and by the number of the space
 STORES = CounterField("stores", len(SPACES))
 TRAFFIC = CounterField("traffic", len(DIRECTIONS))  # bytes that were copied by the number of the direction
 COUNTS = CounterField("counts", None)  # instructions
@@ -71,6 +75,12 @@ SPARE = CounterField("spare", None)  # bytes of these that hold no element
 TASK = (WORK, LOADS, STORES)  # what each task sums up; a row of its log ends with these
 CORE = (TRAFFIC, COUNTS)  # what a core adds up over its tasks, or the launch over its cores
 LAUNCH = (UNIT_LINES, SPARE)  # what all cores of a launch add to
+
+
+# What waits for a scalar load, as the first of the counters of its kind. Nothing is known of loads of kernels in Python, and of parts
+# of records; of others `frontend.bangc.ir.waits` tells: their data comes while the core waits for that of a later one, the core waits
+# for it, or a branch besides.
+UNKNOWN, HIDDEN, WAITED, DECIDES = (kind * len(SPACES) for kind in range(4))
 
 
 def places_before(field: CounterField) -> int:

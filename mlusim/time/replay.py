@@ -32,6 +32,7 @@ from mlusim.time.log import (
     CoreLog,
     Rows,
     moved,
+    stored_pieces,
 )
 from mlusim.time.pace import (
     FLIGHT,
@@ -106,14 +107,15 @@ class Stack:
     """The distinct rows of some logs, one log behind the other, and what of them is the same at every pace.
 
     ``ends`` has for each log how many rows there are up to its end, ``times`` how often each row comes,
-    ``totals`` the off-chip bytes of each log; ``known`` are the columns of what a clock takes that no pace changes.
+    ``nbytes`` its off-chip bytes, ``stored`` the pieces that it stores; ``known`` are the columns of what a clock takes that no pace changes.
     """
 
     logs: tuple[CoreLog, ...]
     rows: Rows
     ends: Sequence[int]
     times: Rows
-    totals: Sequence[int]
+    nbytes: Rows
+    stored: Rows
     known: tuple[list[int], ...]
 
     @classmethod
@@ -124,22 +126,24 @@ class Stack:
         rows = np.concatenate(chunks) if chunks else np.zeros((0, COLUMNS), np.int64)
         ends = list(accumulate(sum([len(distinct) for distinct, _ in log.chunks]) for log in logs))
         times = np.concatenate([NO_TIMES, *(times for log in logs for times in log.times)])
-        nbytes = moved(rows)
-        columns: Iterable[Any] = (rows[:, KIND], rows[:, ARGUMENT], rows[:, OWN], nbytes, channels(rows))
+        columns: Iterable[Any] = (rows[:, KIND], rows[:, ARGUMENT], rows[:, OWN], channels(rows))
         known = tuple(column.tolist() for column in columns)
-        return cls(tuple(logs), rows, ends, times, _added(times * nbytes, ends).tolist(), known)
+        return cls(tuple(logs), rows, ends, times, moved(rows), stored_pieces(rows), known)
 
     def at(self, pace: Pace) -> list[TimedLog]:
         """Return each of the logs at *pace*."""
         parts = parts_of(self.rows, pace)
-        kinds, arguments, own, nbytes, ways = self.known
+        kinds, arguments, own, ways = self.known
+        # The memory is busy with each piece of a store as with some bytes more.
+        nbytes = self.nbytes + self.stored * pace.piece
+        totals = _added(self.times * nbytes, self.ends).tolist()
         front, computed = parts[:, FRONT], parts[:, VECTOR] + parts[:, TENSOR]
         blocked = parts[:, SCALAR] + parts[:, IO] + parts[:, MOVE]
         taken = [column.tolist() for column in (front, computed, blocked, parts[:, FLIGHT])]
-        ready = list(zip(kinds, arguments, own, nbytes, *taken, ways, strict=True))
+        ready = list(zip(kinds, arguments, own, nbytes.tolist(), *taken, ways, strict=True))
         busy = _added(self.times[:, None] * _busy(self.rows, parts), self.ends).tolist()
         found, first = [], 0
-        for log, last, pipes, total in zip(self.logs, self.ends, busy, self.totals, strict=True):
+        for log, last, pipes, total in zip(self.logs, self.ends, busy, totals, strict=True):
             found.append(TimedLog(log, pace, parts[first:last], ready[first:last], tuple(pipes), total))
             first = last
         return found

@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 from mlusim.arch.board import Board
 from mlusim.counted import plural
 from mlusim.memory.space import DIRECTIONS
+from mlusim.time.confidence import Unsure, model_factor, named, unsure
 from mlusim.time.log import (
     ARGUMENT,
     ARRIVES,
@@ -56,6 +57,7 @@ from mlusim.time.row_times import (
 from mlusim.time.timing import (
     PIPES,
     UNTIMED,
+    Beside,
     GroupedTasks,
     Prediction,
     TaskSpan,
@@ -268,7 +270,7 @@ class _Member:
     pieces: Pieces
 
 
-def _members(group: Sequence[TaskWork], board: Board, beside: int) -> list[_Member]:
+def _members(group: Sequence[TaskWork], board: Board, beside: Beside) -> list[_Member]:
     found = tracks(timed_group(group, board, beside), board)
     return [_Member(t.steps, track, pieces(track, t.steps)) for t, track in zip(group, found, strict=True)]
 
@@ -432,7 +434,18 @@ class Forecast:
         usual = self.found.time_us
         if not self.tasks:
             return usual, usual
-        return band(self.work, self.board, self.board.places(self.unions), usual)
+        off = model_factor(self._unsure, self.board)
+        return band(self.work, self.board, self.board.places(self.unions), usual, off)
+
+    @cached_property
+    def _unsure(self) -> tuple[Unsure, ...]:
+        spans = self.found.spans
+        return unsure(self.tasks, self.board, sum(span.end_us - span.start_us for span in spans))
+
+    @property
+    def unsure(self) -> tuple[Unsure, ...]:
+        """The mechanisms that make the band wide, since hardly a measurement shows them: those with a tenth of the time or more."""
+        return named(self._unsure)
 
     @cached_property
     def work(self) -> GroupedTasks:

@@ -17,16 +17,17 @@ from attrs import define, frozen
 from mlusim.arch.board import Board
 from mlusim.time import quantities
 from mlusim.time.copy_costs import UNIT
-from mlusim.time.log import LOADS, SUMS, CoreLog, TaskWork
+from mlusim.time.log import SUMS, CoreLog, TaskWork, loads_of
 from mlusim.time.pace import Pace
-from mlusim.time.rates import INHERITED, LAUNCH, MODEL, TASK_START, Bound, printed_rows
+from mlusim.time.rates import LAUNCH, TASK_START, Bound
 from mlusim.time.replay import CoreSummary, Stack, TimedLog, ceiling, replay
 
 MOST_ROWS = 1 << 16  # distinct rows that are timed together, which bounds the memory
 FEW_ROWS = 1 << 12  # up to which the stacks are kept for the next bound: a megabyte
 GroupKey = tuple[tuple[CoreLog, bool, int], ...]
-# What a core's pace depends on: whether it is a memory core; cores that share its SRAM, and that run beside it.
-Role = tuple[bool, int, int]
+# What a core's pace depends on: whether it is a memory core; cores that share its SRAM, and that run beside it; cores of the launch that
+# do atomics; sixteenths of what memory cores read that are in the cache.
+Role = tuple[bool, int, int, int, int]
 Stacks = list[tuple[Role, list[int], Stack]]  # of a role: the numbers of its cores, and their logs
 
 
@@ -43,26 +44,51 @@ def key_of(group: Sequence[TaskWork]) -> GroupKey:
     return tuple([(task.log, task.memory_core, task.cluster) for task in group])
 
 
-def roles_of(group: Sequence[TaskWork], beside: int) -> list[Role]:
-    """Return the facts on which the pace of each core of *group* depends; those of a cluster share its SRAM and its port.
+@frozen
+class Beside:
+    """The others of a launch beside a core: ``tasks`` on the cluster of a Block task, ``rivals`` that do atomics, ``cached`` as `Role` has it."""
 
-    *beside* tasks run on the cluster of a Block task, which is a group by itself.
-    """
+    tasks: int
+    rivals: int
+    cached: int
+
+
+def roles_of(group: Sequence[TaskWork], beside: Beside) -> list[Role]:
+    """Return the facts on which the pace of each core of *group* depends; those of a cluster share its SRAM and its port."""
     users: dict[int, int] = {}
     cores: dict[int, int] = {}
     for task in group:
         users[task.cluster] = users.get(task.cluster, 0) + uses_sram(task.log)
         cores[task.cluster] = cores.get(task.cluster, 0) + (not task.memory_core and moves_off_chip(task.log))
     if len(group) == 1:
-        return [(task.memory_core, users[task.cluster], beside) for task in group]
+        return [(t.memory_core, users[t.cluster], beside.tasks, beside.rivals, beside.cached) for t in group]
     return [
-        (t.memory_core, users[t.cluster], 1 if t.memory_core else max(1, cores[t.cluster])) for t in group
+        (
+            t.memory_core,
+            users[t.cluster],
+            1 if t.memory_core else max(1, cores[t.cluster]),
+            beside.rivals,
+            beside.cached if t.memory_core else 0,
+        )
+        for t in group
     ]
 
 
-def neighbours(tasks: Sequence[TaskWork], board: Board) -> int:
-    """Return how many tasks of a Block launch run on a cluster at once: they fill one after the other."""
-    return max(1, min(len(tasks), board.arch.cores_per_cluster))
+def neighbours(tasks: Sequence[TaskWork], board: Board) -> Beside:
+    """Return what runs beside a core of a launch: tasks of a Block launch fill one cluster after the other."""
+    together = max(1, min(len(tasks), board.arch.cores_per_cluster))
+    atomics = SUMS + quantities.ATOMICS
+    # Tasks that do the same share a log, and most launches have few.
+    doing = {id(task.log): bool(task.log.total[atomics]) for task in tasks}
+    rivals = min(board.cores, sum(doing[id(task.log)] for task in tasks)) if any(doing.values()) else 1
+    return Beside(together, max(1, rivals), _cached(tasks, board))
+
+
+def _cached(tasks: Sequence[TaskWork], board: Board) -> int:
+    """Return how many sixteenths of what memory cores read are in the cache when they do."""
+    groups = [[task] for task in tasks if task.memory_core and task.reads]
+    read = sum(nbytes for (task,) in groups for _, _, nbytes in task.reads)
+    return round(16 * sum(found_in_cache(groups, board.l2)) / read) if read else 0
 
 
 def moves_off_chip(log: CoreLog) -> bool:
@@ -88,9 +114,15 @@ class Paces:
         """Return the pace of a core of *role*."""
         pace = self._known.get(role)
         if pace is None:
-            memory_core, sharers, beside = role
+            memory_core, sharers, beside, rivals, cached = role
             pace = Pace.of(
-                self._board, memory_core=memory_core, sharers=sharers, beside=beside, bound=self._bound
+                self._board,
+                memory_core=memory_core,
+                sharers=sharers,
+                beside=beside,
+                rivals=rivals,
+                cached=cached / 16,
+                bound=self._bound,
             )
             self._known[role] = pace
         return pace
@@ -100,16 +132,15 @@ class GroupedTasks:
     """The tasks of a launch by the groups that run together, and what of their time is the same at every bound.
 
     ``groups`` are in the order in which they begin, ``keys`` says which are alike, and ``kinds`` has one of each.
-    *beside* says how many Block tasks run on a cluster, where *tasks* are not all of the launch.
+    *beside* says what runs beside a core, where *tasks* are not all of the launch.
     """
 
-    def __init__(self, tasks: Sequence[TaskWork], board: Board, beside: int = 0) -> None:
+    def __init__(self, tasks: Sequence[TaskWork], board: Board, beside: Beside | None = None) -> None:
         self.groups = groups_of(tasks)
         self.keys = [key_of(group) for group in self.groups]
         self.kinds = dict(zip(self.keys, self.groups, strict=True))
-        self.roles = {
-            key: roles_of(group, beside or neighbours(tasks, board)) for key, group in self.kinds.items()
-        }
+        beside = beside or neighbours(tasks, board)
+        self.roles = {key: roles_of(group, beside) for key, group in self.kinds.items()}
         self._board = board
         self._kept: Stacks | None = None
 
@@ -155,8 +186,8 @@ class GroupedTasks:
         return [[found[next(numbered)] for _ in key] for key in keys]
 
 
-def timed_group(group: Sequence[TaskWork], board: Board, beside: int) -> list[TimedLog]:
-    """Return the logs of *group*, of a launch with *beside* tasks on a cluster, at the paces of their cores."""
+def timed_group(group: Sequence[TaskWork], board: Board, beside: Beside) -> list[TimedLog]:
+    """Return the logs of *group*, of a launch that has *beside* its cores what that says, at their paces."""
     ((found,),) = GroupedTasks(group, board, beside).timed(Paces(board))
     return found
 
@@ -221,7 +252,7 @@ def _scalar_share(groups: "Sequence[Sequence[TaskWork]]", whole: int, capacity: 
 
 
 def _scalar_bytes(task: "TaskWork") -> int:
-    return UNIT * int(task.log.total[LOADS])
+    return UNIT * int(loads_of(task.log.total[None])[0, :, 0].sum())
 
 
 PIPES = ("scalar", "vector", "tensor", "IO-DMA", "move-DMA")
@@ -314,15 +345,15 @@ def predict(work: GroupedTasks, board: Board, slots: int, bound: Bound = Bound.U
     )
 
 
-def band(work: GroupedTasks, board: Board, slots: int, usual: float) -> tuple[float, float]:
+def band(work: GroupedTasks, board: Board, slots: int, usual: float, off: float) -> tuple[float, float]:
     """Return the times in us between which a launch that is predicted to take *usual* may end on *board*.
 
     Two things leave it open, of which neither knows of the other: the constants, of which not all are wrong in one
     direction at once, so half of what all of them together make of it counts, in logarithms; and the model
-    itself, by `MODEL`, on a board that printed nothing by `INHERITED` times that.
+    itself, by the factor *off* (`time.confidence`).
     """
     low, high = times(work, board, slots, (Bound.LOW, Bound.HIGH))
-    model = math.log(MODEL if printed_rows(board) else MODEL * INHERITED)
+    model = math.log(off)
     shorter, longer = (max(0.0, math.log(ratio)) / 2 for ratio in (usual / low, high / usual))
     return usual * math.exp(-math.hypot(shorter, model)), usual * math.exp(math.hypot(longer, model))
 

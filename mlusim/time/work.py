@@ -15,7 +15,7 @@ from mlusim.arch.dtypes import DTYPES, DType
 from mlusim.memory.space import DIRECTIONS, GDRAM, LDRAM, SRAM
 from mlusim.time import copy_costs, quantities
 from mlusim.time.copy_costs import OFF_CHIP, ON_CHIP, UNIT, Charge
-from mlusim.time.quantities import EXPONENTIALS, FUNCTIONS, IO, MOVE, REDUCTIONS, CopyLoad
+from mlusim.time.quantities import EXPONENTIALS, FUNCTIONS, FUSIONS, IO, MOVE, POOLINGS, REDUCTIONS, CopyLoad
 from mlusim.time.rates import CORE_IO, ELEMENT, TENSOR_START, VECTOR_LINE
 
 if TYPE_CHECKING:
@@ -28,7 +28,13 @@ _LINE_CYCLES = UNIT // int(CORE_IO.value)
 
 TENSOR_SETUP = int(TENSOR_START.value)
 
-SEVERAL: Mapping[str, int] = {"FUNCTION": FUNCTIONS, "EXPONENTIAL": EXPONENTIALS, "REDUCTION": REDUCTIONS}
+SEVERAL: Mapping[str, int] = {
+    "FUNCTION": FUNCTIONS,
+    "EXPONENTIAL": EXPONENTIALS,
+    "REDUCTION": REDUCTIONS,
+    "FUSION": FUSIONS,
+    "POOLING": POOLINGS,
+}
 """Where the lines of an instruction of several passes are counted beside, by the name of its `Passes`."""
 
 _FAR = (GDRAM, LDRAM)
@@ -65,9 +71,9 @@ def _source() -> str:
     lines = ["def charge_line(work, pipe, number, to, frm, size):", *_by_pipe(copy_costs.LINE_COPY, sides)]
     lines += ["def charge(work, pipe, load, nbytes):", *_by_pipe(copy_costs.LOADED, held)]
     lines.append("def off_chip(reads, writes, to, to_stride, frm, from_stride, size, rows):")
-    lines.append("    transactions = stores = lines = 0")
+    lines.append("    transactions = stalls = stores = lines = 0")
     lines += [f"    {one}" for one in copy_costs.charged(copy_costs.ROWS_LOAD[OFF_CHIP], str, {})]
-    lines.append("    return CopyLoad(transactions, 0, stores, lines)")
+    lines.append("    return CopyLoad(transactions, stalls, stores, lines)")
     lines += ["def on_chip(shared, size, rows):", "    lines = sram = 0"]
     lines += [f"    {one}" for one in copy_costs.charged(copy_costs.ROWS_LOAD[ON_CHIP], str, {})]
     lines.append("    return CopyLoad(0, 0, 0, lines, sram)")
@@ -119,9 +125,10 @@ def load_of(pipe: Pipe, reads: "Access | None", writes: "Access") -> CopyLoad:
     """Return the load of a copy from *reads* (None: a fill) to *writes*."""
     sides = (writes,) if reads is None else (reads, writes)
     if pipe is not _IO:
-        lines = max(side.nbytes // side.size * _chip_lines(side.size) for side in sides)
+        lines = max(_lines(side) for side in sides)
         return CopyLoad(lines=lines, sram=sum(s.nbytes for s in sides if s.allocation.space is SRAM))
-    transactions = stores = pieces = 0
+    transactions = stalls = stores = pieces = 0
+    apart = max(map(_pieces, sides))
     for side in sides:
         if side.allocation.space in _FAR:
             pieces = max(pieces, _pieces(side))
@@ -129,8 +136,16 @@ def load_of(pipe: Pipe, reads: "Access | None", writes: "Access") -> CopyLoad:
             start, size = _worst_place(side.start, spread), side.size
             each = _written(start, size) if side is writes else transactions_of(start, size)
             transactions += side.nbytes // side.size * each
-            stores += side.nbytes // side.size * each * (side is writes)
-    return CopyLoad(transactions, 0, stores, pieces)
+            if side is writes:
+                stores += side.nbytes // side.size * each
+                stalls += apart * copy_costs.PARTLY * (size < UNIT)
+    return CopyLoad(transactions, stalls, stores, pieces)
+
+
+def _lines(side: "Access") -> int:
+    """Return the lines of one side of a copy on the chip: a piece of several that fills its last one in part takes one more."""
+    segments = side.nbytes // side.size
+    return segments * (_chip_lines(side.size) + (segments > 1 and side.size % copy_costs.LINE > 0))
 
 
 def _pieces(side: "Access") -> int:

@@ -158,7 +158,7 @@ class Probe:
         self.loads: list[int] = []
         self.stores: list[int] = []
 
-    def scalar_load(self, view: View, index: int) -> None:
+    def scalar_load(self, view: View, index: int, waits: int = 0) -> None:
         """Account for nothing: looking has no cost."""
 
     def scalar_store(self, *_: object) -> None:

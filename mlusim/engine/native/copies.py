@@ -89,13 +89,13 @@ def _loading() -> Lines:
         "ALWAYS void rows_load_(int far, int reads, int writes, int shared, int64_t to, int64_t to_stride, int64_t frm, "
         "int64_t from_stride, int64_t size, int64_t rows, int64_t *l) {"
     )
-    yield "  int64_t transactions = 0, stores = 0, lines = 0, sram = 0;"
+    yield "  int64_t transactions = 0, stalls = 0, stores = 0, lines = 0, sram = 0;"
     yield "  if (rows == 1) to_stride = from_stride = 0; /* the strides of a single segment do not matter */"
     for test, kept in (("if (far)", OFF_CHIP), ("else", ON_CHIP)):
         yield f"  {test} {{"
         yield from charged(ROWS_LOAD[kept], str)
         yield "  }"
-    yield "  l[0] = transactions; l[1] = 0; l[2] = stores; l[3] = lines; l[4] = sram;"
+    yield "  l[0] = transactions; l[1] = stalls; l[2] = stores; l[3] = lines; l[4] = sram;"
     yield "}"
 
 
@@ -166,7 +166,7 @@ def _rows(_: CopyForm) -> Lines:
     yield f"  {_ROWS.format('dst.o & (UNIT - 1)', 'src.o & (UNIT - 1)')}"
     for test, kept in (("if (far_direction(d))", OFF_CHIP), ("else", ON_CHIP)):
         yield f"  {test} {{"
-        yield "    const int64_t transactions = l[0], stalls = l[1], lines = l[3], sram = l[4];"
+        yield "    const int64_t transactions = l[0], stalls = l[1], stores = l[2], lines = l[3], sram = l[4];"
         yield from charged(LOADED[kept], "m->work[W_{}]".format)
         yield "  }"
 

@@ -476,7 +476,7 @@ def _vector(step: steps.ChargeVector, call: "_Door") -> str:
     match step.passes:
         case Passes.TRANSPOSE:
             return f"  transpose_(m, {call.number}, {used}, {count});"
-        case Passes.FUNCTION | Passes.EXPONENTIAL | Passes.REDUCTION:
+        case Passes.FUNCTION | Passes.EXPONENTIAL | Passes.REDUCTION | Passes.FUSION | Passes.POOLING:
             return f"  passes_(m, {call.number}, {used}, W_{step.passes.name}S);"
     return f"  vector_(m, {call.number}, {used});"
 

@@ -327,7 +327,7 @@ def _before_padding(counts: Sequence["Parameter"], extent: str) -> str:
 def _passes(passes: Passes, count: str) -> str:
     """Render the line that charges an instruction of *count* elements, of which ``paid`` lines were counted."""
     if passes is Passes.TRANSPOSE:
-        return f"mlu.work[{quantities.VECTOR}] += {copy_costs.START}; mlu.work[{quantities.TRANSPOSED}] += {count}"
+        return f"mlu.work[{quantities.VECTOR}] += {copy_costs.START}; mlu.work[{quantities.TRANSPOSED}] += {count}; mlu.work[{quantities.TRANSPOSITIONS}] += 1"
     lines = f"mlu.work[{quantities.VECTOR}] += paid + {copy_costs.START}"
     place = work.SEVERAL.get(passes.name)
     return lines if place is None else f"{lines}; mlu.work[{place}] += paid"

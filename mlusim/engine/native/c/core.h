@@ -62,6 +62,7 @@ ALWAYS void transpose_(Core *m, int row, int64_t used, int64_t elements) {
   m->fuel -= elements * COSTLY_;
   m->work[W_VECTOR] += START;
   m->work[W_TRANSPOSED] += elements;
+  m->work[W_TRANSPOSITIONS]++;
   lines_(m, row, used, (used + VECTOR_BYTES - 1) / VECTOR_BYTES);
 }
 /* ---- the log ---- */

@@ -23,8 +23,8 @@ ALWAYS Ptr moved_(Ptr p, int64_t count, int64_t size) {
 }
 #define OWN(space) ((space) < SPACES)
 /* A load of what several cores see: it may be a poll. */
-PART __attribute__((noinline)) void shared_load_(Core *m, At p, int site) {
-  m->loads[p.a->counted]++;
+PART __attribute__((noinline)) void shared_load_(Core *m, At p, int site, int waits) {
+  m->loads[p.a->counted + waits]++;
   m->site = site;
   poll_load(m, p.a->address + (uint64_t)p.o);
 }
@@ -34,13 +34,13 @@ PART __attribute__((noinline)) void shared_load_(Core *m, At p, int site) {
     Argument r = access_up(m, 0, q, i, D, a_integer(0, -1), site); return OF;                                     \
   }                                                                                                               \
   COLD T refused_store_##S(Core *m, Ptr q, int64_t i, T v, int site) { access_up(m, 1, q, i, D, AS, site); return v; } \
-  ALWAYS T load_##S(Core *m, Ptr q, int64_t i, int site) {                                                        \
+  ALWAYS T load_##S(Core *m, Ptr q, int64_t i, int site, int waits) {                                             \
     At p = see(m, moved_(q, i, sizeof(T)));                                                                       \
     if (UNLIKELY(out(p, sizeof(T)))) return refused_load_##S(m, q, i, site);                                      \
     SCREENED_(looks_(m, p, sizeof(T), READS_, site);)                                        \
     BESIDE_(touches_(m, p, sizeof(T), 0, site);)                                             \
-    if (UNLIKELY(SHARED(p.a->space))) shared_load_(m, p, site);                                                   \
-    else if (LIKELY(OWN(p.a->space))) m->loads[p.a->counted]++;                                                     \
+    if (UNLIKELY(SHARED(p.a->space))) shared_load_(m, p, site, waits);                                            \
+    else if (LIKELY(OWN(p.a->space))) m->loads[p.a->counted + waits]++;                                             \
     T v; memcpy(&v, at(p), sizeof v); return v;                                                                   \
   }                                                                                                               \
   ALWAYS T store_##S(Core *m, Ptr q, int64_t i, T v, int site) {                                                  \
@@ -149,7 +149,7 @@ PART Ptr pointer_of(Core *m, uint64_t address) {
 }
 COLD Ptr load_pointer_elsewhere_(Core *m, At q, Ptr p, int64_t i, int site) {
   if (q.a->space == CELL && q.a->read == 8) return (Ptr)(-REACH / 2); /* beside pointers that a compiler has on the stack: their use is a fault */
-  return pointer_of(m, load_u64(m, p, i, site));
+  return pointer_of(m, load_u64(m, p, i, site, 0));
 }
 ALWAYS Ptr load_pointer(Core *m, Ptr p, int64_t i, int site) {
   At q = see(m, moved_(p, i, 8));

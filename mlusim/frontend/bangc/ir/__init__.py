@@ -562,7 +562,7 @@ class Loop:
     """``while`` and ``for``; with *late* ``do``, which tests after the body.
 
     ``continue`` goes to *step*, then to *test*; a test of None is true.  What a ``for`` declares is
-    in a `Block` around the loop.
+    in a `Block` around the loop.  *unrolled*: a pragma in front asks for its turns to be written out.
     """
 
     test: "Expr | None"
@@ -570,6 +570,7 @@ class Loop:
     body: "tuple[Statement, ...]"
     late: bool
     span: Span
+    unrolled: bool = False
 
 
 @define(eq=False)

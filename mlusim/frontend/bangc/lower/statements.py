@@ -1,5 +1,6 @@
 """Lowering of statements to the form."""
 
+import functools
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -256,8 +257,16 @@ def _for(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     before = [] if first is None else statement(scope, first)
     tested, leave = _tested(scope, node, test)
     stepped = None if step is None else effect(scope, step)
-    loop = ir.Loop(tested, stepped, (*leave, *turn(scope, node.children[-1])), False, node.span)
+    unrolled = node.span.line in _behind_pragmas(scope.around.unit.text_of(node.span.file))
+    loop = ir.Loop(tested, stepped, (*leave, *turn(scope, node.children[-1])), False, node.span, unrolled)
     return [ir.Block((*before, loop), node.span)] if before else [loop]
+
+
+@functools.lru_cache(maxsize=8)
+def _behind_pragmas(text: str) -> frozenset[int]:
+    """Return the lines of *text* behind a pragma that asks for the turns of a loop to be written out."""
+    lines = enumerate(text.splitlines(), 2) if "unroll" in text else ()
+    return frozenset(number for number, line in lines if line.split()[:2] == ["#pragma", "unroll"])
 
 
 def _each(scope: FunctionScope, node: Node) -> list[ir.Statement]:

@@ -51,9 +51,10 @@ class ProgramRendering(Rendering):
             return self.in_order((at.pointer, at.index), records.inside(self, at, make))
         return make(self.address(at), "0")
 
-    def fetched(self, kind: t.Type, pointer: str, index: str, span: ir.Span) -> str:
-        """Render the load of element *index* behind *pointer*."""
-        made = f"load_{_in_memory(kind)}(m, {pointer}, {index}, {self.site(span)})"
+    def fetched(self, kind: t.Type, pointer: str, index: str, span: ir.Span, waits: int = 0) -> str:
+        """Render the load of element *index* behind *pointer*; *waits*: what waits for it."""
+        more = "" if isinstance(kind, t.Pointer) else f", {waits}"
+        made = f"load_{_in_memory(kind)}(m, {pointer}, {index}, {self.site(span)}{more})"
         # A byte of memory may be any number.
         return f"({made} != 0)" if isinstance(kind, t.Arithmetic) and kind.kind == "bool" else made
 
@@ -104,7 +105,7 @@ def _changing(at: ir.Place) -> str | None:
     return None if records.fixed(at) else _direct(at)
 
 
-def _loaded(c: Rendering, at: ir.Place, span: ir.Span) -> str:
+def _loaded(c: Rendering, at: ir.Place, span: ir.Span, waits: int) -> str:
     """Render the value at a place."""
     if isinstance(at.type, t.Record):
         return records.record(c, at, span)
@@ -118,7 +119,7 @@ def _loaded(c: Rendering, at: ir.Place, span: ir.Span) -> str:
     found = records.of_value(at)
     if found is not None and isinstance(at.type, t.Arithmetic | t.Pointer):
         return records.read(c, *found, at.type)
-    fetched = c.spread(at, lambda p, i: c.fetched(at.type, p, i, span))
+    fetched = c.spread(at, lambda p, i: c.fetched(at.type, p, i, span, waits))
     return screening.with_pointer(c, at, records.member(c, at, fetched), span)
 
 
@@ -165,7 +166,8 @@ def _update(c: Rendering, node: ir.Update) -> str:
     at, index = c.temporary(), c.temporary()
     # Found once, for its parts may act.
     first = c.spread(node.place, lambda p, i: f"{at} = {p}; {index} = {i}")
-    fetched = screening.with_pointer(c, node.place, c.fetched(node.type, at, index, node.span), node.span)
+    loaded = c.fetched(node.type, at, index, node.span, c.waits.get(id(node), 0))
+    fetched = screening.with_pointer(c, node.place, loaded, node.span)
     return (
         f"({{ Ptr {at}; int64_t {index}; {first}; {kind} {old} = {fetched}; "
         f"{kind} {new} = {_combined(c, node, old)}; {c.put(node.type, at, index, new, node.span)}; {result}; }})"
@@ -289,7 +291,7 @@ def _call(c: Rendering, node: ir.Call) -> str:
 _VALUES: Mapping[type, Callable[[Rendering, Any], str]] = {
     ir.Const: lambda _, node: literal(node.value, node.type),
     ir.Builtin: _builtin,
-    ir.Load: lambda c, node: _loaded(c, node.place, node.span),
+    ir.Load: lambda c, node: _loaded(c, node.place, node.span, c.waits.get(id(node), 0)),
     ir.AddressOf: lambda c, node: c.address(node.place),
     ir.Convert: _convert,
     ir.Unary: _unary,

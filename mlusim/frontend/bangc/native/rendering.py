@@ -36,6 +36,7 @@ class Rendering(ABC):
     places: dict[Any, int] = field(factory=dict)  # variables at file scope and arrays of functions
     symbol: str = ""  # of the function at hand
     deep: bool = False  # whether that calls itself
+    waits: Mapping[int, int] = field(factory=dict)  # of its loads from memory, as `ir.waits` tells
     near: tuple[ir.Local, ...] = ()  # of the function at hand: see `records.looked_up`
     temporaries: int = 0
     values: list[ir.Local] = field(factory=list)  # of the function at hand: those whose address is taken
@@ -139,8 +140,8 @@ class Rendering(ABC):
         """Render ``make`` of a pointer and the index of the element that a place is."""
 
     @abstractmethod
-    def fetched(self, kind: t.Type, pointer: str, index: str, span: ir.Span) -> str:
-        """Render the load of element *index* behind *pointer*."""
+    def fetched(self, kind: t.Type, pointer: str, index: str, span: ir.Span, waits: int = 0) -> str:
+        """Render the load of element *index* behind *pointer*; *waits*: what waits for it."""
 
     @abstractmethod
     def put(self, kind: t.Type, pointer: str, index: str, given: str, span: ir.Span) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mlusim.frontend.bangc import ir, types as t
+from mlusim.frontend.bangc.ir.waits import waits_of
 from mlusim.frontend.bangc.ir.walk import DEEP, changed, is_counted, uses_of, walk
 from mlusim.frontend.bangc.native import classes, records, registers, screening
 from mlusim.frontend.bangc.native.numbers import (
@@ -42,6 +43,7 @@ def function(c: Rendering, form: ir.Function, *, calls: bool, recursive: bool) -
         raise NoForm(form.problem.construct)
     lines = [_line(form.span), f"{prototype(form)} {{"]
     c.symbol, c.deep, c.values, c.leaving = form.symbol, recursive, [], []
+    c.waits = waits_of(form)
     c.unset = screening.unset(form) if c.screened else frozenset()
     c.given = uses_of(form).given if c.screened else {}
     inner = [

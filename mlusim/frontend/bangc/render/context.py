@@ -35,6 +35,7 @@ class Context:
     known: dict[str, Range] = field(factory=dict)  # values of locals that are bounded
     begins: dict[str, Range] = field(factory=dict)  # values that locals have at first
     changed: Mapping[ir.Local, int] = field(factory=dict)  # how many places store to a local
+    waits: Mapping[int, int] = field(factory=dict)  # of loads from memory, as `ir.waits` tells
     # How many places cast a local to a type.
     casts: Mapping[tuple[ir.Local, t.Type], int] = field(factory=dict)
     steady: set[ir.Local] = field(factory=set)  # parameters, and locals that are made once in a call

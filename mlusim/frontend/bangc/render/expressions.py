@@ -71,7 +71,9 @@ def _loaded(c: Context, node: ir.Load) -> ast.expr:
             return b.call("_c_copy_as", record(c, at), c.layout(at.type))
         return b.call("_c_copy", record(c, at))
     if isinstance(at, ir.Element):
-        return record(c, at) if isinstance(at.type, t.ClassType) else _element(c, at)
+        return (
+            record(c, at) if isinstance(at.type, t.ClassType) else _element(c, at, c.waits.get(id(node), 0))
+        )
     if isinstance(at, ir.Member):
         return _got(c, b.attribute(record(c, at.base), t.attribute_of(at.name)), at.type)
     if isinstance(at, ir.GlobalPlace):
@@ -104,13 +106,21 @@ def _got(c: Context, made: ast.expr, kind: t.Type) -> ast.expr:
     return b.call("_c_got", made) if c.checked and isinstance(kind, t.Arithmetic) else made
 
 
-def _element(c: Context, at: ir.Element) -> ast.expr:
+def _element(c: Context, at: ir.Element, waits: int) -> ast.expr:
     if refers(at):
-        made = _got(c, b.attribute(value(c, at.pointer), "v"), at.type)
+        pointer = value(c, at.pointer)
+        made = (
+            as_number(b.call(b.attribute(pointer, "load"), b.constant(0), b.constant(waits)), at.type)
+            if waits
+            else b.attribute(pointer, "v")
+        )
+        made = _got(c, made, at.type)
         return b.call("bool", made) if at.type.kind == "bool" else made  # type: ignore[union-attr]
     pointer, index = value(c, at.pointer), place(c, at.index, at.type)
     if isinstance(at.type, t.Pointer):
         return b.call("_c_pointer_at", pointer, index, c.layout(at.type.to))
+    if waits:
+        return as_number(b.call(b.attribute(pointer, "load"), index, b.constant(waits)), at.type)
     return as_number(b.item(pointer, index), at.type)
 
 
@@ -404,7 +414,7 @@ def assignment(c: Context, node: ir.Assign | ir.Update) -> list[ast.stmt]:
         given = _chain(c, node.value, before) if isinstance(node.value, ir.Assign) else value(c, node.value)
         return [*before, *stored(c, node.place, given)]
     place = _once(c, node.place, before)
-    return [*before, *stored(c, place, _combined(c, node, _read(c, place)))]
+    return [*before, *stored(c, place, _combined(c, node, _read(c, place, node)))]
 
 
 def _chain(c: Context, node: ir.Assign, before: list[ast.stmt]) -> ast.expr:
@@ -472,8 +482,11 @@ def _kept(c: Context, node: ir.Expr, before: list[ast.stmt]) -> ir.Expr:
     return ir.Load(ir.LocalStorage(local, node.span), node.span)
 
 
-def _read(c: Context, at: ir.Place) -> ast.expr:
-    return value(c, ir.Load(at, at.span))
+def _read(c: Context, at: ir.Place, node: ir.Update) -> ast.expr:
+    waits = c.waits.get(id(node), 0)
+    if not waits or not isinstance(at, ir.Element):
+        return value(c, ir.Load(at, at.span))
+    return b.at(_element(c, at, waits), at.span)  # type: ignore[no-any-return]
 
 
 def _combined(c: Context, node: ir.Update, old: ast.expr) -> ast.expr:
@@ -538,7 +551,7 @@ def _updated(c: Context, node: ir.Update) -> ast.expr:
     place = _once_inline(c, at, parts)
     before, after = c.temporary(), c.temporary()
     # The tuple ends with the old value, the new one and the store, and one of the first two is taken.
-    parts += [b.held(before, _read(c, place)), b.held(after, _combined(c, node, b.name(before)))]
+    parts += [b.held(before, _read(c, place, node)), b.held(after, _combined(c, node, b.name(before)))]
     parts.append(_put(c, place, b.name(after)))
     return b.item(ast.Tuple(parts, b.LOAD), b.constant(len(parts) - (3 if node.old else 2)))
 

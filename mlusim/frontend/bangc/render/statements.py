@@ -13,6 +13,7 @@ from attrs import define, field, frozen
 
 from mlusim.errors import Unsupported
 from mlusim.frontend.bangc import ir, names, types as t
+from mlusim.frontend.bangc.ir.waits import waits_of
 from mlusim.frontend.bangc.ir.walk import casts, changed, effectful, is_counted, parts_of, walk
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.arithmetic import Range, range_of
@@ -516,6 +517,7 @@ def render(
     nodes = walk(function.body)
     c.changed, c.casts = changed(nodes), casts(nodes)
     c.steady.update(function.parameters)
+    c.waits = waits_of(function)
     first = [s for p in function.parameters for s in arrives(c, p, function.symbol)]
     inner = [*first, *body(c, function.body)] or [b.at(ast.Pass(), function.span)]
     if c.kept:

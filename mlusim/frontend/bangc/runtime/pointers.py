@@ -29,6 +29,10 @@ class Moving:
         """Return how far this pointer is ahead of *other*; raises `MemoryFault` for one without an order to it."""
         raise NotImplementedError
 
+    def load(self, i: int, waits: int) -> Any:  # noqa: ARG002 - the core does not wait for what is no memory
+        """Return the element that is *i* further."""
+        return self[i]  # type: ignore[index]
+
     def __add__(self, n: int) -> Any:
         raise NotImplementedError  # each kind of pointer moves in its own way
 
@@ -108,6 +112,10 @@ class ScratchPointer(Referred):
         return np.frombuffer(self.raw, self.dtype.dtype, 1, self.offset + i * self.dtype.size)
 
     def __getitem__(self, i: int) -> Any:
+        return self._element(i)[0]
+
+    def load(self, i: int, waits: int) -> Any:  # noqa: ARG002 - as in `Moving`
+        """Return the element that is *i* further."""
         return self._element(i)[0]
 
     def __setitem__(self, i: int, value: object) -> None:

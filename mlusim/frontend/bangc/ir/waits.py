@@ -1,0 +1,260 @@
+"""The scalar loads of a function by what waits for them, as its statements tell: both engines count loads by it.
+
+A core issues in order and waits where the data of a load is used. So what is loaded in one straight piece of code, with no
+address among it that depends on another of these loads, takes one wait together; in a loop each turn is such a piece, unless
+the compiler writes the turns out. A branch whose test depends on a load of the same turn is decided only when the data is there.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import define, field
+
+from mlusim.frontend.bangc import ir, types as t
+from mlusim.frontend.bangc.ir.walk import inner_names, walk
+from mlusim.time.quantities import DECIDES, HIDDEN, WAITED
+
+WRITTEN_OUT = 300  # operations of all turns up to which a compiler writes a loop with a known number of turns out (LLVM at -O3)
+_TURN = 2  # operations of a turn beside those of the body: the address, the counter
+_CALLED = 30  # operations that a call stands for
+
+
+def waits_of(function: ir.Function) -> Mapping[int, int]:
+    """Return for each load of a number from memory in *function*, by its node's id, whether it is `HIDDEN`, `WAITED` for or `DECIDES`."""
+    reading = _Reading()
+    reading.statements(function.body)
+    reading.ends()
+    return reading.marks
+
+
+@define
+class _Value:
+    """What a value waits for: how many loads one after the other in this piece of code, and the last load of this turn."""
+
+    level: int = 0
+    load: ir.Load | ir.Update | None = None
+
+    def beside(self, other: "_Value") -> "_Value":
+        """Return what both wait for together."""
+        return _Value(max(self.level, other.level), other.load or self.load)
+
+
+@define(eq=False)
+class _Reading:
+    """A function while it is read in order; ``turn`` is the loop around, ``chained`` whether an address in it depends on a load."""
+
+    marks: dict[int, int] = field(factory=dict)
+    turn: ir.Loop | None = None
+    chained: bool = False
+    constants: dict[ir.Local, int] = field(factory=dict)
+    _held: dict[ir.Local, _Value] = field(factory=dict)
+    _groups: dict[int, list[Any]] = field(factory=dict)  # of this piece of code: its loads by level
+    _turns: dict[int, Any] = field(factory=dict)  # the loop around each load
+    _deciding: set[int] = field(factory=set)
+
+    def ends(self) -> None:
+        """End a straight piece of code: of the loads of a level the last is waited for, the others come meanwhile."""
+        for loads in self._groups.values():
+            for load in loads:
+                self.marks[id(load)] = HIDDEN
+            decides = any(id(load) in self._deciding for load in loads)
+            self.marks[id(loads[-1])] = DECIDES if decides else WAITED
+        self._groups.clear()
+        for value in self._held.values():
+            value.level = 0
+
+    # -- values ------------------------------------------------------------------------------------
+
+    def value(self, node: object) -> _Value:
+        """Read an expression or a place."""
+        if isinstance(node, ir.Load | ir.Update) and is_number_in_memory(node.place):
+            found = self.value(node.place)
+            if isinstance(node, ir.Update):
+                self.value(node.value)
+            return self._loads(node, found)
+        if isinstance(node, ir.LocalStorage):
+            known = self._held.get(node.local)
+            return _Value() if known is None else _Value(known.level, known.load)
+        if isinstance(node, ir.Assign | ir.Update) and isinstance(node.place, ir.LocalStorage):
+            return self._given(node.place.local, node.value, update=isinstance(node, ir.Update))
+        if isinstance(node, ir.Logical):
+            left = self.value(node.left)
+            self._decided_by(left)
+            return left.beside(self.value(node.right))
+        found = self._all(_parts(node))
+        if isinstance(node, ir.IntrinsicCall):  # it may change memory
+            self.ends()
+        return found
+
+    def _all(self, nodes: Iterable[object]) -> _Value:
+        found = _Value()
+        for node in nodes:
+            found = found.beside(self.value(node))
+        return found
+
+    def _loads(self, node: ir.Load | ir.Update, address: _Value) -> _Value:
+        self.chained |= address.load is not None
+        self._groups.setdefault(address.level, []).append(node)
+        self._turns[id(node)] = self.turn
+        return _Value(address.level + 1, node)
+
+    def _given(self, local: ir.Local, value: ir.Expr, *, update: bool = False) -> _Value:
+        if isinstance(value, ir.Const) and isinstance(value.value, int) and not update:
+            self.constants[local] = value.value
+        else:
+            self.constants.pop(local, None)
+        found = self.value(value)
+        if update and local in self._held:
+            found = self._held[local].beside(found)
+        self._held[local] = found
+        return _Value(found.level, found.load)
+
+    def _decided_by(self, test: _Value) -> None:
+        """Note that a branch waits for *test*, if it was loaded in the same turn."""
+        if test.load is not None and self._turns.get(id(test.load)) is self.turn:
+            self._deciding.add(id(test.load))
+            if id(test.load) in self.marks:  # its piece of code has ended
+                self.marks[id(test.load)] = DECIDES
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def statements(self, body: tuple[Any, ...]) -> None:
+        """Read statements in order."""
+        for node in body:
+            self._statement(node)
+
+    def _statement(self, node: object) -> None:
+        match node:
+            case ir.Declare():
+                if node.value is not None:
+                    self._given(node.local, node.value)
+            case ir.If():
+                self._decided_by(self.value(node.test))
+                self._apart(node.then, node.other)
+            case ir.Switch():
+                self._decided_by(self.value(node.value))
+                self._apart(*(section.body for section in node.sections))
+            case ir.Loop():
+                self._loop(node)
+            case ir.Block():
+                self.statements(node.body)
+            case ir.Labelled():
+                self._apart(*node.sections)
+            case ir.Finally():
+                self._apart(node.body, node.last)
+            case _:
+                self._all(_parts(node))
+
+    def _apart(self, *bodies: tuple[Any, ...]) -> None:
+        """Read *bodies*, each of which is a piece of code of its own."""
+        self.ends()
+        for body in bodies:
+            self.statements(body)
+            self.ends()
+
+    def _loop(self, node: ir.Loop) -> None:
+        self.ends()
+        turns = _turns_of(node, self.constants)
+        inside = walk((node.body, node.step or ()))
+        around, chained, outer = self.turn, self.chained, self._held
+        self.turn, self.chained = node, False
+        self._held = dict(_carried(inside))
+        for local in _assigned(inside):
+            self.constants.pop(local, None)
+        if node.test is not None and not node.late:
+            self._decided_by(self.value(node.test))
+            self.ends()
+        self.statements(node.body)
+        if node.step is not None:
+            self.value(node.step)
+        if node.test is not None and node.late:
+            self._decided_by(self.value(node.test))
+        self.ends()
+        loads = [n for n in inside if id(n) in self.marks]
+        written_out = node.unrolled or turns * (_operations(inside) + _TURN) <= WRITTEN_OUT
+        steady = not self.chained and not any(self.marks[id(n)] == DECIDES for n in loads)
+        if turns and written_out and steady and not any(isinstance(n, ir.Loop) for n in inside):
+            self.marks.update((id(n), HIDDEN) for n in loads)
+        self.turn, self.chained = around, self.chained or chained
+        self._held = {**outer, **self._held}
+
+
+def _parts(node: Any) -> list[Any]:
+    """Return the nodes in *node*, a tuple of nodes or a node."""
+    parts = (
+        node
+        if node.__class__ is tuple
+        else [getattr(node, name) for name in inner_names(node.__class__) or ()]
+    )
+    return [part for part in parts if part.__class__ is tuple or inner_names(part.__class__) is not None]
+
+
+def is_number_in_memory(place: object) -> bool:
+    """Return whether *place* is an element of memory that holds a number: its loads are told apart."""
+    return isinstance(place, ir.Element) and isinstance(place.type, t.Arithmetic)
+
+
+def _assigned(nodes: list[Any]) -> set[ir.Local]:
+    """Return the variables that *nodes* assign to."""
+    stores = (n.place for n in nodes if isinstance(n, ir.Assign | ir.Update))
+    return {place.local for place in stores if isinstance(place, ir.LocalStorage)}
+
+
+def _carried(nodes: list[Any]) -> Mapping[ir.Local, _Value]:
+    """Return the variables to which *nodes*, those of a loop, assign what they load: the next turn has their values."""
+    found = {}
+    for node in nodes:
+        if isinstance(node, ir.Assign | ir.Update) and isinstance(node.place, ir.LocalStorage):
+            loads = [
+                n
+                for n in walk(node.value)
+                if isinstance(n, ir.Load | ir.Update) and is_number_in_memory(n.place)
+            ]
+            if loads:
+                found[node.place.local] = _Value(0, loads[-1])
+    return found
+
+
+def _turns_of(node: ir.Loop, constants: Mapping[ir.Local, int]) -> int:
+    """Return how many turns a loop takes that counts from a constant to a constant; 0 where that is not known."""
+    test, step = node.test, node.step
+    if node.late or not isinstance(test, ir.Compare) or not isinstance(step, ir.Update):
+        return 0
+    counter, last, by = _plain(test.left), _plain(test.right), _plain(step.value)
+    if (
+        not isinstance(step.place, ir.LocalStorage)
+        or not isinstance(last, ir.Const)
+        or not isinstance(by, ir.Const)
+    ):
+        return 0
+    local = step.place.local
+    same = (
+        isinstance(counter, ir.Load)
+        and isinstance(counter.place, ir.LocalStorage)
+        and counter.place.local is local
+    )
+    first = constants.get(local)
+    if not same or first is None or not isinstance(last.value, int) or not by.value:
+        return 0
+    ends = last.value + (test.op in ("<=", ">="))
+    return max(0, -(-abs(ends - first) // abs(int(by.value))))
+
+
+def _plain(node: object) -> object:
+    while isinstance(node, ir.Convert):
+        node = node.value
+    return node
+
+
+def _operations(nodes: list[Any]) -> int:
+    """Return about how many operations a compiler makes of *nodes*; indices are constants where turns are written out."""
+    indices = {id(n) for node in nodes if isinstance(node, ir.Element) for n in walk(node.index)}
+    count = 0
+    for node in nodes:
+        if id(node) in indices:
+            continue
+        stores = isinstance(node, ir.Assign | ir.Update) and is_number_in_memory(node.place)
+        loads = isinstance(node, ir.Load | ir.Update) and is_number_in_memory(node.place)
+        count += stores + loads + isinstance(node, ir.Binary | ir.Compare | ir.Update | ir.If)
+        count += _CALLED * isinstance(node, ir.Call | ir.LibraryCall | ir.IntrinsicCall | ir.Invoke)
+    return count

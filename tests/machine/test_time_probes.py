@@ -1,0 +1,268 @@
+"""Probes of the time model whose answer is known: what takes longer than what, each by one mechanism alone."""
+
+import numpy as np
+import pytest
+
+import mlusim
+from mlusim import bangc
+from mlusim.arch.catalog import find_board
+from mlusim.bang import FUSION_FMA, GDRAM2NRAM, GDRAM2SRAM, NRAM2GDRAM, NRAM2NRAM, float32, half, kernel
+from mlusim.time.rates import ATOMIC_RIVAL, DRAM_LATENCY, PART, SCALAR_BRANCH, SCALAR_NRAM, SCALAR_STEP, THIN
+
+BOARD = "MLU370-X4"
+
+SCALARS = """
+#include <bang.h>
+#define N 1000
+__mlu_entry__ void Loops(float *out, int which) {
+  __nram__ float a[2 * N];
+  __nram__ int b[N];
+  float s = 0;
+  int at = 0;
+  float *p = a;
+  if (which == 0)
+    for (int i = 0; i < N; i++) s += a[i] * a[i + N];
+  else if (which == 1)
+    for (int i = 0; i < N; i++) at = b[b[at] & 0] & 0;
+  else if (which == 2)
+    for (int i = 0; i < N; i++) s += a[i];
+  else if (which == 3)
+    for (int i = 0; i < N; i++) {
+      float v = a[i];
+      if (v > s) s = v;
+    }
+  else if (which == 4)
+    for (int i = 0; i < N; i++) {
+      float v = a[i];
+      if (i != 7) s += v;
+    }
+  else if (which == 5) {
+#pragma unroll
+    for (int i = 0; i < N; i++) s += a[i];
+  } else if (which == 6)
+    for (int i = 0; i < N; i++) a[i] += 1;
+  else if (which == 7)
+    for (int i = 0; i < N; i++) {
+      s += *p;
+      ++p;
+    }
+  else
+    for (int i = 0; i < 16; i++) s += a[i];
+  out[0] = s + at;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def scalars(tmp_path_factory):
+    """The kernels of scalar loops."""
+    path = tmp_path_factory.mktemp("probes") / "scalars.mlu"
+    path.write_text(SCALARS)
+    return bangc.load([path], board=BOARD)
+
+
+# What a turn of each loop takes: how many accesses, how many waits, how many branches on data.
+TURNS = {
+    "two loads that do not depend on each other": (2, 1, 0),
+    "an address that is loaded": (2, 2, 0),
+    "one load": (1, 1, 0),
+    "a branch on what is loaded": (1, 1, 1),
+    "a branch on the counter": (1, 1, 0),
+    "written out, as a pragma asks": (1, 0, 0),
+    "a load and a store": (2, 1, 0),
+    "a load through a pointer": (1, 1, 0),
+}
+
+
+@pytest.mark.parametrize("what", TURNS)
+def test_scalar_loops_take_what_waits_for_what(scalars, what):
+    """Loads that do not depend on each other share one wait, a chain waits for each; a branch on data takes more. Both engines agree."""
+    accesses, waits, branches = TURNS[what]
+    board = find_board(BOARD)
+    python, native = (_scalar_us(scalars, [*TURNS].index(what), engine) for engine in ("python", "native"))
+    turn = accesses * SCALAR_STEP.value + waits * SCALAR_NRAM.on(board).value + branches * SCALAR_BRANCH.value
+
+    assert python == native == pytest.approx(1.2 + turn + 0.031)
+
+
+def test_turns_that_a_compiler_writes_out_wait_together(scalars):
+    """A loop of 16 turns has no wait left."""
+    assert _scalar_us(scalars, len(TURNS), "python") == pytest.approx(
+        1.2 + 16 * SCALAR_STEP.value / 1000 + 0.031
+    )
+
+
+def _scalar_us(scalars, which, engine):
+    device = mlusim.Device(BOARD)
+    return device.launch(scalars["Loops"], args=(device.empty(1, float32), which), engine=engine).time_us
+
+
+def test_more_small_copies_of_the_same_bytes_take_longer():
+    """Each blocking load of eight tasks waits for the memory, though their clusters' ports are busy."""
+
+    @kernel
+    def load(mlu, src, pieces):
+        buffer = mlu.nram(float32, 16384)
+        size = 4 * 16384 // pieces
+        for n in range(pieces):
+            mlu.memcpy(buffer, src + n * size // 4, size, GDRAM2NRAM)
+
+    device = mlusim.Device(BOARD)
+    src = device.put(np.zeros(16384, np.float32))
+    one, four, sixteen = (device.launch(load, 8, args=(src, n)).time_us for n in (1, 4, 16))
+    latency = DRAM_LATENCY.on(device.board).value / 1000
+
+    assert four - one >= 3 * latency
+    assert sixteen - four == pytest.approx(4 * (four - one))
+
+
+def _vector_us(act, *args):
+    """The busy time of the vector unit in a kernel that only does *act*."""
+
+    @kernel
+    def work(mlu):
+        act(mlu, *args)
+
+    return mlusim.Device(BOARD).launch(work).busy_us
+
+
+def test_a_larger_window_takes_longer_and_a_few_channels_do_not():
+    """Pooling reads each pixel of each window; one channel takes as long as a line of them."""
+
+    def pool(mlu, channels, window):
+        src, dst = mlu.nram(half, 64 * 32 * 32), mlu.nram(half, 64 * 32 * 32)
+        mlu.bang_maxpool(dst, src, channels, 32, 32, window, window, 2, 2)
+
+    small, large = (_vector_us(pool, 1, window)["vector"] for window in (2, 4))
+    line = _vector_us(pool, 64, 2)["vector"]
+
+    assert small == line == pytest.approx(16 * 16 * 4 / 1000, abs=0.03)
+    assert large == pytest.approx(15 * 15 * 16 / 1000, abs=0.03)
+
+
+def test_a_few_channels_of_a_convolution_take_as_long_as_half_a_line():
+    """3 channels of half take what 32 do, and 64 twice as long."""
+
+    def convolve(mlu, channels):
+        src, dst = mlu.nram(half, 64 * 256), mlu.nram(float32, 64 * 256)
+        weight = mlu.wram(half, 64 * 64)
+        mlu.bang_conv(dst, src, weight, channels, 16, 16, 1, 1, 1, 1, 64)
+
+    few, some, many = (_vector_us(convolve, channels)["tensor"] for channels in (3, 32, 64))
+
+    assert few == some
+    assert many - some == pytest.approx(some, rel=0.3)
+
+
+def test_two_operations_in_one_take_two_cycles_a_line():
+    """A product and a sum."""
+
+    def fuse(mlu):
+        a = mlu.nram(float32, 3200)
+        mlu.bang_fusion(FUSION_FMA, a, a, 2.0, a, 3200, 3200)
+
+    assert _vector_us(fuse)["vector"] == pytest.approx(2 * 100 / 1000 + 0.02, abs=0.01)
+
+
+def test_pieces_on_the_chip_take_a_cycle_more_where_they_fill_no_line():
+    """1,000 pieces of 2 bytes against 1,000 of 128."""
+
+    def move(mlu, size):
+        src, dst = mlu.nram(half, 65536), mlu.nram(half, 65536)
+        mlu.memcpy(dst, src, size, NRAM2NRAM, 128, 128, 499)
+
+    parts, whole = (_vector_us(move, size)["move-DMA"] for size in (2, 128))
+
+    assert parts - whole == pytest.approx(500 / 1000)
+
+
+@pytest.mark.parametrize("strided", ["dst", "src"])
+def test_a_stored_piece_that_fills_no_line_waits_for_it(strided):
+    """Whichever side the pieces lie apart on; loads of the same pieces do not."""
+
+    @kernel
+    def store(mlu, dst, size, rows, apart):
+        buffer = mlu.nram(float32, 16384)
+        to, frm = (128, size) if apart == "dst" else (size, 128)
+        mlu.memcpy(dst, buffer, size, NRAM2GDRAM, to, frm, rows - 1)
+
+    device = mlusim.Device(BOARD)
+    dst = device.empty(65536, float32)
+    one, many = (device.launch(store, args=(dst, 4, rows, strided)).time_us for rows in (2, 402))
+
+    assert (many - one) / 0.4 == pytest.approx(PART.value, rel=0.25)
+
+
+def test_pieces_of_stores_take_time_of_the_memory_that_all_share():
+    """All cores store the same bytes in pieces of 512 bytes and of 4 KiB."""
+
+    @kernel
+    def store(mlu, dst, size):
+        buffer = mlu.nram(float32, 65536)
+        at = dst + mlu.taskId * 131072
+        mlu.memcpy(at, buffer, size, NRAM2GDRAM, 2 * size, size, 262144 // size - 1)
+
+    device = mlusim.Device(BOARD)
+    dst = device.empty(32 * 131072, float32)
+    small, large = (device.launch(store, 32, args=(dst, size)).time_us for size in (512, 4096))
+
+    assert small > 1.1 * large
+
+
+def test_atomics_of_many_cores_wait_for_each_other():
+    """32 tasks that add 256 floats each take what 31 others cost each of them."""
+
+    @kernel
+    def add(mlu, dst):
+        buffer = mlu.nram(float32, 256)
+        mlu.bang_atomic_reduce_add(dst, buffer, 256)
+
+    device = mlusim.Device(BOARD)
+    dst = device.put(np.zeros(256, np.float32))
+    one, all_ = (device.launch(add, tasks, args=(dst,)).busy_us["IO-DMA"] for tasks in (1, 32))
+
+    assert all_ - one == pytest.approx(256 * 31 * ATOMIC_RIVAL.value / 1000, rel=0.05)
+
+
+def test_memory_cores_load_faster_what_others_have_loaded():
+    """Eight unions that load the same MiB into their SRAM beat eight that load one each."""
+
+    @kernel
+    def fill(mlu, src, own):
+        sram = mlu.shared(float32, 262144)
+        if mlu.is_mpu():
+            at = mlu.clusterId * 262144 * own
+            mlu.memcpy(sram, src + at, 1 << 20, GDRAM2SRAM)
+
+    device = mlusim.Device("MLU370-M8")
+    grid = 4, device.board.clusters, 1
+    same, apart = (
+        device.launch(
+            fill, grid, mlusim.UNION1, (device.put(np.zeros((1 + 7 * own) << 18, np.float32)), own)
+        ).busy_us
+        for own in (0, 1)
+    )
+
+    assert same["IO-DMA"] < 0.6 * apart["IO-DMA"]
+
+
+def test_a_wide_band_names_what_makes_it_wide(scalars):
+    """Pooling is shown by one measurement: its band is wider than that of a scalar loop, and says so in JSON."""
+
+    @kernel
+    def pool(mlu):
+        src, dst = mlu.nram(half, 16900), mlu.nram(half, 4225)
+        mlu.bang_maxpool(dst, src, 1, 130, 130, 2, 2, 2, 2)
+
+    device = mlusim.Device(BOARD)
+    launch = device.launch(pool)
+    low, high = launch.time_band
+    loop = device.launch(scalars["Loops"], args=(device.empty(1, float32), 2))
+    (named,) = launch.unsure
+
+    assert named.to_json() == {"mechanism": "pooling", "part": named.part, "rows": 1}
+    assert named.part > 0.5
+    assert "pooling, which one measurement shows" in str(named)
+    assert not loop.unsure
+    assert high / low > 1.1 * loop.time_band[1] / loop.time_band[0]
+    assert high / low < 1.6 * THIN**2
