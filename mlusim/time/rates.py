@@ -190,6 +190,9 @@ DRAM_CEILING = Rate(
             "MLU3xx", 0.9, "D", "an addition on MLU370-X4 moves 25.2 MB in 90.9 us, 0.90 of the nominal; a normalisation in 64 blocking "
             "tasks reaches 0.87 in all", (0.95, 0.83), ("072 add", "043 GroupNorm"), X4,
         ),
+        BoardValue(
+            "MLU290-M5", 0.53, "I", "64 cores that load and store at once reach 600 to 700 GB/s of 1,229 (users' measurements)", (0.57, 0.49),
+        ),
     ),
 )  # fmt: skip
 DRAM_LATENCY = Rate(
@@ -259,6 +262,10 @@ CLUSTER_IO = Rate(
             "16 bytes/ns a core", (80.0, 56.0), ("029 HardTanh",), X4,
         ),
         BoardValue("MLU370-X4K", 64, "D", "as MLU370-X4", (80.0, 56.0), ("029 HardTanh",), X4),
+        BoardValue(
+            "MLU290-M5", 30, "I", "64 cores that load from MLU290 reach 460 to 490 GB/s, 30 bytes/ns a cluster; both ways at once 600 to 700 (users' "
+            "measurements)", (32.0, 28.0),
+        ),
     ),
 )  # fmt: skip
 MEMORY_CORE_IO = Rate(
@@ -348,7 +355,7 @@ FUSION = Rate(
     (1.5, 3.0), ("134 depthwise",), X4,
 )  # fmt: skip
 POOLING = Rate(
-    "pooling", 1, "cycles a line", "D", "a line of the channels of one pixel of one window, however few the channels are",
+    "pooling", 1, "cycles a line", "D", "a line of a window: of a row of its pixels, or of the channels of each pixel where these lie apart, however few they are",
     "4,096 windows of 2 x 2 pixels of one channel take 17 us on MLU370-X4",
     (0.75, 1.5), ("048 pool 16",), X4,
 )  # fmt: skip

@@ -9,7 +9,7 @@ import mlusim
 from mlusim.machine.hub import EveryStep
 from mlusim.time import log as notes
 from mlusim.time.row_times import ON_IO, ON_STORE, WAITING, pieces, tracks
-from mlusim.time.timing import groups_of, timed_group
+from mlusim.time.timing import Beside, groups_of, timed_group
 
 NEAR = 1e-9  # us
 
@@ -18,7 +18,7 @@ def pieces_of(launch, *, named=True):
     """The pieces of each task of *launch*, by themselves, and its track."""
     board = mlusim.find_board(launch.board)
     for group in groups_of(launch.tasks):
-        found = tracks(timed_group(group, board, 4), board)
+        found = tracks(timed_group(group, board, Beside(4, 1, 0)), board)
         for task, track in zip(group, found, strict=True):
             yield task, track, pieces(track, task.steps if named else None)
 

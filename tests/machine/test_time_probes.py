@@ -127,17 +127,18 @@ def _vector_us(act, *args):
 
 
 def test_a_larger_window_takes_longer_and_a_few_channels_do_not():
-    """Pooling reads each pixel of each window; one channel takes as long as a line of them."""
+    """Pooling reads the lines of each window: of each pixel where these lie apart, of a whole row where they lie side by side."""
 
-    def pool(mlu, channels, window):
-        src, dst = mlu.nram(half, 64 * 32 * 32), mlu.nram(half, 64 * 32 * 32)
-        mlu.bang_maxpool(dst, src, channels, 32, 32, window, window, 2, 2)
+    def pool(mlu, channels, window, apart):
+        src, dst = mlu.nram(half, 64 * 34 * 34), mlu.nram(half, 64 * 34 * 34)
+        mlu.bang_maxpool(dst, src, channels, 34, 34, window, window, 2, 2, apart, apart, 1, 1)
 
-    small, large = (_vector_us(pool, 1, window)["vector"] for window in (2, 4))
-    line = _vector_us(pool, 64, 2)["vector"]
+    small, large = (_vector_us(pool, 1, window, 3)["vector"] for window in (2, 4))
+    line, beside = (_vector_us(pool, *how)["vector"] for how in ((64, 2, 3), (1, 2, 1)))
 
     assert small == line == pytest.approx(16 * 16 * 4 / 1000, abs=0.03)
-    assert large == pytest.approx(15 * 15 * 16 / 1000, abs=0.03)
+    assert large == pytest.approx(13 * 13 * 16 / 1000, abs=0.03)
+    assert beside == pytest.approx(17 * 17 * 2 / 1000, abs=0.03)
 
 
 def test_a_few_channels_of_a_convolution_take_as_long_as_half_a_line():
@@ -252,7 +253,7 @@ def test_a_wide_band_names_what_makes_it_wide(scalars):
     @kernel
     def pool(mlu):
         src, dst = mlu.nram(half, 16900), mlu.nram(half, 4225)
-        mlu.bang_maxpool(dst, src, 1, 130, 130, 2, 2, 2, 2)
+        mlu.bang_maxpool(dst, src, 1, 130, 130, 2, 2, 2, 2, 3, 3, 1, 1)
 
     device = mlusim.Device(BOARD)
     launch = device.launch(pool)
