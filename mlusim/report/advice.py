@@ -112,6 +112,7 @@ def _changes(launch: "Launch", board: Board, about: Figures) -> Iterator[_Change
     yield from _scalars(launch)
     yield from _vectors(launch, about)
     yield from _copies(launch, about)
+    yield from _again(launch, board)
     yield from _barriers(launch)
     yield from _overlap(launch, about)
 
@@ -128,9 +129,12 @@ def _placed(launch: "Launch", board: Board, about: Figures) -> Iterator[_Change]
         at += len(group)
     if not max(times):
         return
-    cores = f"all {about.cores} cores"
+    unions = launch.forecast.unions
+    used = about.cores if unions else min(about.cores, work.pieces_of(launch.forecast.work.groups))
+    cores = f"all {about.cores} cores" if used == about.cores else f"{used} cores"
     words = (
         f"give {cores} work, of which {about.working} {'has' if about.working == 1 else 'have'} some"
+        + ("" if used == about.cores else "; it divides into no more pieces")
         if idle
         else f"spread the work evenly over {cores}, of which core {about.slowest} does {about.balance:.1f} times the mean"
         if about.balance > UNEVEN
@@ -176,6 +180,16 @@ def _copies(launch: "Launch", about: Figures) -> Iterator[_Change]:
         work.changed(launch.tasks, lambda log: work.longer_copies(log, fewer, lines)),
         "IO-DMA",
     )
+
+
+def _again(launch: "Launch", board: Board) -> Iterator[_Change]:
+    """Yield the same work where what each turn loads again is loaded once."""
+    # Half of the memory is left for the rest.
+    tasks, kept = work.loaded_once(launch.tasks, board.arch.nram // 2)
+    if kept:
+        yield _Change(
+            "load once", f"load the {kept:,} bytes once that each turn loads again", tasks, "IO-DMA"
+        )
 
 
 def _barriers(launch: "Launch") -> Iterator[_Change]:

@@ -34,7 +34,7 @@ class Figures:
     the core that was busy longest and ``balance`` its busy time over the mean of those that worked.  Tasks
     (or unions) come in ``waves`` of at most ``places``; ``last_wave`` is the share of them that the last fills.
     ``busy`` is each pipe's share of the launch, as the mean of the working cores, and ``overlap`` the part of
-    the time with a busy pipe in which two or more are.  ``waits`` are shares of the tasks' time: for the
+    the time of the second busiest pipe in which two or more are busy.  ``waits`` are shares of the tasks' time: for the
     own "pipes", for other "cores" at barriers, for the off-chip "memory" that all share.  ``lanes`` are bytes of
     the vector unit by intrinsic, ``vectors`` counts those instructions, ``starts`` is the share of the vector
     cycles in which they start.

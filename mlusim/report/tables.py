@@ -277,7 +277,7 @@ _PIPES = {"scalar": "scal", "vector": "vec", "tensor": "tens", "IO-DMA": "IO", "
 
 EXPLANATION_NOTE = (
     "moved: bytes off the chip over those of the theory.  pad: lanes of vector instructions that hold no element.  "
-    "{pipes}: how much of the time the pipes of a working core are busy; two: of the busy time, two or more at once.  slow: slowest "
+    "{pipes}: how much of the time the pipes of a working core are busy; two: of the time of the second busiest pipe, two or more at once.  slow: slowest "
     "core over the mean.  cores: with work.  waves: of tasks or unions, and how full the last is."
 )
 

@@ -65,16 +65,29 @@ def changed(tasks: Sequence[TaskWork], change: Change) -> list[TaskWork]:
 # -- places ----------------------------------------------------------------------------------------
 
 
+def pieces_of(groups: Sequence[Sequence[TaskWork]]) -> int:
+    """Return into how many pieces the work of *groups* divides: one a group, or one for each `LONG_COPY` bytes that it loads or stores.
+
+    Of work without copies nothing is known, and it divides as finely as asked.
+    """
+    moved = [sum(int(task.log.total[SUMS + q.IO]) for task in group) for group in groups]
+    return sum(max(1, nbytes // (2 * LONG_COPY)) for nbytes in moved) if all(moved) else 1 << 40
+
+
 def spread(tasks: Sequence[TaskWork], times: Sequence[float], places: int) -> list[TaskWork]:
-    """Return the same work in groups of equal length on all *places*; *times* are those of the groups, in us.
+    """Return the same work in groups of equal length on *places*, as far as it divides; *times* are those of the groups, in us.
 
     The longest group stands for all: its tasks do a part of what they did.
     """
     groups = groups_of(tasks)
     longest = max(range(len(groups)), key=lambda n: times[n])
+    pieces = pieces_of(groups)
+    places = min(places, pieces)
     # A sum of equal floats may end a little above a whole number.
     waves = ceil(sum(times) / (places * times[longest]) - 1e-9)
-    part = sum(times) / (waves * places * times[longest])
+    # A place has a whole number of pieces: the one that has one more ends last.
+    each = ceil(pieces / (waves * places)) / pieces
+    part = min(1.0, sum(times) * each / times[longest])
     logs: dict[CoreLog, CoreLog] = {}
     made: list[TaskWork] = []
     numbers = count()
@@ -168,6 +181,51 @@ def longer_copies(log: CoreLog, fewer: float, lines: float) -> CoreLog:
     return _each(log, change)
 
 
+def loaded_once(tasks: Sequence[TaskWork], room: int) -> tuple[list[TaskWork], int]:
+    """Return *tasks* where each loads a tensor of at most *room* bytes once, instead of twice or more, and the most bytes that one keeps so.
+
+    The copies that load it again are taken out of all rows of its log alike.
+    """
+    made, kept = [], 0
+    changes: dict[tuple[CoreLog, int, int], CoreLog] = {}
+    for task in tasks:
+        again = [(size, nbytes) for _, size, nbytes in task.reads if nbytes >= 2 * size and size <= room]
+        lines = sum(-(-(nbytes - size) // UNIT) for size, nbytes in again)
+        copies = sum(nbytes // size - 1 for size, nbytes in again)
+        key = task.log, lines, copies
+        if key not in changes:
+            changes[key] = _without_copies(task.log, lines, copies)
+        kept = max(kept, *(size for size, _ in again), 0)
+        reads = tuple(
+            (at, size, size if (size, nbytes) in again else nbytes) for at, size, nbytes in task.reads
+        )
+        made.append(task._replace(log=changes[key], reads=reads, steps=None))
+    return made, kept
+
+
+def _without_copies(log: CoreLog, lines: int, copies: int) -> CoreLog:
+    """Return *log* with so many loaded transactions and copies fewer."""
+    flown = sum(
+        int(
+            times @ ((distinct[:, _TRANSACTIONS] - distinct[:, STORES_OF]) * (distinct[:, KIND] == IO_FLIGHT))
+        )
+        for (distinct, _), times in zip(log.chunks, log.times, strict=True)
+    )
+    blocking, starts = (int(log.total[SUMS + place]) for place in (q.TRANSACTIONS, q.IO_STARTS))
+    left = max(0.0, 1 - lines / max(1, blocking + flown))
+    fewer = max(0.0, 1 - copies / max(1, starts)) if not flown else 1.0
+
+    def change(rows: Rows) -> Rows:
+        flies = rows[:, KIND] == IO_FLIGHT
+        loads = rows[flies, _TRANSACTIONS] - rows[flies, STORES_OF]
+        rows[flies, _TRANSACTIONS] = rows[flies, STORES_OF] + np.ceil(loads * left)
+        rows[:, SUMS + q.TRANSACTIONS] = np.ceil(rows[:, SUMS + q.TRANSACTIONS] * left)
+        rows[:, SUMS + q.IO_STARTS] = np.ceil(rows[:, SUMS + q.IO_STARTS] * fewer)
+        return rows
+
+    return _each(log, change) if lines else log
+
+
 def half_the_barriers(log: CoreLog, left_out: dict[int, bool]) -> CoreLog:
     """Return *log* without every second barrier that a whole group meets at, and without the wait for own pipes there.
 
@@ -254,7 +312,7 @@ def _overlapped(made: _Rows, span: Rows, last: Rows, stores: float) -> None:
         made.add(_row(END, 0, sums=sums))
         return
     load[_SEGMENTS - OWN] += sums[q.SEGMENTS]
-    sums[[q.TRANSACTIONS, q.STALLS, q.IO_STARTS, q.SEGMENTS]] = 0
+    sums[[q.TRANSACTIONS, q.STALLS, q.IO_STARTS, q.SEGMENTS, q.STORED]] = 0
     pieces = min(max(PIECES, ceil(copies / 2)), _MOST_PIECES)
     flight, wait = _row(IO_FLIGHT, 0, own=-(-load // pieces)), _row(WAIT, FOR_ALL, sums=-(-sums // pieces))
     # Nothing hides the first load; stores have a channel of their own.

@@ -67,8 +67,9 @@ class Profile:
 
     @property
     def overlap(self) -> float:
-        """The part of the active time in which two or more pipes are busy."""
-        return self.overlap_us / self.active_us if self.active_us else 0.0
+        """The time in which two or more pipes are busy, over that of the second busiest pipe, which is the most that it could be."""
+        *_, shorter, _ = sorted((0.0, *self.busy_us.values()))
+        return min(1.0, self.overlap_us / shorter) if shorter else 0.0
 
     @property
     def balance(self) -> float:

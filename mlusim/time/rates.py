@@ -60,7 +60,7 @@ class BoardValue:
 
     @property
     def shown_by(self) -> int:
-        """How many published rows hold it: those that it was derived from, and others that it is right for."""
+        """The number of published rows that hold it: those that it was derived from, and others that it is right for."""
         return len(self.rows) + len(self.shown)
 
     @value.validator

@@ -207,6 +207,48 @@ def test_a_core_that_does_the_most_is_named():
     assert launch.advice[0].name == "cores"
 
 
+@mlusim.bang.kernel
+def scaled_rows(mlu, dst, src, w, pieces, once):
+    """Rows of 4 KiB times *w*, which is loaded *once* or in each turn."""
+    a, b = (mlu.nram(mlusim.bang.float32, 1024) for _ in range(2))
+    for turn, piece in enumerate(range(mlu.taskId, pieces, mlu.taskDim)):
+        if not (once and turn):
+            mlu.memcpy(b, w, 4096, mlusim.bang.GDRAM2NRAM)
+        mlu.memcpy(a, src + 1024 * piece, 4096, mlusim.bang.GDRAM2NRAM)
+        mlu.bang_mul(a, a, b, 1024)
+        mlu.memcpy(dst + 1024 * piece, a, 4096, mlusim.bang.NRAM2GDRAM)
+
+
+def scaled(board, pieces, tasks, once):
+    """The launch of `scaled_rows`."""
+    device = mlusim.Device(board)
+    src, w = device.put(np.zeros(1024 * pieces, np.float32)), device.put(np.zeros(1024, np.float32))
+    dst = device.empty(src.shape, np.float32)
+    return device.launch(scaled_rows, tasks, mlusim.BLOCK, (dst, src, w, pieces, once))
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_what_each_turn_loads_again_is_to_be_loaded_once(board):
+    """A row that is as long as every other: a third of the copies. The source that keeps it takes what was promised."""
+    cores = mlusim.find_board(board).cores
+    launch, after = (scaled(board, 16 * cores, cores, once) for once in (False, True))
+    once = next(one for one in launch.advice if one.name == "load once")
+
+    assert once.words == "load the 4,096 bytes once that each turn loads again"
+    assert once.time_us == pytest.approx(after.time_us, rel=0.1)
+    assert "load once" not in [one.name for one in after.advice]
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_no_more_cores_are_promised_than_the_work_divides_into(board):
+    """Ten pieces of two tasks are for ten cores, each of which then does one."""
+    launch, after = (scaled(board, 10, tasks, True) for tasks in (2, 10))
+    cores = next(one for one in launch.advice if one.name == "cores")
+
+    assert cores.words == "give 10 cores work, of which 2 have some; it divides into no more pieces"
+    assert cores.time_us == pytest.approx(after.time_us, rel=0.25)
+
+
 def test_nothing_is_advised_where_starting_is_all_or_nothing_was_timed():
     """Fewer launches would help, and no change of the kernel."""
     device = mlusim.Device(BOARDS[0])
