@@ -99,12 +99,13 @@ _ATOMIC = "in BANG C it is __bang_atomic_reduce_{0}, or __bang_atomic_{0} for th
 _BARRIER = "in BANG C __sync_cluster waits for the cores of a cluster, __sync_all for all, and __sync for the core's own pipes"
 _SHUFFLES = "__syncwarp __shfl_sync __shfl_up_sync __shfl_down_sync __shfl_xor_sync __ballot_sync"
 _OF_GPUS = {
-    "__global__ __kernel": "in BANG C a kernel is __mlu_global__",
+    "__global__ __kernel kernel": "in BANG C a kernel is __mlu_global__",
     "__device__ __forceinline__ __noinline__": "in BANG C a function of the device is __mlu_func__",
     "__host__": "in BANG C a function without a word, or with __mlu_host__, is one of the host",
     "__shared__ __local": "in BANG C __mlu_shared__ is the memory of a cluster, and __nram__ that of a core",
     "__constant__ __constant": "in BANG C it is __mlu_const__",
     "__global": "in BANG C pointers to GDRAM have no word of their own",
+    "float2 float4 half2 int2 int4 uint2 uint4": "in BANG C vectors are arrays in __nram__ of any length; call __bang_* on them",
     "__ldg __ldcg __stcg": "read GDRAM through the pointer, or copy it with __memcpy",
     "blockIdx get_group_id": "in BANG C it is taskIdX, taskIdY and taskIdZ",
     "gridDim get_num_groups": "in BANG C it is taskDimX, taskDimY and taskDimZ",
