@@ -66,7 +66,7 @@ types: $(VENV)/check.stamp
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/check/check_*.py
 
-# What is generated from the code: the typed stub, the pages of the command line and of cncc's flags, the operators' predicted times and listings, what the notebook shows.
+# What is generated from the code: the typed stub, the pages of the command line and of cncc's flags, the operators' predicted times and listings, the pictures that mlusim draws, what the notebook shows.
 docs: $(VENV)/test.stamp
 	$(BIN)/python -m mlusim.manual.stub
 	$(BIN)/python -m mlusim.manual.command_pages command-line > docs/reference/command-line.md.new
@@ -79,6 +79,7 @@ docs: $(VENV)/test.stamp
 	mv docs/reference/driver.md.new docs/reference/driver.md
 	$(BIN)/python -m mlusim.manual.page_tables
 	$(BIN)/python -m mlusim.manual.listing_pages
+	$(BIN)/python -m mlusim.manual.pictures
 	$(BIN)/python -m tests.notebooks.run_gallery
 
 # The documentation as a site in out/site, with search and the Python interface from docstrings; a warning is an error.
