@@ -18,7 +18,6 @@ from mlusim.machine.hub import attending
 from mlusim.machine.options import LaunchOptions
 from mlusim.machine.scheduling.schedule import Decision, Director, directing
 from mlusim.observe.collect import Collector, collecting
-from mlusim.observe.finding import NOTE
 from mlusim.observe.names import CHECKERS
 from mlusim.observe.rules import RULES
 from mlusim.observe.suppress import Suppression, sift, unused, unused_comments
@@ -51,7 +50,7 @@ def check_case(job: CheckJob) -> Checked:
     operator = find_operator(job.operator)
     case = find_case(operator, job.case)
     problem = ""
-    with collecting(job.checkers, notes=job.notes) as collector, _directed(job):
+    with collecting(job.checkers, notes=job.notes, vectors=True) as collector, _directed(job):
         try:
             run = run_case(operator, case, board=job.board, seed=job.seed, effects=job.effects)
             problem = problem_of(run)
@@ -95,7 +94,7 @@ def check_arrays(
     Raises `StatusError` where the host interface refuses them.
     """
     problem = ""
-    with collecting(job.checkers, notes=job.notes) as collector:
+    with collecting(job.checkers, notes=job.notes, vectors=True) as collector:
         try:
             run = attempt(
                 find_operator(job.operator),
@@ -149,7 +148,7 @@ def check_script(
     refuse_no_file(path, "name a Python script, or an operator of `mlusim ops`")
     program = ScriptProgram(path, subject.arguments)
     forked = Forked()
-    with collecting(checkers, notes=notes) as collector, _schedule(directed):
+    with collecting(checkers, notes=notes, vectors=True) as collector, _schedule(directed):
         problem = _run_script(program, forked, collector, path)
     elsewhere = forked.close()
     problem = problem or elsewhere
@@ -200,7 +199,7 @@ def _told(rule: str, checkers: tuple[str, ...], *, notes: bool) -> bool:
     # Rules of other packages' checkers are in no table here, so nothing says when they are off.
     if known is None or known.checker not in CHECKERS:
         return True
-    return known.checker in checkers and (notes or known.level != NOTE)
+    return known.checker in checkers and (notes or not known.quiet)
 
 
 def _sifted(run: Checked, suppressions: tuple[Suppression, ...]) -> Checked:

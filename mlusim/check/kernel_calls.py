@@ -36,7 +36,7 @@ def check_program(
     caller's.
     """
     problem = ""
-    with collecting(checkers, notes=notes) as collector:
+    with collecting(checkers, notes=notes, vectors=True) as collector:
         try:
             program.run(())
         except Fault as fault:

@@ -29,13 +29,17 @@ LOUD = -1  # epochs and marks count from 0, so that none has this number
 
 @define(eq=False)
 class _Known:
-    """A step that may come again: its method and code, the mark it was last executed at, when it fell quiet."""
+    """A step that may come again: its method and code, the mark it was last executed at, when it fell quiet.
+
+    ``plain`` once no observer wants to know what it computes.
+    """
 
     step: Step
     row: Intrinsic | None
     code: CodeType
     mark: int = LOUD
     quiet: int = LOUD
+    plain: bool = False
 
 
 class Announcer:
@@ -45,7 +49,8 @@ class Announcer:
     """
 
     __slots__ = (
-        "_core", "_explore", "_fresh", "_hub", "_kernel", "_numbers", "_scalars", "_since", "_sites", "_steps", "effect", "issue", "retired",
+        "_core", "_explore", "_fresh", "_hub", "_kernel", "_numbers", "_scalars", "_since", "_sites", "_steps",
+        "computed", "computes", "effect", "issue", "retired",
     )  # fmt: skip
 
     def __init__(
@@ -63,6 +68,7 @@ class Announcer:
         self._since = 0
         self._sites: dict[tuple[int, int], tuple[Site, CodeType]] = {}
         self.issue, self.effect, self.retired = hub.issue, hub.effect, hub.retire
+        self.computes, self.computed = hub.computes, hub.computed
 
     # -- before and after ----------------------------------------------------------------------
 
@@ -80,8 +86,13 @@ class Announcer:
         if known.mark != self._since:
             known.mark = self._since
             self._fresh.append(known.step)
+        computes = None if known.plain else self.computes
         if known.quiet == self._hub.epoch:
-            return None
+            if computes is None:
+                return None
+            effect = Effect(known.step, self._core, next(self._numbers), arguments)
+            known.plain = computes(effect) is True
+            return effect
         effect = Effect(known.step, self._core, next(self._numbers), arguments)
         satisfied = self.issue is None or self.issue(effect) is True
         if self.effect is not None and self.effect(effect) is not True:
@@ -89,6 +100,8 @@ class Announcer:
         # `retire` returns nothing, so an observer cannot say there that it knows enough.
         if satisfied and self.retired is None:
             known.quiet = self._hub.epoch
+        if computes is not None:
+            known.plain = computes(effect) is True
         return effect
 
     def mark(self) -> list[Step]:
@@ -133,6 +146,8 @@ class Announcer:
         effect.landed = True
         if self.retired is not None:
             self.retired(effect)
+        if self.computed is not None:
+            self.computed(effect)
 
     def scalar(self, name: str, view: "View", index: int, value: object = None, _waits: int = 0) -> None:
         """Announce a scalar load, or a store of *value*, of element *index*, unless every observer has learned what it wants of it.

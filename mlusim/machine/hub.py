@@ -40,6 +40,8 @@ EVENTS = (
     "issue",
     "effect",
     "retire",
+    "computes",
+    "computed",
     "control",
     "block",
     "sync",
@@ -137,6 +139,12 @@ class Observer:
     def retire(self, effect: "Effect") -> None:
         """The bytes have changed."""
 
+    def computes(self, effect: "Effect") -> bool | None:
+        """An instruction other than a copy is about to act, which is announced each time.  True: never announce this step again."""
+
+    def computed(self, effect: "Effect") -> None:
+        """An instruction that was announced by `computes` has acted; of one that returns something ``effect.result`` is that."""
+
     def control(self, core: "ObservedCore", name: str) -> None:
         """*core* begins *name*: a wait for its pipes, for other cores or for a mutex, or the end of one."""
 
@@ -219,6 +227,8 @@ class Hub:
     issue: Listener
     effect: Listener
     retire: Listener
+    computes: Listener
+    computed: Listener
     control: Listener
     block: Listener
     sync: Listener
@@ -247,7 +257,7 @@ class Hub:
     @property
     def watches(self) -> bool:
         """True where any observer listens to single instructions."""
-        return any(getattr(self, event) is not None for event in ("issue", "effect", "retire"))
+        return any(getattr(self, event) is not None for event in ("issue", "effect", "retire", "computes"))
 
 
 def hears_the_ends(observer: Observer) -> bool:

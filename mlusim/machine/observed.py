@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from mlusim.arch.board import Board, Pipe
     from mlusim.engine.contract import Flight
+    from mlusim.engine.values import VectorChange
     from mlusim.errors import Fault
     from mlusim.isa.declare import Flow, Intrinsic
     from mlusim.machine.hub import Hub
@@ -151,7 +152,7 @@ class ObservedScreen(Protocol):
     def sharing(self) -> "SharedRun | None": ...
     def unordered(self) -> "Iterator[Any]": ...  # each a `machine.native.screen.Window`
     def shared(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]": ...
-    def changes(self) -> "Sequence[ChangedValue]": ...
+    def changes(self) -> "Sequence[ChangedValue | ChangedVector]": ...
     def left(self) -> "Sequence[OnMemoryCore]": ...
 
 
@@ -241,6 +242,15 @@ class ChangedValue(NamedTuple):
     times: int
 
 
+class ChangedVector(NamedTuple):
+    """The first number of a place that a vector instruction has made so, its task, and how often they were made."""
+
+    change: "VectorChange"
+    site: Site
+    task: int
+    times: int
+
+
 @define(eq=False)  # never changed, but made for every copy: a frozen class takes twice as long
 class Step:
     """An intrinsic with its operands at one place of a kernel: everything that it reads and writes.
@@ -324,7 +334,7 @@ class Effect:
 
     ``number`` counts the launch's effects in the order of their issue.  ``landed`` is false until the
     bytes have changed.  ``arguments`` are the kernel's, in their order; ``result`` is what the kernel
-    gets back.
+    gets back.  ``kept`` is what an observer keeps from `Observer.computes` to `Observer.computed`.
     """
 
     step: Step
@@ -334,6 +344,7 @@ class Effect:
     asynchronous: bool = False
     landed: bool = False
     result: Any = None
+    kept: object = None
 
     @property
     def name(self) -> str:

@@ -14,7 +14,6 @@ from mlusim.engine.native.door import REGISTERS, is_native
 from mlusim.errors import UsageError
 from mlusim.isa.declare import Flow, Intrinsic
 from mlusim.isa.table import ISA
-from mlusim.observe.finding import NOTE
 from mlusim.observe.rules import RULES
 from mlusim.operators.campaign import Job, perform
 from mlusim.report.efficiency import Efficiency
@@ -98,7 +97,7 @@ def _limits(arch: Arch) -> Iterator[tuple[str, str]]:
     yield "Python executes them in a checked run in C", _named(watched)
     inferred = [f"`{rule.id}`" for rule in RULES.values() if "inferred" in rule.summary]
     yield "what they report is inferred, not documented", ", ".join(inferred)
-    notes = [f"`{rule.id}`" for rule in RULES.values() if rule.level == NOTE]
+    notes = [f"`{rule.id}`" for rule in RULES.values() if rule.quiet]
     yield "nothing is said of them without `--notes`", ", ".join(notes)
 
 

@@ -28,8 +28,8 @@ class Allowed:
 class Checker(Observer):
     """The base of mlusim's own checkers.
 
-    ``findings`` are those of the last launch, each once with its count; with *notes*, remarks that fail
-    no run are among them.  ``allowed`` are those that the kernel's own comments allow.  The first 200 different findings are kept; ``beyond``
+    ``findings`` are those of the last launch, each once with its count; with *notes*, quiet remarks, too, are
+    among them.  ``allowed`` are those that the kernel's own comments allow.  The first 200 different findings are kept; ``beyond``
     counts the others.
     """
 
@@ -82,7 +82,8 @@ class Checker(Observer):
         kept = [
             evolve(finding, count=self._counts[key], places=(*finding.places, *self._below(key)))
             for key, finding in self._found.items()
-            if isinstance(finding, Finding) and (self.notes or finding.level != NOTE)
+            if isinstance(finding, Finding)
+            and (self.notes or finding.level != NOTE or not RULES[finding.id].quiet)
         ]
         return tuple(sorted(kept, key=lambda f: (f.file or "", f.line or 0, f.id)))
 

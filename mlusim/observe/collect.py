@@ -94,13 +94,19 @@ class Collector(Observer):
 
 
 @contextmanager
-def collecting(names: Iterable[str] = (), *, notes: bool = False) -> Iterator[Collector]:
+def collecting(
+    names: Iterable[str] = (), *, notes: bool = False, vectors: bool = False
+) -> Iterator[Collector]:
     """Watch every launch made inside with the checkers *names* (none: all of them); yields the collector.
+
+    With *vectors* or *notes* valuecheck notes what vectors do to numbers.
 
     Raises `UsageError` for an unknown name.
     """
     wanted = tuple(names) or tuple(checkers())
-    collector = Collector(_noting(name) if notes else _plain(name, wanted) for name in wanted)
+    collector = Collector(
+        _noting(name) if notes else _plain(name, wanted, vectors=vectors) for name in wanted
+    )
     try:
         with attending((collector, *collector.watching)):
             yield collector
@@ -108,9 +114,11 @@ def collecting(names: Iterable[str] = (), *, notes: bool = False) -> Iterator[Co
         collector.close()
 
 
-def _plain(name: str, wanted: tuple[str, ...]) -> Observer:
+def _plain(name: str, wanted: tuple[str, ...], *, vectors: bool) -> Observer:
     """Return the checker *name*; memcheck also watches instructions if another of *wanted* has them announced anyway."""
     checker = observers_of(name)[0]
+    if type(checker) is ValueCheck and vectors:
+        return ValueCheckVectors()
     if type(checker) is MemCheck and any(_listens(other) for other in wanted if other != name):
         return MemCheckFilters()
     return checker

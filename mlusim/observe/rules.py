@@ -9,11 +9,12 @@ from mlusim.observe.finding import ERROR, NOTE
 
 @frozen
 class FindingRule:
-    """One rule: its id, who reports it, its level, and its meaning in a few words."""
+    """One rule: its id, who reports it, its level, and its meaning in a few words; ``quiet`` are notes that have to be asked for."""
 
     id: str
     summary: str
     level: str = ERROR
+    quiet: bool = False
 
     @property
     def checker(self) -> str:
@@ -94,19 +95,19 @@ _ROWS = {
     "schedule-difference": "another legal schedule gives other results",
     "suppression-unused": "a suppression allows nothing that was found",
 }
-_NOTES = {
+_QUIET = {
     "memcheck-filters-not-reshaped",
     "memcheck-filters-padded",
     "memcheck-lanes-wasted",
     "racecheck-idle-sync",
     "plancheck-unused-region",
     "hostcheck-never-freed",
-    "valuecheck-half-overflow",
-    "valuecheck-not-finite",
-    "valuecheck-vector-overflow",
     "suppression-unused",
-}  # the others are errors
+}
+_NOTES = {*_QUIET, "valuecheck-half-overflow", "valuecheck-not-finite", "valuecheck-vector-overflow"}
+# The others are errors.
 
 RULES: Mapping[str, FindingRule] = {
-    name: FindingRule(name, summary, NOTE if name in _NOTES else ERROR) for name, summary in _ROWS.items()
+    name: FindingRule(name, summary, NOTE if name in _NOTES else ERROR, name in _QUIET)
+    for name, summary in _ROWS.items()
 }

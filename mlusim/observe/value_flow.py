@@ -77,18 +77,6 @@ def dependence(effect: Effect, known: Sequence[Mask], before: Sequence[Mask]) ->
     return Outcome(tuple(flags), moved, len(results) > 1, refused=False)
 
 
-def exactly(effect: Effect) -> np.ndarray[Any, Any] | None:
-    """Return the elements of the first operand that *effect* writes as they would be in a wider type; its operands are integers.
-
-    None where the row refuses its data.
-    """
-    body = _Body(effect, [np.ones(access.nbytes, np.bool_) for access in effect.reads])
-    try:
-        return body.widened()
-    except Refused:
-        return None
-
-
 def settled(effect: Effect, known: Sequence[Mask]) -> Mask | None:
     """Return what `dependence` finds of a bitwise and, or or, of two operands: a byte of one may settle that of the result.
 
@@ -232,16 +220,6 @@ class _Body:
             result = self._call(arrays)
         return written, result
 
-    def widened(self) -> np.ndarray[Any, Any]:
-        """Run it on integers without an end, or of 64 bits where these hold the products of two; return what the first operand written holds."""
-        arrays: dict[str, Any] = {}
-        for operand in self._operands:
-            wide = object if operand.dtype.itemsize > 4 else np.int64
-            arrays[operand.name] = operand.content.view(operand.dtype).astype(wide)
-        self._call(arrays)
-        result: np.ndarray[Any, Any] = next(arrays[o.name] for o in self._operands if o.written)
-        return result
-
     def _call(self, arrays: dict[str, Any]) -> Any:
         row = self._row
         given: list[Any] = [
@@ -283,11 +261,6 @@ def _value(effect: Effect, row: Intrinsic, parameter: Any, given: Mapping[str, A
 def _copy(access: Access) -> Bytes:
     """Return the bytes of *access*, flat, in the order in which it touches them."""
     return access.rows_of(access.allocation.raw).reshape(-1).copy()
-
-
-def numbers_of(access: Access, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Return the elements of *access* as numbers of *dtype*; a copy."""
-    return _copy(access).view(dtype)
 
 
 def _scattered(operand: _Operand) -> Bytes:

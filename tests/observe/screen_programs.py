@@ -9,7 +9,8 @@ from mlusim import bangc
 from mlusim.errors import Fault
 from mlusim.machine.native.screening import Screening
 from mlusim.observe.coverage import LineCoverage
-from mlusim.observe.names import CHECKERS
+from mlusim.observe.names import CHECKERS, VALUE_CHECK
+from mlusim.observe.valuecheck import strict
 
 SOURCE = r"""
 #include "bang.h"
@@ -73,13 +74,19 @@ __mlu_entry__ void Run(float *out, float *in, const int *ops, int many) {
       case 41: __gather(buf + a, in + b, offsets, n / 8 * 4, GDRAM2NRAM, n / 8 * 4, 8); break;
       case 42: __bang_discrete_atomic_add(buf + a, out + b, offsets, buf + b, 8); break;
       case 43: __bang_div(buf + a, buf + a, buf + b, n); break;
+      case 44: __bang_mul_scalar(buf + a, buf + b, 3e37f, n); break;
+      case 45: __bang_mul((int *)(buf + a), (int *)(buf + a), (int *)(buf + b), n); break;
+      case 46: __bang_add((half *)(buf + a), (half *)(buf + b), (half *)(buf + b), 2 * n); break;
+      case 47: __bang_cycle_add((short *)(buf + a), (short *)(buf + a), (short *)(buf + b), 2 * n, n / 4); break;
+      case 48: { half whole = out[a] * 300 + 65400; if (whole > (half)7) sum += 1; } break;
+      case 49: __bang_recip(buf + a, buf + b, n); break;
       case 34: __bang_float2half_rd((half *)(buf + a), buf + b, n); break;
     }
   }
   if (small > 100) out[0] = sum;
 }
 """
-CODES = 44
+CODES = 50
 USUAL = (0, 0, 1, 4, 4, 5, 6, 6, 14, 16, 28, 35)  # more often than others
 ARGUMENTS = 4096  # elements
 
@@ -124,7 +131,7 @@ def told(kernel, ops, engine, *, union, late, dirty, observe=tuple(CHECKERS), co
     # A launch that is given little has one thread.
     held = ops if threads == 1 else np.vstack((ops, np.zeros((1 << 19, ops.shape[1]), ops.dtype)))
     given = out, device.put(np.arange(ARGUMENTS, dtype=np.float32) / 64), device.share(held), len(ops)
-    checkers = [CHECKERS[name]() for name in observe]
+    checkers = [strict() if name == VALUE_CHECK else CHECKERS[name]() for name in observe]
     counting = [LineCoverage()] * covered
     how = {"observe": [*checkers, *counting], "engine": engine, "threads": threads}
     seen = []

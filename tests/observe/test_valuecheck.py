@@ -7,8 +7,10 @@ import mlusim
 from mlusim import bangc
 from mlusim.bang import float32, kernel
 from mlusim.check.checking import report_of
+from mlusim.check.findings import checked
 from mlusim.check.formats import summary
 from mlusim.check.kernel_calls import check_program
+from mlusim.observe.collect import collecting
 from mlusim.observe.valuecheck import ValueCheck
 
 KERNEL = """#include <bang.h>
@@ -146,7 +148,7 @@ def test_each_line_is_told_once_with_its_count(run, tmp_path):
 
 
 def test_a_kernel_of_python_is_nothing_for_it():
-    """Its integers have no end; the report says that valuecheck saw nothing."""
+    """Its integers have no end; the report says that valuecheck saw nothing, unless it looks at vectors."""
 
     @kernel
     def fill(mlu, x):
@@ -164,9 +166,13 @@ def test_a_kernel_of_python_is_nothing_for_it():
             device.launch(fill, args=(device.empty(64, np.float32),), observe=observe)
 
     names = ("memcheck", "valuecheck")
-    report = report_of(names, [check_program(Launches(), "x.py", names)])
+    with collecting(names) as collector:
+        Launches().run(())
+    plain = report_of(names, [checked(collector, "x.py", "")])
+    looking = report_of(names, [check_program(Launches(), "x.py", names)])
 
-    assert summary(report).endswith("checked by memcheck; valuecheck saw no BANG C.")
+    assert summary(plain).endswith("checked by memcheck; valuecheck saw no BANG C.")
+    assert summary(looking).endswith("checked by memcheck, valuecheck.")
 
 
 def test_only_those_who_ask_get_the_checked_code(tmp_path):

@@ -1,11 +1,17 @@
 """valuecheck of vectors and halves: infinities and NaN of finite numbers, integers that wrap, remarks or findings."""
 
+import itertools
+import json
+import shlex
+
 import numpy as np
 import pytest
 
 import mlusim
 from mlusim import bangc
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, half, int8, int16, int32, int64, kernel, uint32
+from mlusim.cli.main import main
+from mlusim.engine.native.build import CHOICE, available
 from mlusim.observe.collect import collecting
 from mlusim.observe.valuecheck import ValueCheckVectors
 
@@ -80,17 +86,17 @@ __mlu_entry__ void K(half *out, float a, float b) {
 )
 @pytest.mark.parametrize("checkers", [["valuecheck"], ["valuecheck", "initcheck"]], ids=["alone", "followed"])
 def test_halves_of_scalar_code(numbers, count, checkers, tmp_path):
-    """A finite number that becomes an infinity is a remark, an infinity that stays one is not; a plain check says nothing."""
+    """A finite number that becomes an infinity is a remark, an infinity that stays one is not; who does not look hears nothing."""
     (tmp_path / "k.mlu").write_text(HALVES)
     device = mlusim.Device("MLU370-X4")
     body, out = bangc.load(tmp_path / "k.mlu")["K"], device.put(np.zeros(1, np.float16))
 
-    with collecting(checkers, notes=True) as noting:
+    with collecting(checkers, vectors=True) as noting:
         device.launch(body, args=(out, *numbers))
     with collecting(checkers) as plain:
         device.launch(body, args=(out, *numbers))
 
-    assert ["valuecheck-half-overflow"] * count == [f.id for f in noting.found]
+    assert [("valuecheck-half-overflow", "note")] * count == [(f.id, f.level) for f in noting.found]
     assert [] == plain.found
 
 
@@ -102,3 +108,92 @@ def test_the_name_makes_findings_of_remarks():
     done = device.launch(compute, args=(device.put(np.zeros(N, np.int32)), src, "mul", 0), observe=["values"])
 
     assert [("valuecheck-vector-overflow", "error")] == [(f.id, f.level) for f in done.findings]
+
+
+EVERY = """#include <bang.h>
+__nram__ float a[1024], b[1024];
+__nram__ half h[1024];
+__nram__ int p[1024], q[1024], r[1024];
+__nram__ signed char c[512];
+__mlu_entry__ void Every(float *out, float x, float y, int i, int j, int op) {
+  __bang_write_value(a, 1024, x); __bang_write_value(b, 1024, y); __bang_write_value(c, 512, (signed char)i);
+  __bang_write_value(p, 1024, i); __bang_write_value(q, 1024, j); __bang_write_value(r, 1024, 3);
+  a[7] = y;
+  for (int t = 0; t < 3; ++t) {
+    __bang_add(a, a, b, 1000);
+    __bang_mul(b, b, b, 999);
+    __bang_mul_scalar(a, b, x, 37);
+    __bang_float2half_rn(h, b, 1024);
+    __bang_mul_scalar(h, h, (half)2, 1023);
+    __bang_add(p, p, q, 1024);
+    __bang_cycle_mul(r, r, q, 1024, 64);
+    __bang_fusion((mluFusionOp_t)op, r, r, p, q, 1024, 64);
+    __bang_fusion((mluFusionOp_t)op, r, r, i, q, 1024, 64);
+    __bang_fusion((mluFusionOp_t)op, a, a, y, b, 1024, 64);
+    __bang_sub_scalar(c, c, (signed char)j, 511);
+    __bang_active_log(a, b, 1024);
+    __bang_recip(b, a, 1024);
+    __bang_reduce_sum(b, a, 1024);
+    out[t] = __bang_sum(b, 64);
+    half s = x; s += (half)y; s = i; out[t + 4] = s;
+  }
+}
+"""
+GIVEN = [
+    (1, 1, 1, 1, 0), (3e38, 3e38, 2**31 - 1, 1, 0), (1e30, 1e20, 70000, 70000, 1), (0, 0, -(2**31), -1, 2), (-1, 0, 46341, 46341, 3),
+    (np.inf, 1, 5, 6, 4), (300, 400, 2**30, 2**30, 5), (1, 0, 2**31 - 1, -5, 6), (65000, 600, -(2**31), -(2**31), 7), (0, 0, 1, 128, 5),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def every(tmp_path_factory):
+    """The kernel of `EVERY`, compiled without optimising, which is most of the time."""
+    path = tmp_path_factory.mktemp("every") / "every.mlu"
+    path.write_text(EVERY)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(CHOICE, shlex.join((*(available() or ("cc",)), "-O0")))
+        yield bangc.load(path, board="MLU590-H8")["Every"]
+
+
+@pytest.mark.skipif(available() is None, reason="there is no compiler")
+def test_both_engines_tell_the_same(every):
+    """C's own run gives the sentences, the elements and the counts of Python's, and no launch is made again."""
+    told = {engine: [] for engine in ("python", "native")}
+    for engine, (numbers, made) in itertools.product(told, enumerate(GIVEN)):
+        device = mlusim.Device("MLU590-H8")
+        out = device.put(np.zeros(8, np.float32))
+        done = device.launch(every, 2, args=(out, *made), observe=["values"], engine=engine)
+        assert engine == done.engine
+        told[engine] += [(numbers, str(f), f.count, f.facts) for f in done.findings]
+
+    assert told["python"] == told["native"]
+    assert {"valuecheck-not-finite", "valuecheck-vector-overflow", "valuecheck-half-overflow"} == {
+        text.split(":")[0] for _, text, *_ in told["native"]
+    }
+
+
+NOTED = """
+import numpy as np
+import mlusim
+from mlusim.bang import GDRAM2NRAM, int32, kernel
+
+@kernel
+def square(mlu, src):
+    a = mlu.nram(int32, 64)
+    mlu.memcpy(a, src, 256, GDRAM2NRAM)
+    mlu.bang_mul(a, a, a, 64)
+
+device = mlusim.Device("MLU370-X4")
+device.launch(square, args=(device.put(np.full(64, 70000, np.int32)),))
+"""
+
+
+@pytest.mark.parametrize(("options", "status", "level"), [((), 0, "note"), (("--values",), 1, "error")])
+def test_check_notes_it_without_being_asked(options, status, level, tmp_path, capsys):
+    """`mlusim check` says it, and only ``--values`` makes it a mistake."""
+    (tmp_path / "square.py").write_text(NOTED)
+
+    assert status == main(["check", str(tmp_path / "square.py"), "--format", "json", *options])
+    assert [("valuecheck-vector-overflow", level)] == [
+        (f["id"], f["level"]) for f in json.loads(capsys.readouterr().out)["findings"]
+    ]

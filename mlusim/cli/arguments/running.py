@@ -89,7 +89,7 @@ def check(parser: ArgumentParser) -> None:
     add.value("--replay F.json", "run exactly what a replay file says, and compare")
     add.flag("--trust", "with --replay, the script that the file names may run")
     # Notes are opt-in: a run is judged by its errors, and a remark, such as an idle sync, is none.
-    add.flag("--notes", "report remarks too, which fail no run")
+    add.flag("--notes", "report remarks too that are seldom news; they fail no run")
     add.flag(
         "--values",
         "what vectors do to numbers (the first infinity or NaN, integers that overflow) is a finding, not a note",

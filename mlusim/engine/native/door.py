@@ -14,7 +14,15 @@ from attrs import field, frozen
 from mlusim.arch.board import Arch, Pipe
 from mlusim.arch.dtypes import MEMORY_TYPES, DType, float32, int32, uint32
 from mlusim.engine import strides
-from mlusim.engine.native.screen import Footprint, Mode, before, behind, beside
+from mlusim.engine.native.screen import (
+    Footprint,
+    Mode,
+    before,
+    behind,
+    beside,
+    numbers_before,
+    numbers_behind,
+)
 from mlusim.engine.native.sums import adds, later
 from mlusim.engine.native.templates import SUFFIX, RowCall, body
 from mlusim.engine.recipes import steps
@@ -215,7 +223,7 @@ class _Door:
         yield from self._arrays()
         sums = self.mode is Mode.BESIDE and adds(row)
         spans = () if self.mode is Mode.ALONE or sums else [self._touched(o) for o in self.operands]
-        yield from beside(row, spans) if self.mode is Mode.BESIDE else before(row, self.number, spans)
+        yield from beside(row, spans) if self.mode is Mode.BESIDE else self._before(spans)
         for step in self.steps:
             if isinstance(step, steps.Settle):
                 yield f"  m->site = site; settle_(m, P_{step.pipe.name});"
@@ -223,6 +231,7 @@ class _Door:
         yield from self._sum(text) if sums else (f"  {'int changed_ = 0; ' if spins else ''}{text}",)
         if self.mode is Mode.SCREENED:
             yield from behind(row, spans)
+            yield from numbers_behind(row, self.number, spans, returns=self._returns_float)
         if row.form == "strided":
             yield from self._accounts()
         else:
@@ -231,6 +240,23 @@ class _Door:
             yield "  m->site = site; atomic_step_(m, !changed_);"
         yield from self._slow(result)
         yield "}"
+
+    def _before(self, spans: Sequence[Footprint]) -> Iterator[str]:
+        yield from before(self.row, self.number, spans)
+        if self.mode is Mode.SCREENED:
+            floats = list(self._floats())
+            yield from numbers_before(self.row, self.number, spans, floats, returns=self._returns_float)
+
+    @property
+    def _returns_float(self) -> bool:
+        source = self.types.get("src")
+        return self.row.returns != "None" and source is not None and source.kind == "float"
+
+    def _floats(self) -> Iterator[str]:
+        """Render the floats among the arguments that are numbers."""
+        for name, given in self.given.items():
+            if not given.pointer and not self._whole(name) and given.dtype and given.dtype.kind == "float":
+                yield f"GET_{SUFFIX[given.dtype.name]}(g_{name})"
 
     def _accounts(self) -> Iterator[str]:
         """Render the work of a strided row: the lines of the operand that takes most, piece by piece."""
@@ -408,7 +434,8 @@ class _Door:
         return f"smaller_({self._extent(o)}, a_{o.name}.a->nbytes - a_{o.name}.o)"
 
     def _touched(self, o: Operand) -> Footprint:
-        size, given = self.types[o.name].size, list(self.given).index(o.name)
+        dtype, given = self.types[o.name], list(self.given).index(o.name)
+        size = dtype.size
         if self.row.form == "strided":
             return Footprint(
                 o, given, self._extent(o), size, f"more_{o.name}", f"step_{o.name}", shaped=bool(o.strides)
@@ -423,8 +450,9 @@ class _Door:
                 f"(({self.formula(o.extent, o)} + {skip - 1}) / {skip} - 1)",
                 str(skip * size),
                 shaped=True,
+                dtype=dtype,
             )
-        return Footprint(o, given, self._span(o), size, "0", "0")
+        return Footprint(o, given, self._span(o), size, "0", "0", dtype=dtype)
 
 
 # -- the charges of a recipe: what an instruction adds to the counters of its core ---------------------

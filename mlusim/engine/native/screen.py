@@ -5,13 +5,15 @@ is run again in Python, whose checkers report it (`machine.native.screen`).  How
 the row declares, for both engines.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum, IntFlag
 
 import numpy as np
 from attrs import frozen
 
 from mlusim.arch.board import Pipe
+from mlusim.arch.dtypes import MEMORY_TYPES, DType
+from mlusim.engine import values
 from mlusim.isa.declare import Flow, Intrinsic, Operand
 from mlusim.memory.space import GDRAM
 
@@ -34,6 +36,7 @@ class Screened(IntFlag):
     VALUE = 16
     PLAN = 32  # nothing that C could see: a launch that has a plan is not screened
     PARTS = 64  # which pointer variable has which part of an on-chip array; for `programs.native_parts`
+    VECTORS = 128  # what vectors do to numbers (`engine.values`)
 
 
 class Suspicion(Exception):
@@ -46,6 +49,7 @@ LISTS = "IO", "MOVE", "COMPUTE", "SCALAR", "STORES"
 
 SPAN_LISTS, MOST_SPANS = len(LISTS), 256
 SPAN_WORDS = SPAN_LISTS + SPAN_LISTS * MOST_SPANS * 4
+MADE = 1 << 20  # beyond the numbers of tests of values: each row has two here, by the rule
 MOST_AGAIN = 16  # tests of values whose further failures C counts by itself; a power of two
 SPAN_HEAD = SPAN_WORDS + 3
 SPAN_BYTES = 8 * (SPAN_HEAD + 3 * MOST_AGAIN)
@@ -130,7 +134,7 @@ CONSTANTS = (
     | {
         "MOST_CONTEXTS": MOST_CONTEXTS, "MOST_KEPT": MOST_KEPT, "MOST_TOUCHED": MOST_TOUCHED, "MOST_PIECES": MOST_PIECES,
         "MOST_STORED": MOST_STORED, "MOVED_": MOVED, "ELSEWHERE_": ELSEWHERE, "APART_": APART, "MOST_NOTED": MOST_NOTED,
-        "WINDOW_MET": WINDOW_MET, "WINDOW_ENDS": WINDOW_ENDS, "STORES_CONST": STORES_CONST, "MOST_AGAIN": MOST_AGAIN,
+        "WINDOW_MET": WINDOW_MET, "WINDOW_ENDS": WINDOW_ENDS, "STORES_CONST": STORES_CONST, "MOST_AGAIN": MOST_AGAIN, "MADE_": MADE,
         "HOW_READS": HOW_READS, "HOW_WRITES": HOW_WRITES, "HOW_FLIES": HOW_FLIES, "HOW_WAITS": HOW_WAITS,
         "HOW_PIPE": HOW_PIPE, "HOW_PLACE": HOW_PLACE, "TYPE_BYTES": TYPE_BYTES,
         "HOW_WORD": HOW_WORD, "HOW_PENDING": HOW_PENDING, "HOW_UNCLEAR": HOW_UNCLEAR,
@@ -153,6 +157,7 @@ class Footprint:
     more: str
     step: str
     shaped: bool = False
+    dtype: DType | None = None
 
     @property
     def at(self) -> str:
@@ -272,3 +277,96 @@ def behind(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
         pieces = ", ".join(f"{{{s.at}, {s.whole}, {s.size}}}" for s in sources)
         flow = f"flags_flow_(m, {lanewise}, {len(sources)}, (Piece_[]){{{pieces}}}, (Piece_){{{span.at}, {span.whole}, {span.size}}}, site)"
         yield f"  if (UNLIKELY(lacks__)) {flow}; else {given};"
+
+
+# -- what vectors do to numbers: before the bytes change, and behind ----------------------------------
+
+_ONES: Mapping[str, int] = {"half": 0x7C00, "bfloat16": 0x7F80, "float": 0x7F800000}  # bits of exponents
+
+
+def _odd(span: Footprint) -> str:
+    """Render whether floats of an operand are not all finite."""
+    assert span.dtype is not None
+    how = f"{span.size}, {_ONES[span.dtype.name]:#x}u"
+    if span.more == "0":
+        return f"odd_(at({span.at}), {span.extent}, {how})"
+    return f"odd_rows_({span.at}, {span.extent}, {span.more}, {span.step}, {how})"
+
+
+def _floats(spans: Sequence[Footprint]) -> tuple[list[Footprint], list[Footprint]]:
+    """Return the operands of floats that are read, and those that are written."""
+    own = [s for s in spans if s.dtype is not None and s.dtype.kind == "float"]
+    return [s for s in own if s.reads], [s for s in own if s.writes]
+
+
+def _meets(source: Footprint, targets: Sequence[Footprint]) -> str:
+    return " || ".join(f"overlap_({t.at}, {t.whole}, {source.at}, {source.whole})" for t in targets) or "0"
+
+
+def numbers_before(
+    row: Intrinsic, number: int, spans: Sequence[Footprint], given: Sequence[str], *, returns: bool
+) -> Iterator[str]:
+    """Render the lines that look at integers that a vector makes, or at the floats that it may overwrite.
+
+    *given* are the floats among the arguments; with *returns* it returns one.
+    """
+    targets = [s for s in spans if s.writes]
+    if _is_whole(row, spans):
+        yield from _wraps(row, number, spans, targets[0])
+    elif values.makes_numbers(row) and (_floats(spans)[1] or returns):
+        odd = [f"is_odd_({value})" for value in given]
+        odd += [f"(({_meets(s, targets)}) && {_odd(s)})" for s in _floats(spans)[0]] if targets else []
+        yield f"  const int finite__ = VECTORS(m) && !({' || '.join(odd) or '0'});"
+
+
+def numbers_behind(
+    row: Intrinsic, number: int, spans: Sequence[Footprint], *, returns: bool
+) -> Iterator[str]:
+    """Render the lines that look at the floats that a vector has made."""
+    sources, made = _floats(spans)
+    if not values.makes_numbers(row) or not (made or returns) or _is_whole(row, spans):
+        return
+    targets = [s for s in spans if s.writes]
+    late = "".join(f" && (({_meets(s, targets)}) || !{_odd(s)})" for s in sources)
+    for position, t in enumerate(made):
+        kind = f"{t.size}, {_ONES[t.dtype.name]:#x}u, {MEMORY_TYPES.index(t.dtype)}"  # type: ignore[union-attr]
+        told = f"not_finite_(m, {number}, {t.at}, {t.extent}, {t.more}, {t.step}, {kind}, site)"
+        other = "else " * (position > 0)
+        yield f"  {other}if (finite__ && UNLIKELY({_odd(t)}){late}) {told};"
+    if returns:
+        yield f"  if (finite__ && UNLIKELY(is_odd_((double)result)){late}) returned_(m, {number}, (double)result, site);"
+
+
+def _is_whole(row: Intrinsic, spans: Sequence[Footprint]) -> bool:
+    """Return whether *row* computes signed integers, which are looked at before."""
+    return (
+        row.form == "dense"
+        and values.is_ring(row)
+        and [s.dtype.kind for s in spans if s.writes and s.dtype] == ["int"]
+    )
+
+
+def _wraps(row: Intrinsic, number: int, spans: Sequence[Footprint], target: Footprint) -> Iterator[str]:
+    """Render a test of each element in a type that holds every result."""
+    assert target.dtype is not None
+    formula, names, repeats = values.in_c(row, {s.operand.name for s in spans})
+    # 64 bits hold what two numbers of 32 make, and not what three do.
+    wide = "__int128" if target.size > 4 or (formula is None and target.size == 4) else "int64_t"
+    count = f"({target.extent}) / {target.size}"
+    get = "".join(f" const {wide} {letter}_ = {text};" for letter, text in zip("abc", names, strict=False))
+    op = "op" if formula is None else "0"
+    told = f"wraps_(m, {number}, i, {', '.join(f'(int64_t){x}_' if n < len(names) else '0' for n, x in enumerate('abc'))}, {op}, {MEMORY_TYPES.index(target.dtype)}, site)"
+    yield "  if (VECTORS(m)) {"
+    yield f"    const int64_t n_ = {count}, m__ = {repeats or 'n_'};"
+    for position, text in enumerate(values.FUSED_IN_C if formula is None else (formula,)):
+        test = f"{get} const {wide} z_ = {text};"
+        fits = f"z_ != (T_{_suffix(target.dtype)})z_"
+        when = f"if (op == {position}) " if formula is None else ""
+        yield f"    {when}{{ int bad_ = 0;"
+        yield f"      for (int64_t k = 0; k < n_; k += m__) for (int64_t j = 0; j < m__; j++) {{ const int64_t i = k + j;{test} bad_ |= {fits}; }}"
+        yield f"      if (UNLIKELY(bad_)) for (int64_t i = 0; i < n_; i++) {{ const int64_t j = i % m__; (void)j;{test} if ({fits}) {{ {told}; break; }} }} }}"
+    yield "  }"
+
+
+def _suffix(dtype: DType) -> str:
+    return f"i{8 * dtype.size}"

@@ -18,7 +18,8 @@ from mlusim.engine.contract import Flight
 from mlusim.engine.issue import has_no_effect
 from mlusim.engine.native import layout
 from mlusim.engine.native.door import barrier, is_native
-from mlusim.engine.native.screen import Suspicion
+from mlusim.engine.native.screen import Screened, Suspicion
+from mlusim.engine.values import made_by
 from mlusim.errors import Fault, LaunchError, shown_file
 from mlusim.isa.table import ISA
 from mlusim.isa.vv import BYTES, Register
@@ -727,10 +728,15 @@ class NativeCore(Core):
         raise self.blame(self._loaded.form.fault(why, *given))
 
     def _suspect(self, why: int, change: int) -> None:
-        """Note that C has found what a checker may report, or that its record is full; *change* is one more than the number of a change of a value."""
+        """Note that C has found what a checker may report, or that its record is full; *change* is one more than the number of a change of a value, or of a row."""
         assert self.screen is not None
         if not change:
             self.screen.suspected(self, why)
+            return
+        if why == Screened.VECTORS:
+            told = [value_of(self, self.c.argv[k]) for k in range(self.c.argc)]
+            types = self.c.argv[0].dtype, self.c.argv[1].dtype
+            self.screen.suspected(self, why, made_by(ROWS[change - 1], *types, told))
             return
         given = (value_of(self, self.c.argv[k]) for k in range(2))
         self.screen.suspected(self, why, self._loaded.program.changes[change - 1](*given))

@@ -27,6 +27,7 @@ from mlusim.engine.native.screen import (
     HOW_WORD,
     HOW_WRITES,
     LISTS,
+    MADE,
     MOST_NOTED,
     MOST_PIECES,
     READS,
@@ -40,12 +41,14 @@ from mlusim.engine.native.screen import (
     Screened,
     Suspicion,
 )
+from mlusim.engine.values import RULES, VectorChange
 from mlusim.errors import Fault
 from mlusim.isa.declare import Flow, Intrinsic
 from mlusim.isa.table import ISA
 from mlusim.machine.hub import Observer
 from mlusim.machine.observed import (
     ChangedValue,
+    ChangedVector,
     Effect,
     ObservedCore,
     OnMemoryCore,
@@ -172,6 +175,9 @@ WAIT = "sync_io_move_compute"
 HARMLESS = frozenset({"bang_printf", "assert_", "sync_all_mpu"})
 
 
+Change = ValueChange | VectorChange
+
+
 class Looks(Protocol):
     """The record of a launch in C, as its cores write it: that of a screen, or of tasks that run at once."""
 
@@ -184,7 +190,7 @@ class Looks(Protocol):
     def executed(self, core: "NativeCore", row: Intrinsic) -> None: ...
     def allows(self, given: Sequence[Any]) -> bool: ...
     def may_undo(self, pointer: object) -> bool: ...
-    def suspected(self, core: "NativeCore", why: int, change: ValueChange | None = None) -> None: ...
+    def suspected(self, core: "NativeCore", why: int, change: Change | None = None) -> None: ...
 
 
 ON_CHIP = (NRAM, WRAM, SRAM)
@@ -617,6 +623,7 @@ class Screen(Observer):
         self._doubted = Screened(0)
         self._left_out: dict[tuple[Site, str], OnMemoryCore] = {}
         self._changes: dict[tuple[Site, str, str, str], ChangedValue] = {}
+        self._vectors: dict[tuple[Site, str, str], ChangedVector] = {}
         self._labels: list[str] = []  # of the cores, by segment
         self._stores = np.zeros((), STORES)
         self._log = SharedLog(self._stores, MOST_SHARED if whole else 0)
@@ -753,8 +760,11 @@ class Screen(Observer):
         """Return whether Python may store to where *pointer* leads, to learn whether that is a fault: the bytes from before are kept."""
         return not isinstance(pointer, Ptr) or pointer.view.allocation not in self.read
 
-    def suspected(self, core: "NativeCore", why: int, change: ValueChange | None = None) -> None:
+    def suspected(self, core: "NativeCore", why: int, change: Change | None = None) -> None:
         """A checker may report what C has found, as the *change* of a value; 0: the accesses need room, and those that meet are joined."""
+        if isinstance(change, VectorChange):
+            self.made(core, change)
+            return
         if change is not None:
             self._change(Site(*core.site()), core.place.task, change)
             return
@@ -791,6 +801,17 @@ class Screen(Observer):
             change if first is None else first.change, site, task if first is None else first.task, times
         )
 
+    def made(self, core: "NativeCore", change: VectorChange) -> None:
+        """Keep a number that a vector instruction of *core* has made: the first at a place, and how often."""
+        self._make(ChangedVector(change, Site(*core.site()), core.place.task, 1))
+
+    def _make(self, changed: ChangedVector) -> None:
+        key = changed.site, changed.change.rule, changed.change.name
+        first = self._vectors.setdefault(key, changed._replace(times=0))
+        # Of tasks that run at once the first in their order counts.
+        earlier = min(first, changed, key=lambda one: one.task)
+        self._vectors[key] = earlier._replace(times=first.times + changed.times)
+
     @property
     def doubted(self) -> Screened:
         """Return the checks that Python has to make again: of values too, where some may be made of bytes that have none, of which it says nothing."""
@@ -801,9 +822,9 @@ class Screen(Observer):
         """Return the instructions that need NRAM or WRAM and at which memory cores were."""
         return tuple(self._left_out.values())
 
-    def changes(self) -> Sequence[ChangedValue]:
-        """Return the values that C has changed without a word, in the order in which the first of each has been."""
-        return tuple(self._changes.values())
+    def changes(self) -> Sequence[ChangedValue | ChangedVector]:
+        """Return the values that C has changed without a word, and those that vectors have made, in the order in which the first of each has been."""
+        return (*self._changes.values(), *self._vectors.values())
 
     def clashes(self, core: "NativeCore", allocation: Allocation) -> None:
         """Note that an instruction that Python executes on *core* may be in no order with what is not over, on bytes of *allocation*."""
@@ -838,6 +859,11 @@ class Screen(Observer):
         if self.windows is not None:
             self.windows.ends(core)
         for change, site, times in core.seat.failed_again():
+            if change >= MADE:
+                row, rule = divmod(change - MADE, 2)
+                where = Site(*self._sites[site]), RULES[rule], ROWS[row]
+                self._vectors[where] = self._vectors[where]._replace(times=self._vectors[where].times + times)
+                continue
             test = core.session.native.program.changes[change - 1]
             key = Site(*self._sites[site]), test.rule, test.have, test.to
             self._changes[key] = self._changes[key]._replace(times=self._changes[key].times + times)
@@ -903,6 +929,8 @@ class Screen(Observer):
         self.hopeless |= part.hopeless
         # Which change was the first is not known of threads.
         self._doubted |= part._doubted | (Screened.VALUE if part._changes else Screened(0))  # noqa: SLF001 - of its kind
+        for changed in part._vectors.values():  # noqa: SLF001 - of its kind
+            self._make(changed)
         self._accesses = np.concatenate([self._accesses[:1], self.accesses(), rows])
         self._accesses[0] = len(self._accesses) - 1, len(self._accesses) - 1, 0, 0, 0
 

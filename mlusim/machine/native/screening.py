@@ -31,6 +31,7 @@ from mlusim.engine.native.screen import (
     Suspicion,
 )
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON, asked_of
+from mlusim.engine.values import Look, look_at
 from mlusim.errors import Fault
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.table import NUMBERS
@@ -404,6 +405,7 @@ BLOCKING = {Pipe.IO: "MOVE", Pipe.MOVE: "IO"}  # the pipe that a row on this one
 
 @define
 class _Announced:
+    look: Look | None = None  # at what it does to numbers
     result: Any = None
     landed: bool = False
 
@@ -425,7 +427,15 @@ class RowWatch:
         """A dense row, of which *operands* are (view, first element, one after the last) of each in turn."""
         del frame
         generation = self._core.session.board.arch.generation
-        return self.copy(row, row.pipe, *accesses_of(row, operands, generation), arguments)
+        reads, writes = accesses_of(row, operands, generation)
+        effect = self.copy(row, row.pipe, reads, writes, arguments)
+        if self._screen.looks & Screened.VECTORS:
+            look = look_at(row, reads, writes, arguments)
+            change, goes_on = (None, False) if look is None else look.before(arguments)
+            if change is not None:
+                self._screen.made(self._core, change)
+            effect.look = look if goes_on else None
+        return effect
 
     def copy(
         self, row: Intrinsic, pipe: Pipe, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]
@@ -463,6 +473,9 @@ class RowWatch:
     def retire(self, effect: _Announced) -> None:
         """Note that it is over."""
         effect.landed = True
+        change = None if effect.look is None else effect.look.after(effect.result)
+        if change is not None:
+            self._screen.made(self._core, change)
 
     # -- on the core -----------------------------------------------------------------------------
 

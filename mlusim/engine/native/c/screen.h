@@ -447,11 +447,15 @@ PART void copy_flies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int
 }
 
 /* ---- numbers that C changes without a word: Python keeps which, and of what ---- */
-COLD void changed_(Core *m, int change, Argument a, Argument b, int site) {
-  if (!(m->screens & SCREEN_VALUE)) return;
+/* Whether *change*, which is no 0, is counted here because it has been at *site* before. */
+COLD int counted_(Core *m, int64_t change, int site) {
   Again_ *again = &SCREEN_(m)->again[(change ^ site) & (MOST_AGAIN - 1)];
-  if (again->change == change + 1 && again->site == site) { again->times++; return; }
-  if (!again->change) *again = (Again_){change + 1, site, 0};
+  if (again->change == change && again->site == site) { again->times++; return 1; }
+  if (!again->change) *again = (Again_){change, site, 0};
+  return 0;
+}
+COLD void changed_(Core *m, int change, Argument a, Argument b, int site) {
+  if (!(m->screens & SCREEN_VALUE) || counted_(m, change + 1, site)) return;
   m->argv[0] = a; m->argv[1] = b;
   m->site = site;
   up_(m, UP_SUSPECT, SCREEN_VALUE, change + 1);
@@ -463,5 +467,63 @@ COLD void changed_(Core *m, int change, Argument a, Argument b, int site) {
 #define SHIFT_(T, a, bits, change, site) ({ T z_ = (a); if (UNLIKELY((uint64_t)(int64_t)z_ >= (uint64_t)(bits))) changed_(m, change, NUMBER_(z_), a_integer(0, -1), site); z_; })
 /* A float that an integer type holds once its fraction is cut off. */
 #define WITHIN_(T, a, inside, change, site) ({ T z_ = (a); if (UNLIKELY(!(inside))) changed_(m, change, a_float(z_, -1), a_float(0, -1), site); z_; })
+/* A number of the type *T*, of which *half* is made of z_. */
+#define HALF_(T, a, half, change, site) ({ const T z_ = (a); const f16 h_ = (half); if (UNLIKELY((h_ & 0x7fff) == 0x7c00) && z_ - z_ == 0) changed_(m, change, a_float((double)z_, -1), a_float(0, -1), site); h_; })
 /* ---- a variable to which nothing has been assigned ---- */
 #define ASSIGNED_(unset, v, site) ({ if (UNLIKELY(unset)) suspect_(m, SCREEN_INIT, site); (v); })
+
+/* ---- what vectors do to numbers (`engine.values`): Python says what it was ---- */
+#define VECTORS(m) ((m)->screens & SCREEN_VECTORS)
+/* Whether floats of W bytes are not all finite; the bits of their exponent are *ones*.  Where all are set, the lowest one carries into the sign. */
+#define ODD_(W, U)                                                                                \
+  PART int odd_##W(const uint8_t *p, int64_t n, U ones) {                                          \
+    typedef U V_ __attribute__((vector_size(32), aligned(1), may_alias));                         \
+    const U low = (U)(ones & -ones);                                                              \
+    V_ a = {0}, b = {0};                                                                          \
+    int64_t i = 0;                                                                                \
+    for (; i + 64 <= n; i += 64) { const V_ *v = (const V_ *)(p + i); a |= (v[0] & ones) + low; b |= (v[1] & ones) + low; } \
+    a |= b;                                                                                       \
+    U x = 0;                                                                                      \
+    for (int k = 0; k < 32 / W; k++) x |= a[k];                                                   \
+    for (; i < n; i += W) { U w; memcpy(&w, p + i, W); x |= (U)((w & ones) + low); }              \
+    return x >> (8 * W - 1);                                                                      \
+  }
+ODD_(2, uint16_t) ODD_(4, uint32_t)
+ALWAYS int odd_(const uint8_t *p, int64_t n, int size, uint32_t ones) { return size == 2 ? odd_2(p, n, (uint16_t)ones) : odd_4(p, n, ones); }
+PART int odd_rows_(At p, int64_t n, int64_t more, int64_t step, int size, uint32_t ones) {
+  int odd = 0;
+  for (int64_t k = 0; k <= more; k++) odd |= odd_(at(p) + k * step, n, size, ones);
+  return odd;
+}
+ALWAYS int overlap_(At a, int64_t n, At b, int64_t k) { return a.a == b.a && a.o < b.o + k && b.o < a.o + n; }
+ALWAYS int is_odd_(double x) { return !(x - x == 0); }
+COLD void made_(Core *m, int row, int rule, int many, int site) {
+  if (counted_(m, MADE_ + 2 * (int64_t)row + rule, site)) return;
+  m->argc = many;
+  m->site = site;
+  up_(m, UP_SUSPECT, SCREEN_VECTORS, row + 1);
+}
+COLD void returned_(Core *m, int row, double value, int site) {
+  m->argv[0] = a_integer(0, -1); m->argv[1] = a_float(value, -1);
+  made_(m, row, 0, 2, site);
+}
+/* The first float of a result, whose type has the number *dtype*, that is not finite. */
+COLD void not_finite_(Core *m, int row, At p, int64_t n, int64_t more, int64_t step, int size, uint32_t ones, int dtype, int site) {
+  for (int64_t k = 0; k <= more; k++) for (int64_t i = 0; i < n; i += size) {
+    const uint8_t *one = at(p) + k * step + i;
+    if (!odd_(one, size, size, ones)) continue;
+    uint32_t bits = 0;
+    memcpy(&bits, one, (size_t)size);
+    const int nan = (bits & (ones & -ones) - 1) != 0, negative = bits >> (8 * size - 1);
+    m->argv[0] = a_integer((k * n + i) / size, -1);
+    m->argv[1] = a_float(nan ? NAN : negative ? -INFINITY : INFINITY, dtype);
+    made_(m, row, 0, 2, site);
+    return;
+  }
+}
+/* The first integer that does not fit, made of three numbers of the type *dtype* by the operation *op* of the row. */
+COLD void wraps_(Core *m, int row, int64_t index, int64_t a, int64_t b, int64_t c, int64_t op, int dtype, int site) {
+  m->argv[0] = a_integer(index, dtype); m->argv[1] = a_integer(a, -1); m->argv[2] = a_integer(b, -1);
+  m->argv[3] = a_integer(c, -1); m->argv[4] = a_integer(op, -1);
+  made_(m, row, 1, 5, site);
+}

@@ -4,6 +4,7 @@ The changes are those that `frontend.bangc.render.arithmetic` reports in Python,
 compiler finds out itself which tests it can leave out.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import frozen
@@ -35,6 +36,27 @@ class FailedTest:
         return ValueChange(self.rule, value, self.have, held, self.to, self.high - self.low + 1)
 
 
+@frozen
+class HalfTest:
+    """The test of a finite number that is rounded to half."""
+
+    rule: str = "half-overflow"
+    have: str = "float"
+    to: str = "half"
+
+    def __call__(self, a: float, b: float) -> ValueChange:
+        """Return the change of *a*, which is beyond the largest half."""
+        del b
+        return ValueChange(self.rule, a, self.have, math.copysign(math.inf, a), self.to, 0)
+
+
+def _half(c: Rendering, text: str, *, wide: bool, site: int) -> str:
+    """Render the float *text*, or with *wide* the double, rounded to half."""
+    change = c.changes.setdefault(HalfTest(), len(c.changes))
+    kept = numbers.rounded("z_", t.HALF, wide=wide)
+    return f"HALF_({'double' if wide else 'float'}, {text}, {kept}, {change}, {site})"
+
+
 def computed(
     c: Rendering, op: str, left: str, right: str, kind: t.Arithmetic, site: int, *, steps: bool = False
 ) -> str:
@@ -42,6 +64,8 @@ def computed(
     if kind.kind != "float" and BINARY[op].tested and (kind.kind == "int" or steps):
         made, change = ctype(kind), _change(c, COUNTER if steps else OVERFLOW, kind, kind, op)
         return f"FITS_({made}, {BINARY[op].tested}, ({made})({left}), ({made})({right}), {change}, {site})"
+    if kind.kind == "float" and numbers.floating(kind) == "f16":
+        return _half(c, f"({real(left, kind)} {op} {real(right, kind)})", wide=False, site=site)
     if op in SHIFTS:
         right = (
             f"SHIFT_(__typeof__({right}), {right}, {8 * kind.size}, {_change(c, SHIFT, kind, kind)}, {site})"
@@ -66,6 +90,11 @@ def converted(
     steps: bool = False,
 ) -> str:
     """Render a number of type *have* as one of type *to*; a *cast* that the source writes may drop bits of integers."""
+    if to.kind == "float" and numbers.floating(to) == "f16" and have.kind != "bool" and have != to:
+        if have.kind != "float":
+            return _half(c, f"(double)({text})", wide=True, site=site)
+        if numbers.floating(have) != "f16":
+            return _half(c, real(text, have), wide=have.size == 8, site=site)
     if to.kind in ("float", "bool"):
         return numbers.converted(text, have, to)
     if have.kind == "float":

@@ -1,0 +1,307 @@
+"""Numbers that vector instructions change: integers that leave their type, infinities and NaN of finite numbers.
+
+A row is looked at if it can make such a number at all; those that move, choose or compare numbers, or work on bits, cannot.
+Python looks by `Look`; C by the lines that `watched` and what stands in ``c/values.h`` (`engine.native.screen`).
+"""
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from attrs import define, frozen
+
+from mlusim.arch.dtypes import MEMORY_TYPES, DType, bfloat16, float32
+from mlusim.isa.declare import Intrinsic
+from mlusim.memory.footprint import Access
+from mlusim.memory.pointer import Ptr
+
+Numbers = np.ndarray[Any, Any]
+
+RULES = NOT_FINITE, OVERFLOWS = "not-finite", "vector-overflow"
+RINGS = {
+    np.add: "add", np.subtract: "sub", np.multiply: "mul", np.square: "square", np.negative: "neg", np.absolute: "abs",
+}  # fmt: skip
+"""Arithmetic of which a result in a wider type is that of the numbers themselves, and its name in C."""
+_FUNCTIONS = {*RINGS, np.reciprocal, np.sqrt, np.exp, np.exp2, np.log, np.log2, np.hypot} - {
+    np.negative,
+    np.absolute,
+}
+_TEMPLATES = {
+    "fusion", "divide", "remainder", "exponential", "expand", "shares", "matmul", "conv", "mlp", "narrowing", "from_int",
+}  # fmt: skip
+_OF_A_FUNCTION = {"cycle", "pool", "loop", "reduction", "fetching"}
+_BY_NAME = frozenset(
+    {
+        "bang_add_tz", "bang_sub_tz", "bang_mul_tz", "bang_cycle_add_tz", "bang_div_addition", "bang_rsqrt", "bang_active_rsqrt",
+        "bang_active_rsqrthp", "bang_sum", "bang_reduce_sum", "bang_maxpool_bp", "mlisa_div_scalar",
+        *(f"mlisa_fuse_{n}" for n in range(1, 6)),
+    }
+)  # fmt: skip
+
+
+class VectorChange(NamedTuple):
+    """A number that the vector instruction *name* has made: *element* of its result, of the C type *kind*.
+
+    By *rule* it is *value*, an infinity or a NaN; or would be *value*, an integer, and is *stored*.  A number that is returned has no *kind*.
+    """
+
+    rule: str
+    name: str
+    kind: str
+    element: int
+    value: float
+    stored: int = 0
+
+
+def _template(row: Intrinsic) -> tuple[Any, ...]:
+    return row.native if isinstance(row.native, tuple) else ("",)
+
+
+def function_of(row: Intrinsic) -> Callable[..., Any] | None:
+    """Return the function of NumPy that *row* is of two or one sources, whatever repeats."""
+    name, *how = _template(row)
+    return how[0] if name == "cycle" else row.body
+
+
+def is_ring(row: Intrinsic) -> bool:
+    """Return whether *row* adds, subtracts or multiplies, lane by lane, over a segment, or twice in one."""
+    return function_of(row) in RINGS or _template(row)[0] == "fusion"
+
+
+def makes_numbers(row: Intrinsic) -> bool:
+    """Return whether *row* can make an infinity or a NaN of finite numbers."""
+    if row.form != "dense" or any(operand.partial for operand in row.operands.values()):
+        return False
+    name, *how = _template(row)
+    of_a_function = name in _OF_A_FUNCTION and how[0] in _FUNCTIONS
+    return row.body in _FUNCTIONS or name in _TEMPLATES or of_a_function or row.name in _BY_NAME
+
+
+def is_looked_at(row: Intrinsic) -> bool:
+    """Return whether *row* is looked at, with floats or with signed integers."""
+    return makes_numbers(row) or (row.form == "dense" and is_ring(row))
+
+
+SMALL = 4096  # floats of 32 bits, up to which a product with themselves is the quickest way to find one that is not finite
+
+
+@define(eq=False)
+class _Part:
+    """An operand in memory."""
+
+    name: str
+    access: Access
+    dtype: DType
+    _raw: Numbers | None = None
+    _numbers: Numbers | None = None
+
+    def numbers(self) -> Numbers:
+        """Return its elements; of one piece a view, which is made once."""
+        access, raw = self.access, self.access.allocation.raw
+        if access.steps:
+            return access.rows_of(raw).reshape(-1).view(self.dtype.dtype)
+        numbers = self._numbers
+        if numbers is None or raw is not self._raw:
+            piece = raw[access.start : access.start + access.size]
+            self._raw, self._numbers = raw, (numbers := piece.view(self.dtype.dtype))
+        return numbers
+
+    def finite(self) -> bool:
+        numbers = self.numbers()
+        if self.dtype is float32 and numbers.size <= SMALL and math.isfinite(numbers.dot(numbers)):
+            return True
+        return bool(np.isfinite(numbers).all())
+
+
+@frozen
+class Look:
+    """The look at an instruction of *row*: its operands that are floats, or for *exact* integers.
+
+    ``early`` are the sources that the instruction may overwrite, ``late`` the others, ``values`` the places of numbers among the arguments.
+    """
+
+    row: Intrinsic
+    early: tuple[_Part, ...]
+    late: tuple[_Part, ...]
+    targets: tuple[_Part, ...]
+    values: tuple[int, ...]
+    exact: bool
+
+    def before(self, given: Sequence[Any]) -> tuple[VectorChange | None, bool]:
+        """Return the first integer that will not fit, and whether `after` is to look, before an instruction with the arguments *given*."""
+        if self.exact:
+            return overflow(self.row, self.targets[0].dtype, self._operands(given)), False
+        for place in self.values:
+            if not math.isfinite(given[place]):
+                return None, False
+        for part in self.early:
+            if not part.finite():
+                return None, False
+        return None, True
+
+    def after(self, result: object) -> VectorChange | None:
+        """Return the first number that is not finite of what was written, or returned, where all that was read is finite."""
+        for part in self.targets:
+            if part.dtype.kind == "float" and not part.finite() and self._were_finite():
+                numbers = part.numbers()
+                index = int(np.flatnonzero(~np.isfinite(numbers))[0])
+                return VectorChange(NOT_FINITE, self.row.name, part.dtype.c, index, float(numbers[index]))
+        if _is_float(result) and not math.isfinite(result) and self._were_finite():  # type: ignore[arg-type]
+            return VectorChange(NOT_FINITE, self.row.name, "", 0, float(result))  # type: ignore[arg-type]
+        return None
+
+    def _were_finite(self) -> bool:
+        return all(part.finite() for part in self.late)
+
+    def _operands(self, given: Sequence[Any]) -> dict[str, Any]:
+        """Return the numbers and the other arguments by name."""
+        arguments = {p.name: a for p, a in zip(self.row.given, given, strict=True)}
+        return arguments | {part.name: part.numbers() for part in (*self.early, *self.late)}
+
+
+def _is_float(value: object) -> bool:
+    # bfloat16 is no class of NumPy's floats.
+    return isinstance(value, float | np.floating) or getattr(value, "dtype", None) == bfloat16.dtype
+
+
+def look_at(
+    row: Intrinsic, reads: Sequence[Access], writes: Sequence[Access], given: Sequence[Any]
+) -> Look | None:
+    """Return how to look at *row*, which reads and writes that and is *given* that; None where there is nothing to see."""
+    how = _how(row)
+    if how is None:
+        return None
+    reads_of, writes_of, values = how
+    sources, targets = _parts(reads_of, reads, given), _parts(writes_of, writes, given)
+    exact = is_ring(row) and [t.dtype.kind for t in targets] == ["int"]
+    floats = any(t.dtype.kind == "float" for t in targets) or (not targets and row.returns != "None")
+    if not exact and not (floats and makes_numbers(row)):
+        return None
+    if not exact:
+        sources = [s for s in sources if s.dtype.kind == "float"]
+    early = tuple(s for s in sources if any(s.access.meets(t.access) for t in targets))
+    late = tuple(s for s in sources if s not in early)
+    numbers = tuple(place for place in values if _is_float(given[place]))
+    return Look(row, early, late, tuple(targets), numbers, exact)
+
+
+_Place = tuple[str, int]  # of an operand: its name, and its place among the arguments
+
+
+_Places = tuple[list[_Place], list[_Place], list[int]]
+_known: dict[str, _Places | None] = {}  # by row
+
+
+def _how(row: Intrinsic) -> _Places | None:
+    """Return what *row* reads and writes, and where its arguments may be numbers; None of rows that are not looked at."""
+    if row.name not in _known:
+        _known[row.name] = _places(row) if is_looked_at(row) else None
+    return _known[row.name]
+
+
+def _places(row: Intrinsic) -> _Places:
+    places = {p.name: n for n, p in enumerate(row.given)}
+    own = [(name, places[name], o.access) for name, o in row.operands.items()]
+    return (
+        [(name, n) for name, n, access in own if access != "write"],
+        [(name, n) for name, n, access in own if access != "read"],
+        [n for n, p in enumerate(row.given) if p.kind in ("any", "either", "value")],
+    )
+
+
+def _parts(places: Sequence[_Place], accesses: Sequence[Access], given: Sequence[Any]) -> list[_Part]:
+    """Return the operands at *places* that are pointers, each with its access."""
+    pointers = [(name, given[n].dtype) for name, n in places if isinstance(given[n], Ptr)]
+    return [_Part(name, access, dtype) for (name, dtype), access in zip(pointers, accesses, strict=False)]
+
+
+def overflow(row: Intrinsic, dtype: DType, given: Mapping[str, Any]) -> VectorChange | None:
+    """Return the first element of a sum, difference or product of integers of *dtype* that is none of its numbers."""
+    exact = _exact(row, dtype, given)
+    if exact is None:
+        return None
+    low, high = -(1 << 8 * dtype.size - 1), (1 << 8 * dtype.size - 1) - 1
+    bad = np.flatnonzero((exact < low) | (exact > high))
+    if not bad.size:
+        return None
+    index = int(bad[0])
+    value = int(exact[index])
+    return VectorChange(
+        OVERFLOWS, row.name, dtype.c, index, value, (value - low) % (1 << 8 * dtype.size) + low
+    )
+
+
+_FUSED = (
+    (np.multiply, np.add), (np.multiply, np.subtract), (np.add, np.multiply), (np.subtract, np.multiply),
+    (np.add, np.add), (np.add, np.subtract), (np.subtract, np.subtract), (np.subtract, np.add),
+)  # fmt: skip
+"""The two operations of each fusion, in the order of `isa.fusion`."""
+
+
+FUSED_IN_C = tuple(
+    f"(a_ {first} b_) {second} c_"
+    for first, second in (("*", "+"), ("*", "-"), ("+", "*"), ("-", "*"), ("+", "+"), ("+", "-"), ("-", "-"), ("-", "+"))
+)  # fmt: skip
+_IN_C = {
+    "add": "a_ + b_", "sub": "a_ - b_", "mul": "a_ * b_", "square": "a_ * a_", "neg": "-a_", "abs": "a_ < 0 ? -a_ : a_",
+}  # fmt: skip
+
+
+def in_c(row: Intrinsic, pointers: Collection[str]) -> tuple[str | None, list[str], str]:
+    """Return the result of *row* in C, of elements a_, b_ and c_; these at i, or j where they repeat, and after how many.
+
+    The first is None of a fusion, which has one for each operation; *pointers* are the operands in memory.
+    """
+    fused, cycles = _template(row)[0] == "fusion", _template(row)[0] == "cycle"
+    sources = _sources(row)
+    again = set(sources[1:]) if fused or cycles else set()
+    elements = [f"{n}[{'j' if n in again else 'i'}]" if n in pointers else n for n in sources]
+    repeats = "seg_elem_num" if cycles else "src12_elem_count" if fused and again & set(pointers) else ""
+    formula = None if fused else _IN_C[RINGS[function_of(row)]]  # type: ignore[index]
+    return formula, elements, repeats
+
+
+def made_by(row: Intrinsic, whole: int, real: int, told: Sequence[Any]) -> VectorChange:
+    """Return what C has *told* of *row*: the index, and a float; or three integers and the operation of a fusion.
+
+    *whole* is the number of the type of such integers, *real* that of the float, -1 of one that is returned.
+    """
+    index, value, *rest = told
+    if isinstance(value, int):
+        return overflow_of(row, MEMORY_TYPES[whole], int(index), [value, *rest[:2]], rest[2])
+    kind = "" if real < 0 else MEMORY_TYPES[real].c
+    return VectorChange(NOT_FINITE, row.name, kind, int(index), float(value))
+
+
+def overflow_of(row: Intrinsic, dtype: DType, index: int, numbers: Sequence[int], op: int) -> VectorChange:
+    """Return what *row*, of a fusion the operation *op*, has made of three *numbers* of *dtype*, at *index*, which does not fit."""
+    change = overflow(row, dtype, dict(zip(_sources(row), numbers, strict=False)) | {"op": op})
+    assert change is not None
+    return change._replace(element=index)
+
+
+def _sources(row: Intrinsic) -> list[str]:
+    """Return the names of what *row* computes with."""
+    operands = [n for n, o in row.operands.items() if o.access == "read"]
+    return operands + [p.name for p in row.given if p.kind == "value"]
+
+
+def _exact(row: Intrinsic, dtype: DType, given: Mapping[str, Any]) -> Numbers | None:
+    """Return the elements of the result as whole numbers; None where the row refuses what it is given."""
+    fused = _template(row)[0] == "fusion"
+    # 64 bits hold what two numbers of 32 make, and not what three do.
+    wide = np.dtype(object if dtype.size > 4 or fused else np.int64)
+    operands = [np.asarray(_value(given[n], dtype)).reshape(-1).astype(wide) for n in _sources(row)]
+    length = len(operands[0])
+    operands = [np.resize(o, length) if 1 < len(o) < length else o for o in operands]
+    if not fused:
+        return function_of(row)(*operands)  # type: ignore[misc, no-any-return]
+    if not 0 <= given["op"] < len(_FUSED):
+        return None
+    first, second = _FUSED[given["op"]]
+    return second(first(*operands[:2]), operands[2])
+
+
+def _value(number: object, dtype: DType) -> object:
+    return number if isinstance(number, np.ndarray) else dtype(number)
