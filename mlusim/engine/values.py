@@ -15,10 +15,11 @@ from mlusim.arch.dtypes import MEMORY_TYPES, DType, bfloat16, float32
 from mlusim.isa.declare import Intrinsic
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
+from mlusim.memory.space import NRAM
 
 Numbers = np.ndarray[Any, Any]
 
-RULES = NOT_FINITE, OVERFLOWS = "not-finite", "vector-overflow"
+RULES = NOT_FINITE, OVERFLOWS, RETYPED = "not-finite", "vector-overflow", "retyped"
 RINGS = {
     np.add: "add", np.subtract: "sub", np.multiply: "mul", np.square: "square", np.negative: "neg", np.absolute: "abs",
 }  # fmt: skip
@@ -40,10 +41,14 @@ _BY_NAME = frozenset(
 )  # fmt: skip
 
 
+_WIDENINGS = ("bang_half2float", "bang_bfloat162float")
+
+
 class VectorChange(NamedTuple):
     """A number that the vector instruction *name* has made: *element* of its result, of the C type *kind*.
 
     By *rule* it is *value*, an infinity or a NaN; or would be *value*, an integer, and is *stored*.  A number that is returned has no *kind*.
+    Or it reads as *kind* what was last written as *have*, at the place *wrote*.
     """
 
     rule: str
@@ -52,6 +57,8 @@ class VectorChange(NamedTuple):
     element: int
     value: float
     stored: int = 0
+    have: str = ""
+    wrote: tuple[str, int] = ("", 0)
 
 
 def _template(row: Intrinsic) -> tuple[Any, ...]:
@@ -79,15 +86,18 @@ def makes_numbers(row: Intrinsic) -> bool:
 
 
 def is_looked_at(row: Intrinsic) -> bool:
-    """Return whether *row* is looked at, with floats or with signed integers."""
-    return makes_numbers(row) or (row.form == "dense" and is_ring(row))
+    """Return whether *row* is looked at: it computes or converts."""
+    if row.form != "dense" or any(operand.partial for operand in row.operands.values()):
+        return False
+    converts = _template(row)[0] == "to_int" or row.name in _WIDENINGS
+    return makes_numbers(row) or is_ring(row) or converts
 
 
 SMALL = 4096  # floats of 32 bits, up to which a product with themselves is the quickest way to find one that is not finite
 
 
 @define(eq=False)
-class _Part:
+class Part:
     """An operand in memory."""
 
     name: str
@@ -108,6 +118,7 @@ class _Part:
         return numbers
 
     def finite(self) -> bool:
+        """Return whether no element is an infinity or a NaN."""
         numbers = self.numbers()
         if self.dtype is float32 and numbers.size <= SMALL and math.isfinite(numbers.dot(numbers)):
             return True
@@ -122,16 +133,19 @@ class Look:
     """
 
     row: Intrinsic
-    early: tuple[_Part, ...]
-    late: tuple[_Part, ...]
-    targets: tuple[_Part, ...]
+    early: tuple[Part, ...]
+    late: tuple[Part, ...]
+    targets: tuple[Part, ...]
     values: tuple[int, ...]
     exact: bool
+    floats: bool  # whether the result is looked at, too
 
     def before(self, given: Sequence[Any]) -> tuple[VectorChange | None, bool]:
         """Return the first integer that will not fit, and whether `after` is to look, before an instruction with the arguments *given*."""
         if self.exact:
             return overflow(self.row, self.targets[0].dtype, self._operands(given)), False
+        if not self.floats:
+            return None, False
         for place in self.values:
             if not math.isfinite(given[place]):
                 return None, False
@@ -150,6 +164,11 @@ class Look:
         if _is_float(result) and not math.isfinite(result) and self._were_finite():  # type: ignore[arg-type]
             return VectorChange(NOT_FINITE, self.row.name, "", 0, float(result))  # type: ignore[arg-type]
         return None
+
+    @property
+    def floats_read(self) -> tuple[Part, ...]:
+        """Return the floats in memory that it reads."""
+        return tuple(part for part in (*self.early, *self.late) if part.dtype.kind == "float")
 
     def _were_finite(self) -> bool:
         return all(part.finite() for part in self.late)
@@ -176,14 +195,12 @@ def look_at(
     sources, targets = _parts(reads_of, reads, given), _parts(writes_of, writes, given)
     exact = is_ring(row) and [t.dtype.kind for t in targets] == ["int"]
     floats = any(t.dtype.kind == "float" for t in targets) or (not targets and row.returns != "None")
-    if not exact and not (floats and makes_numbers(row)):
-        return None
     if not exact:
         sources = [s for s in sources if s.dtype.kind == "float"]
     early = tuple(s for s in sources if any(s.access.meets(t.access) for t in targets))
     late = tuple(s for s in sources if s not in early)
     numbers = tuple(place for place in values if _is_float(given[place]))
-    return Look(row, early, late, tuple(targets), numbers, exact)
+    return Look(row, early, late, tuple(targets), numbers, exact, floats and makes_numbers(row))
 
 
 _Place = tuple[str, int]  # of an operand: its name, and its place among the arguments
@@ -210,10 +227,10 @@ def _places(row: Intrinsic) -> _Places:
     )
 
 
-def _parts(places: Sequence[_Place], accesses: Sequence[Access], given: Sequence[Any]) -> list[_Part]:
+def _parts(places: Sequence[_Place], accesses: Sequence[Access], given: Sequence[Any]) -> list[Part]:
     """Return the operands at *places* that are pointers, each with its access."""
     pointers = [(name, given[n].dtype) for name, n in places if isinstance(given[n], Ptr)]
-    return [_Part(name, access, dtype) for (name, dtype), access in zip(pointers, accesses, strict=False)]
+    return [Part(name, access, dtype) for (name, dtype), access in zip(pointers, accesses, strict=False)]
 
 
 def overflow(row: Intrinsic, dtype: DType, given: Mapping[str, Any]) -> VectorChange | None:
@@ -262,13 +279,24 @@ def in_c(row: Intrinsic, pointers: Collection[str]) -> tuple[str | None, list[st
     return formula, elements, repeats
 
 
-def made_by(row: Intrinsic, whole: int, real: int, told: Sequence[Any]) -> VectorChange:
-    """Return what C has *told* of *row*: the index, and a float; or three integers and the operation of a fusion.
+def made_by(
+    row: Intrinsic,
+    rule: str,
+    whole: int,
+    real: int,
+    told: Sequence[Any],
+    sites: Sequence[tuple[str, int]],
+) -> VectorChange:
+    """Return what C has *told* of *row*: the index, and a float; or three integers and the operation of a fusion; or two types, and one of *sites*.
 
     *whole* is the number of the type of such integers, *real* that of the float, -1 of one that is returned.
     """
     index, value, *rest = told
-    if isinstance(value, int):
+    if rule == RETYPED:
+        return VectorChange(
+            RETYPED, row.name, MEMORY_TYPES[value].c, 0, 0, 0, MEMORY_TYPES[index].c, sites[rest[0]]
+        )
+    if rule == OVERFLOWS:
         return overflow_of(row, MEMORY_TYPES[whole], int(index), [value, *rest[:2]], rest[2])
     kind = "" if real < 0 else MEMORY_TYPES[real].c
     return VectorChange(NOT_FINITE, row.name, kind, int(index), float(value))
@@ -305,3 +333,95 @@ def _exact(row: Intrinsic, dtype: DType, given: Mapping[str, Any]) -> Numbers | 
 
 def _value(number: object, dtype: DType) -> object:
     return number if isinstance(number, np.ndarray) else dtype(number)
+
+
+# -- bytes that are read as another type than they were last written as: a table that Python and C keep alike ----
+#
+# Not every store is heard, so an entry counts only while the bytes are what was written.
+
+MOST_TYPED, SAMPLE = 256, 16  # entries, and the bytes of each
+EXPONENTS: Mapping[str, int] = {
+    "half": 0x7C00,
+    "bfloat16": 0x7F80,
+    "float": 0x7F800000,
+}  # by type, their bits
+
+
+class _Typed(NamedTuple):
+    address: int
+    dtype: DType
+    sample: bytes
+    site: tuple[str, int]
+
+
+class Types:
+    """The type that vector instructions of a core last wrote at an address in NRAM."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, _Typed] = {}
+
+    def wrote(self, part: Part, site: tuple[str, int]) -> None:
+        """Note that an instruction at *site* has written *part*."""
+        content = _sample(part)
+        if content is not None and part.dtype.size > 1:
+            address = part.access.allocation.address + part.access.start
+            self._put(_slot(address), _Typed(address, part.dtype, content, site))
+
+    def read(self, row: Intrinsic, part: Part) -> VectorChange | None:
+        """Return that *row* reads *part*, of floats, as another type than it was written as; None where it is not known to do so."""
+        address = part.access.allocation.address + part.access.start
+        known = self._get(_slot(address))
+        if known is None or known.address != address or known.dtype is part.dtype:
+            return None
+        if known.sample != _sample(part) or not _other(known.dtype, known.sample, part.dtype):
+            return None
+        return VectorChange(RETYPED, row.name, part.dtype.c, 0, 0, 0, known.dtype.c, known.site)
+
+    def _get(self, slot: int) -> _Typed | None:
+        return self._known.get(slot)
+
+    def _put(self, slot: int, typed: _Typed) -> None:
+        self._known[slot] = typed
+
+
+class TypesInC(Types):
+    """The same in C's *table*, for rows that Python executes in a run in C: *sites* are the places, *site* returns the number of the current one."""
+
+    def __init__(self, table: Numbers, sites: Sequence[tuple[str, int]], site: Callable[[], int]) -> None:
+        super().__init__()
+        self._table, self._sites, self._site = table, sites, site
+
+    def _get(self, slot: int) -> _Typed | None:
+        address, kind, site, sample = self._table[slot]
+        place = self._sites[int(site)]
+        return _Typed(int(address), MEMORY_TYPES[kind & 255], sample.tobytes(), place) if address else None
+
+    def _put(self, slot: int, typed: _Typed) -> None:
+        how = typed.dtype.size | 256 * (typed.dtype.kind == "float")
+        kind = MEMORY_TYPES.index(typed.dtype) | how << 8
+        self._table[slot] = typed.address, kind, self._site(), np.void(typed.sample)
+
+
+TYPED = np.dtype([("address", "u8"), ("dtype", "i4"), ("site", "i4"), ("sample", f"V{SAMPLE}")])
+"""An entry of the table, as `screen.h` lays it out: ``dtype`` is a number with the size and 256 for floats above its lowest byte."""
+
+
+def _slot(address: int) -> int:
+    return ((address >> 5) * 0x9E3779B1 & 0xFFFFFFFF) >> 16 & MOST_TYPED - 1
+
+
+def _sample(part: Part) -> bytes | None:
+    access = part.access
+    if access.steps or access.size < SAMPLE or access.allocation.space is not NRAM:
+        return None
+    return access.allocation.raw[access.start : access.start + SAMPLE].tobytes()
+
+
+def _other(have: DType, sample: bytes, kind: DType) -> bool:
+    """Return whether bytes that were written as *have* are no floats of *kind*: integers are where they stand for bits of floats."""
+    if not any(sample):
+        return False
+    if have.kind == "float" or have.size != kind.size:
+        return True
+    numbers = np.frombuffer(sample, f"u{kind.size}")
+    return not np.any(numbers & EXPONENTS[kind.name])

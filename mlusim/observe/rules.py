@@ -80,6 +80,7 @@ _ROWS = {
     "valuecheck-half-overflow": "a finite number is beyond the largest half, and becomes an infinity",
     "valuecheck-not-finite": "a vector makes an infinity or a NaN of finite numbers",
     "valuecheck-vector-overflow": "the result of a vector of signed integers does not fit into their type",
+    "valuecheck-retyped": "a vector reads floats where another type was last written, and nothing has converted it",
     "plan-carved-overlap": "bytes of one pointer variable are overwritten through another and read afterwards; inferred",
     "fault": "the program raised a fault that is of no kind of the machine's",
     "fault-out-of-bounds": "an access leaves its tensor or declaration, and memcheck does not watch",
@@ -104,7 +105,13 @@ _QUIET = {
     "hostcheck-never-freed",
     "suppression-unused",
 }
-_NOTES = {*_QUIET, "valuecheck-half-overflow", "valuecheck-not-finite", "valuecheck-vector-overflow"}
+_NOTES = {
+    *_QUIET,
+    "valuecheck-half-overflow",
+    "valuecheck-not-finite",
+    "valuecheck-retyped",
+    "valuecheck-vector-overflow",
+}
 # The others are errors.
 
 RULES: Mapping[str, FindingRule] = {

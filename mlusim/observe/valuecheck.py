@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping
 
 from mlusim.engine.native.screen import Screened
-from mlusim.engine.values import NOT_FINITE, Look, VectorChange, look_at
+from mlusim.engine.values import NOT_FINITE, OVERFLOWS, RETYPED, Look, Types, VectorChange, look_at
 from mlusim.machine.observed import (
     ChangedVector,
     Effect,
@@ -16,7 +16,7 @@ from mlusim.machine.observed import (
     ValueChange,
 )
 from mlusim.observe.checker import Checker, place_of
-from mlusim.observe.finding import ERROR, NOTE, Finding
+from mlusim.observe.finding import ERROR, NOTE, Finding, RelatedPlace
 
 _SAID: Mapping[str, tuple[Callable[[ValueChange], str], str]] = {
     "narrowed": (
@@ -103,7 +103,7 @@ class ValueCheck(Checker):
 
     def _tell(self, change: VectorChange, site: Site, task: int, times: int = 1) -> None:
         """Tell *times* more of a number that a vector instruction has made."""
-        say = _not_finite if change.rule == NOT_FINITE else _wraps
+        say = _SAID_OF_VECTORS[change.rule]
         self.report((site, change.rule, change.name), lambda: say(change, site, task), times)
 
 
@@ -129,6 +129,11 @@ class ValueCheckVectors(ValueCheck):
         """Forget the steps of the last launch."""
         super().launch_begin(launch)
         self._looks: dict[Step, Look | None] = {}
+        self._types: dict[ObservedCore, Types] = {}
+
+    def task_begin(self, core: ObservedCore) -> None:
+        """Forget what another task on *core* has written."""
+        self._types[core] = Types()
 
     def level_of(self, rule: str) -> str:
         """Return the level of remarks that was asked for."""
@@ -145,16 +150,23 @@ class ValueCheckVectors(ValueCheck):
             look = self._looks[step] = look_at(step.row, step.reads, step.writes, effect.arguments)
         if look is None:
             return True
+        types = self._types[effect.core]
         change, goes_on = look.before(effect.arguments)
-        if change is not None:
-            self._tell(change, effect.site, effect.core.place.task)
-        if goes_on:
-            effect.kept = look
+        retyped = (types.read(look.row, part) for part in look.floats_read)
+        for found in (*filter(None, retyped), change):
+            if found is not None:
+                self._tell(found, effect.site, effect.core.place.task)
+        effect.kept = look, goes_on
         return False
 
     def computed(self, effect: Effect) -> None:
         """Look at what was stored or returned."""
-        change = effect.kept.after(effect.result) if isinstance(effect.kept, Look) else None
+        if not isinstance(effect.kept, tuple):
+            return
+        look, goes_on = effect.kept
+        for part in look.targets:
+            self._types[effect.core].wrote(part, effect.site)
+        change = look.after(effect.result) if goes_on else None
         if change is not None:
             self._tell(change, effect.site, effect.core.place.task)
 
@@ -184,3 +196,17 @@ def _wraps(change: VectorChange, site: Site, task: int) -> Finding:
         hint="convert to a wider type before, or bound the numbers",
         facts={"element": change.element, "exact": change.value, "stored": change.stored},
     )
+
+
+def _retyped(change: VectorChange, site: Site, task: int) -> Finding:
+    return Finding(
+        "valuecheck-retyped",
+        f"__{change.name}: it reads as {change.kind} what was last written as {change.have}, and nothing has converted it",
+        **place_of(site, task, change.name),
+        places=(RelatedPlace(*change.wrote, f"it is written as {change.have} there"),),
+        hint=f"convert it to {change.kind}, or read it as {change.have}",
+        facts={"read": change.kind, "written": change.have},
+    )
+
+
+_SAID_OF_VECTORS = {NOT_FINITE: _not_finite, OVERFLOWS: _wraps, RETYPED: _retyped}

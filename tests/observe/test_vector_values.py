@@ -127,9 +127,9 @@ __mlu_entry__ void Every(float *out, float x, float y, int i, int j, int op) {
     __bang_mul_scalar(h, h, (half)2, 1023);
     __bang_add(p, p, q, 1024);
     __bang_cycle_mul(r, r, q, 1024, 64);
-    __bang_fusion((mluFusionOp_t)op, r, r, p, q, 1024, 64);
-    __bang_fusion((mluFusionOp_t)op, r, r, i, q, 1024, 64);
-    __bang_fusion((mluFusionOp_t)op, a, a, y, b, 1024, 64);
+    __bang_fusion((mluFusionOp_t)(op & 7), r, r, p, q, 1024, 64);
+    __bang_fusion((mluFusionOp_t)(op & 7), r, r, i, q, 1024, 64);
+    __bang_fusion((mluFusionOp_t)(op & 7), a, a, y, b, 1024, 64);
     __bang_sub_scalar(c, c, (signed char)j, 511);
     __bang_active_log(a, b, 1024);
     __bang_recip(b, a, 1024);
@@ -137,12 +137,36 @@ __mlu_entry__ void Every(float *out, float x, float y, int i, int j, int op) {
     out[t] = __bang_sum(b, 64);
     half s = x; s += (half)y; s = i; out[t + 4] = s;
   }
+  __bang_write_value(a, 1024, 2.5f);
+  __bang_write_value(p, 1024, i);
+  __bang_add(a, a, a, 1024);
+  switch (op) {
+    case 10: __bang_float2half_rn(h, a, 1024); __bang_add(b, (float *)h, (float *)h, 512); break;
+    case 11: __bang_add(p, p, p, 1024); __bang_mul(b, (float *)p, (float *)p, 1024); break;
+    case 12: __bang_float2int32_rn(p, a, 1024, 0); __bang_mul((half *)b, (half *)p, (half *)p, 1024); break;
+    case 13: __bang_add((half *)a, (half *)a, (half *)a, 1024); break;
+    case 14: __bang_neg(h, h, 1024); __bang_neg(b, (float *)h, 512); break;
+    case 20: __bang_add_scalar((int *)a, (int *)a, 1 << 23, 1024); __bang_add(b, a, a, 1024); break;
+    case 21: __bang_float2half_rn(h, a, 1024); for (int k = 0; k < 8; ++k) ((float *)h)[k] = k; __bang_add(b, (float *)h, (float *)h, 512); break;
+    case 22: __bang_sub(a, a, a, 1024); __bang_float2half_rn(h, a, 1024); __bang_add(b, (float *)h, (float *)h, 512); break;
+    case 23: __bang_float2half_rn(h, a, 1024); __bang_add(b, (float *)h, (float *)h, 3); break;
+    case 24: __bang_float2half_rn(h, a, 1024); __bang_half2float(b, h, 1024); __bang_add(b, b, b, 1024); break;
+  }
 }
 """
 GIVEN = [
     (1, 1, 1, 1, 0), (3e38, 3e38, 2**31 - 1, 1, 0), (1e30, 1e20, 70000, 70000, 1), (0, 0, -(2**31), -1, 2), (-1, 0, 46341, 46341, 3),
     (np.inf, 1, 5, 6, 4), (300, 400, 2**30, 2**30, 5), (1, 0, 2**31 - 1, -5, 6), (65000, 600, -(2**31), -(2**31), 7), (0, 0, 1, 128, 5),
 ]  # fmt: skip
+
+
+RETYPED = [
+    (10, "reads as float what was last written as half"), (11, "reads as float what was last written as int"),
+    (12, "reads as half what was last written as int"), (13, "reads as half what was last written as float"),
+    (14, "__bang_neg: it reads as float what was last written as half"),
+    (20, ""), (21, ""), (22, ""), (23, ""), (24, ""),
+]  # fmt: skip
+"""What is said: not of bits of floats that integers are added to, of what scalar code has stored since, of zeros, or of less than 16 bytes."""
 
 
 @pytest.fixture(scope="module")
@@ -170,6 +194,22 @@ def test_both_engines_tell_the_same(every):
     assert {"valuecheck-not-finite", "valuecheck-vector-overflow", "valuecheck-half-overflow"} == {
         text.split(":")[0] for _, text, *_ in told["native"]
     }
+
+
+@pytest.mark.skipif(available() is None, reason="there is no compiler")
+@pytest.mark.parametrize(("case", "said"), RETYPED)
+def test_a_value_last_written_as_another_type(every, case, said):
+    """Both engines tell it with the line that wrote the bytes, and leave tricks with bits alone."""
+    told = []
+    for engine in ("python", "native"):
+        device = mlusim.Device("MLU590-H8")
+        given = device.put(np.zeros(8, np.float32)), 1, 2, 3, 4, case
+        done = device.launch(every, 2, args=given, observe=["values"], engine=engine)
+        found = [f for f in done.findings if f.id == "valuecheck-retyped"]
+        told.append([(str(f), f.count, [(p.line, p.message) for p in f.places]) for f in found])
+
+    assert told[0] == told[1]
+    assert [True] * bool(said) == [said in text for text, *_ in told[0]]
 
 
 NOTED = """

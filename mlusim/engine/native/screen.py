@@ -5,7 +5,7 @@ is run again in Python, whose checkers report it (`machine.native.screen`).  How
 the row declares, for both engines.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum, IntFlag
 
 import numpy as np
@@ -49,12 +49,13 @@ LISTS = "IO", "MOVE", "COMPUTE", "SCALAR", "STORES"
 
 SPAN_LISTS, MOST_SPANS = len(LISTS), 256
 SPAN_WORDS = SPAN_LISTS + SPAN_LISTS * MOST_SPANS * 4
-MADE = 1 << 20  # beyond the numbers of tests of values: each row has two here, by the rule
+MADE = 1 << 20  # beyond the numbers of tests of values: each row has some here, by the rule
 MOST_AGAIN = 16  # tests of values whose further failures C counts by itself; a power of two
 SPAN_HEAD = SPAN_WORDS + 3
-SPAN_BYTES = 8 * (SPAN_HEAD + 3 * MOST_AGAIN)
+SPAN_TYPES = SPAN_HEAD + 3 * MOST_AGAIN
+SPAN_BYTES = 8 * (SPAN_TYPES + 4 * values.MOST_TYPED)
 """The room for what is not over yet on a core, as `screen.h` lays it out: a number for each list, spans of four words, a row, two addresses; then
-tests of values that have failed, with the place and how often they have since."""
+tests of values that have failed, with the place and how often they have since; and the types that vectors wrote."""
 
 MOST_NOTED = 2048  # operands of what a core does between two waits for all
 NOTED = np.dtype(
@@ -134,7 +135,7 @@ CONSTANTS = (
     | {
         "MOST_CONTEXTS": MOST_CONTEXTS, "MOST_KEPT": MOST_KEPT, "MOST_TOUCHED": MOST_TOUCHED, "MOST_PIECES": MOST_PIECES,
         "MOST_STORED": MOST_STORED, "MOVED_": MOVED, "ELSEWHERE_": ELSEWHERE, "APART_": APART, "MOST_NOTED": MOST_NOTED,
-        "WINDOW_MET": WINDOW_MET, "WINDOW_ENDS": WINDOW_ENDS, "STORES_CONST": STORES_CONST, "MOST_AGAIN": MOST_AGAIN, "MADE_": MADE,
+        "WINDOW_MET": WINDOW_MET, "WINDOW_ENDS": WINDOW_ENDS, "STORES_CONST": STORES_CONST, "MOST_AGAIN": MOST_AGAIN, "MADE_": MADE, "RULES_": len(values.RULES), "MOST_TYPED": values.MOST_TYPED, "SAMPLE": values.SAMPLE,
         "HOW_READS": HOW_READS, "HOW_WRITES": HOW_WRITES, "HOW_FLIES": HOW_FLIES, "HOW_WAITS": HOW_WAITS,
         "HOW_PIPE": HOW_PIPE, "HOW_PLACE": HOW_PLACE, "TYPE_BYTES": TYPE_BYTES,
         "HOW_WORD": HOW_WORD, "HOW_PENDING": HOW_PENDING, "HOW_UNCLEAR": HOW_UNCLEAR,
@@ -281,7 +282,7 @@ def behind(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
 
 # -- what vectors do to numbers: before the bytes change, and behind ----------------------------------
 
-_ONES: Mapping[str, int] = {"half": 0x7C00, "bfloat16": 0x7F80, "float": 0x7F800000}  # bits of exponents
+_ONES = values.EXPONENTS
 
 
 def _odd(span: Footprint) -> str:
@@ -291,6 +292,12 @@ def _odd(span: Footprint) -> str:
     if span.more == "0":
         return f"odd_(at({span.at}), {span.extent}, {how})"
     return f"odd_rows_({span.at}, {span.extent}, {span.more}, {span.step}, {how})"
+
+
+def _type(span: Footprint) -> str:
+    """Render the size of the floats of an operand, the bits of their exponents, and the number of their type."""
+    assert span.dtype is not None
+    return f"{span.size}, {_ONES[span.dtype.name]:#x}u, {MEMORY_TYPES.index(span.dtype)}"
 
 
 def _floats(spans: Sequence[Footprint]) -> tuple[list[Footprint], list[Footprint]]:
@@ -310,7 +317,12 @@ def numbers_before(
 
     *given* are the floats among the arguments; with *returns* it returns one.
     """
+    if not values.is_looked_at(row):
+        return
     targets = [s for s in spans if s.writes]
+    for s in _floats(spans)[0]:
+        if s.more == "0":
+            yield f"  if (VECTORS(m)) read_as_(m, {number}, {s.at}, {s.extent}, {_type(s)}, site);"
     if _is_whole(row, spans):
         yield from _wraps(row, number, spans, targets[0])
     elif values.makes_numbers(row) and (_floats(spans)[1] or returns):
@@ -323,14 +335,19 @@ def numbers_behind(
     row: Intrinsic, number: int, spans: Sequence[Footprint], *, returns: bool
 ) -> Iterator[str]:
     """Render the lines that look at the floats that a vector has made."""
+    if not values.is_looked_at(row):
+        return
+    for s in spans:
+        if s.writes and s.more == "0" and s.size > 1 and s.dtype is not None:
+            how = s.size | 256 * (s.dtype.kind == "float")
+            yield f"  if (VECTORS(m)) wrote_(m, {s.at}, {s.extent}, {MEMORY_TYPES.index(s.dtype)}, {how}, site);"
     sources, made = _floats(spans)
     if not values.makes_numbers(row) or not (made or returns) or _is_whole(row, spans):
         return
     targets = [s for s in spans if s.writes]
     late = "".join(f" && (({_meets(s, targets)}) || !{_odd(s)})" for s in sources)
     for position, t in enumerate(made):
-        kind = f"{t.size}, {_ONES[t.dtype.name]:#x}u, {MEMORY_TYPES.index(t.dtype)}"  # type: ignore[union-attr]
-        told = f"not_finite_(m, {number}, {t.at}, {t.extent}, {t.more}, {t.step}, {kind}, site)"
+        told = f"not_finite_(m, {number}, {t.at}, {t.extent}, {t.more}, {t.step}, {_type(t)}, site)"
         other = "else " * (position > 0)
         yield f"  {other}if (finite__ && UNLIKELY({_odd(t)}){late}) {told};"
     if returns:

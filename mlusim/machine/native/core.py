@@ -19,7 +19,7 @@ from mlusim.engine.issue import has_no_effect
 from mlusim.engine.native import layout
 from mlusim.engine.native.door import barrier, is_native
 from mlusim.engine.native.screen import Screened, Suspicion
-from mlusim.engine.values import made_by
+from mlusim.engine.values import RULES, made_by
 from mlusim.errors import Fault, LaunchError, shown_file
 from mlusim.isa.table import ISA
 from mlusim.isa.vv import BYTES, Register
@@ -735,8 +735,9 @@ class NativeCore(Core):
             return
         if why == Screened.VECTORS:
             told = [value_of(self, self.c.argv[k]) for k in range(self.c.argc)]
-            types = self.c.argv[0].dtype, self.c.argv[1].dtype
-            self.screen.suspected(self, why, made_by(ROWS[change - 1], *types, told))
+            row, rule = divmod(change - 1, len(RULES))
+            types, sites = (self.c.argv[0].dtype, self.c.argv[1].dtype), self._loaded.program.sites
+            self.screen.suspected(self, why, made_by(ROWS[row], RULES[rule], *types, told, sites))
             return
         given = (value_of(self, self.c.argv[k]) for k in range(2))
         self.screen.suspected(self, why, self._loaded.program.changes[change - 1](*given))

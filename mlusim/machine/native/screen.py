@@ -860,7 +860,7 @@ class Screen(Observer):
             self.windows.ends(core)
         for change, site, times in core.seat.failed_again():
             if change >= MADE:
-                row, rule = divmod(change - MADE, 2)
+                row, rule = divmod(change - MADE, len(RULES))
                 where = Site(*self._sites[site]), RULES[rule], ROWS[row]
                 self._vectors[where] = self._vectors[where]._replace(times=self._vectors[where].times + times)
                 continue

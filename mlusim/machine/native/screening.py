@@ -31,7 +31,7 @@ from mlusim.engine.native.screen import (
     Suspicion,
 )
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON, asked_of
-from mlusim.engine.values import Look, look_at
+from mlusim.engine.values import Look, Types, TypesInC, VectorChange, look_at
 from mlusim.errors import Fault
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.table import NUMBERS
@@ -405,7 +405,7 @@ BLOCKING = {Pipe.IO: "MOVE", Pipe.MOVE: "IO"}  # the pipe that a row on this one
 
 @define
 class _Announced:
-    look: Look | None = None  # at what it does to numbers
+    look: tuple[Look, bool] | None = None  # at what it does to numbers, and whether its result is looked at
     result: Any = None
     landed: bool = False
 
@@ -429,13 +429,22 @@ class RowWatch:
         generation = self._core.session.board.arch.generation
         reads, writes = accesses_of(row, operands, generation)
         effect = self.copy(row, row.pipe, reads, writes, arguments)
-        if self._screen.looks & Screened.VECTORS:
-            look = look_at(row, reads, writes, arguments)
-            change, goes_on = (None, False) if look is None else look.before(arguments)
+        look = look_at(row, reads, writes, arguments) if self._screen.looks & Screened.VECTORS else None
+        if look is not None:
+            change, goes_on = look.before(arguments)
+            self._made(change, *(self._types.read(row, part) for part in look.floats_read))
+            effect.look = look, goes_on
+        return effect
+
+    @property
+    def _types(self) -> Types:
+        core = self._core
+        return TypesInC(core.seat.typed, core.session.native.program.sites, lambda: core.c.site)
+
+    def _made(self, *changes: VectorChange | None) -> None:
+        for change in changes:
             if change is not None:
                 self._screen.made(self._core, change)
-            effect.look = look if goes_on else None
-        return effect
 
     def copy(
         self, row: Intrinsic, pipe: Pipe, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]
@@ -473,9 +482,12 @@ class RowWatch:
     def retire(self, effect: _Announced) -> None:
         """Note that it is over."""
         effect.landed = True
-        change = None if effect.look is None else effect.look.after(effect.result)
-        if change is not None:
-            self._screen.made(self._core, change)
+        if effect.look is None:
+            return
+        look, goes_on = effect.look
+        self._made(look.after(effect.result) if goes_on else None)
+        for part in look.targets:
+            self._types.wrote(part, self._core.site())
 
     # -- on the core -----------------------------------------------------------------------------
 

@@ -21,9 +21,11 @@ from mlusim.engine.native.screen import (
     SPAN_BYTES,
     SPAN_HEAD,
     SPAN_LISTS,
+    SPAN_TYPES,
     SPAN_WORDS,
     WINDOW,
 )
+from mlusim.engine.values import TYPED
 from mlusim.isa.table import ISA
 from mlusim.machine.observed import TaskPlace
 from mlusim.memory.allocation import Allocation, Bytes
@@ -299,8 +301,13 @@ class Seat:
 
     def failed_again(self) -> list[list[int]]:
         """Return the tests of values that have failed again: one more than the number of each, that of its place, how often."""
-        found: list[list[int]] = self._spans.view(np.int64)[SPAN_HEAD:].reshape(-1, 3).tolist()
+        found: list[list[int]] = self._spans.view(np.int64)[SPAN_HEAD:SPAN_TYPES].reshape(-1, 3).tolist()
         return [one for one in found if one[2]]
+
+    @property
+    def typed(self) -> "np.ndarray[Any, Any]":
+        """The types that vectors last wrote in NRAM, which C keeps."""
+        return self._spans[8 * SPAN_TYPES :].view(TYPED)
 
     def parts_now(self) -> "tuple[bool, list[np.ndarray[Any, Any]]]":
         """Return whether there was room for all, and copies of the tables that are in the room for parts."""

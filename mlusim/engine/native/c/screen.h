@@ -99,7 +99,8 @@ typedef struct Stores_ { int64_t stored, number, unclear, alone, time, pipe, sha
 typedef struct Noted_ { int64_t event, site, row, how, alloc, low, size, more, step; } Noted_;
 typedef struct Window_ { int64_t many, events, met, shared, unclear; Noted_ noted[MOST_NOTED]; } Window_;
 typedef struct Again_ { int64_t change, site, times; } Again_; /* a test of values that has failed, and how often it has since */
-typedef struct Screen_ { int64_t n[LISTS]; Span_ span[LISTS][MOST_SPANS]; int64_t row; Stores_ *stores; Window_ *window; Again_ again[MOST_AGAIN]; } Screen_; /* *row* is at work */
+typedef struct Typed_ { uint64_t address; int32_t dtype, site; uint8_t sample[SAMPLE]; } Typed_; /* of what type vectors wrote last (`engine.values.Types`) */
+typedef struct Screen_ { int64_t n[LISTS]; Span_ span[LISTS][MOST_SPANS]; int64_t row; Stores_ *stores; Window_ *window; Again_ again[MOST_AGAIN]; Typed_ typed[MOST_TYPED]; } Screen_; /* *row* is at work */
 #define SCREEN_(m) ((Screen_ *)(m)->screen)
 #define WINDOW(m) UNLIKELY(SCREEN_(m)->window != 0)
 #define PLACE_(m, p) ((int64_t)((p).a - (Alloc *)(m)->allocs))
@@ -498,10 +499,10 @@ PART int odd_rows_(At p, int64_t n, int64_t more, int64_t step, int size, uint32
 ALWAYS int overlap_(At a, int64_t n, At b, int64_t k) { return a.a == b.a && a.o < b.o + k && b.o < a.o + n; }
 ALWAYS int is_odd_(double x) { return !(x - x == 0); }
 COLD void made_(Core *m, int row, int rule, int many, int site) {
-  if (counted_(m, MADE_ + 2 * (int64_t)row + rule, site)) return;
+  if (counted_(m, MADE_ + RULES_ * (int64_t)row + rule, site)) return;
   m->argc = many;
   m->site = site;
-  up_(m, UP_SUSPECT, SCREEN_VECTORS, row + 1);
+  up_(m, UP_SUSPECT, SCREEN_VECTORS, RULES_ * row + rule + 1);
 }
 COLD void returned_(Core *m, int row, double value, int site) {
   m->argv[0] = a_integer(0, -1); m->argv[1] = a_float(value, -1);
@@ -526,4 +527,28 @@ COLD void wraps_(Core *m, int row, int64_t index, int64_t a, int64_t b, int64_t 
   m->argv[0] = a_integer(index, dtype); m->argv[1] = a_integer(a, -1); m->argv[2] = a_integer(b, -1);
   m->argv[3] = a_integer(c, -1); m->argv[4] = a_integer(op, -1);
   made_(m, row, 1, 5, site);
+}
+/* The type of bytes: *how* is its size, and 256 more of floats. */
+ALWAYS Typed_ *typed_(const Core *m, At p) { return &SCREEN_(m)->typed[(uint32_t)((uint32_t)((p.a->address + (uint64_t)p.o) >> 5) * 0x9E3779B1u) >> 16 & (MOST_TYPED - 1)]; }
+PART void wrote_(Core *m, At p, int64_t n, int dtype, int how, int site) {
+  if (n < SAMPLE || p.a->space != NRAM) return;
+  Typed_ *t = typed_(m, p);
+  *t = (Typed_){p.a->address + (uint64_t)p.o, dtype | how << 8, site, {0}};
+  memcpy(t->sample, at(p), SAMPLE);
+}
+COLD void retyped_(Core *m, int row, const Typed_ *t, int size, uint32_t ones, int dtype, int site) {
+  uint8_t any = 0;
+  for (int i = 0; i < SAMPLE; i++) any |= t->sample[i];
+  if (!any) return;
+  if (!(t->dtype >> 16) && (t->dtype >> 8 & 255) == size)
+    for (int i = 0; i < SAMPLE; i += size) { uint32_t w = 0; memcpy(&w, t->sample + i, (size_t)size); if (w & ones) return; }
+  m->argv[0] = a_integer(t->dtype & 255, -1); m->argv[1] = a_integer(dtype, -1); m->argv[2] = a_integer(t->site, -1);
+  made_(m, row, 2, 3, site);
+}
+/* Floats are read, which may have been written as another type. */
+PART void read_as_(Core *m, int row, At p, int64_t n, int size, uint32_t ones, int dtype, int site) {
+  if (n < SAMPLE || p.a->space != NRAM) return;
+  const Typed_ *t = typed_(m, p);
+  if (t->address != p.a->address + (uint64_t)p.o || (t->dtype & 255) == dtype || memcmp(t->sample, at(p), SAMPLE)) return;
+  retyped_(m, row, t, size, ones, dtype, site);
 }
