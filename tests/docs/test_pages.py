@@ -12,6 +12,7 @@ PAGES = [
 ]
 ELSEWHERE = (
     "pytorch-operator.md",  # PyTorch is an extra
+    "CONTRIBUTING.md",  # its blocks are pieces of files of isa/
     "first-mlu.md",
 )  # its blocks are files and commands, which `test_source_tutorial` writes and types
 TUTORIALS = [
