@@ -371,7 +371,7 @@ TRANSPOSE_START = Rate(
     "no publication",
     own=(
         BoardValue(
-            "MLU2xx", 10_000, "I", "interpolations of small tiles on MLU270 take 2 to 3 times what their elements do; those of large tiles do not",
+            "MLU2xx", 15_000, "I", "interpolations of small tiles on MLU270 take 2 to 3 times what their elements do; those of large tiles do not",
             (3_000, 40_000),
         ),
     ),
