@@ -39,7 +39,7 @@ from mlusim.debug.stop.stops import (
 from mlusim.errors import UsageError
 from mlusim.kernel_frames import function_of
 from mlusim.observe.names import checkers
-from mlusim.programs.program import Program, as_program
+from mlusim.programs.program import Program, ScriptProgram, as_program
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
@@ -146,9 +146,12 @@ class DebugSession:
 
     @property
     def not_launched(self) -> str:
-        """Say that the program has launched nothing, and with which error it ended."""
+        """Say that the program has launched nothing, and with which error it ended or how its tests would run."""
         failure = self.host.failure
-        return NOT_LAUNCHED + (f"; it has ended with {failed_text(failure)}" if failure is not None else "")
+        if failure is not None:
+            return f"{NOT_LAUNCHED}; it has ended with {failed_text(failure)}"
+        untested = self.program.untested if isinstance(self.program, ScriptProgram) else ""
+        return "; ".join(filter(None, (NOT_LAUNCHED, untested)))
 
     @property
     def place(self) -> str:

@@ -149,14 +149,22 @@ def test_words_of_gpus_get_those_of_bang_c(cli, source, tmp_path):
     ] == below[3:]
 
 
-@pytest.mark.parametrize("verb", ["run", "check", "profile", "cover"])
-def test_a_file_of_tests_that_ran_as_a_script_names_the_form_that_runs_them(cli, tmp_path, monkeypatch, verb):
+@pytest.mark.parametrize(
+    "words",
+    [("run",), ("check",), ("profile",), ("cover",), ("debug", "--command", "run")],
+    ids=lambda words: words[0],
+)
+def test_a_file_of_tests_that_ran_as_a_script_names_the_form_that_runs_them(
+    cli, tmp_path, monkeypatch, words
+):
     """Whatever the verb; the form takes all tests of the file."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "test_kernel.py").write_text(TESTS)
     told = "it has tests for pytest, and ran as a script; name it test_kernel.py:: to run them"
 
-    assert told in cli(verb, "test_kernel.py").err
+    done = cli(words[0], "test_kernel.py", *words[1:])
+
+    assert told in done.out + done.err
 
 
 def test_a_report_of_a_program_names_what_explains_it(cli, source):

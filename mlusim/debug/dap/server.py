@@ -101,10 +101,10 @@ class Adapter:
         with progressing(state, f"running {program.name} up to its first launch"):
             session = DebugSession(program)
         if not session.launches:
-            failure = session.host.failure
+            failure, told = session.host.failure, session.not_launched
             session.close()
             if failure is None:
-                raise UsageError(NOT_LAUNCHED)
+                raise UsageError(told)
             raise UsageError(f"{NOT_LAUNCHED}; it has ended with {type(failure).__name__}: {said(failure)}")
         state.console = Console(session)
         kernel = arguments.get("kernel")
