@@ -1,7 +1,7 @@
-"""Numbers that vector instructions change: integers that leave their type, infinities and NaN of finite numbers.
+"""Numbers that vector instructions change: integers that leave their type, infinities and NaN of finite numbers, bytes of another type.
 
-A row is looked at if it can make such a number at all; those that move, choose or compare numbers, or work on bits, cannot.
-Python looks by `Look`; C by the lines that `watched` and what stands in ``c/values.h`` (`engine.native.screen`).
+A row is looked at if it computes or converts; those that move, choose or compare numbers, or work on bits, are not.
+Python looks by `Look` and `Types`, C by the lines that `engine.native.screen` renders, with the functions at the end of ``c/screen.h``.
 """
 
 import math

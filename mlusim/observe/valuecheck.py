@@ -107,6 +107,9 @@ class ValueCheck(Checker):
         self.report((site, change.rule, change.name), lambda: say(change, site, task), times)
 
 
+MOST_LOOKS = 4096  # steps of which it is kept how to look at them
+
+
 class ValueCheckVectors(ValueCheck):
     """`ValueCheck` that also looks at the results of vectors, and at halves: for notes that are told without being asked for.
 
@@ -147,6 +150,8 @@ class ValueCheckVectors(ValueCheck):
             look = self._looks[step]
         except KeyError:
             assert step.row is not None
+            if len(self._looks) >= MOST_LOOKS:
+                self._looks.clear()
             look = self._looks[step] = look_at(step.row, step.reads, step.writes, effect.arguments)
         if look is None:
             return True
