@@ -29,7 +29,7 @@ def waits_of(function: ir.Function) -> Mapping[int, int]:
 
 @define
 class _Value:
-    """What a value waits for: how many loads one after the other in this piece of code, and the last load of this turn."""
+    """The wait for a value: how many loads one after the other in this piece of code, and the last load of this turn."""
 
     level: int = 0
     load: ir.Load | ir.Update | None = None
