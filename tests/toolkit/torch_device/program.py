@@ -331,8 +331,14 @@ def casts():
 def switches():
     with torch.backends.mlu.flags(), torch.backends.cnnl.flags(benchmark=True):
         inside = torch.backends.cnnl.benchmark
+    plans = torch.backends.mlu.cnfft_plan_cache
+    plans["mlu:1"].max_size = 10
     return [
         inside and not torch.backends.cnnl.benchmark,
+        (plans[1].max_size, plans.max_size, plans.size) == (10, 4096, 0),
+        "must be non-negative" in refused(lambda: setattr(plans, "max_size", -1)),
+        "read-only property" in refused(lambda: setattr(plans, "size", 1)),
+        "but got device with index 2" in refused(lambda: plans[2]),
         torch.backends.mlu.matmul.allow_tf32 is False,
         "has no switch speed" in refused(lambda: torch.backends.cnnl.set_flags(speed=1)),
         'backend="aot_eager"' in refused(lambda: torch.mlu.Scheduling(None)),  # which inductor makes
@@ -393,6 +399,11 @@ def names():
         same(m.FloatTensor([1, 2]), torch.tensor([1.0, 2.0])) and m.FloatTensor(2, 3).shape == (2, 3),
         x.type() == "torch.mlu.FloatTensor" and x.type(m.HalfTensor).dtype == torch.half,
         grown == 100,
+        m.FloatTensor.is_mlu and isinstance(x.untyped_storage(), m.UntypedStorage),
+        m.UntypedStorage([1, 2], device="cpu").tolist()
+        == m.UntypedStorage(sequence=[1, 2]).tolist()
+        == [1, 2],
+        m.UntypedStorage(8).nbytes() == 8 and m.UntypedStorage._new_shared(4, device="cpu").is_shared(),
         "this process may use 0 bytes" in said,
         len(caught) == 1,
         inside == 1 and m.current_device() == 0,

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from types import ModuleType, SimpleNamespace
 
 import torch
+from torch_mlu.mlu.device import current_device, device_count, index_of
 
 
 class _Switches(ModuleType):
@@ -44,8 +45,53 @@ class _Switches(ModuleType):
             self.set_flags(**before)
 
 
+class _PlanCache:
+    """The plans of Fourier transforms that one device keeps: none, for the CPU computes them; the limit is kept as it is set."""
+
+    size = 0
+
+    def __init__(self) -> None:
+        self.max_size = 4096
+
+    def __setattr__(self, name: str, value: int) -> None:
+        if name == "size":
+            message = ".size is a read-only property showing the number of plans currently in the cache. To change the cache capacity, set cnfft_plan_cache.max_size."
+            raise RuntimeError(message)
+        if name == "max_size" and value < 0:
+            message = f"max_size of cnfft_plan_cache must be non-negative, and {value} is given"
+            raise RuntimeError(message)
+        super().__setattr__(name, value)
+
+    def clear(self) -> None:
+        """Do nothing: nothing is kept."""
+
+
+class _PlanCaches:
+    """A cache for each device; without an index that of the current one."""
+
+    def __init__(self) -> None:
+        self.__dict__["_all"] = {}
+
+    def __getitem__(self, device: object) -> _PlanCache:
+        index = index_of(device)
+        count = device_count()
+        if not 0 <= index < count:
+            message = (
+                f"cnfft_plan_cache: expected 0 <= device index < {count}, but got device with index {index}"
+            )
+            raise RuntimeError(message)
+        return self._all.setdefault(index, _PlanCache())
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self[current_device()], name)
+
+    def __setattr__(self, name: str, value: int) -> None:
+        setattr(self[current_device()], name, value)
+
+
 mlu = _Switches(
     "torch.backends.mlu",
+    cnfft_plan_cache=_PlanCaches(),
     matmul=SimpleNamespace(allow_tf32=False),
     custom=SimpleNamespace(allow_tf32=False),
 )

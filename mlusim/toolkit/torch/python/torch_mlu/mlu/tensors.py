@@ -20,6 +20,7 @@ class _TensorName(type):
     """A type of tensors on the device: calling it makes one, and tensors of its dtype there are instances."""
 
     dtype: torch.dtype
+    is_mlu = True
 
     def __call__(cls, *given: object) -> torch.Tensor:
         """Make a tensor of sizes, or of a sequence of numbers."""
@@ -44,14 +45,25 @@ def tensor_names() -> dict[str, type]:
     }
 
 
-class UntypedStorage:
-    """Bytes of the device: ``torch.mlu.UntypedStorage(8)``."""
+class _StorageName(type):
+    """A name of PyTorch's untyped storage, which has the class's own functions, such as ``_new_shared_fd_cpu``."""
 
-    def __new__(cls, *given: object) -> torch.UntypedStorage:
+    def __getattr__(cls, name: str) -> object:
+        return getattr(torch.UntypedStorage, name)
+
+    def __instancecheck__(cls, storage: object) -> bool:
+        return isinstance(storage, torch.UntypedStorage)
+
+
+class UntypedStorage(metaclass=_StorageName):
+    """Bytes of the device, unless another is given: ``torch.mlu.UntypedStorage(8)``."""
+
+    def __new__(cls, *given: object, device: object = "mlu", **known: object) -> torch.UntypedStorage:
         """Make a storage of a number of bytes, or of a sequence of bytes."""
-        if len(given) == 1 and not isinstance(given[0], int):
-            return torch.tensor(list(given[0]), dtype=torch.uint8).to("mlu").untyped_storage()
-        return torch.UntypedStorage(*given, device="mlu")
+        sequence = known.pop("sequence", given[0] if given and not isinstance(given[0], int) else None)
+        if sequence is None:
+            return torch.UntypedStorage(*given, device=device, **known)
+        return torch.tensor(list(sequence), dtype=torch.uint8).to(device).untyped_storage()
 
 
 def storage_names() -> dict[str, type]:
