@@ -272,10 +272,17 @@ def test_turns_that_are_elsewhere_in_each_memory_are_judged_as_one(turning):
     assert [20, 20] == [finding.count for finding in launch.findings]
 
 
+class StandIn(SimpleNamespace):
+    """A core that can be a key."""
+
+    __hash__ = object.__hash__
+
+
 def test_records_that_differ_are_kept_up_to_a_number():
     """Each would take memory; equal ones are counted."""
     window = np.zeros((), WINDOW)
-    core = SimpleNamespace(seat=SimpleNamespace(window=window), views=[None], place=None)
+    core = StandIn(seat=SimpleNamespace(window=window), views=[None], place=None)
+    core.union = SimpleNamespace(block=False)
     core.session = SimpleNamespace(native=SimpleNamespace(program=None))
     kept = screen.Windows(most=2)
 

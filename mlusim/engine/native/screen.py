@@ -62,10 +62,17 @@ NOTED = np.dtype(
     [(name, "i8") for name in ("event", "site", "row", "how", "alloc", "low", "size", "more", "step")]
 )
 """An operand of an event, as `screen.h` lays it out: ``more`` is -1 without distances, ``row`` of a scalar access."""
+MOST_COMPARED = 64  # operands of a window that C compares with the one before
 WINDOW = np.dtype(
-    [*((name, "i8") for name in ("many", "events", "met", "shared", "unclear")), ("noted", NOTED, MOST_NOTED)]
+    [
+        *((name, "i8") for name in ("many", "events", "met", "shared", "unclear")),
+        *((name, "i8") for name in ("kept", "again")),
+        ("noted", NOTED, MOST_NOTED),
+        ("last", NOTED, MOST_COMPARED),
+    ]
 )
-"""The work of a core since it waited for all pipes, and whether two events of it may be in no order."""
+"""The work of a core since it waited for all pipes, and whether two events of it may be in no order.  On a core that is alone C knows the last such work of
+its task, of ``kept`` operands, and counts how often it came ``again``."""
 HOW_READS, HOW_WRITES, HOW_FLIES, HOW_WAITS = 1, 2, 4, 8
 HOW_PIPE, HOW_PLACE = 1 << 8, 1 << 16
 """How an operand is used: bits, the pipe of a copy and the place among the row's operands by these factors; a wait's flags stand for the pipe."""
@@ -134,7 +141,7 @@ CONSTANTS = (
     | {"LISTS": SPAN_LISTS, "MOST_SPANS": MOST_SPANS}
     | {
         "MOST_CONTEXTS": MOST_CONTEXTS, "MOST_KEPT": MOST_KEPT, "MOST_TOUCHED": MOST_TOUCHED, "MOST_PIECES": MOST_PIECES,
-        "MOST_STORED": MOST_STORED, "MOVED_": MOVED, "ELSEWHERE_": ELSEWHERE, "APART_": APART, "MOST_NOTED": MOST_NOTED,
+        "MOST_COMPARED": MOST_COMPARED, "MOST_STORED": MOST_STORED, "MOVED_": MOVED, "ELSEWHERE_": ELSEWHERE, "APART_": APART, "MOST_NOTED": MOST_NOTED,
         "WINDOW_MET": WINDOW_MET, "WINDOW_ENDS": WINDOW_ENDS, "STORES_CONST": STORES_CONST, "MOST_AGAIN": MOST_AGAIN, "MADE_": MADE, "RULES_": len(values.RULES), "MOST_TYPED": values.MOST_TYPED, "SAMPLE": values.SAMPLE,
         "HOW_READS": HOW_READS, "HOW_WRITES": HOW_WRITES, "HOW_FLIES": HOW_FLIES, "HOW_WAITS": HOW_WAITS,
         "HOW_PIPE": HOW_PIPE, "HOW_PLACE": HOW_PLACE, "TYPE_BYTES": TYPE_BYTES,

@@ -330,19 +330,25 @@ class Windows:
         self._most = most
         self._found: dict[Any, Window] = {}
         self._open: NativeCore | None = None
+        self._last: dict[NativeCore, Window] = {}  # that has ended
 
     def begins(self, core: "NativeCore") -> None:
         """Note that something in the window of *core* may be in no order.  Raises `Suspicion` while another core's has not ended."""
+        if core.union.block:
+            return
         if self._open is not None:
             raise Suspicion
         self._open = core
 
     def ends(self, core: "NativeCore") -> None:
         """Keep the window of *core*, which ends, if it was noted.  Raises `Suspicion` where not all of it is known."""
-        if self._open is not core:
+        window = core.seat.window
+        if window["again"]:
+            self._last[core].times += int(window["again"])
+            window["again"] = 0
+        if not window["met"] if core.union.block else self._open is not core:
             return
         self._open = None
-        window = core.seat.window
         if window["unclear"]:
             raise Suspicion
         noted = window["noted"][: int(window["many"])].copy()
@@ -360,12 +366,13 @@ class Windows:
         found = self._found.get(whole)
         if found is not None:
             found.times += 1
+            self._last[core] = found
             return
         if len(self._found) == self._most:
             raise Suspicion
         stand_in = WindowCore(core.place)
         reading = _Reading(stand_in, core.session.native.program, memories)
-        self._found[whole] = Window(stand_in, list(reading.happened(noted)))
+        self._last[core] = self._found[whole] = Window(stand_in, list(reading.happened(noted)))
 
     def __iter__(self) -> Iterator[Window]:
         """Yield those that differ, in the order in which they came."""
@@ -645,7 +652,7 @@ class Screen(Observer):
         c.screens = self.looks & ~int(self._doubted)
         c.hears = self.whole or bool(self.looks & Screened.PARTS)
         self._sites = core.session.native.program.sites
-        self._stores["alone"] = len(core.union.cores) == 1
+        self._stores["alone"] = core.union.block
         c.screen = core.seat.spans(self._stores.ctypes.data, windows=self.whole)
         c.cell_flags = core.seat.cell_flags()
         c.records = self._accesses.ctypes.data

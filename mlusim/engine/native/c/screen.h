@@ -97,7 +97,7 @@ typedef struct Stores_ { int64_t stored, number, unclear, alone, time, pipe, sha
 /* What a core has done since it has waited for all: an operand of an event in each row.  *met*: two of the events may be in no order; *shared*: on
    bytes of GDRAM; *unclear*: not all of them are here. */
 typedef struct Noted_ { int64_t event, site, row, how, alloc, low, size, more, step; } Noted_;
-typedef struct Window_ { int64_t many, events, met, shared, unclear; Noted_ noted[MOST_NOTED]; } Window_;
+typedef struct Window_ { int64_t many, events, met, shared, unclear, kept, again; Noted_ noted[MOST_NOTED], last[MOST_COMPARED]; } Window_;
 typedef struct Again_ { int64_t change, site, times; } Again_; /* a test of values that has failed, and how often it has since */
 typedef struct Typed_ { uint64_t address; int32_t dtype, site; uint8_t sample[SAMPLE]; } Typed_; /* of what type vectors wrote last (`engine.values.Types`) */
 typedef struct Screen_ { int64_t n[LISTS]; Span_ span[LISTS][MOST_SPANS]; int64_t row; Stores_ *stores; Window_ *window; Again_ again[MOST_AGAIN]; Typed_ typed[MOST_TYPED]; } Screen_; /* *row* is at work */
@@ -141,15 +141,34 @@ COLD void clashes_(Core *m, int space, int site) {
   w->shared |= space == GDRAM;
   if (w->met) return;
   w->met = 1;
+  if (SCREEN_(m)->stores->alone) return;
   m->site = site;
   up_(m, UP_SUSPECT, WINDOW_MET, 0);
+}
+/* Whether the window is the last one again, elsewhere in its memories; off chip that does not count where nothing there is in no order. */
+COLD int same_window_(const Core *m, const Window_ *w) {
+  if (w->many != w->kept || w->unclear || w->shared) return 0;
+  for (int64_t k = 0; k < w->many; k++) {
+    const Noted_ *r = w->noted + k, *s = w->last + k;
+    if (r->event != s->event || r->site != s->site || r->row != s->row || r->how != s->how || r->alloc != s->alloc || r->size != s->size || r->more != s->more || r->step != s->step) return 0;
+    if (r->how & HOW_WAITS || (!w->shared && ((Alloc *)m->allocs)[r->alloc].space == GDRAM)) continue;
+    int64_t j = 0;
+    while (w->noted[j].alloc != r->alloc || w->noted[j].how & HOW_WAITS) j++;
+    if (r->low - s->low != w->noted[j].low - w->last[j].low) return 0;
+  }
+  return 1;
 }
 PART void held_(Core *m, int list, At p, int64_t n, int writes, int site) {
   if (SCREEN_(m)->n[list] && meets_(m, list, PLACE_(m, p), p.o, p.o + n, writes)) clashes_(m, p.a->space, site);
 }
 COLD void window_ends_(Core *m) {
   Window_ *w = SCREEN_(m)->window;
-  if (w->met) up_(m, UP_SUSPECT, WINDOW_ENDS, 0);
+  if (w->met && same_window_(m, w)) w->again++;
+  else if (w->met) {
+    up_(m, UP_SUSPECT, WINDOW_ENDS, 0);
+    w->kept = SCREEN_(m)->stores->alone && !w->shared && w->many <= MOST_COMPARED ? w->many : 0;
+    memcpy(w->last, w->noted, (size_t)w->kept * sizeof *w->last);
+  }
   w->many = w->events = w->met = w->shared = w->unclear = 0;
 }
 /* The room for *many* operands of an event, which begins a window where nothing is left of the one before; 0 where there is none. */
