@@ -40,6 +40,8 @@ torch: $(VENV)/check.stamp
 	@if $(PIP) --no-index --no-deps torch 2> /dev/null; then \
 	$(PIP) torch && $(BIN)/python -c "import torch"; \
 	else echo "PyTorch is not tested: pip has no wheel of it without an index; put one where PIP_FIND_LINKS says"; fi
+# Of the tests of Triton kernels only the version, since its wheel is large: what is newer takes minutes from some indexes.
+	@timeout 100 env $(PIP) --no-deps "triton==3.8.*" || echo "Triton is not tested: pip found no wheel of it in 100 s"
 
 # What tells engines apart, where no compiler is to be found: Python runs, and what has to be said is said.
 no-compiler: $(VENV)/test.stamp

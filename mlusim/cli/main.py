@@ -177,6 +177,7 @@ def _run(arguments: Sequence[str]) -> int:
     if verb is None:
         parser.print_help()
         return entry.CLEAN
+    args = _translated(args)
     # For pages, which say what made them.
     args.typed = shlex.join(["mlusim", *arguments])
     if getattr(args, "verbose", False):
@@ -191,6 +192,16 @@ def _run(arguments: Sequence[str]) -> int:
             code = run(args)
     _tell_refusals()
     return code
+
+
+def _translated(args: argparse.Namespace) -> argparse.Namespace:
+    """Return *args* with BANG C in the place of a Triton kernel, which a Python file may hold."""
+    word = str(getattr(args, "program", None) or "")
+    options = [getattr(args, name, None) for name in ("grid", "constexpr", "num_warps", "num_stages")]
+    if not any(options) and not (word.endswith(".py") and getattr(args, "kernel", None)):
+        return args
+    found: argparse.Namespace = importlib.import_module("mlusim.cli.triton_file").as_bang(args)
+    return found
 
 
 def _covering(args: argparse.Namespace) -> AbstractContextManager[None]:

@@ -42,6 +42,7 @@ LAYERS = {
     "debug": 6,
     "testing": 6,
     "manual": 7,
+    "triton": 7,
     "cli": 7,
 }
 SOURCES = sorted((ROOT / "mlusim").rglob("*.py"))

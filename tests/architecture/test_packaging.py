@@ -56,6 +56,7 @@ def test_what_is_imported_is_declared_and_the_reverse():
         *extras["tune"],
         *extras["completion"],
         *extras["bangc"],
+        *extras["triton"],
     ]
 
     names = {line.partition(">")[0] for line in declared}

@@ -166,6 +166,17 @@ class Adder:
         self.value("--dim X,Y,Z", "tasks of the kernel (default: 1,1,1)")
         self.value("--kind KIND", "block (default), union1, union2, ...")
         self.repeated("--arg NAME=VALUE", argument_forms.HELP)
+        self.triton()
+
+    def triton(self) -> None:
+        """Declare what says how a Triton kernel of a Python file is called, besides ``--kernel`` and ``--arg``."""
+        self.value(
+            "--grid X,Y,Z",
+            "programs of a Triton kernel, which --kernel names in a Python file (default: 1,1,1)",
+        )
+        self.repeated("--constexpr NAME=VALUE", "a constant of a Triton kernel, as BLOCK=1024")
+        self.value("--num-warps N", "of a Triton kernel: 1 for Block, 4 for Union1", type=whole)
+        self.value("--num-stages N", "of a Triton kernel; this lowering does not overlap rounds", type=whole)
 
     def function(self) -> None:
         """Declare ``--function``, a host function that launches by itself."""

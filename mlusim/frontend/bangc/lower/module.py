@@ -8,6 +8,7 @@ from mlusim.counted import counted
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.errors import ERROR, Diagnostic, excerpt_of
 from mlusim.frontend.bangc.form_checks import MOST_CONSTANT
+from mlusim.frontend.bangc.ir.lines import name_lines
 from mlusim.frontend.bangc.ir.walk import falls
 from mlusim.frontend.bangc.lower import arguments, bits, calls, objects, places, statements
 from mlusim.frontend.bangc.lower.conversions import convert, letters
@@ -88,6 +89,10 @@ class Lowering:
             while self._work:
                 self._function(self._work.popleft())
         settle(self.module.functions.values(), self.as_bytes)
+        name_lines(
+            self.module,
+            {p: self.unit.text_of(p) for p in self.unit.includes if not self.unit.reader.is_prelude(p)},
+        )
         return self.module
 
     def _host(self, first: Declaration) -> None:

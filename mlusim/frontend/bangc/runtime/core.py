@@ -467,17 +467,16 @@ def _translated(traceback: TracebackType | None) -> bool:
     """Return whether what was raised comes from translated code itself."""
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    return traceback is not None and not traceback.tb_frame.f_code.co_filename.endswith(".py")
+    return traceback is not None and SCOPES in traceback.tb_frame.f_globals
 
 
 def _fault(core: Core, fault: Fault, traceback: TracebackType | None) -> Fault:
     """Return *fault* with the task and the innermost line of the source added."""
     fault.task = core.place.task
     while traceback is not None:
-        name = traceback.tb_frame.f_code.co_filename
-        # What exec is given without a file is called <...>.
-        if not name.startswith("<") and not name.endswith(".py"):
-            fault.file, fault.line = name, traceback.tb_lineno
+        # By what it sees, not by its name: a #line may name a Python file.
+        if SCOPES in traceback.tb_frame.f_globals:
+            fault.file, fault.line = traceback.tb_frame.f_code.co_filename, traceback.tb_lineno
         traceback = traceback.tb_next
     return fault
 

@@ -1,0 +1,49 @@
+"""Triton kernels on a simulated board: ``@triton.jit`` functions, made into BANG C text that everything else here reads.
+
+::
+
+    import mlusim.triton
+
+    launch = mlusim.triton.run(softmax, (48,), out, x, M, N, BM=8, BN=1024, board="MLU590-H8", observe=["initcheck"])
+    launch.time_us, launch.findings
+
+Nothing of this is imported unless it is asked for; it needs the extra ``triton``.  Predicted times and the use of NRAM are those of
+this lowering, not of the vendor's compiler.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mlusim.machine.launch import Launch
+from mlusim.triton.backend import _STATE, ArrayArgument, activate
+
+__all__ = ["activate", "run"]
+
+
+def run(
+    kernel: Any,
+    grid: Any,
+    *arguments: Any,
+    board: str | None = None,
+    observe: Sequence[Any] = (),
+    **named: Any,
+) -> Launch:
+    """Launch a ``@triton.jit`` function on NumPy arrays and numbers, and return the launch; arrays that it writes are changed.
+
+    *grid* is programs in x, y and z, or a function of the arguments, as in ``kernel[grid](...)``; *named* are arguments by name,
+    constants among them, and Triton's options (``num_warps``, ``num_stages``).  Raises `Unsupported`, with the line of the Python file,
+    for what has no form in BANG C here, Triton's ``OutOfResources`` where NRAM does not suffice, and faults of the kernel.
+    """
+    activate(board)
+    _STATE.observe[:] = observe
+    try:
+        kernel[grid](*map(_seen, arguments), **{name: _seen(value) for name, value in named.items()})
+    finally:
+        _STATE.observe.clear()
+    return _STATE.launches.pop()
+
+
+def _seen(value: Any) -> Any:
+    return ArrayArgument(value) if isinstance(value, np.ndarray) else value

@@ -1,0 +1,367 @@
+"""Triton's back end for a simulated board: its compiler, whose last stage is BANG C text, and its driver, which launches that."""
+
+import hashlib
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+import numpy as np
+import triton.backends as back_ends
+from attrs import field, frozen
+from triton._C.libtriton import ir, passes
+from triton.backends.compiler import BaseBackend, GPUTarget
+from triton.backends.driver import DriverBase
+from triton.language.extra.cuda import libdevice
+from triton.runtime import driver as runtime
+from triton.runtime.errors import OutOfResources
+
+from mlusim.arch.board import Board
+from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
+from mlusim.errors import LaunchError, MlusimError, UsageError
+from mlusim.frontend.bangc.module import BangKernel, load_module
+from mlusim.machine.device import Device
+from mlusim.machine.kernel import BLOCK, UNION1, Kind
+from mlusim.machine.launch import Launch
+from mlusim.machine.tensor import DeviceTensor
+from mlusim.triton.text import OutOfRoom
+from mlusim.triton.translate import translate
+
+BACKEND = "mlu"
+MOST_PROGRAMS = 65535
+"""Programs along one axis of a grid: the limit that the card's launcher names."""
+
+
+class OutOfNram(OutOfResources, MlusimError):  # type: ignore[misc]  # Triton is not typed
+    """A configuration that does not fit, as Triton's autotuner takes it; behind its words stands what takes the room."""
+
+    def __init__(self, required: int, limit: int, name: str, detail: str = "") -> None:
+        super().__init__(required, limit, name)
+        self.detail = detail
+
+    def __str__(self) -> str:
+        """Return Triton's sentence, and what takes the room."""
+        return f"{super().__str__()} {self.detail}".strip()
+
+
+@frozen(slots=False)  # Triton reads its __dict__
+class MluOptions:
+    """The options of a kernel that Triton and the card's back end know; those that say nothing here are kept for `metadata`."""
+
+    num_warps: int = 1
+    num_stages: int = 1
+    num_ctas: int = 1
+    warp_size: int = 1
+    debug: bool = False
+    sanitize_overflow: bool = False
+    # Without the checks for overflow that Triton would write into the kernel: no card has them.
+    supported_fp8_dtypes: tuple[str, ...] = ()
+    deprecated_fp8_dot_operand_dtypes: tuple[str, ...] = ()
+    default_dot_input_precision: str = "ieee"
+    allowed_dot_input_precisions: tuple[str, ...] = ("ieee", "tf32", "tf32x3")
+    max_num_imprecise_acc_default: int = 0
+    extern_libs: tuple[tuple[str, str], ...] = ()
+    enable_fp_fusion: bool = False
+    launch_cooperative_grid: bool = False
+    opt_level: str = "O3"
+    bottleneck: str | None = None
+    pipeline_strategies: tuple[str, ...] = ()
+    precision_mode: str = "default"
+    enable_soft_i64: bool = False
+    is_linear: bool = False
+    force_use_shared_memory: bool = False
+    enable_mlu_bound_check: bool = False
+    onchip_mem_analysis: bool = False
+    isa_version: int = 0
+    instrumentation_mode: str = ""
+    ir_override: str | None = None
+    arch: str = ""
+    backend_name: str = BACKEND
+
+    def hash(self) -> str:
+        """Return a word for all of them."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()
+
+
+_OPTIONS = tuple(MluOptions.__annotations__)
+
+
+class MluBackend(BaseBackend):  # type: ignore[misc]
+    """The compiler: TTIR by Triton's own passes, then BANG C text."""
+
+    binary_ext = "mlu"
+
+    @staticmethod
+    def supports_target(target: GPUTarget) -> bool:
+        """Return whether *target* is a board."""
+        return bool(target.backend == BACKEND)
+
+    @property
+    def board(self) -> Board:
+        """The board of the target."""
+        return find_board(self.target.arch)
+
+    def hash(self) -> str:
+        """Return a word for the board and this version of the lowering."""
+        return f"mlusim-{self.target.arch}-{_own_digest()}"
+
+    def parse_options(self, opts: Mapping[str, Any]) -> MluOptions:
+        """Return the options; what is no option of the card is left out."""
+        known = {name: value for name, value in opts.items() if name in _OPTIONS and value is not None}
+        return MluOptions(**{**known, "arch": self.target.arch})
+
+    def pack_metadata(self, metadata: Any) -> tuple[int, int, int]:
+        """Return what the launcher needs to know of a kernel."""
+        return metadata.num_warps, metadata.num_ctas, metadata.shared
+
+    def get_codegen_implementation(self, options: MluOptions) -> dict[str, Any]:
+        """Return what Triton's front end asks of a target."""
+        del options
+        return {"min_dot_size": lambda left, right: (1, 1, 1), "convert_custom_types": None}
+
+    def get_module_map(self) -> dict[str, ModuleType]:
+        """Return the device library behind ``tl.extra.libdevice``."""
+        return {"triton.language.extra.libdevice": libdevice}
+
+    def load_dialects(self, context: Any) -> None:
+        """Load nothing: TTIR has all."""
+
+    def add_stages(self, stages: dict[str, Any], options: MluOptions, language: Any = None) -> None:
+        """Add the stages: TTIR as Triton simplifies it, and BANG C."""
+        del options, language
+        stages["ttir"] = _simplified
+        stages["mlu"] = self._bang_c
+
+    def _bang_c(self, module: Any, metadata: dict[str, Any]) -> bytes:
+        try:
+            written = translate(str(module), self.board)
+        except OutOfRoom as error:
+            raise OutOfNram(error.required, error.limit, error.memory, error.detail) from None
+        # Not as shared memory: Triton would refuse that by a limit and a name of its own.
+        metadata |= {"name": written.name, "shared": 0, "nram": written.nram, "wram": written.wram}
+        return written.text.encode()
+
+
+def _simplified(module: Any, metadata: Mapping[str, Any]) -> Any:
+    """Run the passes that every back end of Triton begins with."""
+    del metadata
+    # Those that every back end of Triton begins with, in its order: what comes of them is what public tools print as TTIR.
+    manager = ir.pass_manager(module.context)
+    common, own = passes.common, passes.ttir
+    common.add_inliner(manager)
+    own.add_combine(manager)
+    common.add_canonicalizer(manager)
+    own.add_reorder_broadcast(manager)
+    common.add_cse(manager)
+    own.add_triton_licm(manager)
+    common.add_symbol_dce(manager)
+    manager.run(module, "make_ttir")
+    return module
+
+
+def _own_digest() -> str:
+    """Return a digest of the files of this folder: Triton keeps what they make."""
+    found = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        found.update(path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+# -- the driver ----------------------------------------------------------------------------------------
+
+
+@frozen(eq=False)
+class ArrayArgument:
+    """A NumPy array as Triton sees a tensor; what a launch writes to it comes back."""
+
+    array: np.ndarray[Any, Any]
+
+    @property
+    def dtype(self) -> str:
+        """The element type by Triton's name."""
+        return str(self.array.dtype.name)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape."""
+        return tuple(self.array.shape)
+
+    def data_ptr(self) -> int:
+        """Return an address that is a multiple of 16, as those of the device are."""
+        return 4096
+
+
+class _Utils:
+    """The answers to what Triton asks about devices and loaded kernels."""
+
+    def get_device_properties(self, device: int) -> dict[str, Any]:
+        """Return the properties by the names that the card's driver has."""
+        del device
+        board = active_board()
+        return {
+            "max_shared_mem": board.arch.sram,
+            "max_nram_size": board.arch.nram,
+            "cluster_num": board.clusters,
+            "core_num_per_cluster": board.arch.cores_per_cluster,
+            "multiprocessor_count": board.clusters * board.arch.cores_per_cluster,
+            "sm_clock_rate": board.clock_mhz * 1000,
+            "isa_version": board.arch.bang_arch,
+        }
+
+    def load_binary(
+        self, name: str, kernel: bytes, shared: int, device: int
+    ) -> tuple[Any, BangKernel, int, int, int]:
+        """Load a kernel from its text."""
+        del shared, device
+        # Beside each other: two specialisations of a function have one name.
+        digest = hashlib.sha256(kernel).hexdigest()[:12]
+        path = _folder() / f"{name}-{digest}.mlu"
+        path.write_bytes(kernel)
+        module = load_module((str(path),), (), {}, active_board())
+        return module, module[name], 0, 0, 1 << 20
+
+    def unload_module(self, module: Any) -> None:
+        """Forget a kernel."""
+
+
+class MluLauncher:
+    """Launches one compiled kernel."""
+
+    def __init__(self, src: Any, metadata: Any) -> None:
+        self._constant = [name for name, kind in src.signature.items() if kind == "constexpr"]
+        self._names = [*src.signature]
+        self._warps = metadata.num_warps
+
+    def __call__(self, x: int, y: int, z: int, stream: Any, kernel: BangKernel, *more: Any) -> None:
+        """Launch *kernel* on a grid; the arguments are the last of *more*."""
+        arguments = more[4:]
+        given = [a for name, a in zip(self._names, arguments, strict=True) if name not in self._constant]
+        _STATE.launches.append(launch_kernel(kernel, (x, y, z), given, self._warps))
+
+
+def kind_and_dim(board: Board, grid: tuple[int, int, int], warps: int) -> tuple[Kind, tuple[int, int, int]]:
+    """Return the kind and dim of a launch as the card's launcher chooses them; raises `LaunchError` for a grid beyond its limit."""
+    worst = max(grid)
+    if worst > MOST_PROGRAMS:
+        raise OutOfNram(worst, MOST_PROGRAMS, "grid size")
+    if min(grid) < 1:
+        raise LaunchError(f"the grid {grid} has no program")
+    x, y, z = grid
+    per_cluster = board.arch.cores_per_cluster
+    if warps > 1:
+        return UNION1, (x * per_cluster, y, z)
+    # As the card's driver.py: a grid that fills clusters and fits the cores at once runs as Union1.
+    fits = x % per_cluster == 0 and x * y * z <= board.clusters * per_cluster
+    return (UNION1 if fits else BLOCK), grid
+
+
+def launch_kernel(kernel: BangKernel, grid: tuple[int, int, int], arguments: list[Any], warps: int) -> Launch:
+    """Launch a translated kernel on arrays and numbers; what it writes goes back to the arrays."""
+    # A new device for each launch, as `mlusim run` has it: what an earlier one left in memory is not seen.
+    device = Device(active_board())
+    tensors: dict[Any, tuple[DeviceTensor, np.ndarray[Any, Any]]] = {}
+    given: list[Any] = []
+    for argument in arguments:
+        if isinstance(argument, ArrayArgument):
+            # Two arguments may be one array, as those of a kernel in place.
+            key = argument.array.__array_interface__["data"][0], argument.array.shape
+            tensors.setdefault(key, (device.put(argument.array), argument.array))
+            given.append(tensors[key][0])
+        elif isinstance(argument, bool | int | float | np.generic):
+            given.append(argument)
+        else:
+            raise UsageError(
+                f"{argument!r:.60} is no array and no number; a kernel takes NumPy arrays and numbers"
+            )
+    kind, dim = kind_and_dim(device.board, grid, warps)
+    launch = device.launch(kernel, dim, kind, given, observe=_STATE.observe)
+    for tensor, array in tensors.values():
+        if array.flags.writeable:
+            array[...] = device.get(tensor)
+    return launch
+
+
+class MluDriver(DriverBase):  # type: ignore[misc]
+    """The driver of simulated boards."""
+
+    launcher_cls: ClassVar[type] = MluLauncher
+
+    def __init__(self) -> None:
+        self.utils = _Utils()
+
+    @staticmethod
+    def is_active() -> bool:
+        """Return False: it is made active by `mlusim.triton`, and never takes the place of a card's."""
+        return False
+
+    def map_python_to_cpp_type(self, ty: str) -> str:
+        """Return *ty*: no C++ is made for a launch."""
+        return ty
+
+    def get_current_target(self) -> GPUTarget:
+        """Return the active board as a target."""
+        return GPUTarget(BACKEND, active_board().name, 1)
+
+    def get_active_torch_device(self) -> Any:
+        """Refuse: arrays are NumPy's."""
+        raise UsageError("the simulated board takes NumPy arrays; a device of PyTorch is not behind it")
+
+    def get_current_device(self) -> int:
+        """Return the number of the device: of the board, since Triton keeps compiled kernels by it."""
+        return [*BOARDS].index(active_board().name)
+
+    def get_current_stream(self, device: int) -> int:
+        """Return the number of the queue."""
+        return 0
+
+    def set_current_device(self, device: int) -> None:
+        """Keep the one device."""
+
+    def get_benchmarker(self) -> Any:
+        """Return what times a call: the predicted time of its launches, so that autotune chooses by it."""
+        return _predicted
+
+    def get_device_interface(self) -> Any:
+        """Return nothing that Triton asks for here."""
+        return None
+
+
+def _predicted(call: Any, *, quantiles: Any = None, **_: Any) -> Any:
+    """Return the predicted milliseconds of the launches that *call* makes."""
+    # What one launch takes does not vary: it is made once, and neither warmed up nor repeated.
+    before = len(_STATE.launches)
+    call()
+    time = sum(launch.time_us for launch in _STATE.launches[before:]) / 1000
+    return time if quantiles is None else [time for _ in quantiles]
+
+
+@frozen
+class _State:
+    """The launches that Triton's own way of calling has made, and what the next ones are observed by."""
+
+    launches: list[Launch] = field(factory=list)
+    observe: list[Any] = field(factory=list)
+    board: list[Board] = field(factory=list)
+    folder: list[Any] = field(factory=list)
+
+
+_STATE = _State()
+
+
+def _folder() -> Path:
+    if not _STATE.folder:
+        _STATE.folder.append(tempfile.TemporaryDirectory(prefix="mlusim-triton-"))
+    return Path(_STATE.folder[0].name)
+
+
+def active_board() -> Board:
+    """Return the board that kernels are compiled for and run on."""
+    return _STATE.board[-1] if _STATE.board else find_board(DEFAULT_BOARDS[0])
+
+
+def activate(board: str | None = None) -> None:
+    """Make a simulated board what Triton compiles for and launches on.  Raises `UsageError` for an unknown board."""
+    back_ends.backends[BACKEND] = back_ends.Backend(compiler=MluBackend, driver=MluDriver)
+    _STATE.board[:] = [find_board(board or DEFAULT_BOARDS[0])]
+    runtime.set_active(MluDriver())

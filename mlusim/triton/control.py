@@ -1,0 +1,205 @@
+"""Loops and branches: what they carry, and what they give back."""
+
+from collections.abc import Sequence
+
+from attrs import evolve
+
+from mlusim.triton import ttir
+from mlusim.triton.lowering import KernelLowering, Lowered, Operations, c_type
+from mlusim.triton.ttir import TtirOperation, count, shape_and_element
+from mlusim.triton.values import BYTES, Ramp, ScalarValue, Tile, Uniform, Value
+
+POINTER = "pointer to "
+
+
+def loop(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower ``scf.for``: what it carries is in variables and blocks that each round writes again."""
+    first, last, step, *given = low.operands(op)
+    index, *names = op.arguments[0]
+    carried = [_carried(low, value, name) for value, name in zip(given, names, strict=True)]
+    low.values.update(zip(names, carried, strict=True))
+    assert isinstance(first, ScalarValue)
+    assert isinstance(last, ScalarValue)
+    assert isinstance(step, ScalarValue)
+    counter = low.text.name(index)
+    low.values[index] = ScalarValue(counter, first.type)
+    with low.text.inside(
+        f"for ({first.type} {counter} = {first.c}; {counter} < {last.c}; {counter} += {step.c})", loop=True
+    ):
+        _round(low, op.regions[0], carried)
+    return carried
+
+
+def while_loop(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower ``scf.while``."""
+    carried = [
+        _carried(low, value, name) for value, name in zip(low.operands(op), op.arguments[0], strict=True)
+    ]
+    low.values.update(zip(op.arguments[0], carried, strict=True))
+    *tests, condition = op.regions[0]
+    # The test stands in the middle: what it computes may be used by the body.
+    with low.text.inside("for (;;)", loop=True):
+        low.body(tests)
+        test, *passed = low.operands(condition)
+        assert isinstance(test, ScalarValue)
+        if any(now is not before for now, before in zip(passed, carried, strict=True)):
+            raise low.refuse("a loop whose test changes what it carries has no form in BANG C here")
+        low.text.line(f"if (!({test.c})) break;")
+        low.values.update(zip(op.arguments[1], passed, strict=True))
+        _round(low, op.regions[1], carried)
+    return carried
+
+
+def _carried(low: KernelLowering, value: Value, name: str) -> Value:
+    """Return what a loop carries for *value*: a variable or a block of its own."""
+    if isinstance(value, ScalarValue):
+        kind = f"{value.type} *" if _is_pointer(low, value) else value.type
+        own = low.text.name(name)
+        low.text.line(f"{kind} {own} = {value.c};")
+        return ScalarValue(own, value.type)
+    if isinstance(value, Ramp) and (value.pointer or not value.terms):
+        # Strides stay; only where it begins moves on, which a C variable can hold.
+        base = low.text.name(name)
+        low.text.line(f"int64_t {base} = {value.base};")
+        return evolve(value, base=base)
+    source = low.whole(value, value.shape) if not isinstance(value, Uniform) else value
+    logic = isinstance(source, Tile) and source.logic
+    block = low.text.block(source.type, value.shape, "carried by a loop", word=name, logic=logic)
+    if isinstance(source, Uniform):
+        low.fill(block, source.c)
+    else:
+        size = count(block.shape) * BYTES[block.type]
+        low.text.line(f"__bang_move({block.name}, {source.name}, {size});", block.name, [source.name])
+    return block
+
+
+def _is_pointer(low: KernelLowering, value: ScalarValue) -> bool:
+    return value.c in low.pointers
+
+
+def _round(low: KernelLowering, operations: Sequence[TtirOperation], carried: Sequence[Value]) -> None:
+    """Lower one round, at whose end *carried* take their next values, all at once."""
+    *inner, end = operations
+    if end.name != "scf.yield":
+        low.body(operations)
+        return
+    low.body(inner)
+    low.text.place = end.place or low.text.place
+    assign(low, carried, low.operands(end))
+
+
+def assign(low: KernelLowering, targets: Sequence[Value], values: Sequence[Value]) -> None:
+    """Write *values* to *targets*, as if at once."""
+    # All at once: two tensors that change places are read before either is written.
+    names = {t.name for t in targets if isinstance(t, Tile)} | {
+        t.c for t in targets if isinstance(t, ScalarValue)
+    }
+    ready = [_ready(low, target, value, names) for target, value in zip(targets, values, strict=True)]
+    for target, value in zip(targets, ready, strict=True):
+        if isinstance(target, ScalarValue) and isinstance(value, ScalarValue):
+            low.text.line(f"{target.c} = {value.c};")
+        elif isinstance(target, Ramp) and isinstance(value, Ramp):
+            low.text.line(f"{target.base} = {value.base};")
+        elif isinstance(target, Tile) and isinstance(value, Uniform):
+            low.fill(target, value.c)
+        elif isinstance(target, Tile) and isinstance(value, Tile) and target.name != value.name:
+            low.text.line(
+                f"__bang_move({target.name}, {value.name}, {count(target.shape) * BYTES[target.type]});"
+            )
+
+
+def _ready(low: KernelLowering, target: Value, value: Value, names: set[str]) -> Value:
+    """Return *value* in a form that *target* takes, which no other assignment changes."""
+    if isinstance(target, ScalarValue) and isinstance(value, ScalarValue):
+        if value.c in names and value.c != target.c:
+            copy = low.text.name("next")
+            low.text.line(f"{value.type}{' *' if value.c in low.pointers else ''} {copy} = {value.c};")
+            return ScalarValue(copy, value.type)
+        return value
+    if isinstance(target, Ramp):
+        alike = isinstance(value, Ramp) and (value.strides, value.pointer, value.terms) == _steps(target)
+        if not isinstance(value, Ramp) or not alike:
+            raise low.refuse(
+                "strides, pointers or data that change from round to round have no form in BANG C here"
+            )
+        return evolve(value, base=low.text.variable(value.base, "int64_t", "next"))
+    assert isinstance(target, Tile)
+    if isinstance(value, Uniform):
+        return value
+    block = low.whole(value, target.shape)
+    if block.name in names and block.name != target.name:
+        kept = low.text.block(block.type, block.shape, "next round")
+        size = count(block.shape) * BYTES[block.type]
+        low.text.line(f"__bang_move({kept.name}, {block.name}, {size});", kept.name)
+        return kept
+    if block.type != target.type:
+        raise low.refuse(
+            f"a mask that is {block.type} in one round and {target.type} in the next has no form here"
+        )
+    return block
+
+
+def _steps(value: Ramp) -> tuple[object, ...]:
+    return value.strides, value.pointer, value.terms
+
+
+def branch(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower ``scf.if``."""
+    (test, *_) = low.operands(op)
+    assert isinstance(test, ScalarValue)
+    results = (
+        [
+            _result(low, kind, name)
+            for kind, name in zip(op.types[-len(op.results) :], op.results, strict=False)
+        ]
+        if op.results
+        else []
+    )
+    with low.text.inside(f"if ({test.c})"):
+        _branch(low, op.regions[0], results)
+        if len(op.regions) > 1 and op.regions[1]:
+            low.text.otherwise()
+            _branch(low, op.regions[1], results)
+    return results or None
+
+
+def _branch(low: KernelLowering, operations: Sequence[TtirOperation], results: Sequence[Value]) -> None:
+    # What a branch gives back is written where both can write it.
+    inner = [one for one in operations if one.name != "scf.yield"]
+    low.body(inner)
+    if results:
+        assign(low, results, low.operands(operations[-1]))
+
+
+def _result(low: KernelLowering, kind: str, name: str) -> Value:
+    """Return the place for a result of a branch."""
+    if kind.startswith("!tt.ptr"):
+        of, own = c_type(ttir.pointed(kind)), low.text.name(name)
+        low.text.line(f"{of} *{own};")
+        low.pointers.add(own)
+        return ScalarValue(own, of)
+    if not ttir.is_tensor(kind):
+        own = low.text.name(name)
+        low.text.line(f"{c_type(kind)} {own};")
+        return ScalarValue(own, c_type(kind))
+    shape, element_type = shape_and_element(kind)
+    if element_type.startswith("!tt.ptr"):
+        raise low.refuse("a branch that gives back a tensor of pointers has no form in BANG C here")
+    logic = element_type == "i1"
+    return low.text.block(
+        "float" if logic else c_type(element_type), shape, "result of a branch", word=name, logic=logic
+    )
+
+
+def leave(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower the end of a function or a region: C has its brace."""
+    return None
+
+
+OPERATIONS: Operations = {
+    "scf.for": loop,
+    "scf.while": while_loop,
+    "scf.if": branch,
+    "tt.return": leave,
+    "scf.yield": leave,
+}

@@ -1,0 +1,331 @@
+"""Loads and stores: runs and rows as copies, what data addresses row by row or element by element; atomics."""
+
+from collections.abc import Sequence
+from itertools import takewhile
+
+from attrs import evolve
+
+from mlusim.triton.elementwise import as_ramp, extents, summed
+from mlusim.triton.lowering import KernelLowering, Lowered, Operations
+from mlusim.triton.ttir import TtirOperation, count
+from mlusim.triton.values import (
+    BYTES,
+    Mask,
+    Ramp,
+    ScalarValue,
+    Tile,
+    Uniform,
+    Value,
+    dims_of,
+    element,
+    plus,
+)
+
+LOAD, STORE = "GDRAM2NRAM", "NRAM2GDRAM"
+ATOMIC = {
+    "fadd": "add",
+    "add": "add",
+    "max": "max",
+    "umax": "max",
+    "min": "min",
+    "umin": "min",
+    "and": "and",
+    "or": "or",
+    "xor": "xor",
+    "exch": "exch",
+}
+
+
+def load(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower ``tt.load``.  Lanes that the mask leaves out and that have no ``other`` stay undefined, so that initcheck finds their use."""
+    pointer, mask, other = [*low.operands(op), None, None][:3]
+    word = op.results[0]
+    if isinstance(pointer, ScalarValue):
+        return _load_scalar(low, pointer, mask, other, word)
+    assert isinstance(pointer, Ramp)
+    out = low.text.block(pointer.type, pointer.shape, "load", word=word)
+    window = _window(low, mask, pointer.shape)
+    _Copy(low, out, LOAD, None if window is None else other).write(pointer, window)
+    return out
+
+
+def _load_scalar(
+    low: KernelLowering, pointer: ScalarValue, mask: Value | None, other: Value | None, word: str
+) -> ScalarValue:
+    if isinstance(mask, ScalarValue):
+        otherwise = other.c if isinstance(other, ScalarValue) else "0"
+        return low.number(f"({mask.c}) ? *({pointer.c}) : ({pointer.type})({otherwise})", pointer.type, word)
+    name = low.text.name(word)
+    low.text.line(f"{pointer.type} {name} = *({pointer.c});")
+    return ScalarValue(name, pointer.type)
+
+
+def store(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower ``tt.store``: a tensor that is a formula is written out first."""
+    pointer, value, *rest = low.operands(op)
+    mask = rest[0] if rest else None
+    if isinstance(pointer, ScalarValue):
+        c = element(value, ["0"])
+        low.text.line(f"{f'if ({mask.c}) ' if isinstance(mask, ScalarValue) else ''}*({pointer.c}) = {c};")
+        return None
+    assert isinstance(pointer, Ramp)
+    block = low.whole(value, pointer.shape, "store")
+    if block.logic and block.type != pointer.type:
+        raise low.refuse("a mask is stored with .to(tl.int8)")
+    _Copy(low, block, STORE).write(pointer, _window(low, mask, pointer.shape))
+    return None
+
+
+def _window(low: KernelLowering, mask: Value | None, shape: tuple[int, ...]) -> Mask | None:
+    """Return the mask of a load or a store; None where all lanes are on."""
+    if mask is None:
+        return None
+    if isinstance(mask, Mask):
+        return None if mask == Mask.whole(shape) else mask
+    if isinstance(mask, Tile):
+        return evolve(Mask.whole(shape), tests=(mask,))
+    if isinstance(mask, Uniform | ScalarValue):
+        return Mask.whole(shape, mask.c)
+    raise low.refuse("this mask has no form in BANG C here")
+
+
+class _Copy:
+    """A copy between *block*, which is whole, and GDRAM."""
+
+    def __init__(self, low: KernelLowering, block: Tile, direction: str, other: Value | None = None) -> None:
+        self.low = low
+        self.other = other  # what lanes hold that a load leaves out
+        self.text = low.text
+        self.block = block
+        self.direction = direction
+        self.size = BYTES[block.type]
+
+    def write(self, pointer: Ramp, mask: Mask | None) -> None:
+        """Write it: loops over axes along which data decides, and over those that no copy takes; copies inside of them."""
+        rank = len(pointer.shape)
+        by_data = [pointer.varies_by_data(d) or _tested(mask, d) for d in range(rank)]
+        # Data along the last axis: no two neighbours are known to be neighbours in GDRAM.
+        if rank and by_data[-1] and pointer.shape[-1] > 1:
+            self.text.remark("addresses or masks that are data: one element at a time")
+            self._elements(pointer, mask)
+            return
+        lows, sizes = extents(self.low, mask, pointer.shape)
+        axes = [d for d in range(rank) if pointer.shape[d] > 1]
+        inner = [*takewhile(lambda d: not by_data[d] and pointer.strides[d] != "0", reversed(axes))][:2][::-1]
+        outer = [d for d in axes if d not in inner]
+        indices = ["0"] * rank
+        heads = []
+        for axis in outer:
+            indices[axis] = index = self.text.name("i")
+            heads.append(
+                f"for (int {index} = {lows[axis]}; {index} < {plus(lows[axis], sizes[axis])}; ++{index})"
+            )
+        for axis in inner:
+            indices[axis] = lows[axis]
+        if len(outer) > (1 if any(by_data) else 0):
+            self.text.remark(f"{len(axes)} axes: a loop over all but the last {len(inner)}")
+        tests = [f"{sizes[d]} > 0" for d in range(rank) if not sizes[d].isdigit() and d not in outer]
+        tests += [f"{element(test, indices)} != 0" for test in (mask.tests if mask is not None else ())]
+        near = element(evolve(self.block, shape=self.block.held), indices)
+        far = element(pointer, indices)
+        head = " ".join([*heads, f"if ({' && '.join(tests)})" if tests else ""]).strip()
+        self._copy(head, pointer, inner, lows, sizes, f"&{near}", far)
+
+    def _prepare(self, target: Tile) -> None:
+        """Write ``other`` into *target* before a load that leaves lanes out."""
+        if self.other is None:
+            return
+        if isinstance(self.other, Uniform | ScalarValue):
+            self.low.fill(target, self.other.c)
+        else:
+            block = self.low.whole(self.other, target.shape)
+            self.text.line(
+                f"__bang_move({target.name}, {block.name}, {count(target.shape) * self.size});", target.name
+            )
+
+    def _copy(
+        self,
+        head: str,
+        pointer: Ramp,
+        axes: Sequence[int],
+        lows: Sequence[str],
+        sizes: Sequence[str],
+        near: str,
+        far: str,
+    ) -> None:
+        """Write the copy of the one or two *axes* that are left, at most one of which has gaps."""
+        size, strides, shape = self.size, pointer.strides, pointer.shape
+        # Under a condition or in a loop a copy does not make the whole block.
+        made = self.block.name if self.direction == LOAD and not head else ""
+        if len(axes) == 2 and strides[axes[0]] == "1" and strides[axes[1]] != "1" and self._turns(axes, lows):
+            self._transposed(head, axes, strides, sizes, shape, far)
+            return
+        self._prepare(self.block)
+        if not axes:
+            self._line(head, near, far, str(size), "", made)
+        elif len(axes) == 1 and strides[axes[0]] == "1":
+            self._line(head, near, far, f"{sizes[axes[0]]} * {size}", "", made)
+        elif strides[axes[-1]] == "1":
+            row, width = axes[0], count(shape[axes[0] + 1 :])
+            self._line(
+                head,
+                near,
+                far,
+                f"{sizes[axes[-1]]} * {size}",
+                self._strides(width, strides[row], sizes[row]),
+                made,
+            )
+        else:
+            self._segments(head, pointer, axes, sizes, near, far, made)
+
+    def _strides(self, near: int, far: str, rows: str) -> str:
+        """Return the last three arguments of a copy of rows, bytes."""
+        here, there = str(near * self.size), f"({far}) * {self.size}"
+        pair = f"{here}, {there}" if self.direction == LOAD else f"{there}, {here}"
+        return f", {pair}, {rows} - 1"
+
+    def _line(self, head: str, near: str, far: str, size: str, strides: str, made: str) -> None:
+        ends = f"{near}, {far}" if self.direction == LOAD else f"{far}, {near}"
+        self.text.line(f"{head} __memcpy({ends}, {size}, {self.direction}{strides});".lstrip(), made)
+
+    def _turns(self, axes: Sequence[int], lows: Sequence[str]) -> bool:
+        """Return whether a load can bring all of the block as rows of its other axis."""
+        every = [d for d, n in enumerate(self.block.shape) if n > 1]
+        alike = self.other is None or isinstance(self.other, Uniform | ScalarValue)
+        return self.direction == LOAD and alike and every == list(axes) and {lows[d] for d in axes} == {"0"}
+
+    def _transposed(
+        self,
+        head: str,
+        axes: Sequence[int],
+        strides: Sequence[str],
+        sizes: Sequence[str],
+        shape: Sequence[int],
+        far: str,
+    ) -> None:
+        """Load rows of the other axis, and transpose them in NRAM."""
+        # A copy of rows costs a descriptor each; a segment for each element would cost one per element.
+        self.text.remark("rows of the other axis: copied as they lie, and transposed in NRAM")
+        high, wide = shape[axes[0]], shape[axes[1]]
+        turned = self.text.block(self.block.type, (wide, high), "load, to be transposed")
+        self._prepare(turned)
+        rows = self._strides(high, strides[axes[1]], sizes[axes[1]])
+        self._line(head, turned.name, far, f"{sizes[axes[0]]} * {self.size}", rows, "")
+        self.text.line(
+            f"__bang_transpose({self.block.name}, {turned.name}, {wide}, {high});", self.block.name
+        )
+
+    def _segments(
+        self,
+        head: str,
+        pointer: Ramp,
+        axes: Sequence[int],
+        sizes: Sequence[str],
+        near: str,
+        far: str,
+        made: str,
+    ) -> None:
+        """Copy each element by itself: no axis is contiguous."""
+        self.text.remark("no axis is contiguous: a segment for each element")
+        last = axes[-1]
+        here = count(pointer.shape[last + 1 :])
+        if len(axes) == 2:
+            row = self.text.name("i")
+            head = f"{head} for (int {row} = 0; {row} < {sizes[axes[0]]}; ++{row})".strip()
+            near = f"{near} + {row} * {count(pointer.shape[axes[0] + 1 :])}"
+            far = f"{far} + {row} * ({pointer.strides[axes[0]]})"
+            made = ""
+        self._line(
+            head, near, far, str(self.size), self._strides(here, pointer.strides[last], sizes[last]), made
+        )
+
+    def _elements(self, pointer: Ramp, mask: Mask | None) -> None:
+        self._prepare(self.block)
+        indices, loops = dims_of(self.block.shape, lambda: self.text.name("i"))
+        heads = " ".join(f"for (int {index} = 0; {index} < {n}; ++{index})" for index, n in loops)
+        test = "" if mask is None else f" if {element(mask, indices)}"
+        here, there = element(self.block, indices), f"*{element(pointer, indices)}"
+        ends = f"{here} = {there}" if self.direction == LOAD else f"{there} = {here}"
+        self.text.line(
+            f"{heads}{test} {ends};".lstrip(),
+            self.block.name if self.direction == LOAD and mask is None else "",
+        )
+
+
+def _tested(mask: Mask | None, axis: int) -> bool:
+    return mask is not None and any(test.held[axis] > 1 for test in mask.tests)
+
+
+# -- pointers ------------------------------------------------------------------------------------------
+
+
+def add_pointer(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower ``tt.addptr``; offsets are elements."""
+    pointer, offset = low.operands(op)
+    if isinstance(pointer, ScalarValue) and isinstance(offset, ScalarValue):
+        name = low.text.variable(f"{pointer.c} + {offset.c}", f"{pointer.type} *", op.results[0])
+        low.pointers.add(name)
+        return ScalarValue(name, pointer.type)
+    assert isinstance(pointer, Ramp)
+    assert not isinstance(offset, ScalarValue)
+    by = as_ramp(offset, pointer.shape)
+    if by is None:
+        raise low.refuse("offsets of this kind have no form in BANG C here")
+    return summed(pointer, by, pointer.type)
+
+
+# -- atomics -------------------------------------------------------------------------------------------
+
+
+def atomic(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower ``tt.atomic_rmw``: one atomic of the scalar form for each lane that is on; of a run of them one of vectors."""
+    word = op.word(r"^\s*(\w+),")
+    # One atomic for a run is what the instruction is made for; single ones cost a round trip each.
+    name = ATOMIC.get(word)
+    pointer, value, *rest = low.operands(op)
+    mask = rest[0] if rest else None
+    kind = pointer.type if isinstance(pointer, ScalarValue | Ramp) else "float"
+    if name is None or not low.has(f"bang_atomic_{name}", kind):
+        raise low.refuse(f"atomic {word} of {kind} has no form in BANG C here")
+    if isinstance(pointer, ScalarValue):
+        old = low.text.block(kind, (1,), "atomic", word="old")
+        test = f"if ({mask.c}) " if isinstance(mask, ScalarValue) else ""
+        c = element(value, ["0"])
+        low.text.line(
+            f"{test}__bang_atomic_{name}({old.name}, {pointer.c}, ({kind})({c}), 1);",
+            old.name if not test else "",
+        )
+        return (
+            low.number(f"{old.name}[0]", kind, op.results[0]) if _is_used(low, op) else ScalarValue("0", kind)
+        )
+    assert isinstance(pointer, Ramp)
+    block = low.whole(value, pointer.shape, "atomic")
+    old = low.text.block(kind, pointer.shape, "atomic", word="old")
+    indices, loops = dims_of(pointer.shape, lambda: low.text.name("i"))
+    window = _window(low, mask, pointer.shape)
+    run = len(pointer.shape) == 1 and pointer.strides == ("1",) and not pointer.terms
+    if run and (window is None or not window.tests):
+        lows, sizes = extents(low, window, pointer.shape)
+        at = element(pointer, lows)
+        low.text.line(
+            f"if ({sizes[0]} > 0) __bang_atomic_{name}(&{old.name}[{lows[0]}], {at}, &{block.name}[{lows[0]}], {sizes[0]});"
+        )
+        return old
+    low.text.remark("atomics at addresses that are no run: one at a time")
+    heads = " ".join(f"for (int {index} = 0; {index} < {n}; ++{index})" for index, n in loops)
+    test = "" if window is None else f" if {element(window, indices)}"
+    ends = f"&{element(old, indices)}, {element(pointer, indices)}, {element(block, indices)}, 1"
+    low.text.line(f"{heads}{test} __bang_atomic_{name}({ends});".lstrip())
+    return old
+
+
+def _is_used(low: KernelLowering, op: TtirOperation) -> bool:
+    return op.results[0] in low.used
+
+
+OPERATIONS: Operations = {
+    "tt.load": load,
+    "tt.store": store,
+    "tt.addptr": add_pointer,
+    "tt.atomic_rmw": atomic,
+}

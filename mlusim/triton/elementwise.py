@@ -1,0 +1,629 @@
+"""Operations element by element: arithmetic, comparisons, conversions, choices; on scalars, formulas and blocks."""
+
+from collections.abc import Sequence
+
+from attrs import evolve
+
+from mlusim.isa.table import ISA
+from mlusim.triton import ttir
+from mlusim.triton.lowering import SCALAR_UNIT, KernelLowering, Lowered, Operations, result_of
+from mlusim.triton.ttir import TtirOperation, count
+from mlusim.triton.values import (
+    BYTES,
+    FLOATS,
+    Mask,
+    Ramp,
+    ScalarValue,
+    Shape,
+    Tensor,
+    Tile,
+    Uniform,
+    Value,
+    atom,
+    common_held,
+    element,
+    minus,
+    plus,
+    times,
+)
+
+SCALAR = {
+    "addi": "{0} + {1}", "subi": "{0} - {1}", "muli": "{0} * {1}", "divsi": "{0} / {1}", "remsi": "{0} % {1}",
+    "andi": "{0} & {1}", "ori": "{0} | {1}", "xori": "{0} ^ {1}", "shli": "{0} << {1}", "shrsi": "{0} >> {1}",
+    "addf": "{0} + {1}", "subf": "{0} - {1}", "mulf": "{0} * {1}", "divf": "{0} / {1}", "remf": "fmodf({0}, {1})",
+    "minsi": "LEAST({0}, {1})", "maxsi": "MOST({0}, {1})",
+    "minnumf": "fminf({0}, {1})", "maxnumf": "fmaxf({0}, {1})",
+    "minimumf": "({0} != {0} || {1} != {1} ? NAN : LEAST({0}, {1}))", "maximumf": "({0} != {0} || {1} != {1} ? NAN : MOST({0}, {1}))",
+    "negf": "-{0}", "absf": "fabsf({0})", "absi": "({0} < 0 ? -{0} : {0})", "floor": "floorf({0})", "ceil": "ceilf({0})",
+    "sqrt": "sqrtf({0})", "rsqrt": "1.0f / sqrtf({0})", "exp": "expf({0})", "exp2": "exp2f({0})", "log": "logf({0})", "log2": "log2f({0})",
+    "sin": "sinf({0})", "cos": "cosf({0})", "tanh": "tanhf({0})", "erf": "erff({0})", "fma": "{0} * {1} + {2}",
+    "precise_sqrt": "sqrtf({0})", "precise_divf": "{0} / {1}",
+    "mulhiui": "(int)(((unsigned long)(unsigned int){0} * (unsigned int){1}) >> 32)",
+    "mulhsi": "(int)(((int64_t){0} * (int64_t){1}) >> 32)",
+    "select": "({0} ? {1} : {2})", "clampf": "fminf(fmaxf({0}, {1}), {2})",
+}  # fmt: skip
+"""What an operation is in C, for scalars and for the elements that no vector instruction takes."""
+UNSIGNED = {"divui": "/", "remui": "%", "shrui": ">>", "minui": "LEAST", "maxui": "MOST"}
+COMPARED = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+RISING = {"slt": ("high", 0), "sle": ("high", 1), "sgt": ("low", 1), "sge": ("low", 0)}
+FALLING = {"slt": ("low", 1), "sle": ("low", 0), "sgt": ("high", 0), "sge": ("high", 1)}
+"""Which bound ``base + i`` or ``base - i``, compared with 0, is for index i, and what is added to it."""
+
+# An operation of two vectors, of a vector and a scalar, and of a vector and a segment that repeats.
+TWO = {
+    "addf": "add", "subf": "sub", "mulf": "mul", "divf": "div", "precise_divf": "div", "addi": "add", "subi": "sub", "muli": "mul",
+    "maxnumf": "max", "minnumf": "min", "maxsi": "max", "minsi": "min",
+}  # fmt: skip
+FORMS = {
+    "add": ("bang_add", "bang_add_scalar", "bang_cycle_add"),
+    "sub": ("bang_sub", "bang_sub_scalar", "bang_cycle_sub"),
+    "mul": ("bang_mul", "bang_mul_scalar", "bang_cycle_mul"),
+    "div": ("bang_div", "bang_div", ""),
+    "max": ("bang_maxequal", "bang_maxeq_scalar", "bang_cycle_maxequal"),
+    "min": ("bang_minequal", "bang_mineq_scalar", "bang_cycle_minequal"),
+    **{word: (f"bang_{word}", f"bang_{word}_scalar", f"bang_cycle_{word}") for word in COMPARED},
+}
+# A scalar has to stand second in every instruction, so that some operations are turned around.
+TURNED = {
+    "add": "add",
+    "mul": "mul",
+    "max": "max",
+    "min": "min",
+    "lt": "gt",
+    "le": "ge",
+    "gt": "lt",
+    "ge": "le",
+    "eq": "eq",
+    "ne": "ne",
+}
+"""The same operation with its operands in the other order."""
+ONE = {
+    "exp": "bang_active_exphp", "exp2": "bang_pow2", "log": "bang_log", "log2": "bang_log2", "sqrt": "bang_sqrt",
+    "precise_sqrt": "bang_sqrt", "rsqrt": "bang_rsqrt", "sin": "bang_sin", "absf": "bang_abs", "absi": "bang_abs",
+    "tanh": "bang_active_tanh", "floor": "bang_floor", "negf": "bang_neg",
+}  # fmt: skip
+# Of whole numbers only 32 bits: the others of the table have a position argument that C does not say.
+CASTS = {
+    ("half", "float"): "bang_half2float",
+    ("float", "half"): "bang_float2half_rn",
+    ("bfloat16_t", "float"): "bang_bfloat162float",
+    ("float", "bfloat16_t"): "bang_float2bfloat16_rn",
+    ("int", "float"): "bang_int322float",
+    ("float", "int"): "bang_float2int32_tz",
+}
+"""Conversions that an instruction makes."""
+# By the C names of the libraries, since Triton keeps those: __nv_expf of its own, __cn_ of the card's.
+LIBRARY = {
+    "div_rn": "divf", "fast_dividef": "divf", "sqrt": "sqrt", "sqrt_rn": "sqrt", "rsqrt": "rsqrt", "exp": "exp", "fast_expf": "exp",
+    "exp2": "exp2", "log": "log", "fast_logf": "log", "log2": "log2", "sin": "sin", "fast_sinf": "sin", "cos": "cos", "fast_cosf": "cos",
+    "tanh": "tanh", "fast_tanhf": "tanh", "erf": "erf", "floor": "floor", "ceil": "ceil", "fabs": "absf", "fmod": "remf",
+    "fast_gelu": "", "ultra_gelu": "",
+}  # fmt: skip
+"""Functions of device libraries, by their names without prefix and suffix, and the operation that each is."""
+
+
+def arithmetic(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower an operation of arith or math."""
+    name = op.name.partition(".")[2] if not op.name.startswith("tt.") else op.name[3:]
+    values = low.operands(op)
+    shape, kind = result_of(op)
+    return apply(low, name, values, shape, kind, op.results[0], is_logic=op.types[-1].endswith(("i1", "i1>")))
+
+
+def apply(
+    low: KernelLowering,
+    name: str,
+    values: Sequence[Value],
+    shape: Shape,
+    kind: str,
+    word: str = "t",
+    *,
+    is_logic: bool = False,
+) -> Value:
+    """Return operation *name* of *values*, of *shape* (empty: a scalar) and elements of *kind*."""
+    if not shape:
+        return low.number(
+            scalar(low, name, [atom(v.c) for v in values if isinstance(v, ScalarValue)], kind), kind, word
+        )
+    # Masks stay intervals as long as they can: a copy takes an interval, and lanes cost a scalar loop.
+    if is_logic and all(isinstance(v, Mask | Tile | Uniform) for v in values):
+        return _logic(low, name, values, shape)
+    if all(isinstance(v, Uniform) for v in values):
+        c = scalar(low, name, [atom(v.c) for v in values if isinstance(v, Uniform)], kind)
+        return Uniform(low.text.variable(c, kind, word), kind, shape)
+    symbolic = _symbolic(low, name, values, shape, kind)
+    if symbolic is not None:
+        return symbolic
+    tensors = [low.small(v) if isinstance(v, Mask | Ramp) else v for v in values]
+    vector = _vector(low, name, tensors, shape, kind, word)
+    return vector if vector is not None else lanes(low, name, tensors, shape, kind, word)
+
+
+def scalar(low: KernelLowering, name: str, c: Sequence[str], kind: str) -> str:
+    """Return the C expression of operation *name* of scalars."""
+    if name in UNSIGNED:
+        a, b = (f"(unsigned {'long' if kind == 'int64_t' else 'int'}){word}" for word in c)
+        sign = UNSIGNED[name]
+        return f"{sign}({a}, {b})" if sign.isupper() else f"{a} {sign} {b}"
+    if name not in SCALAR:
+        raise low.refuse(f"{name} has no form in BANG C here")
+    return SCALAR[name].format(*c)
+
+
+def lanes(
+    low: KernelLowering, name: str, values: Sequence[Value], shape: Shape, kind: str, word: str
+) -> Tile:
+    """Compute element by element on the scalar unit, where no vector instruction does."""
+    # Correct for every type and operation of C; the remark says what it costs.
+    low.text.remark(SCALAR_UNIT)
+    held = common_held(values, len(shape))
+    out = low.text.block(kind, held, name, word=word)
+    low.loop(out, lambda indices: scalar(low, name, [element(v, indices) for v in values], kind))
+    return evolve(out, shape=shape)
+
+
+# -- offsets and pointers ------------------------------------------------------------------------------
+
+
+def as_ramp(value: Value, shape: Shape) -> Ramp | None:
+    """Return whole numbers as a formula of their indices, blocks of 32 bits as its one term; None for anything else."""
+    flat = ("0",) * len(shape)
+    if isinstance(value, Ramp):
+        return value
+    if isinstance(value, Uniform) and value.type not in FLOATS:
+        return Ramp(value.c, flat, shape, value.type)
+    if isinstance(value, Tile) and value.type in ("int", "int64_t", "int16_t", "int8_t") and not value.logic:
+        return Ramp("0", flat, shape, value.type, terms=((value, "1"),))
+    return None
+
+
+def _symbolic(
+    low: KernelLowering, name: str, values: Sequence[Value], shape: Shape, kind: str
+) -> Ramp | None:
+    """Return sums, differences and multiples of formulas as formulas."""
+    if name not in ("addi", "subi", "muli") or not any(isinstance(v, Ramp) for v in values):
+        return None
+    a, b = (as_ramp(v, shape) for v in values)
+    if a is None or b is None:
+        return None
+    if name == "addi":
+        return summed(a, b, kind)
+    if name == "subi":
+        return summed(a, scaled(b, "-1", minus), kind)
+    a, b = (a, b) if isinstance(values[1], Uniform) else (b, a)
+    if not isinstance(values[0], Uniform) and not isinstance(values[1], Uniform):
+        return None
+    factor = low.text.variable(b.base, kind)
+    return evolve(scaled(a, factor), type=kind)
+
+
+def scaled(value: Ramp, factor: str, negative: object = None) -> Ramp:
+    """Return a formula times a scalar, or its negative."""
+
+    def by(text: str) -> str:
+        return minus(text) if negative is not None else times(text, factor)
+
+    terms = tuple(
+        (block, f"(-{k})" if negative is not None else times(k, factor)) for block, k in value.terms
+    )
+    return evolve(value, base=by(value.base), strides=tuple(by(s) for s in value.strides), terms=terms)
+
+
+def summed(a: Ramp, b: Ramp, kind: str) -> Ramp:
+    """Return the sum of two formulas, of which one may be of pointers."""
+    strides = tuple(plus(s, t) for s, t in zip(a.strides, b.strides, strict=True))
+    return Ramp(plus(a.base, b.base), strides, a.shape, kind, a.pointer or b.pointer, (*a.terms, *b.terms))
+
+
+# -- vectors -------------------------------------------------------------------------------------------
+
+
+def _vector(
+    low: KernelLowering, name: str, values: Sequence[Value], shape: Shape, kind: str, word: str
+) -> Tile | None:
+    """Return the result of a vector instruction; None where the architecture has none for it."""
+    if name in TWO and len(values) == 2:
+        return binary(low, TWO[name], values[0], values[1], shape, kind, word)
+    instruction = ONE.get(name, "")
+    if len(values) == 1 and isinstance(values[0], Tile) and low.has(instruction, kind):
+        source = values[0]
+        out = low.text.block(kind, source.held, name, word=word)
+        low.text.line(
+            f"__{instruction}({out.name}, {source.name}, {count(source.held)});", out.name, [source.name]
+        )
+        return evolve(out, shape=shape)
+    return None
+
+
+def binary(
+    low: KernelLowering,
+    name: str,
+    a: Value,
+    b: Value,
+    shape: Shape,
+    kind: str,
+    word: str,
+    *,
+    logic: bool = False,
+) -> Tile | None:
+    """Return an operation of `FORMS` on two tensors of *kind*; None where the architecture has no instruction for it."""
+    rank = len(shape)
+    held = common_held((a, b), rank)
+    if not isinstance(a, Tile) or (
+        a.held != held and isinstance(b, Tile) and b.held == held and name in TURNED
+    ):
+        if name not in TURNED:
+            a = low.whole(a, held)
+        else:
+            a, b, name = b, a, TURNED[name]
+    vectors, one, cycle = FORMS[name]
+    # Each form in its turn: a scalar, a vector as long, a row again and again, a column by scalars, and all written out.
+    if not low.has(vectors, kind):
+        return _by_reciprocal(low, a, b, shape, kind, word) if name == "div" and kind in FLOATS else None
+    a = low.whole(evolve(a, shape=a.held) if isinstance(a, Tile) else a, held)
+    out = low.text.block(kind, held, name, word=word, logic=logic)
+    if isinstance(b, ScalarValue | Uniform) and not low.has(one, kind):
+        return None
+    _issue(low, (vectors, one, cycle), out, a, b)
+    return evolve(out, shape=shape)
+
+
+def _issue(low: KernelLowering, forms: tuple[str, str, str], out: Tile, a: Tile, b: Value) -> None:
+    """Write the instruction of *forms* that takes *b* as it lies: once, as long as *a*, as a row, or as a column."""
+    vectors, one, cycle = forms
+    held, kind = out.held, out.type
+    n, width, ends = count(held), held[-1], f"{out.name}, {a.name}"
+    if isinstance(b, ScalarValue | Uniform):
+        low.text.line(f"__{one}({ends}, ({kind})({b.c}), {n});", out.name, [a.name])
+    elif isinstance(b, Tile) and b.held == held:
+        low.text.line(f"__{vectors}({ends}, {b.name}, {n});", out.name, [a.name, b.name])
+    elif isinstance(b, Tile) and b.held == (*[1] * (len(held) - 1), width) and low.has(cycle, kind):
+        # The segment must not overlap what is written, so that only the long operand may be in its place.
+        low.text.line(f"__{cycle}({ends}, {b.name}, {n}, {width});", out.name, [a.name])
+    elif isinstance(b, Tile) and b.held == (*held[:-1], 1) and low.has(one, kind):
+        at = f"{out.name} + i * {width}, {a.name} + i * {width}, {b.name}[i], {width}"
+        low.text.line(f"for (int i = 0; i < {n // width}; ++i) __{one}({at});", out.name, [a.name])
+    else:
+        b = low.whole(evolve(b, shape=b.held) if isinstance(b, Tile) else b, held)
+        low.text.line(f"__{vectors}({ends}, {b.name}, {n});", out.name, [a.name, b.name])
+
+
+def _by_reciprocal(
+    low: KernelLowering, a: Value, b: Value, shape: Shape, kind: str, word: str
+) -> Tile | None:
+    """Divide where the architecture cannot: by the product with a reciprocal, rounded twice."""
+    if kind != "float":
+        return None
+    low.text.remark(
+        "this architecture has no division of vectors: a reciprocal and a product, which round twice"
+    )
+    if isinstance(b, Uniform):
+        b = Uniform(low.text.variable(f"1.0f / ({b.c})", kind, "inverse"), kind, shape)
+    elif isinstance(b, Tile):
+        inverse = low.text.block(kind, b.held, "1 / divisor")
+        low.text.line(f"__bang_recip({inverse.name}, {b.name}, {count(b.held)});", inverse.name, [b.name])
+        b = evolve(inverse, shape=shape)
+    return binary(low, "mul", a, b, shape, kind, word)
+
+
+# -- masks ---------------------------------------------------------------------------------------------
+
+
+def compare(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower ``arith.cmpi`` and ``arith.cmpf``."""
+    word = op.word(r"^\s*(\w+),")
+    a, b = low.operands(op)
+    shape, _ = result_of(op)
+    kind = a.type if isinstance(a, ScalarValue | Uniform | Tile | Ramp) else "int"
+    text = _comparison(low, op.name, word, kind)
+    if isinstance(a, ScalarValue) and isinstance(b, ScalarValue):
+        return low.number(text.format(atom(a.c), atom(b.c)), "int", op.results[0])
+    if op.name == "arith.cmpi":
+        mask = _interval(low, word, a, b, shape)
+        if mask is not None:
+            return mask
+    values = [low.small(v) if isinstance(v, Mask | Ramp) else v for v in (a, b)]
+    plain = word if word in COMPARED else word[1:]
+    if word[0] != "u" or (op.name == "arith.cmpf" and word == "une"):
+        found = binary(low, plain, values[0], values[1], shape, kind, op.results[0], logic=True)
+        if found is not None:
+            return found
+    low.text.remark(SCALAR_UNIT)
+    out = low.text.block(
+        "float", common_held(values, len(shape)), "comparison", word=op.results[0], logic=True
+    )
+    low.loop(out, lambda indices: text.format(*(element(v, indices) for v in values)))
+    return evolve(out, shape=shape)
+
+
+def _comparison(low: KernelLowering, name: str, word: str, kind: str) -> str:
+    """Return the C text of a comparison of two elements."""
+    plain = word if word in COMPARED else word[1:]
+    if plain not in COMPARED:
+        raise low.refuse(f"the comparison {word} has no form in BANG C here")
+    sign = COMPARED[plain]
+    if name == "arith.cmpf":
+        # Unordered ones hold for a NaN as well, as only != does in C.
+        return (
+            f"!({{0}} {_OPPOSITE[sign]} {{1}})" if word[0] == "u" and word != "une" else f"{{0}} {sign} {{1}}"
+        )
+    if word[0] == "u":
+        width = "unsigned long" if kind == "int64_t" else "unsigned int"
+        return f"({width}){{0}} {sign} ({width}){{1}}"
+    return f"{{0}} {sign} {{1}}"
+
+
+_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "==": "!=", "!=": "=="}
+
+
+def _interval(low: KernelLowering, word: str, a: Value, b: Value, shape: Shape) -> Mask | None:
+    """Return a comparison of formulas as an interval of one axis, or as one test for all lanes; None where it is neither."""
+    if not any(isinstance(v, Ramp) for v in (a, b)) and not all(isinstance(v, Uniform) for v in (a, b)):
+        return None
+    first, second = as_ramp(a, shape), as_ramp(b, shape)
+    if first is None or second is None or first.terms or second.terms or first.pointer or second.pointer:
+        return None
+    # One side is taken from the other: what is left says along which axis the result changes.
+    difference = summed(first, scaled(second, "-1", minus), "int")  # compared with 0
+    axes = [d for d, stride in enumerate(difference.strides) if stride != "0" and shape[d] > 1]
+    if not axes:
+        sign = COMPARED[word if word in COMPARED else word[1:]]
+        if word[0] == "u":
+            return None
+        return Mask.whole(shape, low.text.variable(f"({difference.base}) {sign} 0", "int", "on"))
+    if len(axes) > 1 or word not in RISING or difference.strides[axes[0]] not in ("1", "(-1)"):
+        return None
+    axis = axes[0]
+    rises = difference.strides[axis] == "1"
+    side, more = (RISING if rises else FALLING)[word]
+    gap = minus(difference.base) if rises else difference.base
+    bound = low.text.variable(plus(gap, str(more)), "int", "bound")
+    mask = Mask.whole(shape)
+    bounds = list(mask.low if side == "low" else mask.high)
+    bounds[axis] = bound
+    return evolve(mask, low=tuple(bounds)) if side == "low" else evolve(mask, high=tuple(bounds))
+
+
+def _logic(low: KernelLowering, name: str, values: Sequence[Value], shape: Shape) -> Tensor:
+    """Return masks combined."""
+    if name == "andi":
+        masks = [_as_mask(v, shape) for v in values]
+        return _both(low, masks[0], masks[1])
+    if name == "select":
+        return _chosen(low, values, shape, "float", "t", logic=True)
+    kind = next((v.type for v in values if isinstance(v, Tile)), "float")
+    a, b = (_logic_block(low, v, shape, kind) for v in values)
+    held = common_held((a, b), len(shape))
+    a, b = (low.whole(evolve(v, shape=v.held), held) for v in (a, b))
+    names = {"ori": "bang_or", "xori": "bang_xor"}
+    if name not in names or not low.has(names[name], kind):
+        raise low.refuse(f"{name} of masks has no form in BANG C here")
+    out = low.text.block(kind, held, name, logic=True)
+    low.text.line(
+        f"__{names[name]}({out.name}, {a.name}, {b.name}, {count(held)});", out.name, [a.name, b.name]
+    )
+    return evolve(out, shape=shape)
+
+
+def _as_mask(value: Value, shape: Shape) -> Mask:
+    if isinstance(value, Mask):
+        return value
+    if isinstance(value, Uniform):
+        return Mask.whole(shape, value.c)
+    assert isinstance(value, Tile)
+    return evolve(Mask.whole(shape), tests=(value,))
+
+
+def _both(low: KernelLowering, a: Mask, b: Mask) -> Mask:
+    def narrower(x: str, y: str, plain: str, function: str) -> str:
+        if y in (plain, x):
+            return x
+        return y if x == plain else low.text.variable(f"{function}({x}, {y})", "int", "bound")
+
+    lows = tuple(narrower(x, y, "0", "MOST") for x, y in zip(a.low, b.low, strict=True))
+    highs = tuple(narrower(x, y, str(n), "LEAST") for x, y, n in zip(a.high, b.high, a.shape, strict=True))
+    given = a.given if b.given == "1" else b.given if a.given == "1" else f"({a.given} && {b.given})"
+    return Mask(a.shape, lows, highs, given, (*a.tests, *b.tests))
+
+
+def _logic_block(low: KernelLowering, value: Value, shape: Shape, kind: str) -> Tile:
+    """Return a mask as ones and zeros of *kind*."""
+    block = value if isinstance(value, Tile) else low.small(_as_mask(value, shape))
+    if isinstance(block, Uniform | Mask | Ramp):
+        raise low.refuse("a mask that is the same everywhere cannot be combined here")
+    return convert(low, block, kind, shape, "t", logic=True) if block.type != kind else block
+
+
+# -- conversions ---------------------------------------------------------------------------------------
+
+
+def cast(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower a conversion between element types."""
+    (value,) = low.operands(op)
+    shape, kind = result_of(op)
+    source = ttir.shape_and_element(op.types[0])[1] if shape else op.types[0]
+    if "rounding" in op.attributes and not any(w in op.attributes for w in ("rtne", "= 1")):
+        raise low.refuse("a conversion with this rounding has no form here; leave fp_downcast_rounding out")
+    if isinstance(value, ScalarValue):
+        text = f"(unsigned {'long' if value.type == 'int64_t' else 'int'})({value.c})"
+        unsigned = op.name in ("arith.uitofp", "arith.extui") and source != "i1"
+        return low.number(f"({kind})({text if unsigned else value.c})", kind, op.results[0])
+    if isinstance(value, Uniform):
+        return Uniform(f"({kind})({value.c})", kind, shape)
+    if isinstance(value, Ramp) and kind not in FLOATS:
+        return evolve(value, type=kind)
+    block = low.small(value)
+    assert isinstance(block, Tile)
+    if op.name in ("arith.extui", "arith.uitofp") and source in ("i8", "i16", "i32") and kind != "int64_t":
+        raise low.refuse(
+            f"{op.name} of {source} has no form here; unsigned numbers of a tensor are not kept apart"
+        )
+    if op.name == "arith.extsi" and source == "i1":
+        return apply(
+            low, "subi", [Uniform("0", kind, shape), convert(low, block, kind, shape, "t")], shape, kind
+        )
+    return convert(low, block, kind, shape, op.results[0])
+
+
+def convert(
+    low: KernelLowering, block: Tile, kind: str, shape: Shape, word: str, *, logic: bool = False
+) -> Tile:
+    """Return the elements of *block* converted to *kind*, as C does; floats to the nearest."""
+    if block.type == kind:
+        return evolve(block, logic=logic)
+    ways = [(block.type, kind), (block.type, "float"), ("float", kind)]
+    steps = ways[:1] if ways[0] in CASTS else ways[1:] if all(way in CASTS for way in ways[1:]) else []
+    if not steps or not all(_has_cast(low, CASTS[way]) for way in steps):
+        low.text.remark(SCALAR_UNIT)
+        out = low.text.block(kind, block.held, f"{block.type} to {kind}", word=word, logic=logic)
+        low.loop(out, lambda indices: element(evolve(block, shape=block.held), indices))
+        return evolve(out, shape=shape)
+    for _, to in steps:
+        out = low.text.block(to, block.held, f"{block.type} to {to}", word=word, logic=logic)
+        over = [block.name] if BYTES[to] == BYTES[block.type] else []
+        low.text.line(
+            f"__{CASTS[block.type, to]}({out.name}, {block.name}, {count(block.held)});", out.name, over
+        )
+        block = out
+    return evolve(block, shape=shape)
+
+
+def _has_cast(low: KernelLowering, instruction: str) -> bool:
+    return instruction in ISA and ISA[instruction].available(low.bang_arch)
+
+
+# -- a choice by a mask --------------------------------------------------------------------------------
+
+
+def select(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower ``arith.select``: by an interval a move, by data lane by lane."""
+    values = low.operands(op)
+    shape, kind = result_of(op)
+    word = op.results[0]
+    if not shape:
+        return apply(low, "select", values, shape, kind, word)
+    if isinstance(values[0], ScalarValue):
+        values[0] = Mask.whole(shape, values[0].c)
+    return _chosen(low, values, shape, kind, word, logic=op.types[-1].endswith("i1>"))
+
+
+def _chosen(
+    low: KernelLowering, values: Sequence[Value], shape: Shape, kind: str, word: str, *, logic: bool
+) -> Tensor:
+    """Return the elements of the second value where the first is on, and those of the third elsewhere."""
+    values = [
+        low.small(v) if isinstance(v, Ramp) or (logic and isinstance(v, Mask) and k) else v
+        for k, v in enumerate(values)
+    ]
+    held = common_held(values, len(shape))
+    mask, yes, no = values
+    if isinstance(mask, Mask) and not mask.tests and len(held) <= 2:
+        return _moved(low, mask, yes, no, held, shape, kind, word)
+    low.text.remark(SCALAR_UNIT)
+    out = low.text.block(kind, held, "where", word=word, logic=logic)
+    low.loop(
+        out, lambda indices: f"{element(mask, indices)} ? {element(yes, indices)} : {element(no, indices)}"
+    )
+    return evolve(out, shape=shape)
+
+
+def _moved(
+    low: KernelLowering, mask: Mask, yes: Value, no: Value, held: Shape, shape: Shape, kind: str, word: str
+) -> Tile:
+    """Choose by an interval: its elements are moved onto the other value, with no arithmetic on masks."""
+    # A move takes no part of a value that is left out, so that an infinity or a NaN there does no harm.
+    source = low.whole(_shrunk(yes), held)
+    other = low.whole(_shrunk(no), held) if isinstance(no, Tile) else None
+    out = low.text.block(kind, held, "where", word=word)
+    if other is None:
+        assert isinstance(no, Uniform | ScalarValue)
+        low.fill(out, no.c)
+    else:
+        low.text.line(
+            f"__bang_move({out.name}, {other.name}, {count(held) * BYTES[kind]});", out.name, [other.name]
+        )
+    lows, sizes = extents(low, mask, held)
+    at = plus(times(lows[0], str(held[-1])), lows[-1]) if len(held) == 2 else lows[-1]
+    rows = sizes[0] if len(held) == 2 else "1"
+    stride, size = held[-1] * BYTES[kind], BYTES[kind]
+    low.text.line(
+        f"if ({rows} > 0 && {sizes[-1]} > 0) __bang_move({out.name} + {at}, {source.name} + {at}, {sizes[-1]} * {size}, "
+        f"{stride}, {stride}, {rows} - 1);"
+    )
+    return evolve(out, shape=shape)
+
+
+def _shrunk(value: Value) -> Value:
+    return evolve(value, shape=value.held) if isinstance(value, Tile) else value
+
+
+def extents(low: KernelLowering, mask: Mask | None, shape: Shape) -> tuple[list[str], list[str]]:
+    """Return, for each axis, where the lanes that are on begin and how many there are; variables that lie within *shape*."""
+    lows, sizes = [], []
+    for axis, size in enumerate(shape):
+        first, last = (mask.low[axis], mask.high[axis]) if mask is not None else ("0", str(size))
+        if mask is not None and mask.shape[axis] != size:
+            first, last = "0", str(size)
+        first = "0" if first == "0" else low.text.variable(f"WITHIN({first}, 0, {size})", "int", "low")
+        whole = last == str(size) and first == "0"
+        lows.append(first)
+        extent = f"WITHIN({last}, {first}, {size})" + ("" if first == "0" else f" - {first}")
+        sizes.append(str(size) if whole else low.text.variable(extent, "int", "size"))
+    if mask is not None and mask.given != "1":
+        sizes[0] = low.text.variable(f"({mask.given}) ? {sizes[0]} : 0", "int", "size")
+    return lows, sizes
+
+
+def library(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower a function of a device library."""
+    symbol = op.word(r'symbol = "([^"]*)"')
+    plain = symbol.removeprefix("__nv_").removeprefix("__cn_")
+    name = LIBRARY.get(plain) or LIBRARY.get(plain.removesuffix("f"))
+    if not name:
+        raise low.refuse(f"the library function {symbol} has no form in BANG C here")
+    shape, kind = result_of(op)
+    return apply(low, name, low.operands(op), shape, kind, op.results[0])
+
+
+def bitcast(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower ``tt.bitcast``: the same bytes as another type."""
+    (value,) = low.operands(op)
+    shape, kind = result_of(op)
+    if isinstance(value, Tile) and BYTES[value.type] == BYTES[kind] and value.is_whole:
+        out = low.text.block(kind, shape, "bitcast", word=op.results[0])
+        low.text.line(
+            f"__bang_move({out.name}, ({kind} *){value.name}, {count(shape) * BYTES[kind]});",
+            out.name,
+            [value.name],
+        )
+        return out
+    if isinstance(value, Ramp) and value.pointer:
+        return evolve(value, type=kind)
+    raise low.refuse("this bitcast has no form in BANG C here")
+
+
+_ARITHMETIC = (*SCALAR, *UNSIGNED)
+_CONVERSIONS = (
+    "extf",
+    "truncf",
+    "sitofp",
+    "uitofp",
+    "fptosi",
+    "fptoui",
+    "extsi",
+    "extui",
+    "trunci",
+    "index_cast",
+)
+OPERATIONS: Operations = {
+    **{f"{family}.{name}": arithmetic for name in _ARITHMETIC for family in ("arith", "math")},
+    **{f"tt.{name}": arithmetic for name in ("precise_sqrt", "precise_divf", "clampf", "mulhiui")},
+    **{f"arith.{name}": cast for name in _CONVERSIONS},
+    "tt.fp_to_fp": cast,
+    "arith.cmpi": compare,
+    "arith.cmpf": compare,
+    "arith.select": select,
+    "tt.extern_elementwise": library,
+    "tt.bitcast": bitcast,
+    "arith.bitcast": bitcast,
+}

@@ -1,0 +1,203 @@
+"""The state of lowering one Triton kernel: what its values are, and the text that comes of it."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from attrs import evolve
+
+from mlusim.arch.dtypes import DType, as_dtype
+from mlusim.errors import Unsupported
+from mlusim.isa.table import ISA
+from mlusim.triton import ttir
+from mlusim.triton.text import KernelText
+from mlusim.triton.ttir import TtirOperation, count
+from mlusim.triton.values import (
+    BYTES,
+    C_TYPES,
+    Mask,
+    Ramp,
+    ScalarValue,
+    Shape,
+    Tensor,
+    Tile,
+    Uniform,
+    Value,
+    broadcast,
+    dims_of,
+    element,
+    held_of,
+)
+
+Lowered = Value | Sequence[Value] | None
+_DTYPES = {
+    "half": "half",
+    "bfloat16_t": "bfloat16",
+    "float": "float",
+    "int8_t": "int8",
+    "int16_t": "int16",
+    "int": "int32",
+}
+SCALAR_UNIT = "no vector instruction does this: element by element on the scalar unit"
+
+
+class KernelLowering:
+    """One kernel for one architecture."""
+
+    def __init__(self, function: ttir.JitFunction, bang_arch: int, operations: "Operations") -> None:
+        self.function = function
+        self.bang_arch = bang_arch
+        self.operations = operations
+        self.text = KernelText(name for name, _ in function.parameters)
+        self.pointers = {
+            name for name, kind in function.parameters if kind.startswith("!tt.ptr")
+        }  # C names of addresses
+        self.values: dict[str, Value] = {}
+        self.used = {name for one in _every(function.body) for name in one.operands}
+        # Scalars are what C passes; tensors exist only in the body.
+        for name, kind in function.parameters:
+            self.values[name] = ScalarValue(
+                name, c_type(ttir.pointed(kind) if kind.startswith("!tt.ptr") else kind)
+            )
+
+    # -- operations ------------------------------------------------------------------------------------
+
+    def body(self, operations: Sequence[TtirOperation]) -> None:
+        """Lower *operations*, one after another."""
+        for operation in operations:
+            self.text.place = operation.place or self.text.place
+            lowered = self._lowered(operation)
+            if lowered is not None:
+                values = [lowered] if isinstance(lowered, Value) else list(lowered)
+                self.values.update(zip(operation.results, values, strict=True))
+
+    def _lowered(self, operation: TtirOperation) -> Lowered:
+        function = self.operations.get(operation.name)
+        if function is None:
+            raise self.refuse(f"{operation.name} has no form in BANG C here")
+        lowered: Lowered = function(self, operation)
+        return lowered
+
+    def operands(self, operation: TtirOperation) -> list[Value]:
+        """Return the values of its operands, in their order."""
+        return [self.values[name] for name in operation.operands]
+
+    def refuse(self, sentence: str) -> Unsupported:
+        """Return the refusal of the line that is lowered."""
+        place = self.text.place
+        where = "" if place is None else f"{place.file}:{place.line}: "
+        return Unsupported(f"{where}{sentence}")
+
+    # -- what the architecture has -----------------------------------------------------------------------
+
+    def has(self, name: str, kind: str) -> bool:
+        """Return whether the architecture has the instruction *name* for elements of the C type *kind*."""
+        # From the row itself: what a board has is said there, and nowhere else.
+        row = ISA.get(name)
+        dtype = dtype_of(kind)
+        if row is None or dtype is None or not row.available(self.bang_arch):
+            return False
+        return all(dtype in operand.dtypes for operand in row.operands.values())
+
+    # -- values in memory --------------------------------------------------------------------------------
+
+    def whole(self, value: Value, shape: Shape, why: str = "broadcast") -> Tile:
+        """Return *value* in NRAM with all elements of *shape*."""
+        if isinstance(value, Tile) and value.held == shape:
+            return evolve(value, shape=shape)
+        if isinstance(value, Tile) and count(value.held) == count(shape):
+            return evolve(value, shape=shape, held=shape)
+        if isinstance(value, ScalarValue | Uniform):
+            block = self.text.block(value.type, shape, "one value everywhere")
+            self.fill(block, value.c)
+            return block
+        if isinstance(value, Tile):
+            return self._spread(value, shape, why)
+        return self._formula(value, shape)
+
+    def small(self, value: Tensor) -> Tensor:
+        """Return *value* as a block that holds no more than what differs, or as it is where it is the same everywhere."""
+        if isinstance(value, Uniform | Tile):
+            return value
+        held = held_of(value, len(value.shape))
+        block = self._formula(value, held)
+        return evolve(block, shape=value.shape, held=held)
+
+    def fill(self, block: Tile, c: str) -> None:
+        """Write *c* to every element of *block*."""
+        n = count(block.held)
+        self.text.line(f"__bang_write_value({block.name}, {n}, ({block.type})({c}));", block.name)
+
+    def _spread(self, value: Tile, shape: Shape, why: str) -> Tile:
+        """Write out a broadcast: rows by moves, columns by fills, anything else element by element."""
+        out = self.text.block(value.type, shape, why, logic=value.logic)
+        width = shape[-1]
+        if len(shape) > 1 and value.held == (*[1] * (len(shape) - 1), width):
+            with self.text.inside(f"for (int i = 0; i < {count(shape) // width}; ++i)", loop=True):
+                size = width * BYTES[value.type]
+                self.text.line(f"__bang_move({out.name} + i * {width}, {value.name}, {size});")
+        elif len(shape) > 1 and value.held == (*shape[:-1], 1):
+            with self.text.inside(f"for (int i = 0; i < {count(shape) // width}; ++i)", loop=True):
+                self.text.line(f"__bang_write_value({out.name} + i * {width}, {width}, {value.name}[i]);")
+        else:
+            self.loop(out, lambda indices: element(value, indices))
+        return out
+
+    def _formula(self, value: Ramp | Mask, shape: Shape) -> Tile:
+        """Write out whole numbers or a mask."""
+        if isinstance(value, Ramp) and value.pointer:
+            raise self.refuse("addresses as data have no form in BANG C here; load what they point to")
+        logic = isinstance(value, Mask)
+        kind = value.type if isinstance(value, Ramp) else "float"
+        out = self.text.block(kind, shape, "mask as data" if logic else "indices as data", logic=logic)
+        self.text.remark("indices or a mask as data are written element by element on the scalar unit")
+        self.loop(out, lambda indices: element(value, indices))
+        return out
+
+    def loop(self, out: Tile, expression: Callable[[list[str]], str]) -> None:
+        """Write ``out[...] = expression(indices)`` for every element that *out* holds."""
+        indices, loops = dims_of(out.held, lambda: self.text.name("i"))
+        place = element(evolve(out, shape=out.held), indices)
+        heads = " ".join(f"for (int {index} = 0; {index} < {size}; ++{index})" for index, size in loops)
+        self.text.line(f"{heads} {place} = ({out.type})({expression(indices)});".lstrip(), out.name)
+
+    def number(self, expression: str, kind: str, word: str = "n") -> ScalarValue:
+        """Return a scalar variable that holds *expression*."""
+        return ScalarValue(self.text.variable(expression, kind, word), kind)
+
+
+Operations = dict[str, Callable[[KernelLowering, TtirOperation], Any]]
+
+
+def _every(operations: Iterable[TtirOperation]) -> Iterator[TtirOperation]:
+    for one in operations:
+        yield one
+        for region in one.regions:
+            yield from _every(region)
+
+
+def c_type(element_type: str) -> str:
+    """Return the C type of an element type of TTIR.  Raises `Unsupported` for one that BANG C has not."""
+    kind = C_TYPES.get(element_type)
+    if kind is None:
+        raise Unsupported(f"elements of {element_type} have no type in BANG C")
+    return kind
+
+
+def dtype_of(kind: str) -> DType | None:
+    """Return the element type of the instruction set for a C type."""
+    name = _DTYPES.get(kind)
+    return None if name is None else as_dtype(name)
+
+
+def result_of(operation: TtirOperation, number: int = -1) -> tuple[Shape, str]:
+    """Return the shape and the C type of a result; an empty shape for a scalar."""
+    kind = operation.types[number]
+    if not ttir.is_tensor(kind):
+        return (), c_type(kind)
+    shape, element_type = ttir.shape_and_element(kind)
+    return shape, c_type(element_type)
+
+
+def fitted(value: Tensor, shape: Shape) -> Tensor:
+    """Return *value* broadcast to *shape*."""
+    return value if value.shape == shape else broadcast(value, shape)

@@ -1,0 +1,266 @@
+"""Reductions, scans and products of matrices."""
+
+from collections.abc import Sequence
+
+from mlusim.triton.elementwise import binary
+from mlusim.triton.lowering import KernelLowering, Lowered, Operations, c_type
+from mlusim.triton.text import WRAM
+from mlusim.triton.ttir import TtirOperation, count, is_tensor, shape_and_element
+from mlusim.triton.values import BYTES, FLOATS, ScalarValue, Shape, Tile, Uniform, Value, element
+
+LINE = 128  # bytes that a vector instruction takes in a cycle
+POOLS = {
+    "arith.addf": "sumpool",
+    "arith.maxnumf": "maxpool",
+    "arith.minnumf": "minpool",
+}
+"""Instructions that reduce, by the operation that combines two elements."""
+
+
+def reduce(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower ``tt.reduce``: sums, largest and smallest of floats by pooling, anything else by its own combination."""
+    values = low.operands(op)
+    axis = op.number("axis")
+    sources = []
+    for value in values:
+        assert not isinstance(value, ScalarValue)
+        sources.append(low.whole(value, value.shape))
+    body = [one for one in op.regions[0] if one.name != "tt.reduce.return"]
+    # Pooling adds a window in one instruction; its order of additions is not a loop's, as a compiler's is not.
+    pool = POOLS.get(body[0].name) if len(body) == 1 and len(sources) == 1 else None
+    if pool is not None and low.has(f"bang_{pool}", sources[0].type):
+        return _pooled(low, pool, sources[0], axis, op.results[0])
+    return _folded(low, op, sources, axis)
+
+
+def _pooled(low: KernelLowering, pool: str, source: Tile, axis: int, word: str) -> Value:
+    """Reduce by windows over all rows of a matrix; a row is seen as a matrix of lines first."""
+    shape, kind = source.shape, source.type
+    if count(shape) == shape[axis]:
+        return _pooled_row(low, pool, source, shape, word)
+    high, wide = count(shape[:axis]), count(shape[axis + 1 :])
+    length = shape[axis]
+    out = low.text.block(kind, (*shape[:axis], *shape[axis + 1 :]), "reduce", word=word)
+    if wide == 1 and high > 1:
+        turned = low.text.block(kind, (length, high), "reduce, transposed")
+        low.text.line(f"__bang_transpose({turned.name}, {source.name}, {high}, {length});", turned.name)
+        low.text.line(
+            f"__bang_{pool}({out.name}, {turned.name}, {high}, {length}, 1, {length}, 1);", out.name
+        )
+    elif high == 1:
+        low.text.line(
+            f"__bang_{pool}({out.name}, {source.name}, {wide}, {length}, 1, {length}, 1);", out.name
+        )
+    else:
+        at = f"{out.name} + i * {wide}, {source.name} + i * {length * wide}"
+        low.text.line(
+            f"for (int i = 0; i < {high}; ++i) __bang_{pool}({at}, {wide}, {length}, 1, {length}, 1);"
+        )
+    return out
+
+
+def _pooled_row(low: KernelLowering, pool: str, source: Tile, shape: Shape, word: str) -> Value:
+    n, line = count(shape), LINE // BYTES[source.type]
+    name = source.name
+    if n > line and n % line == 0:
+        rows = low.text.block(source.type, (line,), "reduce")
+        low.text.line(
+            f"__bang_{pool}({rows.name}, {name}, {line}, {n // line}, 1, {n // line}, 1);", rows.name
+        )
+        name, n = rows.name, line
+    end = low.text.block(source.type, (line,), "reduce")
+    low.text.line(f"__bang_{pool}({end.name}, {name}, 1, {n}, 1, {n}, 1);", end.name)
+    scalar = low.number(f"{end.name}[0]", source.type, word)
+    return scalar if len(shape) == 1 else Uniform(scalar.c, source.type, tuple(1 for _ in shape[1:]))
+
+
+def _folded(low: KernelLowering, op: TtirOperation, sources: Sequence[Tile], axis: int) -> Lowered:
+    """Reduce one element after another, with the operations of its region on the scalar unit."""
+    low.text.remark("no instruction reduces so: one element after another on the scalar unit")
+    shape = sources[0].shape
+    kinds = [c_type(shape_and_element(k)[1] if is_tensor(k) else k) for k in op.types[-len(op.results) :]]
+    rest = (*shape[:axis], *shape[axis + 1 :])
+    outs = [
+        low.text.block(kind, rest or (1,), "reduce", word=word)
+        for kind, word in zip(kinds, op.results, strict=True)
+    ]
+    # The region is plain scalar code, so any combination works: argmax, Welford, products.
+    indices = ["0"] * len(shape)
+    index = _nested(low, shape, axis, indices)
+    with index:
+        so_far = _variables(low, sources, indices, axis, kinds)
+        at = low.text.name("i")
+        indices[axis] = at
+        with low.text.inside(f"for (int {at} = 1; {at} < {shape[axis]}; ++{at})"):
+            _combine(low, op, so_far, [element(block, indices) for block in sources], kinds)
+        kept = [one for d, one in enumerate(indices) if d != axis] or ["0"]
+        for out, value in zip(outs, so_far, strict=True):
+            low.text.line(f"{element(out, kept)} = {value};")
+    if rest:
+        return outs
+    return [low.number(f"{out.name}[0]", out.type, word) for out, word in zip(outs, op.results, strict=True)]
+
+
+class _Nested:
+    """Loops over some axes, opened and closed together."""
+
+    def __init__(self, low: KernelLowering, heads: Sequence[str]) -> None:
+        self._contexts = [low.text.inside(head, loop=True) for head in heads]
+
+    def __enter__(self) -> None:
+        """Open the loops, the outermost first."""
+        for one in self._contexts:
+            one.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        """Close them, the innermost first."""
+        for one in reversed(self._contexts):
+            one.__exit__(None, None, None)
+
+
+def _nested(low: KernelLowering, shape: Shape, axis: int, indices: list[str]) -> _Nested:
+    heads = []
+    for d, size in enumerate(shape):
+        if d != axis and size > 1:
+            indices[d] = name = low.text.name("i")
+            heads.append(f"for (int {name} = 0; {name} < {size}; ++{name})")
+    return _Nested(low, heads or ["if (1)"])
+
+
+def _variables(
+    low: KernelLowering,
+    sources: Sequence[Tile],
+    indices: list[str],
+    axis: int,
+    kinds: Sequence[str],
+    first: str = "0",
+) -> list[str]:
+    """Return a variable for each source with its *first* element along the axis."""
+    indices[axis] = first
+    names = []
+    for block, kind in zip(sources, kinds, strict=True):
+        name = low.text.name("so_far")
+        low.text.line(f"{kind} {name} = {element(block, indices)};")
+        names.append(name)
+    return names
+
+
+def _combine(
+    low: KernelLowering, op: TtirOperation, so_far: Sequence[str], nexts: Sequence[str], kinds: Sequence[str]
+) -> None:
+    """Write the operations of the region on what is there *so_far* and the next elements."""
+    arguments = op.arguments[0]
+    values = [ScalarValue(name, kind) for name, kind in zip((*so_far, *nexts), (*kinds, *kinds), strict=True)]
+    low.values.update(zip(arguments, values, strict=True))
+    *body, end = op.regions[0]
+    low.body(body)
+    results = low.operands(end)
+    ready = []
+    for name, value, kind in zip(so_far, results, kinds, strict=True):
+        assert isinstance(value, ScalarValue)
+        ready.append((name, low.text.variable(f"({value.c})", kind, "next")))
+    for name, text in ready:
+        low.text.line(f"{name} = {text};")
+
+
+def scan(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower ``tt.scan``: one element after another on the scalar unit."""
+    low.text.remark("no instruction scans: one element after another on the scalar unit")
+    sources = []
+    for value in low.operands(op):
+        assert not isinstance(value, ScalarValue)
+        sources.append(low.whole(value, value.shape))
+    shape, axis = sources[0].shape, op.number("axis")
+    # Backward as Triton has it: the last element first.
+    backward = "reverse = true" in op.attributes
+    kinds = [block.type for block in sources]
+    outs = [
+        low.text.block(kind, shape, "scan", word=word) for kind, word in zip(kinds, op.results, strict=True)
+    ]
+    indices = ["0"] * len(shape)
+    with _nested(low, shape, axis, indices):
+        first = str(shape[axis] - 1) if backward else "0"
+        so_far = _variables(low, sources, indices, axis, kinds, first)
+        _keep(low, outs, indices, so_far)
+        step = low.text.name("i")
+        with low.text.inside(f"for (int {step} = 1; {step} < {shape[axis]}; ++{step})"):
+            indices[axis] = f"({shape[axis] - 1} - {step})" if backward else step
+            _combine(low, op, so_far, [element(block, indices) for block in sources], kinds)
+            _keep(low, outs, indices, so_far)
+    return outs
+
+
+def _keep(low: KernelLowering, outs: Sequence[Tile], indices: Sequence[str], so_far: Sequence[str]) -> None:
+    for out, name in zip(outs, so_far, strict=True):
+        low.text.line(f"{element(out, indices)} = {name};")
+
+
+def dot(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower ``tt.dot``: the right matrix as filters in WRAM, and a sum with what is there."""
+    left, right, before = low.operands(op)[:3]
+    assert not isinstance(left, ScalarValue)
+    assert not isinstance(right, ScalarValue)
+    assert not isinstance(before, ScalarValue)
+    a, b = low.whole(left, left.shape), low.whole(right, right.shape)
+    if len(a.shape) != 2:
+        raise low.refuse(
+            "a product of stacks of matrices has no form in BANG C here; loop over the first axis"
+        )
+    (m, n), kind = (a.shape[0], b.shape[1]), b.type
+    if kind not in FLOATS and kind not in ("int8_t", "int16_t"):
+        raise low.refuse(f"a product of matrices of {kind} has no instruction")
+    to = "float" if kind in FLOATS else "int"
+    product = _product(low, a, b, to, op.results[0])
+    if isinstance(before, Uniform) and before.c.strip("()") in ("0.0f", "0", "-0.0f"):
+        return product
+    added = binary(low, "add", low.whole(before, (m, n)), product, (m, n), to, op.results[0])
+    if added is None:
+        raise low.refuse(f"sums of {to} have no vector instruction on this board")
+    return added
+
+
+FILTERS, FILTER = 64, 64
+"""A product takes filters by 64, each of a multiple of 64 bytes: what a block lacks is filled with zeros."""
+
+
+def _product(low: KernelLowering, a: Tile, b: Tile, to: str, word: str) -> Tile:
+    """Return the product of two blocks, padded to what the instruction takes."""
+    # Zeros add nothing to a sum, so that padding is right for every type.
+    (m, k), n, kind, text = a.shape, b.shape[1], b.type, low.text
+    size = BYTES[kind]
+    filters, length = -(-n // FILTERS) * FILTERS, -(-k * size // FILTER) * FILTER // size
+    right = _padded(low, b, (length, n))
+    left = _padded(low, a, (m, length))
+    turned = text.block(kind, (filters, length), "dot: columns of the right matrix")
+    if filters > n:
+        low.fill(turned, "0")
+    text.line(
+        f"__bang_transpose({turned.name}, {right.name}, {length}, {n});", turned.name if filters == n else ""
+    )
+    laid = text.block(kind, (filters, length), "dot: filters")
+    text.line(f"__bang_reshape_filter({laid.name}, {turned.name}, {filters}, 1, 1, {length});", laid.name)
+    weights = text.block(kind, (filters, length), "dot: filters", memory=WRAM)
+    text.line(f"__memcpy({weights.name}, {laid.name}, {filters * length * size}, NRAM2WRAM);", weights.name)
+    out = text.block(to, (m, filters), "dot", word=word)
+    text.line(f"__bang_matmul({out.name}, {left.name}, {weights.name}, {m}, {length}, {filters});", out.name)
+    # The filters of zeros have made columns of zeros, which nothing asked for.
+    if filters == n:
+        return out
+    cut = text.block(to, (m, n), "dot", word=word)
+    row = n * BYTES[to]
+    text.line(f"__bang_move({cut.name}, {out.name}, {row}, {row}, {filters * BYTES[to]}, {m - 1});", cut.name)
+    return cut
+
+
+def _padded(low: KernelLowering, block: Tile, shape: Shape) -> Tile:
+    """Return *block* with zeros behind its rows and columns, where *shape* is larger."""
+    if block.shape == shape:
+        return block
+    out = low.text.block(block.type, shape, "dot: padded with zeros")
+    low.fill(out, "0")
+    row, wide = block.shape[1] * BYTES[block.type], shape[1] * BYTES[block.type]
+    low.text.line(f"__bang_move({out.name}, {block.name}, {row}, {wide}, {row}, {block.shape[0] - 1});")
+    return out
+
+
+OPERATIONS: Operations = {"tt.reduce": reduce, "tt.scan": scan, "tt.dot": dot}

@@ -1,0 +1,366 @@
+"""BANG C text while it is written: its lines, the blocks of NRAM and WRAM that they use, and where each block lies.
+
+A block lives from the first line that names it to the last, through the whole of a loop that does not make it.  What is read for
+the last time where another is made may be made in its place.  That is an estimate of this lowering, not of the vendor's compiler.
+"""
+
+import keyword
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import count as numbers
+
+from attrs import define, frozen
+
+from mlusim.counted import plural
+from mlusim.errors import MlusimError
+from mlusim.triton.ttir import SourceLine
+from mlusim.triton.values import Shape, Tile, bytes_of
+
+NRAM, WRAM = "NRAM", "WRAM"
+
+
+class OutOfRoom(MlusimError):
+    """A kernel needs more memory than a core has; the sentence begins as that of Triton's launcher for the card does."""
+
+    def __init__(self, memory: str, required: int, limit: int, detail: str) -> None:
+        super().__init__(
+            f"out of resource: {memory}, Required: {required}, Hardware limit: {limit}; {detail}"
+        )
+        self.memory, self.required, self.limit, self.detail = memory, required, limit, detail
+
+
+@define
+class TextLine:
+    """A line of C; what it makes whole, and the blocks in whose place that may be made."""
+
+    text: str
+    place: SourceLine | None
+    depth: int
+    made: str = ""
+    over: tuple[str, ...] = ()
+
+
+@define
+class Room:
+    """The room of a block: ``why`` is the operation that needs it."""
+
+    bytes: int
+    type: str
+    memory: str
+    why: str
+    place: SourceLine | None
+    first: int = -1
+    last: int = -1
+    offset: int = 0
+    inside: str = ""  # the block in whose place it lies
+
+
+@frozen
+class Held:
+    """A block in NRAM where that is fullest: bytes, why, and the line of the kernel."""
+
+    bytes: int
+    why: str
+    place: SourceLine | None
+
+
+@frozen
+class Written:
+    """A kernel in BANG C: its text, the bytes of both memories, what NRAM holds where it is fullest, and remarks by line."""
+
+    name: str
+    text: str
+    nram: int
+    wram: int
+    fullest: tuple[Held, ...]
+    remarks: tuple[tuple[SourceLine | None, str], ...]
+
+    def told(self) -> str:
+        """Return what takes the room, one line each."""
+        lines = [
+            f"  {one.bytes:>9,} {plural(one.bytes, 'byte')}  {one.why}{_at(one.place)}"
+            for one in self.fullest[:8]
+        ]
+        return "\n".join(lines)
+
+
+_PROLOGUE = """\
+#include <bang.h>
+#define LEAST(a, b) ((a) < (b) ? (a) : (b))
+#define MOST(a, b) ((a) > (b) ? (a) : (b))
+#define WITHIN(x, a, b) ((x) < (a) ? (a) : (x) > (b) ? (b) : (x))
+"""
+GUARD = "  if (__is_mpu()) return;"
+"""A program is a task of an IPU core; the memory core of a cluster runs the body of a Union kernel, too."""
+_TAKEN = frozenset(
+    [
+        "auto",
+        "bool",
+        "break",
+        "case",
+        "char",
+        "class",
+        "const",
+        "continue",
+        "default",
+        "delete",
+        "do",
+        "double",
+        "else",
+        "enum",
+        "extern",
+        "false",
+        "float",
+        "for",
+        "goto",
+        "half",
+        "if",
+        "inline",
+        "int",
+        "long",
+        "namespace",
+        "new",
+        "operator",
+        "private",
+        "public",
+        "register",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "struct",
+        "switch",
+        "template",
+        "this",
+        "true",
+        "typedef",
+        "union",
+        "unsigned",
+        "using",
+        "virtual",
+        "void",
+        "volatile",
+        "while",
+        "nram",
+        "wram",
+        "coreId",
+        "clusterId",
+        "taskId",
+        "taskDim",
+        "taskIdX",
+        "taskIdY",
+        "taskIdZ",
+        "taskDimX",
+        "taskDimY",
+        "taskDimZ",
+        "LEAST",
+        "MOST",
+        "WITHIN",
+        "NAN",
+        "INFINITY",
+    ]
+)
+
+
+class KernelText:
+    """The kernel that is written."""
+
+    def __init__(self, parameters: Iterable[str]) -> None:
+        self.place: SourceLine | None = None  # of the operation that is lowered
+        self.remarks: list[tuple[SourceLine | None, str]] = []
+        self._lines: list[TextLine] = []
+        self._rooms: dict[str, Room] = {}
+        self._loops: list[tuple[int, int]] = []
+        self._depth = 0
+        self._names = set(parameters) | _TAKEN
+        self._numbers = numbers(1)
+
+    # -- writing ---------------------------------------------------------------------------------------
+
+    def line(self, text: str, made: str = "", over: Sequence[str] = ()) -> None:
+        """Write *text*, which makes the whole of block *made*, also in the place of one of *over*."""
+        self._lines.append(TextLine(text, self.place, self._depth, made, tuple(over)))
+
+    def name(self, word: str) -> str:
+        """Return a C name that begins as *word* and is not in use."""
+        stem = re.sub(r"\W", "_", re.sub(r"(?:_\d+)?(?:#\d+)?$", "", word))
+        stem = stem if stem.isidentifier() and not keyword.iskeyword(stem) else f"t_{stem}".rstrip("_")
+        found = stem
+        while found in self._names:
+            found = f"{stem}_{next(self._numbers)}"
+        self._names.add(found)
+        return found
+
+    def variable(self, expression: str, kind: str = "int", word: str = "n") -> str:
+        """Return the name of a variable that holds *expression*; a name or a number is itself."""
+        if re.fullmatch(r"\w+", expression):
+            return expression
+        name = self.name(word)
+        self.line(f"{kind} {name} = {expression};")
+        return name
+
+    def block(
+        self, kind: str, shape: Shape, why: str, *, word: str = "t", memory: str = NRAM, logic: bool = False
+    ) -> Tile:
+        """Return a new block for *why*."""
+        name = self.name(word)
+        self._rooms[name] = Room(bytes_of(kind, shape), kind, memory, why, self.place)
+        return Tile(name, kind, shape, shape, logic)
+
+    def remark(self, text: str) -> None:
+        """Say *text* about the line that is lowered, once."""
+        if (self.place, text) not in self.remarks:
+            self.remarks.append((self.place, text))
+
+    @contextmanager
+    def inside(self, head: str, *, loop: bool = False) -> Iterator[None]:
+        """Write what follows between *head* with ``{`` and ``}``."""
+        first = len(self._lines)
+        self.line(f"{head} {{")
+        self._depth += 1
+        yield
+        self._depth -= 1
+        self.line("}")
+        if loop:
+            self._loops.append((first, len(self._lines) - 1))
+
+    # Branches are no loops: what one makes lives on behind it as long as it is named.
+    def otherwise(self) -> None:
+        """Go on in the other branch of what `inside` has opened."""
+        self._depth -= 1
+        self.line("} else {")
+        self._depth += 1
+
+    # -- the end ---------------------------------------------------------------------------------------
+
+    def written(self, name: str, parameters: Sequence[tuple[str, str]], limits: Mapping[str, int]) -> Written:
+        """Return the kernel *name* with *parameters*, each a C type and a name.
+
+        Raises `OutOfRoom` where it needs more than *limits*, bytes by memory.
+        """
+        self._live()
+        self._share()
+        used = {memory: self._arrange(memory) for memory in (NRAM, WRAM)}
+        fullest = self._fullest()
+        done = Written(name, "", used[NRAM], used[WRAM], fullest, tuple(self.remarks))
+        for memory, limit in limits.items():
+            if used[memory] > limit:
+                raise OutOfRoom(
+                    memory,
+                    used[memory],
+                    limit,
+                    f"by the estimate of this lowering, {name} needs most at once for\n{done.told()}\nmake these blocks smaller",
+                )
+        arrays = [f"__nram__ char nram[{max(used[NRAM], 128)}];"]
+        arrays += [f"__wram__ char wram[{used[WRAM]}];"] if used[WRAM] else []
+        given = ", ".join(
+            f"{kind} {word}" if not kind.endswith("*") else f"{kind}{word}" for kind, word in parameters
+        )
+        body = [*self._declarations(), *self._numbered()]
+        text = "\n".join(
+            [
+                _PROLOGUE,
+                *arrays,
+                "",
+                *self._head(),
+                f"__mlu_global__ void {name}({given}) {{",
+                GUARD,
+                *body,
+                "}",
+                "",
+            ]
+        )
+        return Written(name, text, used[NRAM], used[WRAM], fullest, tuple(self.remarks))
+
+    def _head(self) -> list[str]:
+        """Name the Python file for the function itself, so that all of it is there."""
+        first = next((line.place for line in self._lines if line.place is not None), None)
+        return [] if first is None else [_directive(first)]
+
+    def _declarations(self) -> Iterator[str]:
+        for name, room in self._rooms.items():
+            if room.first >= 0:
+                array = f"{room.memory.lower()} + {self._outer(name).offset}"
+                yield f"  {room.type} *{name} = ({room.type} *)({array});"
+
+    def _numbered(self) -> Iterator[str]:
+        for line in self._lines:
+            if line.place is not None:
+                yield _directive(line.place)
+            yield f"  {'  ' * line.depth}{line.text}"
+
+    def _live(self) -> None:
+        """Find the first and the last line that names each block."""
+        # By the words of the text itself: nothing has to be declared beside it, and nothing can be forgotten.
+        for number, line in enumerate(self._lines):
+            for word in re.findall(r"\b[A-Za-z_]\w*\b", line.text):
+                room = self._rooms.get(word)
+                if room is not None:
+                    room.first = number if room.first < 0 else room.first
+                    room.last = number
+        for room in self._rooms.values():
+            # What is made before a loop and used in it is needed in every round.
+            for begin, end in self._loops:
+                if room.first < begin <= room.last <= end:
+                    room.last = end
+
+    def _share(self) -> None:
+        """Put a block into the place of one that is read for the last time where it is made."""
+        for number, line in enumerate(self._lines):
+            made = self._rooms.get(line.made)
+            if made is None or made.first != number or made.inside:
+                continue
+            # Only at its last use: a later reader would find the new values.
+            for word in line.over:
+                old = self._rooms.get(word)
+                if old is None or old.last != number or old.first == number:
+                    continue
+                outer = self._outer(word)
+                if made.bytes <= outer.bytes and made.memory == outer.memory and outer.last <= number:
+                    made.inside = word
+                    outer.last = max(outer.last, made.last)
+                    break
+
+    def _outer(self, name: str) -> Room:
+        while self._rooms[name].inside:
+            name = self._rooms[name].inside
+        return self._rooms[name]
+
+    def _arrange(self, memory: str) -> int:
+        """Give every block of *memory* an offset, the largest first; returns the bytes in all."""
+        # First fit by size: close to the best for lifetimes that nest, and the same at every run.
+        peak, laid = 0, list[Room]()
+        own = [r for r in self._rooms.values() if r.memory == memory and r.first >= 0 and not r.inside]
+        for room in sorted(own, key=lambda r: (-r.bytes, r.first)):
+            offset = 0
+            for other in sorted(
+                (o for o in laid if o.first <= room.last and room.first <= o.last), key=lambda o: o.offset
+            ):
+                if offset + room.bytes <= other.offset:
+                    break
+                offset = max(offset, other.offset + other.bytes)
+            room.offset = offset
+            peak = max(peak, offset + room.bytes)
+            laid.append(room)
+        return peak
+
+    def _fullest(self) -> tuple[Held, ...]:
+        own = [r for r in self._rooms.values() if r.memory == NRAM and r.first >= 0 and not r.inside]
+        moments = sorted({r.first for r in own})
+
+        def at(moment: int) -> list[Room]:
+            return [r for r in own if r.first <= moment <= r.last]
+
+        moment = max(moments, key=lambda m: sum(r.bytes for r in at(m)), default=-1)
+        return tuple(Held(r.bytes, r.why, r.place) for r in sorted(at(moment), key=lambda r: -r.bytes))
+
+
+def _directive(place: SourceLine) -> str:
+    name = place.file.replace("\\", "\\\\").replace('"', '\\"')
+    return f'#line {place.line} "{name}"'
+
+
+def _at(place: SourceLine | None) -> str:
+    return "" if place is None else f" ({place.file.rsplit('/', 1)[-1]}:{place.line})"

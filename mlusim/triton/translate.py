@@ -1,0 +1,42 @@
+"""TTIR to BANG C: the operations of all files together."""
+
+from mlusim.arch.board import STACK_RESERVE, Board
+from mlusim.errors import Unsupported
+from mlusim.triton import control, copies, elementwise, reductions, shapes, ttir
+from mlusim.triton.lowering import KernelLowering, Operations, c_type
+from mlusim.triton.text import NRAM, WRAM, Written
+
+OPERATIONS: Operations = {
+    **elementwise.OPERATIONS,
+    **copies.OPERATIONS,
+    **shapes.OPERATIONS,
+    **control.OPERATIONS,
+    **reductions.OPERATIONS,
+}
+
+
+def limits_of(board: Board) -> dict[str, int]:
+    """Return the bytes that a kernel may use: what the stack leaves of NRAM, and WRAM."""
+    return {NRAM: board.arch.nram - STACK_RESERVE, WRAM: board.arch.wram}
+
+
+def translate(text: str, board: Board) -> Written:
+    """Return the kernel in *text*, TTIR as Triton prints it, in BANG C for *board*.
+
+    Raises `Unsupported`, with the line of the Python file, for what has no form here, and `OutOfRoom`.
+    """
+    function = ttir.read(text)
+    low = KernelLowering(function, board.arch.bang_arch, OPERATIONS)
+    # In one pass: what a block is used for later only its lifetime asks, at the end.
+    low.body(function.body)
+    return low.text.written(
+        function.name, [(_parameter(k), n) for n, k in function.parameters], limits_of(board)
+    )
+
+
+def _parameter(kind: str) -> str:
+    if kind.startswith("!tt.ptr"):
+        return f"{c_type(ttir.pointed(kind))} *"
+    if "<" in kind:
+        raise Unsupported(f"a parameter of type {kind} has no form in BANG C; pass a pointer")
+    return c_type(kind)

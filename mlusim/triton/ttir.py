@@ -1,0 +1,209 @@
+"""The text of TTIR, Triton's first intermediate form, read into a tree of operations."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from attrs import define, field, frozen
+
+from mlusim.errors import UsageError
+
+
+class SourceLine(NamedTuple):
+    """A line of the user's Python file."""
+
+    file: str
+    line: int
+
+
+@define
+class TtirOperation:
+    """One operation: its results and operands by name, its types in their order, and what stands between them.
+
+    *arguments* are the arguments of the blocks of its *regions*, one list for each region.
+    """
+
+    name: str
+    results: list[str]
+    operands: list[str]
+    types: list[str]
+    attributes: str
+    place: SourceLine | None
+    regions: list[list["TtirOperation"]] = field(factory=list)
+    arguments: list[list[str]] = field(factory=list)
+
+    def number(self, name: str) -> int:
+        """Return the attribute *name*, a whole number.  Raises `UsageError` where it is missing."""
+        found = re.search(rf"\b{name} = (-?\d+)", self.attributes)
+        if found is None:
+            raise UsageError(
+                f"{self.name} has no attribute {name}; this version of Triton writes it otherwise"
+            )
+        return int(found[1])
+
+    def word(self, pattern: str) -> str:
+        """Return the group of *pattern* in the attributes, "" where it does not match."""
+        found = re.search(pattern, self.attributes)
+        return found[1] if found else ""
+
+
+@frozen
+class JitFunction:
+    """A function of TTIR: its name, its parameters with their types, and its operations."""
+
+    name: str
+    parameters: tuple[tuple[str, str], ...]
+    body: tuple[TtirOperation, ...]
+
+
+# As text: Triton's own bindings give no attributes and no places.
+_TYPE = re.compile(
+    r"tensor<[^<>]*(?:<[^<>]*(?:<[^<>]*>)?[^<>]*>)?[^<>]*>|!tt\.ptr<(?:[^<>]|<[^<>]*>)*>|\b(?:i1|i8|i16|i32|i64|f16|bf16|f32|f64|index)\b"
+)
+_PLACE = re.compile(r'\s*loc\((?:#loc\d*|unknown|"[^"]*"(?:\((?:#loc\d*)\))?)\)')
+_NAME = r"%([\w.$-]+(?:#\d+)?)"
+
+
+def read(text: str) -> JitFunction:
+    """Return the one public function in *text*, as Triton prints a module.  Raises `UsageError` for another text."""
+    return _Reader(text).function()
+
+
+class _Reader:
+    """A position in the lines of a module."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.splitlines()
+        self._at = 0
+        self._place = _places(text)
+
+    def function(self) -> JitFunction:
+        head = next((n for n, line in enumerate(self._lines) if "tt.func public" in line), None)
+        if head is None:
+            raise UsageError("this is no TTIR: it has no public function")
+        line = _PLACE.sub("", self._lines[head])
+        name = re.search(r"@([\w$.]+)\(", line)
+        assert name is not None  # Triton names every function
+        inside = line[name.end() : line.index(") attributes" if ") attributes" in line else ") {")]
+        parameters = re.findall(rf"{_NAME}: (!tt\.ptr<[^>]*>|[\w.!<>]+)", inside)
+        self._at = head + 1
+        body, _ = self._block()
+        return JitFunction(name[1], tuple((n, kind) for n, kind in parameters), tuple(body))
+
+    def _block(self) -> tuple[list[TtirOperation], str]:
+        """Return the operations up to the end of a block, and the line that ends it."""
+        found: list[TtirOperation] = []
+        while True:
+            line = self._lines[self._at].strip()
+            self._at += 1
+            if line.startswith("}"):
+                return found, line
+            if line.startswith("^"):
+                found.append(TtirOperation("^", [], [], [], "", None, [], [re.findall(rf"{_NAME}:", line)]))
+            elif line:
+                found.append(self._operation(line))
+
+    def _operation(self, line: str) -> TtirOperation:
+        place = self._place_of(line)
+        bare = _PLACE.sub("", line)
+        results: list[str] = []
+        split = re.match(rf"((?:{_NAME}(?::\d+)?(?:, )?)+) = (.*)", bare)
+        if split is not None:
+            results, bare = [*_results(split[1])], split[split.lastindex or 0]
+        name = re.match(r'"?([\w.]+)"?', bare)
+        assert name is not None
+        rest = bare[name.end() :]
+        if bare.rstrip().endswith("{"):
+            return self._with_regions(TtirOperation(name[1], results, [], [], rest, place))
+        front, _, back = rest.rpartition(" : ")
+        operands = re.findall(_NAME, front or rest)
+        return TtirOperation(name[1], results, operands, _TYPE.findall(back), front or rest, place)
+
+    def _with_regions(self, operation: TtirOperation) -> TtirOperation:
+        """Read the regions of *operation*, whose first line is its attributes."""
+        first: list[str] = []
+        if operation.name == "scf.for":
+            first, operation.operands = _loop_head(operation.attributes)
+        elif operation.name == "scf.while":
+            pairs = re.findall(rf"{_NAME} = {_NAME}", operation.attributes)
+            first, operation.operands = [a for a, _ in pairs], [b for _, b in pairs]
+        else:
+            operation.operands = re.findall(_NAME, operation.attributes)
+        while True:
+            block, end = self._block()
+            arguments = block.pop(0).arguments[0] if block and block[0].name == "^" else first
+            operation.regions.append(block)
+            operation.arguments.append(arguments)
+            first = []
+            if end.startswith(("} else {", "} do {", "}, {")):
+                continue
+            operation.place = self._place_of(end) or operation.place
+            # Types stand in front of the regions (scf) or behind them (tt.reduce).
+            behind = _PLACE.sub("", end).rpartition(" : ")[2]
+            operation.types = _TYPE.findall(behind) or _TYPE.findall(operation.attributes.rpartition("->")[2])
+            operation.attributes += f" {end}"
+            return operation
+
+    def _place_of(self, line: str) -> SourceLine | None:
+        places = re.findall(r"loc\((#loc\d*)\)", line)
+        return self._place(places[-1]) if places else None
+
+
+def _results(text: str) -> Iterator[str]:
+    for word in text.split(", "):
+        name, _, count = word[1:].partition(":")
+        yield from (f"{name}#{k}" for k in range(int(count))) if count else (name,)
+
+
+def _loop_head(text: str) -> tuple[list[str], list[str]]:
+    """Return the names inside of a loop (its counter first), and its operands: low, high, step, what is carried."""
+    head = re.match(rf"\s*(?:unsigned )?{_NAME} = {_NAME} to {_NAME} step {_NAME}", text)
+    assert head is not None
+    carried = re.search(r"iter_args\(([^)]*)\)", text)
+    pairs = re.findall(rf"{_NAME} = {_NAME}", carried[1]) if carried else []
+    return [head[1], *(a for a, _ in pairs)], [*head.groups()[1:], *(b for _, b in pairs)]
+
+
+def _places(text: str) -> Callable[[str], SourceLine | None]:
+    """Return what turns ``#loc7`` into a line of the kernel: of a call of Triton's library, the line that calls it."""
+    table = dict(re.findall(r"^(#loc\d*) = loc\((.*)\)$", text, re.MULTILINE))
+
+    # A call site leads outwards: a line of Triton's own library says nothing to its user.
+    def place(name: str, depth: int = 0) -> SourceLine | None:
+        body = table.get(name, "")
+        if plain := re.match(r'"([^"]+)":(\d+):', body):
+            return SourceLine(plain[1], int(plain[2]))
+        outer = re.match(r"callsite\(.* at (#loc\d*)\)$", body) or re.search(r"\((#loc\d*)\)$", body)
+        return place(outer[1], depth + 1) if outer is not None and depth < 40 else None
+
+    return place
+
+
+# -- types -------------------------------------------------------------------------------------------------
+
+
+def is_tensor(kind: str) -> bool:
+    """Return whether a type is one of tensors."""
+    return kind.startswith("tensor<")
+
+
+def shape_and_element(kind: str) -> tuple[tuple[int, ...], str]:
+    """Return the shape of a tensor's type and the type of its elements."""
+    inside = kind[len("tensor<") : kind.rindex(">")]
+    sizes = re.match(r"(?:\d+x)*", inside)
+    assert sizes is not None
+    shape = tuple(int(word) for word in sizes[0].split("x") if word)
+    return shape, inside[sizes.end() :].partition(", #")[0]
+
+
+def pointed(kind: str) -> str:
+    """Return what a type of pointers points to."""
+    return kind.removeprefix("!tt.ptr<").rstrip(">").partition(",")[0]
+
+
+def count(shape: Sequence[int]) -> int:
+    """Return the number of elements of *shape*."""
+    found = 1
+    for size in shape:
+        found *= size
+    return found

@@ -1,0 +1,257 @@
+"""The values of a Triton kernel while it is lowered: numbers, tensors that are only a formula of their indices, and blocks in NRAM.
+
+Offsets, pointers and masks stay formulas as long as they can, so that loads and stores become copies.  Texts are C expressions
+without side effects.
+"""
+
+from collections.abc import Callable, Sequence
+
+from attrs import evolve, frozen
+
+from mlusim.triton.ttir import count
+
+C_TYPES = {
+    "i1": "int",
+    "i8": "int8_t",
+    "i16": "int16_t",
+    "i32": "int",
+    "i64": "int64_t",
+    "index": "int",
+    "f16": "half",
+    "bf16": "bfloat16_t",
+    "f32": "float",
+}
+"""The C type of an element type of TTIR."""
+BYTES = {"half": 2, "bfloat16_t": 2, "float": 4, "int8_t": 1, "int16_t": 2, "int": 4, "int64_t": 8}
+FLOATS = ("half", "bfloat16_t", "float")
+Shape = tuple[int, ...]
+
+
+@frozen
+class ScalarValue:
+    """A scalar."""
+
+    c: str
+    type: str
+
+
+@frozen
+class Uniform:
+    """A tensor with one value everywhere; no instruction is issued for it until one needs it in memory."""
+
+    c: str
+    type: str
+    shape: Shape
+
+
+@frozen
+class Tile:
+    """A tensor in NRAM at the C variable *name*, row after row.
+
+    *held* is the shape that it has there: 1 for an axis along which it is the same, as after a broadcast.  A *logic* one holds 1
+    and 0 in its type, and is a mask.
+    """
+
+    name: str
+    type: str
+    shape: Shape
+    held: Shape
+    logic: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether all of its elements are in memory."""
+        return self.held == self.shape
+
+
+@frozen
+class Ramp:
+    """Whole numbers, or with *pointer* addresses: ``base`` plus ``strides[d]`` for each step along axis d, plus *terms*.
+
+    A term is a block of whole numbers and what it is multiplied by.  All counts are elements.
+    """
+
+    base: str
+    strides: tuple[str, ...]
+    shape: Shape
+    type: str
+    pointer: str = ""
+    terms: tuple[tuple[Tile, str], ...] = ()
+
+    def varies_by_data(self, axis: int) -> bool:
+        """Return whether data decides what it is along *axis*."""
+        return any(block.held[axis] > 1 for block, _ in self.terms)
+
+
+@frozen
+class Mask:
+    """A mask: lane i is on where ``low[d] <= i[d] < high[d]`` for each axis, *given* holds, and all *tests* are on."""
+
+    shape: Shape
+    low: tuple[str, ...]
+    high: tuple[str, ...]
+    given: str = "1"
+    tests: tuple[Tile, ...] = ()
+
+    @staticmethod
+    def whole(shape: Shape, given: str = "1") -> "Mask":
+        """Return the mask with all lanes on, if *given* holds."""
+        return Mask(shape, ("0",) * len(shape), tuple(str(size) for size in shape), given)
+
+    def bounds(self, axis: int) -> bool:
+        """Return whether it has bounds along *axis*."""
+        return (self.low[axis], self.high[axis]) != ("0", str(self.shape[axis]))
+
+
+Tensor = Uniform | Tile | Ramp | Mask
+Value = ScalarValue | Tensor
+
+
+def plus(a: str, b: str) -> str:
+    """Return the text of a sum."""
+    if a.isdigit() and b.isdigit():
+        return str(int(a) + int(b))
+    return b if a == "0" else a if b == "0" else f"({a} + {b})"
+
+
+def times(a: str, b: str) -> str:
+    """Return the text of a product."""
+    if "0" in (a, b):
+        return "0"
+    if a.isdigit() and b.isdigit():
+        return str(int(a) * int(b))
+    return b if a == "1" else a if b == "1" else f"({a} * {b})"
+
+
+def atom(text: str) -> str:
+    """Return *text* as an operand: in parentheses unless it is a word."""
+    return (
+        text
+        if text.replace(".", "").replace("_", "").isalnum()
+        or ((text[0], text[-1]) == ("(", ")") and text.count("(") == 1)
+        else f"({text})"
+    )
+
+
+def minus(a: str) -> str:
+    """Return the text of the negative of *a*."""
+    if a.startswith("(-") and a.endswith(")") and a[2:-1].isidentifier():
+        return a[2:-1]
+    return "0" if a == "0" else f"(-{a})"
+
+
+# An axis along which a block is the same has no part in the place of an element.
+def place_in(held: Sequence[int], indices: Sequence[str]) -> str:
+    """Return the text of the element's number in a block that is *held* so."""
+    at = "0"
+    for size, index in zip(held, indices, strict=True):
+        if size > 1:
+            at = plus(times(at, str(size)), index)
+    return at
+
+
+def element(value: Value, indices: Sequence[str]) -> str:
+    """Return the C expression of one element."""
+    if isinstance(value, ScalarValue | Uniform):
+        return atom(value.c)
+    if isinstance(value, Tile):
+        return f"{value.name}[{place_in(value.held, indices)}]"
+    if isinstance(value, Ramp):
+        at = value.base
+        for stride, index in zip(value.strides, indices, strict=True):
+            at = plus(at, times(stride, index))
+        for block, factor in value.terms:
+            at = plus(at, times(element(block, indices), factor))
+        return f"({value.pointer} + {at})" if value.pointer else f"({at})"
+    tests = [value.given] if value.given != "1" else []
+    for low, high, size, index in zip(value.low, value.high, value.shape, indices, strict=True):
+        tests += [f"{index} >= {low}"] if low != "0" else []
+        tests += [f"{index} < {high}"] if high != str(size) else []
+    tests += [f"{element(block, indices)} != 0" for block in value.tests]
+    return f"({' && '.join(tests) or '1'})"
+
+
+def held_of(value: Value, rank: int) -> Shape:
+    """Return the extent along which *value* differs, for each axis: 1 where it is the same."""
+    if isinstance(value, ScalarValue | Uniform):
+        return (1,) * rank
+    if isinstance(value, Tile):
+        return value.held
+    if isinstance(value, Ramp):
+        differs = [value.varies_by_data(d) or value.strides[d] != "0" for d in range(rank)]
+    else:
+        differs = [value.bounds(d) or any(t.held[d] > 1 for t in value.tests) for d in range(rank)]
+    return tuple(size if there else 1 for size, there in zip(value.shape, differs, strict=True))
+
+
+def common_held(values: Sequence[Value], rank: int) -> Shape:
+    """Return the smallest shape that holds the result of an operation on *values*, element by element."""
+    return tuple(max(sizes) for sizes in zip(*(held_of(v, rank) for v in values), strict=True))
+
+
+def with_axis(value: Tensor, axis: int, shape: Shape) -> Tensor:
+    """Return *value* with another axis of one element, as ``tt.expand_dims``."""
+
+    def wider(items: tuple[str, ...], filler: str) -> tuple[str, ...]:
+        return (*items[:axis], filler, *items[axis:])
+
+    def held(block: Tile) -> Tile:
+        return evolve(block, shape=shape, held=(*block.held[:axis], 1, *block.held[axis:]))
+
+    if isinstance(value, Uniform):
+        return evolve(value, shape=shape)
+    if isinstance(value, Tile):
+        return held(value)
+    if isinstance(value, Ramp):
+        terms = tuple((held(block), factor) for block, factor in value.terms)
+        return evolve(value, shape=shape, strides=wider(value.strides, "0"), terms=terms)
+    tests = tuple(held(block) for block in value.tests)
+    return evolve(value, shape=shape, low=wider(value.low, "0"), high=wider(value.high, "1"), tests=tests)
+
+
+def broadcast(value: Tensor, shape: Shape) -> Tensor:
+    """Return *value* with the *shape* of ``tt.broadcast``: the same along axes that had one element."""
+    if isinstance(value, Uniform):
+        return evolve(value, shape=shape)
+    if isinstance(value, Tile):
+        return evolve(value, shape=shape)
+    if isinstance(value, Ramp):
+        grown = zip(value.strides, value.shape, shape, strict=True)
+        strides = tuple("0" if old == 1 and new > 1 else s for s, old, new in grown)
+        terms = tuple((evolve(block, shape=shape), factor) for block, factor in value.terms)
+        return evolve(value, shape=shape, strides=strides, terms=terms)
+    # Formulas stay formulas: no instruction is issued for a broadcast.
+    low, high, given = list(value.low), list(value.high), value.given
+    for axis, (old, new) in enumerate(zip(value.shape, shape, strict=True)):
+        if old != new:  # an axis of one lane, on or off, says so for all of its lanes
+            if value.bounds(axis):
+                inside = f"({low[axis]} <= 0 && {high[axis]} > 0)"
+                given = inside if given == "1" else f"({given} && {inside})"
+            low[axis], high[axis] = "0", str(new)
+    tests = tuple(evolve(block, shape=shape) for block in value.tests)
+    return Mask(shape, tuple(low), tuple(high), given, tests)
+
+
+def reshaped(value: Tensor, shape: Shape) -> Tensor | None:
+    """Return *value* as ``tt.reshape`` sees it, where that takes nothing but other words for it; else None."""
+    if isinstance(value, Uniform):
+        return evolve(value, shape=shape)
+    if isinstance(value, Tile) and value.is_whole:
+        return evolve(value, shape=shape, held=shape)
+    return None
+
+
+def dims_of(shape: Shape, name: Callable[[], str]) -> tuple[list[str], list[tuple[str, int]]]:
+    """Return an index for each axis of *shape*, and the loops over those of more than one element."""
+    indices, loops = [], []
+    for size in shape:
+        index = "0" if size == 1 else name()
+        indices.append(index)
+        if size > 1:
+            loops.append((index, size))
+    return indices, loops
+
+
+def bytes_of(kind: str, shape: Shape) -> int:
+    """Return the bytes of a block, a multiple of 128, which is what a vector instruction takes in a cycle."""
+    return -(-count(shape) * BYTES[kind] // 128) * 128

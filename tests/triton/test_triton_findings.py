@@ -1,0 +1,117 @@
+"""What is wrong with a Triton kernel is said at its line; what does not fit, and what has no form, is refused."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("triton")
+import triton_kernels as kernels
+from triton.runtime.errors import OutOfResources
+
+import mlusim.triton
+from mlusim.cli.main import main
+from mlusim.engine.preference import preferring
+from mlusim.errors import OutOfBounds, Unsupported
+
+FILE = Path(kernels.__file__)
+
+
+def line_of(text, *, after):
+    """Return the number of the line with *text* in the kernel *after*."""
+    lines = FILE.read_text().splitlines()
+    first = next(n for n, line in enumerate(lines) if f"def {after}(" in line)
+    return next(n for n in range(first, len(lines)) if text in lines[n]) + 1
+
+
+def test_lanes_without_a_value_are_found():
+    """A mask without ``other`` leaves them, and a sum takes them."""
+    x = np.ones(100, np.float32)
+    launch = mlusim.triton.run(
+        kernels.no_other, (1,), x, np.zeros(1, np.float32), 90, B=128, observe=["initcheck"]
+    )
+
+    assert [(str(FILE), line_of("tl.sum", after="no_other"))] == [(f.file, f.line) for f in launch.findings]
+
+
+@pytest.mark.parametrize("engine", ["python", "auto"])
+def test_a_missing_mask_is_a_fault_at_its_line(engine):
+    """On both engines."""
+    x = np.ones(100, np.float32)
+    with preferring(engine), pytest.raises(OutOfBounds) as raised:
+        mlusim.triton.run(kernels.no_mask, (2,), x, np.zeros(100, np.float32), 100, B=64)
+
+    assert (str(FILE), line_of("tl.load", after="no_mask")) == (raised.value.file, raised.value.line)
+
+
+def test_what_does_not_fit_names_the_tiles_that_take_the_room():
+    """In the words of the card's launcher, with lines behind."""
+    out = np.zeros((64, 2048), np.float16)
+    with pytest.raises(OutOfResources) as raised:
+        mlusim.triton.run(kernels.softmax, (1,), out, out, 64, 2048, BM=64, BN=2048, board="MLU590-H8")
+
+    told = str(raised.value)
+    assert told.startswith("out of resource: NRAM, Required: ")
+    assert "Hardware limit: 393216" in told
+    assert f"(triton_kernels.py:{line_of('.to(tl.float32)', after='softmax')})" in told
+
+
+def test_a_grid_beyond_the_limit_is_refused():
+    """65,535 programs along an axis."""
+    x = np.zeros(4, np.float32)
+    with pytest.raises(OutOfResources, match="grid size, Required: 65536, Hardware limit: 65535"):
+        mlusim.triton.run(kernels.add, (65536,), x, x, x, 4, B=64)
+
+
+def test_what_has_no_form_is_refused_by_its_line():
+    """A product of stacks of matrices."""
+    x = np.zeros((16, 16, 16), np.float32)
+    place = rf"triton_kernels\.py:{line_of('tl.dot', after='stacked')}: a product of stacks of matrices"
+    with pytest.raises(Unsupported, match=place):
+        mlusim.triton.run(kernels.stacked, (1,), x, x, B=16)
+
+
+CALL = [
+    "--kernel", "add", "--arg", "x=arange:float32:n", "--arg", "y=ones:float32:n", "--arg", "o=out:float32:n", "--arg", "n=100",
+    "--grid", "2", "--constexpr", "B=64",
+]  # fmt: skip
+
+
+def test_verbs_take_a_triton_kernel(capsys):
+    """As they take one of BANG C, with the lines of the Python file."""
+    ran = main(["run", str(FILE), *CALL])
+    out = capsys.readouterr().out
+    checked = main(["check", str(FILE), *CALL])
+    main(["profile", str(FILE), *CALL])
+    profiled = capsys.readouterr().out
+
+    assert (0, 0) == (ran, checked)
+    assert re.search(r"o float32\[100\]: \[1\., 2\., 3\., ", out)
+    assert f"triton_kernels.py:{line_of('tl.store', after='add')}" in profiled
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--kernel", "addd", "--grid", "1"], r"has no Triton kernel 'addd' \(meant: add\)"),
+        (["--kernel", "add", "--grid", "1"], "x of add has no value; give one, as --arg x="),
+        ([*CALL[:-2], "--constexpr", "C=1"], "add has no parameter C; its parameters: x, y, o, n, B"),
+        ([*CALL, "--dim", "4"], "a Triton kernel takes --grid"),
+    ],
+)
+def test_what_is_typed_wrong_is_said(capsys, words, told):
+    """In a sentence."""
+    code = main(["run", str(FILE), *words])
+
+    assert code == 2
+    assert re.search(told, capsys.readouterr().err)
+
+
+def test_options_of_triton_without_a_kernel_of_it_are_refused(capsys, tmp_path):
+    """They would have no effect."""
+    (tmp_path / "k.mlu").write_text("__mlu_global__ void K(int *o) { *o = 1; }")
+    code = main(["run", str(tmp_path / "k.mlu"), "--kernel", "K", "--grid", "4", "--arg", "o=out:int32:1"])
+
+    assert code == 2
+    assert "--grid goes with a Triton kernel" in capsys.readouterr().err

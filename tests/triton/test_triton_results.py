@@ -1,0 +1,169 @@
+"""Triton kernels give what NumPy gives, on both boards, with tails."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("triton")
+import triton_kernels as kernels
+from hypothesis import given, settings, strategies as st
+
+import mlusim.triton
+
+BOARDS = ("MLU370-X4", "MLU590-H8")
+pytestmark = [
+    pytest.mark.parametrize("board", BOARDS),
+    pytest.mark.filterwarnings("ignore:tl.make_block_ptr is deprecated"),
+]
+
+
+def drawn(*shape, dtype=np.float32, seed=0):
+    """Return normal numbers."""
+    return np.random.default_rng([seed, *shape]).standard_normal(shape).astype(dtype)
+
+
+def numbers(n, low, high, dtype=np.int32):
+    """Return whole numbers of low to high - 1."""
+    return np.random.default_rng(n).integers(low, high, n).astype(dtype)
+
+
+def run(board, kernel, grid, *arguments, **named):
+    """Run a kernel under initcheck."""
+    launch = mlusim.triton.run(
+        kernel, (grid,), *arguments, board=board, observe=["initcheck", "memcheck"], **named
+    )
+
+    assert launch.findings == ()
+    return launch
+
+
+def softmax_of(x):
+    """Return the softmax of rows."""
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+@settings(max_examples=4, deadline=None)
+@given(
+    n=st.integers(1, 700),
+    block=st.sampled_from([64, 256]),
+    dtype=st.sampled_from([np.float16, np.float32, np.int32]),
+)
+def test_elements_beyond_the_mask_stay(board, n, block, dtype):
+    """For any length."""
+    x, y = ((100 * drawn(n, seed=seed)).astype(dtype) for seed in (1, 2))
+    out = np.full(n + 9, 7, dtype)
+    run(board, kernels.add, -(-n // block), x, y, out, n, B=block)
+
+    assert (x + y).tobytes() == out[:n].tobytes()
+    assert [7] * 9 == out[n:].tolist()
+
+
+@settings(max_examples=3, deadline=None)
+@given(rows=st.integers(1, 20), columns=st.integers(1, 130))
+def test_softmax(board, rows, columns):
+    """For any matrix that fits a block of columns."""
+    x, out = drawn(rows, columns, dtype=np.float16), np.zeros((rows, columns), np.float16)
+    run(board, kernels.softmax, 3, out, x, rows, columns, BM=4, BN=256)
+
+    np.testing.assert_allclose(softmax_of(x.astype(float)), out, atol=2e-3)
+
+
+def test_layer_norm(board):
+    """Rows and columns are broadcast."""
+    x, w, b = drawn(13, 100), drawn(100), drawn(100, seed=1)
+    out = np.zeros_like(x)
+    run(board, kernels.layer_norm, 4, out, x, w, b, 13, 100, 1e-5, BM=4, BN=128)
+    wide = x.astype(float)
+    normal = (wide - wide.mean(1, keepdims=True)) / np.sqrt(wide.var(1, keepdims=True) + 1e-5)
+
+    np.testing.assert_allclose(normal * w + b, out, atol=1e-4)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_matmul(board, transposed):
+    """The tutorial's, with groups and remainders, and either order of the right matrix."""
+    m, n, k = 40, 70, 50
+    a, b, out = drawn(m, k, dtype=np.float16), drawn(k, n, dtype=np.float16), np.zeros((m, n), np.float16)
+    right, strides = (np.ascontiguousarray(b.T), (1, k)) if transposed else (b, (n, 1))
+    sizes = {"BM": 32, "BN": 32, "BK": 16, "G": 2}
+    run(board, kernels.matmul, 6, a, right, out, m, n, k, k, 1, *strides, **sizes)
+
+    np.testing.assert_allclose(a.astype(float) @ b.astype(float), out, atol=0.05)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention(board, causal):
+    """Two products, what a loop carries, and masks of two axes."""
+    length, depth = 50, 32
+    q, k, v = (drawn(length, depth, dtype=np.float16, seed=seed) for seed in range(3))
+    out = np.zeros_like(q)
+    run(board, kernels.attention, 2, q, k, v, out, length, 0.125, D=depth, BM=32, BN=32, CAUSAL=causal)
+    scores = q.astype(float) @ k.astype(float).T * 0.125
+    scores = np.where(np.tri(length) > 0, scores, -np.inf) if causal else scores
+
+    np.testing.assert_allclose(softmax_of(scores) @ v.astype(float), out, atol=5e-3)
+
+
+def test_what_data_addresses(board):
+    """Rows, elements, stores and atomics whose places come from memory."""
+    table, rows = drawn(20, 60, dtype=np.float16), numbers(7, 0, 20)
+    found = np.zeros((7, 60), np.float16)
+    run(board, kernels.embedding, 7, found, rows, table, 60, B=64)
+    x, order = drawn(150), np.random.default_rng(0).permutation(150)
+    moved = np.zeros_like(x)
+    run(board, kernels.permute, 2, x, moved, order, 150, B=128)
+    bins, sums = numbers(150, 0, 9), np.zeros(9, np.float32)
+    run(board, kernels.histogram, 2, x, sums, bins, 150, B=128)
+    expected = np.zeros(9)
+    np.add.at(expected, bins, x)
+
+    assert table[rows].tobytes() == found.tobytes()
+    assert x.tobytes() == moved.tobytes()
+    np.testing.assert_allclose(expected, sums, atol=1e-4)
+
+
+def test_whole_numbers(board):
+    """Division and remainder are C's."""
+    x, y = numbers(150, -1000, 1000), numbers(151, 1, 50)[:150]
+    out = np.zeros_like(x)
+    run(board, kernels.whole_numbers, 2, x, y, out, 150, B=128)
+    quotient = np.abs(x) // y * np.sign(x)
+    r = (
+        quotient * 3
+        + (x - quotient * y)
+        - (x & y)
+        + ((x ^ y) << 2)
+        + (x >> 1)
+        + np.minimum(x, y) * np.maximum(x, y)
+    )
+
+    assert np.where(x > y, r, -r).tolist() == out.tolist()
+
+
+def test_order(board):
+    """Index of the largest, running sums, sorting."""
+    x = drawn(2, 30)
+    largest, sums, ordered = np.zeros(2, np.int32), np.zeros_like(x), np.zeros((2, 32), np.float32)
+    run(board, kernels.order, 2, x, largest, sums, ordered, 30, B=32)
+
+    assert x.argmax(axis=1).tolist() == largest.tolist()
+    np.testing.assert_allclose(x.cumsum(axis=1), sums, atol=1e-5)
+    assert np.sort(x, axis=1).tobytes() == ordered[:, 2:].tobytes()
+
+
+def test_control(board):
+    """A loop of one's own, a branch that gives back a tensor, elements at a stride."""
+    x, out = drawn(50), np.zeros((2, 32), np.float32)
+    run(board, kernels.strided, 2, x, out, 50, B=32)
+    every = np.zeros(32)
+    every[:25] = x[::2]
+
+    np.testing.assert_allclose([every - x[::2].sum(), every + x[1::2].sum()], out, atol=1e-5)
+
+
+def test_block_pointers_and_transposition(board):
+    """What lies beyond the matrix is neither read nor written."""
+    x, out = drawn(20, 37), np.zeros((37, 20), np.float32)
+    run(board, kernels.blocks, 2, x, out, 20, 37, BM=16, BN=32)
+
+    assert (x.T * 2).tobytes() == out.tobytes()

@@ -1,0 +1,196 @@
+"""Triton kernels as users write them: those of the tutorials, and one for each kind of operation."""
+
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add(x, y, o, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    m = i < n
+    tl.store(o + i, tl.load(x + i, mask=m) + tl.load(y + i, mask=m), mask=m)
+
+
+@triton.jit
+def softmax(o, x, M, N, BM: tl.constexpr, BN: tl.constexpr):
+    for k in range(tl.program_id(0) * BM, M, tl.num_programs(0) * BM):
+        r = k + tl.arange(0, BM)
+        c = tl.arange(0, BN)
+        at = r[:, None] * N + c[None, :]
+        m = (r[:, None] < M) & (c[None, :] < N)
+        v = tl.load(x + at, mask=m, other=-float("inf")).to(tl.float32)
+        e = tl.exp(v - tl.max(v, axis=1)[:, None])
+        tl.store(o + at, e / tl.sum(e, axis=1)[:, None], mask=m)
+
+
+@triton.jit
+def layer_norm(o, x, w, b, M, N, eps, BM: tl.constexpr, BN: tl.constexpr):
+    r = tl.program_id(0) * BM + tl.arange(0, BM)
+    c = tl.arange(0, BN)
+    m = (r[:, None] < M) & (c[None, :] < N)
+    v = tl.load(x + r[:, None] * N + c[None, :], mask=m, other=0.0)
+    mean = tl.sum(v, axis=1) / N
+    d = tl.where(m, v - mean[:, None], 0.0)
+    rstd = tl.rsqrt(tl.sum(d * d, axis=1) / N + eps)
+    g = tl.load(w + c, mask=c < N, other=0.0)
+    h = tl.load(b + c, mask=c < N, other=0.0)
+    tl.store(o + r[:, None] * N + c[None, :], d * rstd[:, None] * g[None, :] + h[None, :], mask=m)
+
+
+@triton.jit
+def matmul(
+    a,
+    b,
+    c,
+    M,
+    N,
+    K,
+    sam,
+    sak,
+    sbk,
+    sbn,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    BK: tl.constexpr,
+    G: tl.constexpr,
+):
+    wide = G * tl.cdiv(N, BN)
+    first = tl.program_id(0) // wide * G
+    high = min(tl.cdiv(M, BM) - first, G)
+    pm = first + tl.program_id(0) % wide % high
+    pn = tl.program_id(0) % wide // high
+    rm = (pm * BM + tl.arange(0, BM)) % M
+    rn = (pn * BN + tl.arange(0, BN)) % N
+    rk = tl.arange(0, BK)
+    pa = a + rm[:, None] * sam + rk[None, :] * sak
+    pb = b + rk[:, None] * sbk + rn[None, :] * sbn
+    total = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in range(0, tl.cdiv(K, BK)):
+        x = tl.load(pa, mask=rk[None, :] < K - k * BK, other=0.0)
+        y = tl.load(pb, mask=rk[:, None] < K - k * BK, other=0.0)
+        total = tl.dot(x, y, total)
+        pa += BK * sak
+        pb += BK * sbk
+    om = pm * BM + tl.arange(0, BM)
+    on = pn * BN + tl.arange(0, BN)
+    tl.store(
+        c + om[:, None] * N + on[None, :], total.to(tl.float16), mask=(om[:, None] < M) & (on[None, :] < N)
+    )
+
+
+@triton.jit
+def attention(
+    q, k, v, o, L, scale, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, CAUSAL: tl.constexpr
+):
+    om = tl.program_id(0) * BM + tl.arange(0, BM)
+    od = tl.arange(0, D)
+    queries = tl.load(q + om[:, None] * D + od[None, :], mask=om[:, None] < L, other=0.0)
+    most = tl.zeros([BM], dtype=tl.float32) - float("inf")
+    total = tl.zeros([BM], dtype=tl.float32)
+    acc = tl.zeros([BM, D], dtype=tl.float32)
+    for s in range(0, L, BN):
+        on = s + tl.arange(0, BN)
+        keys = tl.load(k + on[None, :] * D + od[:, None], mask=on[None, :] < L, other=0.0)
+        scores = tl.dot(queries, keys) * scale
+        scores = tl.where(on[None, :] < L, scores, -float("inf"))
+        if CAUSAL:
+            scores = tl.where(om[:, None] >= on[None, :], scores, -float("inf"))
+        now = tl.maximum(most, tl.max(scores, 1))
+        p = tl.exp(scores - now[:, None])
+        old = tl.exp(most - now)
+        total = total * old + tl.sum(p, 1)
+        values = tl.load(v + on[:, None] * D + od[None, :], mask=on[:, None] < L, other=0.0)
+        acc = acc * old[:, None] + tl.dot(p.to(tl.float16), values)
+        most = now
+    tl.store(o + om[:, None] * D + od[None, :], (acc / total[:, None]).to(tl.float16), mask=om[:, None] < L)
+
+
+@triton.jit
+def embedding(o, index, table, D, B: tl.constexpr):
+    row = tl.program_id(0)
+    c = tl.arange(0, B)
+    at = tl.load(index + row)
+    tl.store(o + row * D + c, tl.load(table + at * D + c, mask=c < D), mask=c < D)
+
+
+@triton.jit
+def permute(x, o, index, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    m = i < n
+    at = tl.load(index + i, mask=m, other=0)
+    tl.store(o + at, tl.load(x + at, mask=m), mask=m)
+
+
+@triton.jit
+def histogram(x, o, index, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    m = i < n
+    at = tl.load(index + i, mask=m, other=0)
+    tl.atomic_add(o + at, tl.load(x + i, mask=m, other=0.0), mask=m)
+
+
+@triton.jit
+def whole_numbers(x, y, o, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    m = i < n
+    a = tl.load(x + i, mask=m, other=1)
+    b = tl.load(y + i, mask=m, other=1)
+    r = a // b * 3 + a % b - (a & b) + ((a ^ b) << 2) + (a >> 1) + tl.minimum(a, b) * tl.maximum(a, b)
+    tl.store(o + i, tl.where(a > b, r, -r), mask=m)
+
+
+@triton.jit
+def order(x, largest, sums, ordered, N, B: tl.constexpr):
+    r = tl.program_id(0)
+    c = tl.arange(0, B)
+    v = tl.load(x + r * N + c, mask=c < N, other=-1e9)
+    tl.store(largest + r, tl.argmax(v, axis=0))
+    tl.store(sums + r * N + c, tl.cumsum(tl.where(c < N, v, 0.0), axis=0), mask=c < N)
+    tl.store(ordered + r * B + c, tl.sort(v))
+
+
+@triton.jit
+def strided(x, o, n, B: tl.constexpr):
+    total = 0.0
+    at = tl.program_id(0)
+    while at < n:
+        total += tl.load(x + at)
+        at += tl.num_programs(0)
+    v = tl.load(x + tl.arange(0, B) * 2, mask=tl.arange(0, B) * 2 < n, other=0.0)
+    if tl.program_id(0) > 0:
+        v = v + total
+    else:
+        v = v - total
+    tl.store(o + tl.program_id(0) * B + tl.arange(0, B), v)
+
+
+@triton.jit
+def blocks(x, o, M, N, BM: tl.constexpr, BN: tl.constexpr):
+    p = tl.make_block_ptr(x, (M, N), (N, 1), (tl.program_id(0) * BM, 0), (BM, BN), (1, 0))
+    for j in range(0, tl.cdiv(N, BN)):
+        c = j * BN + tl.arange(0, BN)
+        r = tl.program_id(0) * BM + tl.arange(0, BM)
+        v = tl.trans(tl.load(p, boundary_check=(0, 1), padding_option="zero"))
+        tl.store(o + c[:, None] * M + r[None, :], v * 2, mask=(c[:, None] < N) & (r[None, :] < M))
+        p = tl.advance(p, (0, BN))
+
+
+@triton.jit
+def no_other(x, o, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    v = tl.load(x + i, mask=i < n)
+    tl.store(o, tl.sum(v, axis=0))
+
+
+@triton.jit
+def no_mask(x, o, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    v = tl.load(x + i)
+    tl.store(o + i, v * 2, mask=i < n)
+
+
+@triton.jit
+def stacked(x, o, B: tl.constexpr):
+    i = tl.arange(0, B)
+    at = i[:, None, None] * B * B + i[None, :, None] * B + i[None, None, :]
+    tl.store(o + at, tl.dot(tl.load(x + at), tl.load(x + at)))
