@@ -7,7 +7,7 @@ from attrs import asdict, frozen
 from rich.console import RenderableType
 
 from mlusim.arch.board import Board
-from mlusim.counted import count
+from mlusim.counted import count, counted
 from mlusim.memory.space import DIRECTIONS
 from mlusim.report.figures import Figures, figures
 from mlusim.text_grid import table
@@ -188,7 +188,7 @@ def _again(launch: "Launch", board: Board) -> Iterator[_Change]:
     tasks, kept = work.loaded_once(launch.tasks, board.arch.nram // 2)
     if kept:
         yield _Change(
-            "load once", f"load the {kept:,} bytes once that each turn loads again", tasks, "IO-DMA"
+            "load once", f"load the {counted(kept, 'byte')} once that each turn loads again", tasks, "IO-DMA"
         )
 
 
