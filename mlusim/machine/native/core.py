@@ -388,8 +388,6 @@ class NativeCore(Core):
         seat.forget(kept, len(self.views), self.c.most_cells)
         del self.views[kept:]
         self._undeclare(self._chain, start)
-        for allocation, content in start.filled:
-            allocation.raw[:] = content
         self.begin(place, union)
         start.again(seat)
         seat.place(place)
@@ -405,6 +403,9 @@ class NativeCore(Core):
         self.close_bindings(start.bindings)
         for space, arena in self.used.items():
             arena.cut(*start.declared.get(space, (0, 0)))
+        # All of an arena is poison again then, also what every task begins with.
+        for allocation, content in start.filled:
+            allocation.raw[:] = content
 
     def release(self) -> None:
         """Close every pointer, and give the memories and the seat back; no further task will come."""
