@@ -125,7 +125,7 @@ def load_of(pipe: Pipe, reads: "Access | None", writes: "Access") -> CopyLoad:
     """Return the load of a copy from *reads* (None: a fill) to *writes*."""
     sides = (writes,) if reads is None else (reads, writes)
     if pipe is not _IO:
-        lines = max(_lines(side) for side in sides)
+        lines = max(_lines(side, copied=pipe is not Pipe.VECTOR) for side in sides)
         return CopyLoad(lines=lines, sram=sum(s.nbytes for s in sides if s.allocation.space is SRAM))
     transactions = stalls = stores = pieces = 0
     apart = max(map(_pieces, sides))
@@ -142,10 +142,12 @@ def load_of(pipe: Pipe, reads: "Access | None", writes: "Access") -> CopyLoad:
     return CopyLoad(transactions, stalls, stores, pieces)
 
 
-def _lines(side: "Access") -> int:
-    """Return the lines of one side of a copy on the chip: a piece of several that fills its last one in part takes one more."""
+def _lines(side: "Access", *, copied: bool) -> int:
+    """Return the lines of one side of a piece of work on the chip; a piece of several that is *copied*, and fills its last one in part, takes one more."""
     segments = side.nbytes // side.size
-    return segments * (_chip_lines(side.size) + (segments > 1 and side.size % copy_costs.LINE > 0))
+    # A vector instruction writes lanes of a line; a copy reads the line before it writes a part of it.
+    again = copied and segments > 1 and side.size % copy_costs.LINE > 0
+    return segments * (_chip_lines(side.size) + again)
 
 
 def _pieces(side: "Access") -> int:
