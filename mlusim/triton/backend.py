@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import triton.backends as back_ends
 from attrs import field, frozen
+from triton import knobs
 from triton._C.libtriton import ir, passes
 from triton.backends.compiler import BaseBackend, GPUTarget
 from triton.backends.driver import DriverBase
@@ -364,4 +365,6 @@ def activate(board: str | None = None) -> None:
     """Make a simulated board what Triton compiles for and launches on.  Raises `UsageError` for an unknown board."""
     back_ends.backends[BACKEND] = back_ends.Backend(compiler=MluBackend, driver=MluDriver)
     _STATE.board[:] = [find_board(board or DEFAULT_BOARDS[0])]
+    # What Triton keeps on disk is found by the text of a function alone, and would name the file of another checkout.
+    knobs.compilation.always_compile = True
     runtime.set_active(MluDriver())

@@ -1,10 +1,13 @@
 """Operators whose kernels run from kernel.mlu in place of kernel.py: what each of both did, to compare."""
 
+import numpy as np
+
 from mlusim import Observer
 from mlusim.engine.native.build import available
 from mlusim.host import Handle
 from mlusim.operators.registry import find_operator
 from mlusim.operators.runner import SourceHandle, attempt, case_generator
+from mlusim.time.log import LOADS, STORES, loads_of
 
 OPERATORS = (
     "border_align_backward",
@@ -16,6 +19,19 @@ OPERATORS = (
 )
 NATIVE = "native" if available() is not None else "python"  # without a compiler there is one engine
 BOARDS = ("MLU370-X4", "MLU590-H8")
+
+
+SCALARS = 0.15
+"""How far the times of both sources may lie apart: C says what waits for a scalar load, a kernel in Python does not (docs/operators/index.md)."""
+
+
+def steps(log):
+    """Return the rows of a core's log, with scalar loads by their memory alone and not by what waits for them."""
+    rows = np.concatenate([*log]).astype(np.int64)
+    loads = loads_of(rows).sum(axis=1)
+    rows[:, LOADS:STORES] = 0
+    rows[:, LOADS : LOADS + loads.shape[1]] = loads
+    return rows.tolist()
 
 
 class Sequence(Observer):

@@ -4,7 +4,7 @@ What differs is argued in docs/operators/index.md: a kernel in BANG C declares a
 """
 
 import pytest
-from bangc_twins import BOARDS, NATIVE, OPERATORS, Sequence, performed
+from bangc_twins import BOARDS, NATIVE, OPERATORS, SCALARS, Sequence, performed, steps
 
 from mlusim.operators.registry import find_case, find_operator
 
@@ -13,7 +13,6 @@ MEASURES = (
     "traffic",
     "scalar_loads",
     "scalar_stores",
-    "time_us",
     "bound",
     "io_bytes",
 )
@@ -60,7 +59,11 @@ def hold(operator, case_name, policy, board):
         for ours, theirs in zip(python.launches, done.launches, strict=True):
             assert {m: getattr(ours, m) for m in MEASURES} == {m: getattr(theirs, m) for m in MEASURES}
             assert paid(ours) == paid(theirs)
-            assert [t.log.key for t in ours.tasks] == [t.log.key for t in theirs.tasks]
+            assert [steps(t.log) for t in ours.tasks] == [steps(t.log) for t in theirs.tasks]
+            assert ours.time_us == pytest.approx(theirs.time_us, rel=SCALARS)
+    for one, other in zip(bang.launches, native.launches, strict=True):
+        assert one.time_us == other.time_us
+        assert [t.log.key for t in one.tasks] == [t.log.key for t in other.tasks]
 
 
 def paid(launch):
