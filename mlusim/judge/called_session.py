@@ -14,13 +14,17 @@ from mlusim.toolkit.server.memory import PrivateMemory
 from mlusim.toolkit.server.protocol import CODES, OPS, ProgramReply, ProgramRequest
 from mlusim.toolkit.server.session import FROM_DEVICE, TO_DEVICE
 
-# What a request does to the bytes that are followed; one that stands in neither is refused.
+# What a request does to the bytes that are followed; one that stands in neither of the first two is refused.
 FOLLOWED = frozenset(("LAUNCH", "COPY", "SET", "CNNL", "DURATION"))
 HARMLESS = frozenset(
     ("RECORD", "KERNEL", "SIZES", "MALLOC", "FREE", "QUEUE", "QUEUE_END", "SYNC", "NOTIFIER", "NOTIFIER_END", "PLACE", "WAIT",
      "QUEUE_WAIT", "ATTRIBUTE", "NAME", "MEMORY", "WHERE", "KIND", "DEVICES", "RESET", "RANGE", "REFUSED", "END", "DESCRIBE", "TOUCHED", "SYMBOL")
 )  # fmt: skip
+# Another process could compute with memory that it shares, where nothing is followed; and for the name of a constant the simulator
+# would read a file whose path the candidate chooses, which its own confinement may keep from it.
+REFUSED = frozenset(("SHARE", "MAP", "UNMAP", "CONSTANT"))
 _LET = {OPS[name] for name in FOLLOWED | HARMLESS}
+_NAMES = {number: name for name, number in OPS.items()}
 _DOUBLE = 8  # bytes of a time
 
 
@@ -33,8 +37,9 @@ class JudgedSession(CalledSession):
     def handle(self, request: ProgramRequest) -> ProgramReply:
         """Do what *request* asks for.  Raises `MemoryError` where this process may have no more."""
         if request.op not in _LET:
+            what = _NAMES.get(request.op, request.op)
             error = UsageError(
-                f"a candidate may not ask for request {request.op}; judge cannot follow what it does"
+                f"a candidate may not ask for request {what}; judge cannot follow what it does"
             )
             return self._refused(request, CODES["cnrtErrorNotSupport"], error)
         return super().handle(request)

@@ -6,7 +6,7 @@ import pytest
 from attrs import evolve
 
 from mlusim.judge.bench import Bench
-from mlusim.judge.called_session import FOLLOWED, HARMLESS
+from mlusim.judge.called_session import FOLLOWED, HARMLESS, REFUSED
 from mlusim.judge.origins import Handed, computed
 from mlusim.judge.reference import loaded
 from mlusim.judge.verdict import verdict
@@ -77,6 +77,8 @@ HONEST = {
     "parameters": "LAUNCH(Count)(count, x, n); down(&k, count, 1); Parameters p = {k, k / 4 + 1, 0.125f};"
     "up(s, (float *)&p, 3); " + WHOLE,
     "until it is done": "for (int i = 0; i < 40; ++i) { cnrtMemset(count, 0, 4); LAUNCH(Next)(count, i, 0.5f); down(&k, count, 1); } "
+    + WHOLE,
+    "no other process": "cnrtIpcMemHandle shared; if (cnrtAcquireMemHandle(&shared, s) == cnrtErrorNotSupport) "
     + WHOLE,
     "passes on": "LAUNCH(Leaky)(s, x, slope, 1); float v = 0; down(&v, s, 1); LAUNCH(Set)(s, v); " + WHOLE,
 }
@@ -161,8 +163,8 @@ def test_hosts_that_compute(verdicts, name):
 
 def test_every_request_is_followed_or_refused():
     """A request that is new has to be looked at: what it does to bytes, and what it tells the host."""
-    assert set(OPS) == FOLLOWED | HARMLESS
-    assert not FOLLOWED & HARMLESS
+    assert set(OPS) == FOLLOWED | HARMLESS | REFUSED
+    assert len(OPS) == len(FOLLOWED) + len(HARMLESS) + len(REFUSED)
 
 
 def test_steps_tell_nothing():
