@@ -97,7 +97,7 @@ SMALL = 4096  # floats of 32 bits, up to which a product with themselves is the 
 
 
 @define(eq=False)
-class Part:
+class MemoryOperand:
     """An operand in memory."""
 
     name: str
@@ -133,9 +133,9 @@ class Look:
     """
 
     row: Intrinsic
-    early: tuple[Part, ...]
-    late: tuple[Part, ...]
-    targets: tuple[Part, ...]
+    early: tuple[MemoryOperand, ...]
+    late: tuple[MemoryOperand, ...]
+    targets: tuple[MemoryOperand, ...]
     values: tuple[int, ...]
     exact: bool
     floats: bool  # whether the result is looked at, too
@@ -166,7 +166,7 @@ class Look:
         return None
 
     @property
-    def floats_read(self) -> tuple[Part, ...]:
+    def floats_read(self) -> tuple[MemoryOperand, ...]:
         """Return the floats in memory that it reads."""
         return tuple(part for part in (*self.early, *self.late) if part.dtype.kind == "float")
 
@@ -227,10 +227,12 @@ def _places(row: Intrinsic) -> _Places:
     )
 
 
-def _parts(places: Sequence[_Place], accesses: Sequence[Access], given: Sequence[Any]) -> list[Part]:
+def _parts(places: Sequence[_Place], accesses: Sequence[Access], given: Sequence[Any]) -> list[MemoryOperand]:
     """Return the operands at *places* that are pointers, each with its access."""
     pointers = [(name, given[n].dtype) for name, n in places if isinstance(given[n], Ptr)]
-    return [Part(name, access, dtype) for (name, dtype), access in zip(pointers, accesses, strict=False)]
+    return [
+        MemoryOperand(name, access, dtype) for (name, dtype), access in zip(pointers, accesses, strict=False)
+    ]
 
 
 def overflow(row: Intrinsic, dtype: DType, given: Mapping[str, Any]) -> VectorChange | None:
@@ -360,14 +362,14 @@ class Types:
     def __init__(self) -> None:
         self._known: dict[int, _Typed] = {}
 
-    def wrote(self, part: Part, site: tuple[str, int]) -> None:
+    def wrote(self, part: MemoryOperand, site: tuple[str, int]) -> None:
         """Note that an instruction at *site* has written *part*."""
         content = _sample(part)
         if content is not None and part.dtype.size > 1:
             address = part.access.allocation.address + part.access.start
             self._put(_slot(address), _Typed(address, part.dtype, content, site))
 
-    def read(self, row: Intrinsic, part: Part) -> VectorChange | None:
+    def read(self, row: Intrinsic, part: MemoryOperand) -> VectorChange | None:
         """Return that *row* reads *part*, of floats, as another type than it was written as; None where it is not known to do so."""
         address = part.access.allocation.address + part.access.start
         known = self._get(_slot(address))
@@ -410,7 +412,7 @@ def _slot(address: int) -> int:
     return ((address >> 5) * 0x9E3779B1 & 0xFFFFFFFF) >> 16 & MOST_TYPED - 1
 
 
-def _sample(part: Part) -> bytes | None:
+def _sample(part: MemoryOperand) -> bytes | None:
     access = part.access
     if access.steps or access.size < SAMPLE or access.allocation.space is not NRAM:
         return None

@@ -17,7 +17,7 @@ class _Switches(ModuleType):
 
     def __init__(self, name: str, **switches: object) -> None:
         super().__init__(name, __doc__)
-        self.__dict__.update(switches)
+        self.__dict__.update(switches)  # plain attributes, since scripts set them without a word to us
         self._names = tuple(switches)
 
     def is_available(self) -> bool:
@@ -26,11 +26,13 @@ class _Switches(ModuleType):
 
     def set_flags(self, **given: object) -> dict[str, object]:
         """Set switches by name, with or without an underscore in front; return what they were."""
+        # PyTorch's own backends name theirs with an underscore in front here, and without one as attributes
         wanted = {name.removeprefix("_"): value for name, value in given.items() if value is not None}
         unknown = sorted({*wanted} - {*self._names})
         if unknown:
             message = f"{self.__name__} has no switch {unknown[0]}; it has {', '.join(self._names)}"
             raise AttributeError(message)
+        # none is set where one is unknown: a script may catch the error and go on
         before = {name: getattr(self, name) for name in wanted}
         self.__dict__.update(wanted)
         return before
@@ -70,6 +72,7 @@ class _PlanCaches:
     """A cache for each device; without an index that of the current one."""
 
     def __init__(self) -> None:
+        # past __setattr__, which would ask for the cache of the current device
         self.__dict__["_all"] = {}
 
     def __getitem__(self, device: object) -> _PlanCache:
