@@ -89,7 +89,7 @@ class Array:
 
 
 # What records of the Python engine, and pointers to them and beside them, have themselves.
-_TAKEN = "_ahead _c_acting _unit address assign cast cell copied field here layout n outside raw v"
+_TAKEN = "_ahead _c_acting _unit address assign cast cell copied field here layout load n outside raw v"
 RECORD_ATTRIBUTES = frozenset(_TAKEN.split())
 _OF_PYTHON = frozenset(("None", "True", "False"))  # which are no attributes
 MARK = "\N{MIDDLE DOT}"
