@@ -189,7 +189,7 @@ def loaded_once(tasks: Sequence[TaskWork], room: int) -> tuple[list[TaskWork], i
     made, kept = [], 0
     changes: dict[tuple[CoreLog, int, int], CoreLog] = {}
     for task in tasks:
-        again = [(size, nbytes) for _, size, nbytes in task.reads if nbytes >= 2 * size and size <= room]
+        again = [(size, nbytes) for _, size, nbytes in task.reads if nbytes >= 2 * size and 0 < size <= room]
         lines = sum(-(-(nbytes - size) // UNIT) for size, nbytes in again)
         copies = sum(nbytes // size - 1 for size, nbytes in again)
         key = task.log, lines, copies

@@ -239,6 +239,14 @@ def test_what_each_turn_loads_again_is_to_be_loaded_once(board):
     assert "load once" not in [one.name for one in after.advice]
 
 
+def test_an_empty_tensor_is_not_loaded_again():
+    """A copy of no bytes from one is no load, however often it is made."""
+    launch = scaled(BOARDS[0], 4, 2, True)
+    tasks = [task._replace(reads=((0, 0, 0),)) for task in launch.tasks]
+
+    assert work.loaded_once(tasks, 4096) == ([task._replace(steps=None) for task in tasks], 0)
+
+
 @pytest.mark.parametrize("board", BOARDS)
 def test_no_more_cores_are_promised_than_the_work_divides_into(board):
     """Ten pieces of two tasks are for ten cores, each of which then does one."""
