@@ -110,6 +110,11 @@ def _cores(group: Sequence[TaskWork], board: Board, beside: Beside) -> list["_Co
 def _core(track: Track, steps: CoreSteps) -> _Core:
     rows = steps.table.rows
     parts, size = parts_of(rows, track.pace), len(rows)
+    times = np.zeros(size, np.int64)
+    times[: len(steps.times)] = steps.times
+    # Copies of a row fill each other's waits, so that together they may take less than one by one.
+    each = float(parts[:, IO] @ times)
+    parts[:, IO] *= float(track.parts[:, IO].sum()) / each if each else 1.0
     flies = rows[:, KIND] == IO_FLIGHT
     flight = parts[:, FLIGHT]
     busy = np.stack(
@@ -122,8 +127,6 @@ def _core(track: Track, steps: CoreSteps) -> _Core:
         ],
         axis=1,
     )
-    times = np.zeros(size, np.int64)
-    times[: len(steps.times)] = steps.times
     found = pieces(track, steps)
     waits = found.chosen((found.where == WAITING) & (found.step >= 0))
     wait = np.bincount(waits.step, waits.end - waits.start, minlength=size).astype(np.float64)

@@ -25,7 +25,7 @@ from mlusim.time.log import (
     CoreLog,
     CoreSteps,
 )
-from mlusim.time.pace import FLIGHT, FRONT, SCALAR, VECTOR, Pace, Times, parts_of
+from mlusim.time.pace import FLIGHT, FRONT, IO, SCALAR, VECTOR, Pace, Times, parts_of
 from mlusim.time.replay import CoreReplay, TimedLog, meet
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
@@ -222,7 +222,13 @@ class _Kept:
         turns = np.arange(len(steps.turns))
         row = np.searchsorted(steps.cuts, turns, side="right")
         begins = np.concatenate([[0], steps.cuts])
-        return cls(steps, table[steps.turns], table[steps.rows], row, begins[row] if len(row) else row)
+        parts = table[steps.turns]
+        # Copies of a row fill each other's waits, so that together they may take less than one by one.
+        each, whole = np.bincount(row, parts[:, IO], len(begins)), len(steps.cuts)
+        scale = np.ones(len(begins))
+        np.divide(track.parts[:whole, IO], each[:whole], out=scale[:whole], where=each[:whole] > 0)
+        parts[:, IO] *= scale[row]
+        return cls(steps, parts, table[steps.rows], row, begins[row] if len(row) else row)
 
     @property
     def whole(self) -> int:
