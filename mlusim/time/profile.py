@@ -68,7 +68,7 @@ class Profile:
     @property
     def overlap(self) -> float:
         """The time in which two or more pipes are busy, over that of the second busiest pipe, which is the most that it could be."""
-        *_, shorter, _ = sorted((0.0, *self.busy_us.values()))
+        *_, shorter, _ = sorted((0.0, 0.0, *self.busy_us.values()))
         return min(1.0, self.overlap_us / shorter) if shorter else 0.0
 
     @property

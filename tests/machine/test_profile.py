@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 import mlusim
 from mlusim.time.replay import replay
 from mlusim.time.row_times import LAST, tracks
-from mlusim.time.timing import groups_of, launch_us, timed_group
+from mlusim.time.timing import groups_of, launch_us, neighbours, timed_group
 
 
 @settings(deadline=None, max_examples=60)
@@ -18,8 +18,9 @@ def test_the_replay_with_notes_ends_when_the_one_without_does(plan, tasks):
     """Every core ends at the same moment, to the last bit, whatever overlaps and meets."""
     launch = launched(plan, tasks)
     board = mlusim.find_board(launch.board)
+    beside = neighbours(launch.tasks, board)
     for group in groups_of(launch.tasks):
-        logs = timed_group(group, board, 4)
+        logs = timed_group(group, board, beside)
 
         assert replay(logs, board).ends == tuple(track.end for track in tracks(logs, board))
 
@@ -51,7 +52,7 @@ def test_rows_follow_each_other(plan):
     launch = launched(plan)
     board = mlusim.find_board(launch.board)
     group = groups_of(launch.tasks)[0]
-    for track in tracks(timed_group(group, board, 4), board):
+    for track in tracks(timed_group(group, board, neighbours(launch.tasks, board)), board):
         times = track.times
 
         assert (times[:, 0] <= times[:, 3]).all()
