@@ -90,7 +90,7 @@ def _representative(cases: Mapping[str, tuple[float, int]]) -> str:
 
 def what_if_table(study: WhatIfStudy) -> RenderableType:
     """Return the time, speed-up and efficiencies by board, then why boards were run again and why others fail."""
-    numbers = ("time us", "band", "speed-up", "IO", "compute", "class")
+    numbers = ("us", "band", "speed-up", "IO", "compute", "class")
     title = f"{study.operator} {study.case or 'own arrays'}"
     shown = table("board", "arch", *numbers, "how", right=numbers, title=title)
     for row in study.rows:
