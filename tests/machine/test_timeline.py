@@ -17,6 +17,7 @@ from mlusim.time.timing import PIPES, launch_us
 NEAR = 1e-7  # us
 START = launch_us(mlusim.find_board("MLU370-X4"))
 TRAFFIC = 100 * [("load", 2048), ("add", 64)]
+AHEAD = 100 * [("load later", 2048), ("add", 64)]  # blocking loads wait for their latency, and leave the memory free
 
 
 def tracks_of(scenes):
@@ -91,7 +92,7 @@ def test_half_a_barrier_has_arrows_from_the_last_to_arrive_to_those_who_wait():
 
 def test_a_wait_for_the_memory_stretches_copies_and_nothing_else():
     """Where all cores copy, copies last longer than they take by themselves; vector work does not."""
-    launch = launched(TRAFFIC, 32, mlusim.BLOCK, observe=[EveryStep()])
+    launch = launched(AHEAD, 32, mlusim.BLOCK, observe=[EveryStep()])
     scenes = list(launch.timeline.scenes())
     spans = [span for scene in scenes for span in scene.spans]
     copies = [s for s in spans if s.where == "IO-DMA"]
@@ -107,7 +108,7 @@ def test_a_wait_for_the_memory_stretches_copies_and_nothing_else():
 @pytest.mark.parametrize("meets", [False, True])
 def test_cores_of_a_union_wait_for_the_memory(meets):
     """Without barriers each core ends when its task does, stretched by itself; with them all keep one time."""
-    launch = launched([*TRAFFIC, *([("meet", 1)] if meets else [])], 32, observe=[EveryStep()])
+    launch = launched([*AHEAD, *([("meet", 1)] if meets else [])], 32, observe=[EveryStep()])
     tasks = {(span.task, span.memory_core): span.end_us for span in launch.timeline}
     scenes = list(launch.timeline.scenes())
     ends = {(c.task, c.memory_core): c.end_us for scene in scenes for c in scene.cores}
