@@ -12,6 +12,8 @@ from mlusim.arch.catalog import BOARDS
 from mlusim.bang import NRAM2GDRAM, Mlu, Ptr, kernel
 from mlusim.errors import MlusimError, StatusError, UsageError
 from mlusim.host import Status
+from mlusim.machine.native.choose import compiles
+from mlusim.machine.options import LaunchOptions
 from mlusim.operators.registry import find_operator
 from mlusim.operators.runner import attempt
 from mlusim.operators.whatif import WhatIfQuestion, ask, study_of, what_if
@@ -50,7 +52,7 @@ def test_other_work_is_run_again(boards, why):
     inputs["argmax_idx"] = generator.integers(0, 3, (1, 600, 4, 64)).astype(np.int32)
     params = {"pool_size": 2, "height": 20, "width": 30}
     answer = what_if("border_align_backward", inputs, params, boards=boards)[1]
-    there = ops.run("border_align_backward", inputs, params, board=boards[1])
+    there = ops.run("border_align_backward", inputs, params, board=boards[1], engine="native")
 
     assert answer.rerun
     assert why in answer.why
@@ -58,9 +60,10 @@ def test_other_work_is_run_again(boards, why):
 
 
 def one(name, inputs, board):
-    """The run of an operator on *board*, or the sentence that it ends with."""
+    """The run of an operator's ``kernel.mlu`` on *board*, whose loads are known to wait or not, or the sentence that it ends with."""
     try:
-        run = attempt(name, inputs, board=board)
+        options = LaunchOptions(engine="native" if compiles(mlusim.find_board(board).arch) else "python")
+        run = attempt(name, inputs, board=board, options=options)
     except MlusimError as error:
         return str(error)
     return run if run.status == Status.MLUOP_STATUS_SUCCESS else run.message
@@ -242,9 +245,11 @@ def test_a_policy_goes_into_every_run():
     for policy in ("document", "shipped"):
         answers = what_if(spec, _points(), {"m": 300}, boards=boards, policy=policy)
         assert [policy] * 3 == [answer.run.policy for answer in answers]
-        assert [ops.run(spec, _points(), {"m": 300}, board=b, policy=policy).efficiency for b in boards] == [
-            answer.run.efficiency for answer in answers
+        there = [
+            ops.run(spec, _points(), {"m": 300}, board=board, policy=policy, engine="native")
+            for board in boards
         ]
+        assert [run.efficiency for run in there] == [answer.run.efficiency for answer in answers]
     with pytest.raises(UsageError, match="no policy"):
         what_if(spec, _points(), {"m": 300}, boards=boards, policy="none")
 
