@@ -108,7 +108,7 @@ CAUSES = {
     "no overlap": (
         {"overlap": 0.02},
         {},
-        [SETS, "IO-DMA and vector take turns, only for 2.0% of the busy time two pipes at once"],
+        [SETS, "IO-DMA and vector take turns, only for 2.0% of the time of the shorter two pipes at once"],
     ),
     "never at once": ({"overlap": 0.0}, {}, [SETS, "IO-DMA and vector take turns, never two pipes at once"]),
     "barriers": (
