@@ -17,7 +17,8 @@ from mlusim.time.timing import PIPES, launch_us
 NEAR = 1e-7  # us
 START = launch_us(mlusim.find_board("MLU370-X4"))
 TRAFFIC = 100 * [("load", 2048), ("add", 64)]
-AHEAD = 100 * [("load later", 2048), ("add", 64)]  # blocking loads wait for their latency, and leave the memory free
+# Blocking loads wait for their latency, and leave the memory free.
+AHEAD = 100 * [("load later", 2048), ("add", 64)]
 
 
 def tracks_of(scenes):
