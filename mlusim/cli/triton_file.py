@@ -22,12 +22,18 @@ NOTE = "times and the use of NRAM are those of this lowering, not of the vendor'
 
 def is_triton(args: argparse.Namespace) -> bool:
     """Return whether *args* name a Triton kernel of a Python file."""
-    word = getattr(args, "program", None)
-    if not hasattr(args, "constexpr") or word is None or not word.endswith(".py"):
+    word = _named(args)
+    if not hasattr(args, "constexpr") or not word.endswith(".py"):
         return False
     if any(getattr(args, name) for name in OPTIONS):
         return True
     return bool(args.kernel) and "@triton.jit" in read_text(word, hint="name a Python file")
+
+
+def _named(args: argparse.Namespace) -> str:
+    """Return the file or the operator that *args* name first; `mlusim plan` has a list of them."""
+    found = getattr(args, "program", None) or getattr(args, "operator", None) or ""
+    return str(found[0] if isinstance(found, list) else found)
 
 
 def as_bang(args: argparse.Namespace) -> argparse.Namespace:
@@ -51,7 +57,7 @@ def as_bang(args: argparse.Namespace) -> argparse.Namespace:
         )
     boards = args.board if isinstance(args.board, list) else [args.board]
     call = calls.translated(
-        args.program,
+        _named(args),
         args.kernel,
         named_values(args.arg, "--arg"),
         named_values(args.constexpr, "--constexpr"),
@@ -61,7 +67,7 @@ def as_bang(args: argparse.Namespace) -> argparse.Namespace:
     )
     plain = dict.fromkeys(OPTIONS) | {"constexpr": []}
     found = {
-        "program": call.path,
+        **({"program": call.path} if hasattr(args, "program") else {"operator": [call.path]}),
         "kernel": call.kernel,
         "dim": ",".join(map(str, call.dim)),
         "kind": call.kind.name,
