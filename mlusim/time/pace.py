@@ -24,7 +24,6 @@ from mlusim.time.log import (
 )
 from mlusim.time.rates import (
     ATOMIC,
-    ATOMIC_RIVAL,
     CLUSTER_IO,
     CORE_IO,
     DMA_SETUP,
@@ -99,13 +98,12 @@ class Pace:
         memory_core: bool,
         sharers: int = 1,
         beside: int = 1,
-        rivals: int = 1,
         cached: float = 0.0,
         bound: Bound = Bound.USUAL,
     ) -> "Pace":
         """Return the pace of a core of *board*; *bound*: at an end of the constants' bands.
 
-        *sharers* cores of its cluster use the SRAM, *beside* run a task, *rivals* of the launch do atomics, the core among them.
+        *sharers* cores of its cluster use the SRAM, *beside* run a task.
         *cached* is the part of what a memory core reads that is in the last-level cache.
         """
         cycle = 1 / board.clock_mhz
@@ -121,7 +119,7 @@ class Pace:
             sram_byte=(1 / share - 1 / MOVE_LINE.value) * cycle,  # beyond what its line takes in any case
             # Stalls were counted with the usual value.
             stall=ELEMENT.at(bound, board) / ELEMENT.value * cycle,
-            atomic=(ATOMIC.at(bound, board) + (rivals - 1) * ATOMIC_RIVAL.at(bound, board)) * cycle,
+            atomic=ATOMIC.at(bound, board) * cycle,
             **{name: (rate.at(bound, board) - less) * cycle for name, (rate, less) in _CYCLES.items()},
         )
 

@@ -364,15 +364,15 @@ TRANSPOSE = Rate(
     "a convolution that transposes all of its input and output on MLU370-X4, and matmuls that transpose their tiles: 16 "
     "elements a cycle or more",
     (0.0156, 0.0625), ("010 conv2d", "022 tm256"), X4,
-    own=(BoardValue("MLU2xx", 0.25, "I", "interpolations and normalisations of large tiles on MLU270; 1 or more, and large shapes take 2.9 times too long", (0.2, 0.5)),),
+    own=(BoardValue("MLU2xx", 1.0, "U", "no publication; 1 to 4 elements a cycle", (0.25, 2.0)),),
 )  # fmt: skip
 TRANSPOSE_START = Rate(
     "transposition", 1, "cycles", "U", "what a transposition takes beside its elements and the start of a vector instruction",
     "no publication",
     own=(
         BoardValue(
-            "MLU2xx", 15_000, "I", "interpolations of small tiles on MLU270 take 2 to 3 times what their elements do; those of large tiles do not",
-            (3_000, 40_000),
+            "MLU2xx", 5_000, "I", "interpolations on MLU270: 1 fits those of large tiles, 15,000 those of small ones, and no one value both",
+            (1.0, 15_000),
         ),
     ),
 )  # fmt: skip
@@ -394,12 +394,6 @@ ATOMIC = Rate(
     "atomic element", 1, "cycles", "U", "one element of an atomic, beside the read and the write of its line",
     "no publication", (1.0, 28.0),
 )  # fmt: skip
-ATOMIC_RIVAL = Rate(
-    "atomic of another core", 0.85, "cycles", "I", "one element of an atomic, for each other core of the launch that does atomics; whether "
-    "their elements are the same is not looked at",
-    "32 cores that each add 1 KiB to the same 1 KiB take 6.8 us longer than one core does",
-    (0.1, 1.2),
-)  # fmt: skip
 BARRIER = Rate(
     "barrier", 100, "cycles", "U", "from the last arrival to the release", "no publication", (50.0, 400.0)
 )
@@ -408,7 +402,7 @@ RATES: tuple[Rate, ...] = (
     LAUNCH, TASK_START, HOST_CALL, DRAM_CEILING, DRAM_LATENCY, TRANSACTION, SEGMENT, PART, STORED_PIECE, CORE_IO, CLUSTER_IO, MEMORY_CORE_IO, MEMORY_CORE_CACHED, ELEMENT,
     DMA_SETUP, ISSUE, SCALAR_OP, SCALAR_NRAM, SCALAR_BRANCH, SCALAR_STEP, VECTOR_LINE, VECTOR_LANES, VECTOR_START, FUNCTION, EXPONENTIAL, REDUCTION, FUSION, POOLING,
     TRANSPOSE, TRANSPOSE_START,
-    TENSOR_START, MOVE_LINE, SRAM_PORT, ATOMIC, ATOMIC_RIVAL, BARRIER,
+    TENSOR_START, MOVE_LINE, SRAM_PORT, ATOMIC, BARRIER,
 )  # fmt: skip
 """Every constant, in the order in which the documentation shows them."""
 PASSES: Mapping[str, Rate] = {

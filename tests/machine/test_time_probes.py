@@ -7,7 +7,7 @@ import mlusim
 from mlusim import bangc
 from mlusim.arch.catalog import find_board
 from mlusim.bang import FUSION_FMA, GDRAM2NRAM, GDRAM2SRAM, NRAM2GDRAM, NRAM2NRAM, float32, half, kernel
-from mlusim.time.rates import ATOMIC_RIVAL, DRAM_LATENCY, PART, SCALAR_BRANCH, SCALAR_NRAM, SCALAR_STEP, THIN
+from mlusim.time.rates import DRAM_LATENCY, PART, SCALAR_BRANCH, SCALAR_NRAM, SCALAR_STEP, THIN
 
 BOARD = "MLU370-X4"
 
@@ -208,21 +208,6 @@ def test_pieces_of_stores_take_time_of_the_memory_that_all_share():
     small, large = (device.launch(store, 32, args=(dst, size)).time_us for size in (512, 4096))
 
     assert small > 1.1 * large
-
-
-def test_atomics_of_many_cores_wait_for_each_other():
-    """32 tasks that add 256 floats each take what 31 others cost each of them."""
-
-    @kernel
-    def add(mlu, dst):
-        buffer = mlu.nram(float32, 256)
-        mlu.bang_atomic_reduce_add(dst, buffer, 256)
-
-    device = mlusim.Device(BOARD)
-    dst = device.put(np.zeros(256, np.float32))
-    one, all_ = (device.launch(add, tasks, args=(dst,)).busy_us["IO-DMA"] for tasks in (1, 32))
-
-    assert all_ - one == pytest.approx(256 * 31 * ATOMIC_RIVAL.value / 1000, rel=0.05)
 
 
 def test_memory_cores_load_faster_what_others_have_loaded():
