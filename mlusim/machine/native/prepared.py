@@ -187,19 +187,22 @@ class Prepared:
         carriers = Carriers(QUIET)
         self._carrier = carriers.carry(self._carry)
         try:
-            try:
-                self._carrier.resume()
-            except BaseException as error:
-                if not self._broken:
-                    raise
-                self._session.go_on(error)
-            if self._broken:
-                self._session.go_on(None)
-                return self._session
+            self._resumed(self._carrier)
         finally:
             carriers.close()
             self._allocations, self._arguments, self._carrier = (), (), None
-        return self._counted(chain, given)
+        return self._session if self._broken else self._counted(chain, given)
+
+    def _resumed(self, strand: Carrier) -> None:
+        """Run all tasks, the first on *strand*."""
+        try:
+            strand.resume()
+        except BaseException as error:
+            if not self._broken:
+                raise
+            self._session.go_on(error)
+        if self._broken:
+            self._session.go_on(None)
 
     def _counted(self, chain: Chain, given: tuple[Allocation, ...]) -> Counted:
         many = self._loaded.library.mlusim_counted(self._core.seat.at, self._sums_at)
@@ -355,17 +358,6 @@ class PreparedUnions(Prepared):
             return self._session
         self._loaded.library.mlusim_team_ends(self._team.at)
         return self._counted(self._team.ledger, given)
-
-    def _resumed(self, strand: Carrier) -> None:
-        """Run all tasks, the first on *strand*."""
-        try:
-            strand.resume()
-        except BaseException as error:
-            if not self._broken:
-                raise
-            self._session.go_on(error)
-        if self._broken:
-            self._session.go_on(None)
 
     def _strand(self) -> Carrier:
         """Return one more strand for tasks."""
