@@ -17,7 +17,6 @@ else:
     (calls,) = lazy("mlusim.triton.calls")
 
 OPTIONS = ("grid", "constexpr", "num_warps", "num_stages")
-NOTE = "times and the use of NRAM are those of this lowering, not of the vendor's compiler"
 
 
 def is_triton(args: argparse.Namespace) -> bool:
@@ -52,9 +51,7 @@ def as_bang(args: argparse.Namespace) -> argparse.Namespace:
     if not importlib.util.find_spec("triton"):
         raise missing_packages("a Triton kernel", "triton", "triton")
     if args.dim or args.kind:
-        raise UsageError(
-            "--dim and --kind go with BANG C; a Triton kernel takes --grid, and --num-warps 4 for Union1"
-        )
+        raise UsageError("--dim and --kind go with BANG C; a Triton kernel takes --grid")
     boards = args.board if isinstance(args.board, list) else [args.board]
     call = calls.translated(
         _named(args),

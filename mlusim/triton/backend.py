@@ -232,16 +232,15 @@ class MluLauncher:
     def __init__(self, src: Any, metadata: Any) -> None:
         self._constant = [name for name, kind in src.signature.items() if kind == "constexpr"]
         self._names = [*src.signature]
-        self._warps = metadata.num_warps
 
     def __call__(self, x: int, y: int, z: int, stream: Any, kernel: BangKernel, *more: Any) -> None:
         """Launch *kernel* on a grid; the arguments are the last of *more*."""
         arguments = more[4:]
         given = [a for name, a in zip(self._names, arguments, strict=True) if name not in self._constant]
-        _STATE.launches.append(launch_kernel(kernel, (x, y, z), given, self._warps))
+        _STATE.launches.append(launch_kernel(kernel, (x, y, z), given))
 
 
-def kind_and_dim(board: Board, grid: tuple[int, int, int], warps: int) -> tuple[Kind, tuple[int, int, int]]:
+def kind_and_dim(board: Board, grid: tuple[int, int, int]) -> tuple[Kind, tuple[int, int, int]]:
     """Return the kind and dim of a launch as the card's launcher chooses them; raises `LaunchError` for a grid beyond its limit."""
     worst = max(grid)
     if worst > MOST_PROGRAMS:
@@ -250,14 +249,13 @@ def kind_and_dim(board: Board, grid: tuple[int, int, int], warps: int) -> tuple[
         raise LaunchError(f"the grid {grid} has no program")
     x, y, z = grid
     per_cluster = board.arch.cores_per_cluster
-    if warps > 1:
-        return UNION1, (x * per_cluster, y, z)
-    # As the card's driver.py: a grid that fills clusters and fits the cores at once runs as Union1.
+    # As the card's driver.py: a grid that fills clusters and fits the cores at once runs as Union1.  Of a program of four warps, which a
+    # card gives the cores of a cluster, one core does all here: four would each do the work of another program.
     fits = x % per_cluster == 0 and x * y * z <= board.clusters * per_cluster
     return (UNION1 if fits else BLOCK), grid
 
 
-def launch_kernel(kernel: BangKernel, grid: tuple[int, int, int], arguments: list[Any], warps: int) -> Launch:
+def launch_kernel(kernel: BangKernel, grid: tuple[int, int, int], arguments: list[Any]) -> Launch:
     """Launch a translated kernel on arrays and numbers; what it writes goes back to the arrays."""
     # A new device for each launch, as `mlusim run` has it: what an earlier one left in memory is not seen.
     device = Device(active_board())
@@ -266,8 +264,15 @@ def launch_kernel(kernel: BangKernel, grid: tuple[int, int, int], arguments: lis
     for argument in arguments:
         if isinstance(argument, ArrayArgument):
             # Two arguments may be one array, as those of a kernel in place.
-            key = argument.array.__array_interface__["data"][0], argument.array.shape
-            tensors.setdefault(key, (device.put(argument.array), argument.array))
+            array = argument.array
+            if not array.flags.c_contiguous:
+                raise UsageError(
+                    f"an array of shape {array.shape} and strides {array.strides} is no contiguous one; pass numpy.ascontiguousarray of it"
+                )
+            key = array.__array_interface__["data"][0], array.shape, array.dtype
+            # In memory a truth value is a byte.
+            held = array.view(np.int8) if array.dtype == np.bool_ else array
+            tensors.setdefault(key, (device.put(held), array))
             given.append(tensors[key][0])
         elif isinstance(argument, bool | int | float | np.generic):
             given.append(argument)
@@ -275,7 +280,7 @@ def launch_kernel(kernel: BangKernel, grid: tuple[int, int, int], arguments: lis
             raise UsageError(
                 f"{argument!r:.60} is no array and no number; a kernel takes NumPy arrays and numbers"
             )
-    kind, dim = kind_and_dim(device.board, grid, warps)
+    kind, dim = kind_and_dim(device.board, grid)
     launch = device.launch(kernel, dim, kind, given, observe=_STATE.observe)
     for tensor, array in tensors.values():
         if array.flags.writeable:

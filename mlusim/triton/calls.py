@@ -76,7 +76,7 @@ def translated(
     except CompilationError as error:
         raise MlusimError(f"Triton does not compile {function.__name__}: {error}") from None
     text = compiled.asm["mlu"].decode()
-    kind, dim = backend.kind_and_dim(board, grid, options.get("num_warps", 1))
+    kind, dim = backend.kind_and_dim(board, grid)
     # A constant may still be the size of an array, as n of x=randn:float32:n.
     others = " ".join(arguments.values())
     left = {

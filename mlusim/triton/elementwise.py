@@ -44,6 +44,7 @@ SCALAR = {
 }  # fmt: skip
 """What an operation is in C, for scalars and for the elements that no vector instruction takes."""
 UNSIGNED = {"divui": "/", "remui": "%", "shrui": ">>", "minui": "LEAST", "maxui": "MOST"}
+UNSIGNED_TYPES = {"i8": "uint8_t", "i16": "uint16_t", "i32": "unsigned int", "i64": "unsigned long"}
 COMPARED = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 RISING = {"slt": ("high", 0), "sle": ("high", 1), "sgt": ("low", 1), "sge": ("low", 0)}
 FALLING = {"slt": ("low", 1), "sle": ("low", 0), "sgt": ("high", 0), "sge": ("high", 1)}
@@ -97,7 +98,6 @@ LIBRARY = {
     "div_rn": "divf", "fast_dividef": "divf", "sqrt": "sqrt", "sqrt_rn": "sqrt", "rsqrt": "rsqrt", "exp": "exp", "fast_expf": "exp",
     "exp2": "exp2", "log": "log", "fast_logf": "log", "log2": "log2", "sin": "sin", "fast_sinf": "sin", "cos": "cos", "fast_cosf": "cos",
     "tanh": "tanh", "fast_tanhf": "tanh", "erf": "erf", "floor": "floor", "ceil": "ceil", "fabs": "absf", "fmod": "remf",
-    "fast_gelu": "", "ultra_gelu": "",
 }  # fmt: skip
 """Functions of device libraries, by their names without prefix and suffix, and the operation that each is."""
 
@@ -444,20 +444,22 @@ def cast(low: KernelLowering, op: TtirOperation) -> Lowered:
     source = ttir.shape_and_element(op.types[0])[1] if shape else op.types[0]
     if "rounding" in op.attributes and not any(w in op.attributes for w in ("rtne", "= 1")):
         raise low.refuse("a conversion with this rounding has no form here; leave fp_downcast_rounding out")
+    # C knows the numbers as signed; read as unsigned they keep their bits.
+    unsigned = UNSIGNED_TYPES.get(source, "") if op.name in ("arith.uitofp", "arith.extui") else ""
+    read = f"({unsigned})" if unsigned else ""
     if isinstance(value, ScalarValue):
-        text = f"(unsigned {'long' if value.type == 'int64_t' else 'int'})({value.c})"
-        unsigned = op.name in ("arith.uitofp", "arith.extui") and source != "i1"
-        return low.number(f"({kind})({text if unsigned else value.c})", kind, op.results[0])
+        return low.number(f"({kind}){read}({value.c})", kind, op.results[0])
     if isinstance(value, Uniform):
-        return Uniform(f"({kind})({value.c})", kind, shape)
-    if isinstance(value, Ramp) and kind not in FLOATS:
+        return Uniform(f"({kind}){read}({value.c})", kind, shape)
+    if isinstance(value, Ramp) and kind not in FLOATS and not unsigned:
         return evolve(value, type=kind)
     block = low.small(value)
     assert isinstance(block, Tile)
-    if op.name in ("arith.extui", "arith.uitofp") and source in ("i8", "i16", "i32") and kind != "int64_t":
-        raise low.refuse(
-            f"{op.name} of {source} has no form here; unsigned numbers of a tensor are not kept apart"
-        )
+    if unsigned:
+        low.text.remark(SCALAR_UNIT)
+        out = low.text.block(kind, block.held, op.name, word=op.results[0])
+        low.loop(out, lambda indices: f"{read}{element(evolve(block, shape=block.held), indices)}")
+        return evolve(out, shape=shape)
     if op.name == "arith.extsi" and source == "i1":
         return apply(
             low, "subi", [Uniform("0", kind, shape), convert(low, block, kind, shape, "t")], shape, kind
@@ -597,8 +599,13 @@ def bitcast(low: KernelLowering, op: TtirOperation) -> Lowered:
             [value.name],
         )
         return out
-    if isinstance(value, Ramp) and value.pointer:
-        return evolve(value, type=kind)
+    same = not isinstance(value, Mask) and BYTES[value.type] == BYTES[kind]
+    if isinstance(value, Ramp) and value.pointer and same:
+        return evolve(value, type=kind, pointer=f"(({kind} *){value.pointer})")
+    if isinstance(value, ScalarValue) and value.c in low.pointers and same:
+        name = low.text.variable(f"({kind} *){value.c}", f"{kind} *", op.results[0])
+        low.pointers.add(name)
+        return ScalarValue(name, kind)
     raise low.refuse("this bitcast has no form in BANG C here")
 
 

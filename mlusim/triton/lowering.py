@@ -22,7 +22,6 @@ from mlusim.triton.values import (
     Tile,
     Uniform,
     Value,
-    broadcast,
     dims_of,
     element,
     held_of,
@@ -56,7 +55,7 @@ class KernelLowering:
         # Scalars are what C passes; tensors exist only in the body.
         for name, kind in function.parameters:
             self.values[name] = ScalarValue(
-                name, c_type(ttir.pointed(kind) if kind.startswith("!tt.ptr") else kind)
+                name, pointed_type(kind) if name in self.pointers else c_type(kind)
             )
 
     # -- operations ------------------------------------------------------------------------------------
@@ -183,6 +182,12 @@ def c_type(element_type: str) -> str:
     return kind
 
 
+def pointed_type(kind: str) -> str:
+    """Return the C type that a pointer of TTIR leads to; in memory a truth value has a byte."""
+    found = ttir.pointed(kind)
+    return "int8_t" if found == "i1" else c_type(found)
+
+
 def dtype_of(kind: str) -> DType | None:
     """Return the element type of the instruction set for a C type."""
     name = _DTYPES.get(kind)
@@ -190,14 +195,7 @@ def dtype_of(kind: str) -> DType | None:
 
 
 def result_of(operation: TtirOperation, number: int = -1) -> tuple[Shape, str]:
-    """Return the shape and the C type of a result; an empty shape for a scalar."""
+    """Return the shape and the C type of a result, of pointers that of what they lead to; an empty shape for a scalar."""
     kind = operation.types[number]
-    if not ttir.is_tensor(kind):
-        return (), c_type(kind)
-    shape, element_type = ttir.shape_and_element(kind)
-    return shape, c_type(element_type)
-
-
-def fitted(value: Tensor, shape: Shape) -> Tensor:
-    """Return *value* broadcast to *shape*."""
-    return value if value.shape == shape else broadcast(value, shape)
+    shape, element_type = ttir.shape_and_element(kind) if ttir.is_tensor(kind) else ((), kind)
+    return shape, pointed_type(element_type) if element_type.startswith("!tt.ptr") else c_type(element_type)

@@ -93,7 +93,7 @@ _PROLOGUE = """\
 """
 GUARD = "  if (__is_mpu()) return;"
 """A program is a task of an IPU core; the memory core of a cluster runs the body of a Union kernel, too."""
-_TAKEN = frozenset(
+TAKEN = frozenset(
     [
         "auto",
         "bool",
@@ -174,7 +174,7 @@ class KernelText:
         self._rooms: dict[str, Room] = {}
         self._loops: list[tuple[int, int]] = []
         self._depth = 0
-        self._names = set(parameters) | _TAKEN
+        self._names = set(parameters) | TAKEN
         self._numbers = numbers(1)
 
     # -- writing ---------------------------------------------------------------------------------------

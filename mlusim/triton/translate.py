@@ -3,8 +3,8 @@
 from mlusim.arch.board import STACK_RESERVE, Board
 from mlusim.errors import Unsupported
 from mlusim.triton import control, copies, elementwise, reductions, shapes, ttir
-from mlusim.triton.lowering import KernelLowering, Operations, c_type
-from mlusim.triton.text import NRAM, WRAM, Written
+from mlusim.triton.lowering import KernelLowering, Operations, c_type, pointed_type
+from mlusim.triton.text import NRAM, TAKEN, WRAM, Written
 
 OPERATIONS: Operations = {
     **elementwise.OPERATIONS,
@@ -26,6 +26,11 @@ def translate(text: str, board: Board) -> Written:
     Raises `Unsupported`, with the line of the Python file, for what has no form here, and `OutOfRoom`.
     """
     function = ttir.read(text)
+    for word in (function.name, *(name for name, _ in function.parameters)):
+        if word in TAKEN:
+            raise Unsupported(
+                f"{word} in {function.name} is a word of C; give the kernel or the parameter another name"
+            )
     low = KernelLowering(function, board.arch.bang_arch, OPERATIONS)
     # In one pass: what a block is used for later only its lifetime asks, at the end.
     low.body(function.body)
@@ -36,7 +41,7 @@ def translate(text: str, board: Board) -> Written:
 
 def _parameter(kind: str) -> str:
     if kind.startswith("!tt.ptr"):
-        return f"{c_type(ttir.pointed(kind))} *"
+        return f"{pointed_type(kind)} *"
     if "<" in kind:
         raise Unsupported(f"a parameter of type {kind} has no form in BANG C; pass a pointer")
     return c_type(kind)

@@ -72,6 +72,12 @@ def test_what_has_no_form_is_refused_by_its_line():
         mlusim.triton.run(kernels.stacked, (1,), x, x, B=16)
 
 
+def test_a_word_of_c_is_no_name():
+    """Of a parameter, which the text keeps."""
+    with pytest.raises(Unsupported, match="long in word is a word of C"):
+        mlusim.triton.run(kernels.word, (1,), np.zeros(1, np.int32), 2)
+
+
 CALL = [
     "--kernel", "add", "--arg", "x=arange:float32:n", "--arg", "y=ones:float32:n", "--arg", "o=out:float32:n", "--arg", "n=100",
     "--grid", "2", "--constexpr", "B=64",

@@ -8,6 +8,7 @@ import triton_kernels as kernels
 from hypothesis import given, settings, strategies as st
 
 import mlusim.triton
+from mlusim.errors import UsageError
 
 BOARDS = ("MLU370-X4", "MLU590-H8")
 pytestmark = [
@@ -159,6 +160,32 @@ def test_control(board):
     every[:25] = x[::2]
 
     np.testing.assert_allclose([every - x[::2].sum(), every + x[1::2].sum()], out, atol=1e-5)
+
+
+@pytest.mark.parametrize("warps", [1, 4])
+def test_a_program_is_a_task_whatever_its_warps(board, warps):
+    """None is run for another's sake, in Block and in Union1."""
+    for grid in (3, 4):
+        out = np.zeros((grid, 8), np.int32)
+        run(board, kernels.programs, grid, out, B=8, num_warps=warps)
+
+        assert (np.arange(8) + 100 * np.arange(grid)[:, None] + 10000 * grid).tolist() == out.tolist()
+
+
+def test_unsigned_numbers_and_truth_values(board):
+    """Bits are kept when they get wider, and a truth value is a byte."""
+    x = np.array([1, 1 << 31, (1 << 32) - 1, 5], np.uint32)
+    on, out = np.array([True, True, True, False]), np.zeros(4, np.int64)
+    run(board, kernels.wider, 1, x, on, out, 4, B=4)
+
+    assert [1, 1 << 31, (1 << 32) - 1, -1] == out.tolist()
+
+
+def test_views_that_are_not_contiguous_are_refused(board):
+    """Their elements do not lie where a kernel would look for them."""
+    x = drawn(8, 8)
+    with pytest.raises(UsageError, match="is no contiguous one; pass numpy.ascontiguousarray"):
+        mlusim.triton.run(kernels.add, (1,), x, x.T, np.zeros_like(x), 64, B=64, board=board)
 
 
 def test_block_pointers_and_transposition(board):

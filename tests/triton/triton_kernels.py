@@ -190,6 +190,25 @@ def no_mask(x, o, n, B: tl.constexpr):
 
 
 @triton.jit
+def programs(o, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(o + tl.program_id(0) * B + i, i + tl.program_id(0) * 100 + tl.num_programs(0) * 10000)
+
+
+@triton.jit
+def wider(x, on, o, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    m = i < n
+    v = tl.load(x + i, mask=m, other=0).to(tl.int64)
+    tl.store(o + i, tl.where(tl.load(on + i, mask=m, other=0), v, -1), mask=m)
+
+
+@triton.jit
+def word(x, long):
+    tl.store(x, long)
+
+
+@triton.jit
 def stacked(x, o, B: tl.constexpr):
     i = tl.arange(0, B)
     at = i[:, None, None] * B * B + i[None, :, None] * B + i[None, None, :]

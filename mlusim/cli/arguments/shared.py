@@ -175,7 +175,9 @@ class Adder:
             "programs of a Triton kernel, which --kernel names in a Python file (default: 1,1,1)",
         )
         self.repeated("--constexpr NAME=VALUE", "a constant of a Triton kernel, as BLOCK=1024")
-        self.value("--num-warps N", "of a Triton kernel: 1 for Block, 4 for Union1", type=whole)
+        self.value(
+            "--num-warps N", "of a Triton kernel; one core runs a program here, whatever it is", type=whole
+        )
         self.value("--num-stages N", "of a Triton kernel; this lowering does not overlap rounds", type=whole)
 
     def function(self) -> None:
