@@ -70,20 +70,12 @@ types: $(VENV)/check.stamp
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/check/check_*.py
 
-# What is generated from the code: the typed stub, the pages of the command line and of cncc's flags, the operators' predicted times and listings, the pictures that mlusim draws, what the notebook shows.
+# What is generated from the code and committed: the typed stub, tables of constants and of predicted times, the pictures that mlusim draws, what the notebook shows.
+# Whole pages are made by `make site`.
 docs: $(VENV)/test.stamp
-	$(BIN)/python -m mlusim.manual.stub
-	$(BIN)/python -m mlusim.manual.command_pages command-line > docs/reference/command-line.md.new
-	mv docs/reference/command-line.md.new docs/reference/command-line.md
-	$(BIN)/python -m mlusim.manual.command_pages cncc > docs/reference/cncc.md.new
-	mv docs/reference/cncc.md.new docs/reference/cncc.md
-	$(BIN)/python -m mlusim.manual.command_pages debugger > docs/reference/debugger.md.new
-	mv docs/reference/debugger.md.new docs/reference/debugger.md
-	$(BIN)/python -m mlusim.manual.driver > docs/reference/driver.md.new
-	mv docs/reference/driver.md.new docs/reference/driver.md
-	$(BIN)/python -m mlusim.manual.page_tables
-	$(BIN)/python -m mlusim.manual.listing_pages
-	$(BIN)/python -m mlusim.manual.pictures
+	$(BIN)/python -m manual.stub
+	$(BIN)/python -m manual.page_tables
+	$(BIN)/python -m manual.pictures
 	$(BIN)/python -m tests.notebooks.run_gallery
 
 # The documentation as a site in out/site, with search and the Python interface from docstrings; a warning is an error.

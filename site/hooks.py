@@ -1,4 +1,4 @@
-"""What the site has besides docs/: both READMEs, the pages of the instruction set and of the Python interface, and two languages.
+"""What the site has besides docs/: both READMEs, the pages that are made from the code and of the Python interface, and two languages.
 
 A page in Chinese lies beside its English one and ends in `.zh.md`: decision 0022.  A link to a file of the repository outside of
 docs/ leads to a copy of it in the site; one to a folder, to a list of its files.
@@ -16,7 +16,8 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page
 
-from mlusim.manual.isa_pages import families, isa_pages
+from manual.isa_pages import families
+from manual.made_pages import made_pages
 
 ROOT = Path(__file__).parent.parent
 API = {
@@ -31,6 +32,7 @@ API = {
     "errors": ("Errors", ["mlusim.errors"]),
 }  # fmt: skip
 ISA = "reference/isa"
+MADE = made_pages()
 WORKER = "iframe-worker.js"
 LINK = re.compile(r"(?<=\]\()([^)#: ]+)(?=[)#])")
 FIRST = ("index.md", "your-project.md")
@@ -56,11 +58,10 @@ def _filled(entry: object) -> object:
     if isinstance(entry, str) and entry.endswith("/"):
         if entry == "reference/api/":
             return [f"{entry}{name}.md" for name in API]
-        if entry == f"{ISA}/":
-            return [f"{entry}{name}" for name in isa_pages()]
-        folder = ROOT / "docs" / entry
-        pages = sorted(folder.glob("*.md"), key=lambda page: (page.name not in FIRST, page.name))
-        return [f"{entry}{page.name}" for page in pages if not page.name.endswith(".zh.md")]
+        names = [page.name for page in (ROOT / "docs" / entry).glob("*.md")]
+        names += [name.removeprefix(entry) for name in MADE if name.rpartition("/")[0] == entry.rstrip("/")]
+        ordered = sorted(names, key=lambda name: (name not in FIRST, name))
+        return [f"{entry}{name}" for name in ordered if not name.endswith(".zh.md")]
     return entry
 
 
@@ -114,8 +115,8 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that no file of docs/ holds, and what pages link to outside of it."""
-    for name, text in isa_pages().items():
-        files.append(File.generated(config, f"{ISA}/{name}", content=text))
+    for name, text in MADE.items():
+        files.append(File.generated(config, name, content=text))
     for name, (title, objects) in API.items():
         text = "\n\n".join([f"# {title}", *(f"::: {one}" for one in objects)])
         files.append(File.generated(config, f"reference/api/{name}.md", content=f"{text}\n"))

@@ -22,11 +22,11 @@ from mlusim.lazy import lazy
 from mlusim.text_grid import Grid, facts, table
 
 if TYPE_CHECKING:
-    from mlusim.manual import coverage
+    from mlusim.cli import isa_coverage as coverage
 else:  # the vendor's names, and with them the table and the helper library
-    (coverage,) = lazy("mlusim.manual.coverage")
+    (coverage,) = lazy("mlusim.cli.isa_coverage")
 
-COVERAGE, TABLE = "mlusim.manual.coverage", "mlusim.cli.isa_table"
+COVERAGE, TABLE = "mlusim.cli.isa_coverage", "mlusim.cli.isa_table"
 
 
 def needs(args: argparse.Namespace) -> Sequence[str]:

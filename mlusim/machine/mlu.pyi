@@ -1,4 +1,4 @@
-# ruff: noqa: PYI021, D, E501, PLR0904 - made by `python -m mlusim.manual.stub`; do not edit
+# ruff: noqa: PYI021, D, E501, PLR0904 - made by `python -m manual.stub`; do not edit
 """`Mlu`: what a kernel is handed, with every intrinsic."""
 
 from collections.abc import Sequence

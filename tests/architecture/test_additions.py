@@ -137,7 +137,7 @@ from mlusim.bang import NRAM2GDRAM, GDRAM2NRAM, float32, kernel
 from mlusim.cli.main import main
 from mlusim.debug import Console, DebugSession
 from mlusim.frontend.named import kernel_of
-from mlusim.manual import command_pages, isa_pages, stub
+from manual import command_pages, isa_pages, stub
 from mlusim.operators.registry import operators
 
 def said(*words):
@@ -206,7 +206,7 @@ def add(folder):
 def seen(tmp_path_factory):
     """What a copy of mlusim with all additions shows."""
     folder = tmp_path_factory.mktemp("copy")
-    for package in ("mlusim", "ops"):
+    for package in ("mlusim", "ops", "manual"):
         shutil.copytree(ROOT / package, folder / package)
     add(folder)
     environment = {**os.environ, "PYTHONPATH": str(folder), "MLUSIM_CC": "none"}

@@ -56,7 +56,7 @@ def test_one_intrinsic_loads_the_table_once(tmp_path, monkeypatch):
     codes_again, light = loaded(["isa", "bang_sub"])
 
     assert [0, 0] == codes + codes_again
-    assert set() == {"mlusim.bang", "mlusim.manual.coverage", "mlusim.engine.issue"} & set(modules)
+    assert set() == {"mlusim.bang", "mlusim.cli.isa_coverage", "mlusim.engine.issue"} & set(modules)
     assert len(own(modules)) <= 100
     assert set() == (HEAVY - {"rich"}) & set(light)
     assert len(own(light)) <= 43

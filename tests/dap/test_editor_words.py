@@ -4,9 +4,9 @@ import json
 import re
 from pathlib import Path
 
+from manual.editor_words import main
 from mlusim.cli.dap import NAMES
 from mlusim.isa.table import ISA
-from mlusim.manual.editor_words import main
 
 EXTENSION = Path(__file__).parents[2] / "editors" / "vscode"
 

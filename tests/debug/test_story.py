@@ -1,4 +1,4 @@
-"""The pages about the debugger: the story does what it prints, the table of commands is fresh."""
+"""The page about the debugger: the story does what it prints."""
 
 import contextlib
 import io
@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 from mlusim.debug import Console, DebugSession, ScriptProgram
-from mlusim.manual.command_pages import debugger
 
 DOCS = Path(__file__).parents[2] / "docs"
 STORY = DOCS / "tutorial" / "find-a-wrong-diagonal.md"
@@ -60,8 +59,3 @@ def test_the_correction_of_the_story_corrects(tmp_path, capsys):
     ScriptProgram(str(script)).run(())
 
     assert "equal: True\n" == capsys.readouterr().out
-
-
-def test_the_page_of_commands_is_fresh():
-    """`make docs` would write what is there."""
-    assert debugger() == (DOCS / "reference" / "debugger.md").read_text(encoding="utf-8")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mlusim.manual.page_tables import CHECKERS, limits, renewed
+from manual.page_tables import CHECKERS, limits, renewed
 
 
 @pytest.mark.parametrize(

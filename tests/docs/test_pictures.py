@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from mlusim.manual import pictures
+from manual import pictures
 
 
 def _words(drawn):
@@ -14,7 +14,7 @@ def _words(drawn):
 
 @pytest.mark.parametrize("name", ["finding", "back-in-time", "pipes", "plan"])
 def test_a_picture_of_the_first_page_is_current(name):
-    """`python -m mlusim.manual.pictures` would draw the words that are there."""
+    """`python -m manual.pictures` would draw the words that are there."""
     stored = (pictures.FOLDER / f"{name}.svg").read_text(encoding="utf-8")
 
     assert _words(stored) == _words(pictures.PICTURES[name]())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mlusim.manual.page_tables import OPERATORS, predicted
+from manual.page_tables import OPERATORS, predicted
 from mlusim.operators.campaign import Job, perform
 
 
@@ -16,7 +16,7 @@ from mlusim.operators.campaign import Job, perform
     ],
 )
 def test_the_predicted_figures_of_an_operator_are_fresh(page, rows):
-    """`python -m mlusim.manual.page_tables operators` would write what is there; of each table rows that are soon run."""
+    """`python -m manual.page_tables operators` would write what is there; of each table rows that are soon run."""
     text = (OPERATORS / page).read_text(encoding="utf-8")
     performed = []
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from manual import pictures
 from mlusim.cli.main import main
-from mlusim.manual import pictures
 
 ROOT = Path(__file__).parents[2]
 PAGES = {"tutorial/first-mlu.md": 7, "how-to/ask-why.md": 1}

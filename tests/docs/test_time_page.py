@@ -1,6 +1,6 @@
 """The page on predicted time says what the code has."""
 
-from mlusim.manual.page_tables import TIME, constants, renewed
+from manual.page_tables import TIME, constants, renewed
 from mlusim.time.rates import RATES
 
 

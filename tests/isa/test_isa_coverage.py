@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from executed_names import EXECUTED, listed_tests
 
+from mlusim.cli.isa_coverage import LANGUAGE, OUR_FORMS, VendorName, coverage_page, row_of, vendor_names
 from mlusim.errors import UsageError
 from mlusim.isa.table import ISA
-from mlusim.manual.coverage import LANGUAGE, OUR_FORMS, VendorName, coverage_page, row_of, vendor_names
 
 ROOT = Path(__file__).parents[2]
 NAMES = vendor_names()

@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
+from manual.isa_pages import families, isa_pages
 from mlusim.formula.render import to_python
 from mlusim.isa.prototypes import forms
 from mlusim.isa.table import FAMILIES, ISA
-from mlusim.manual.isa_pages import families, isa_pages
 
 ROOT = Path(__file__).parents[2]
 

@@ -3,13 +3,13 @@
 import ast
 import inspect
 
+from manual.stub import BUILT_IN, MEMORY, STUB, stub_text
 from mlusim.isa.table import ISA
 from mlusim.machine.mlu import Mlu
-from mlusim.manual.stub import BUILT_IN, MEMORY, STUB, stub_text
 
 
 def test_the_stub_is_fresh():
-    """`python -m mlusim.manual.stub` would write what is there."""
+    """`python -m manual.stub` would write what is there."""
     assert stub_text() == STUB.read_text()
 
 

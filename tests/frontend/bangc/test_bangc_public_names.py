@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from mlusim.cli.isa_coverage import refused_names
 from mlusim.frontend.bangc.errors import SourceError
 from mlusim.isa.prototypes import all_prototypes
 from mlusim.isa.table import REPLACED, is_intrinsic
-from mlusim.manual.coverage import refused_names
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "isa.md"
 

@@ -190,7 +190,7 @@ may be declared there rather than used.
 The marks: **C** certain, **D** derived, **I** inferred from use, **U** unknown with a default chosen, **-** a helper made of intrinsics.
 
 `tests/isa/test_isa_coverage.py` executes the test that holds each name to its definition, sees the intrinsic or helper executed in it, then
-replaces it by one that does nothing and sees the test fail.  Made by `python -m mlusim.manual.isa_pages`.
+replaces it by one that does nothing and sees the test fail.  Made by `python -m manual.isa_pages`.
 """
 REFUSED = """A kernel that calls one is refused at its line, with what to do instead.  A load or a store of a register in GDRAM is refused when
 it is executed: what it costs and how it is ordered with copies is not public, and `__memcpy` brings the data to NRAM.

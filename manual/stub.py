@@ -1,4 +1,4 @@
-"""The typed stub of `Mlu`, written from the table: ``python -m mlusim.manual.stub`` writes ``mlu.pyi``.
+"""The typed stub of `Mlu`, written from the table: ``python -m manual.stub`` writes ``mlu.pyi``.
 
 The intrinsics are made at run time, so editors and type checkers read the stub instead: parameters by
 name and type, results, documentation.
@@ -14,10 +14,10 @@ from mlusim.isa.declare import Intrinsic, Parameter
 from mlusim.isa.table import ISA
 from mlusim.machine.mlu import Mlu
 
-STUB = Path(__file__).parents[1] / "machine" / "mlu.pyi"
+STUB = Path(__file__).parents[1] / "mlusim" / "machine" / "mlu.pyi"
 WIDTH = 110
 
-HEAD = '''# ruff: noqa: PYI021, D, E501, PLR0904 - made by `python -m mlusim.manual.stub`; do not edit
+HEAD = '''# ruff: noqa: PYI021, D, E501, PLR0904 - made by `python -m manual.stub`; do not edit
 """`Mlu`: what a kernel is handed, with every intrinsic."""
 
 from collections.abc import Sequence

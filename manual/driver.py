@@ -1,14 +1,13 @@
-"""The page of the driver's names, written from the toolkit's headers: ``python -m mlusim.manual.driver > PAGE``."""
+"""The page of the driver's names, written from the toolkit's headers."""
 
 import re
-import sys
 from collections.abc import Iterator, Mapping
 
 from mlusim.frontend.bangc.prelude import DRIVER
 
 HEAD = """# Names of the driver
 
-Made from the toolkit's headers by `python -m mlusim.manual.driver`: every function that they declare, and what it does on the simulator.
+Made from the toolkit's headers: every function that they declare, and what it does on the simulator.
 
 Work is done when it is given to a queue; the clock of a queue is the predicted time of its launches, worked out when a notifier asks.
 A call that goes wrong returns an error, which `cnrtGetLastError` has, too, and says one sentence on standard error with the line of the
@@ -117,7 +116,3 @@ def _library(library: str) -> Iterator[str]:
     yield "| --- | --- |"
     yield from (f"| `{name}` | {remark(name)} |" for name in names(LIBRARIES[library]))
     yield ""
-
-
-if __name__ == "__main__":
-    sys.stdout.write(manual())

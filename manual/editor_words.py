@@ -1,4 +1,4 @@
-"""An editor's words for BANG C: ``python -m mlusim.manual.editor_words FILE`` writes them as JSON."""
+"""An editor's words for BANG C: ``python -m manual.editor_words FILE`` writes them as JSON."""
 
 import json
 import sys

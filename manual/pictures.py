@@ -1,4 +1,4 @@
-"""The pictures of the documentation that mlusim draws itself: ``python -m mlusim.manual.pictures`` writes them to ``docs/pictures``.
+"""The pictures of the documentation that mlusim draws itself: ``python -m manual.pictures`` writes them to ``docs/pictures``.
 
 With words, as ``finding`` or ``debugger-80x24``, those alone.
 """
@@ -34,7 +34,7 @@ from mlusim.report.page.excerpt import excerpt_of
 from mlusim.report.page.pipes import LEFT, MARKS, legend, pipe_picture
 from mlusim.report.profiled import profiled
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "pictures"
 BOARD = "MLU370-X4"
 EXAMPLE = ROOT / "examples" / "first"

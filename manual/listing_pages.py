@@ -1,6 +1,5 @@
-"""The pages that show a document's listing beside its kernel: ``python -m mlusim.manual.listing_pages`` writes them."""
+"""The pages that show a document's listing beside its kernel."""
 
-import sys
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
@@ -9,15 +8,13 @@ from mlusim.operators.listing import DocumentListing, Row, read_listing
 from mlusim.operators.registry import operators
 
 PRE = '<pre style="white-space: pre-wrap; margin: 0">'
-PAGES = Path(__file__).resolve().parents[2] / "docs" / "operators"
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def listings() -> dict[str, Path]:
     """Return the files of listings by the folders of their operators."""
     found = (one.listing for one in operators().values())
-    return {
-        path.parent.name: path for path in found if path is not None and path.is_relative_to(PAGES.parents[1])
-    }
+    return {path.parent.name: path for path in found if path is not None and path.is_relative_to(ROOT)}
 
 
 def page(name: str, path: Path) -> str:
@@ -59,14 +56,3 @@ def _table(listing: DocumentListing, rows: Sequence[Row]) -> Iterator[str]:
 def _code(lines: Sequence[str]) -> str:
     """Return the lines as code, in one line of HTML."""
     return f"{PRE}{'&#10;'.join(escape(line, quote=False) for line in lines)}</pre>" if lines else ""
-
-
-def main() -> int:
-    """Write every page again."""
-    for name, path in listings().items():
-        (PAGES / f"{name}-listing.md").write_text(page(name, path), encoding="utf-8")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""The tables in pages that are written by hand but for them: ``python -m mlusim.manual.page_tables`` writes them as the code has them.
+"""The tables in pages that are written by hand but for them: ``python -m manual.page_tables`` writes them as the code has them.
 
 With words, as ``time``, ``checkers`` or ``operators``, those of these pages alone; the figures of operators take minutes.
 """
@@ -20,7 +20,7 @@ from mlusim.report.efficiency import Efficiency
 from mlusim.report.record import CallRecord
 from mlusim.time.rates import MARKS, RATES, BoardValue, Rate
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
 TIME, CHECKERS, OPERATORS = (
     DOCS / "explanation" / "time.md",
     DOCS / "explanation" / "checkers.md",

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from mlusim.arch.board import Pipe
 from mlusim.arch.catalog import ARCHES
 from mlusim.cli.isa import cycles_told
+from mlusim.cli.isa_coverage import coverage_page
 from mlusim.cli.isa_table import cycles_of
 from mlusim.engine.native.door import is_native
 from mlusim.formula.expr import ONE
@@ -13,7 +14,6 @@ from mlusim.formula.render import to_python
 from mlusim.isa.declare import Intrinsic, Operand, Passes
 from mlusim.isa.prototypes import Form, forms
 from mlusim.isa.table import FAMILIES, ISA, Family
-from mlusim.manual.coverage import coverage_page
 
 CERTAINTY: Mapping[str, str] = {
     "C": "certain",

@@ -1,10 +1,6 @@
-"""The pages of what one types: ``python -m mlusim.manual.command_pages NAME > PAGE`` prints one.
-
-They are the verbs of ``mlusim``, the flags of ``cncc`` and the debugger's commands, written from the tables that those use.
-"""
+"""The pages of what one types: the verbs of ``mlusim``, the flags of ``cncc`` and the debugger's commands, from the tables that those use."""
 
 import argparse
-import sys
 from collections.abc import Iterator
 
 from mlusim.arch.catalog import ARCHES
@@ -20,7 +16,7 @@ from mlusim.toolkit.flags import ARCHITECTURES, ASSEMBLER_FLAGS, FLAGS, Compiler
 
 COMMAND_LINE = """# Command line
 
-Made from the program's own parsers by `python -m mlusim.manual.command_pages command-line`.
+Made from the program's own parsers; `mlusim VERB --help` says the same of one verb.
 
 Exit codes: 0 clean; 1 findings, failed accuracy, a regression or a plan that does not fit; 2 usage; 3 a fault in the simulated
 machine; 130 interrupted.
@@ -96,7 +92,7 @@ def _spelling(action: argparse.Action) -> str:
 
 CNCC = f"""# cncc
 
-Made from the driver's own table by `python -m mlusim.manual.command_pages cncc`.
+Made from the driver's own table.
 
 `cncc` of a [toolkit folder](../how-to/your-project.md) compiles `.mlu` files and plain C and C++, and links programs and libraries.
 It answers `--version` as the vendor's compiler {VERSION} does.
@@ -184,7 +180,7 @@ def _order(flag: CompilerFlag) -> int:
 
 DEBUGGER = """# The debugger's commands
 
-Made from the debugger's own table by `make docs`; `help` shows the same.
+Made from the debugger's own table; `help` shows the same.
 
 `mlusim debug OP` debugs a case of an operator, `mlusim debug SCRIPT.py` any script that launches kernels;
 [the command line](command-line.md) has the options.
@@ -218,19 +214,3 @@ def _details(command: Command) -> Iterator[str]:
     if command.details:
         yield f"`{command.name}`:\n"
         yield f"```text\n{command.details}\n```\n"
-
-
-PAGES = {"command-line": command_line, "cncc": cncc, "debugger": debugger}
-
-
-def main(names: list[str]) -> int:
-    """Print the page that is named."""
-    if len(names) != 1 or names[0] not in PAGES:
-        print(f"name one page of {', '.join(PAGES)}", file=sys.stderr)
-        return 2
-    print(PAGES[names[0]](), end="")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,1 +1,0 @@
-"""Generators of the reference pages, the typed stub and the pictures of the documents."""
