@@ -75,7 +75,7 @@ class Observer:
     counts = False
     """Whether it wants, of kernels of BANG C, no more than how often statements and outcomes of tests came; C counts them for ``counted``."""
     screens = 0
-    """What C has to look for in a launch that it runs for this class, not for one derived of it (`engine.native.screen.Screened`).
+    """What C has to look for in a launch that it runs for this class, not for one derived of it (`mlusim.machine.observed.Screened`).
 
     0: it has to hear of the launch itself.
     """

@@ -5,6 +5,7 @@ The machine's own classes have more; `Observer` is declared over these, so that 
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import IntFlag
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from attrs import define
@@ -134,6 +135,23 @@ class ObservedCore(Protocol):
     def arenas(self) -> "Mapping[Space, Arena]": ...  # the memories that belong to this core alone
     def fresh_steps(self) -> "list[Step]": ...  # those since the last time, announced or not, each once
     def site(self) -> tuple[str, int]: ...  # the file and line of the kernel statement that it is at
+
+
+class Screened(IntFlag):
+    """The things that C looks for in a launch on behalf of checkers, by the checker that would report them."""
+
+    MEMORY = 1
+    INIT = 2
+    RACE = 4
+    SYNC = 8
+    VALUE = 16
+    PLAN = 32  # nothing that C could see: Python runs a launch that has a plan
+    PARTS = 64  # which pointer variable has which part of an on-chip array
+    VECTORS = 128  # what vectors do to numbers (`engine.values`)
+
+
+READS, CHANGES, WRITES = range(3)
+"""Kinds of accesses; an atomic changes what it reads."""
 
 
 class ObservedScreen(Protocol):
@@ -301,7 +319,7 @@ class WordSign(NamedTuple):
 class SharedRun:
     """All accesses of a launch to memory that tasks share, in their order, each piece of an operand by itself.
 
-    A row of ``accesses`` has the first byte, the bytes, the kind (that of `engine.native.screen`), the task, the number of the statement and the number of
+    A row of ``accesses`` has the first byte, the bytes, the kind (`READS`, `CHANGES` or `WRITES`), the task, the number of the statement and the number of
     the instruction among those that touch such memory.  ``memory`` has the number of each one's memory, ``ends`` is true of the last piece of an operand.
     The rows ``valued`` are small stores of which the ``values`` are known.  ``events`` are what happened before the row of a number: a task began, tasks met
     at a barrier, an atomic had acted on one word, or memories ended.

@@ -14,7 +14,6 @@ import numpy as np
 from attrs import evolve, frozen
 
 from mlusim.counted import plural
-from mlusim.engine.native.screen import Screened
 from mlusim.errors import Fault
 from mlusim.isa.declare import Flow
 from mlusim.isa.table import ISA
@@ -23,6 +22,7 @@ from mlusim.machine.observed import (
     ObservedCore,
     ObservedLaunch,
     ObservedScreen,
+    Screened,
     Site,
     Step,
     TensorStore,

@@ -13,7 +13,6 @@ from attrs import define, field
 
 from mlusim.arch.board import Pipe
 from mlusim.counted import plural, with_article
-from mlusim.engine.native.screen import Screened
 from mlusim.errors import (
     Ended,
     Fault,
@@ -34,6 +33,7 @@ from mlusim.machine.observed import (
     ObservedKernel,
     ObservedLaunch,
     ObservedScreen,
+    Screened,
     Site,
     Step,
     TaskRan,

@@ -5,8 +5,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from mlusim.counted import plural
-from mlusim.engine.native.screen import Screened
-from mlusim.machine.observed import Effect, ObservedCore, ObservedKernel, ObservedLaunch, ObservedScreen, Step
+from mlusim.machine.observed import (
+    Effect,
+    ObservedCore,
+    ObservedKernel,
+    ObservedLaunch,
+    ObservedScreen,
+    Screened,
+    Step,
+)
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.regions import Placement, RegionMap

@@ -13,7 +13,6 @@ import numpy as np
 
 from mlusim.arch.board import Pipe
 from mlusim.counted import plural
-from mlusim.engine.native.screen import Screened
 from mlusim.errors import Fault
 from mlusim.isa.table import ISA
 from mlusim.machine.observed import (
@@ -22,6 +21,7 @@ from mlusim.machine.observed import (
     ObservedCore,
     ObservedLaunch,
     ObservedScreen,
+    Screened,
     SharedRun,
     Site,
     Step,

@@ -10,7 +10,6 @@ from types import CodeType, FrameType, FunctionType
 from attrs import frozen
 
 from mlusim.counted import counted
-from mlusim.engine.native.screen import Screened
 from mlusim.errors import Divergence, Fault, SyncFault
 from mlusim.kernel_frames import file_of, function_of, own_file
 from mlusim.machine.hub import launch_place
@@ -19,6 +18,7 @@ from mlusim.machine.observed import (
     ObservedKernel,
     ObservedLaunch,
     ObservedScreen,
+    Screened,
     Site,
     Sync,
 )

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Mapping
 
-from mlusim.engine.native.screen import Screened
 from mlusim.engine.values import NOT_FINITE, OVERFLOWS, RETYPED, Look, Types, VectorChange, look_at
 from mlusim.machine.observed import (
     ChangedVector,
@@ -11,6 +10,7 @@ from mlusim.machine.observed import (
     ObservedCore,
     ObservedLaunch,
     ObservedScreen,
+    Screened,
     Site,
     Step,
     ValueChange,

@@ -14,7 +14,7 @@ from attrs import define, evolve, field, frozen
 
 from mlusim.engine.native.build import available
 from mlusim.engine.native.layout import OFFSET_BITS
-from mlusim.engine.native.screen import APART, ELSEWHERE, READS, Screened
+from mlusim.engine.native.screen import APART, ELSEWHERE
 from mlusim.errors import MlusimError
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import FunctionUses, Root, roots
@@ -22,7 +22,7 @@ from mlusim.frontend.bangc.native.screening import followed
 from mlusim.isa.table import ISA
 from mlusim.machine.hub import Observer
 from mlusim.machine.native.screen import Overwritten, PartChoices, PartRecord, Screen, TaskParts
-from mlusim.machine.observed import ObservedLaunch, ObservedScreen, Site
+from mlusim.machine.observed import READS, ObservedLaunch, ObservedScreen, Screened, Site
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import MOST_WRITERS
 from mlusim.observe.checker import Allowed

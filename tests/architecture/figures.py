@@ -15,6 +15,7 @@ from mlusim.engine.recipes.recipe import LaunchPolicy, recipe
 from mlusim.engine.recipes.render import RENDERED
 from mlusim.isa.table import ISA
 
+C_ENGINE = "mlusim.engine.native", "mlusim.machine.native", "mlusim.frontend.bangc.native"
 SMALL = 40  # lines of a file without a subject of its own, as a rule
 
 
@@ -89,6 +90,15 @@ def edges():
 def file_circles():
     """Return the circles of files."""
     return [" ".join(sorted(group)) for group in circles(edges()) if len(group) > 1]
+
+
+def importers_of_c():
+    """Return the files outside of the C engine that import it."""
+    return [
+        name
+        for name, imported in edges().items()
+        if not name.startswith(C_ENGINE) and any(other.startswith(C_ENGINE) for other in imported)
+    ]
 
 
 def rows_by_hand():
@@ -248,6 +258,7 @@ FIGURES = {
     "lines of 1,000 that import": import_lines,
     "circles of files": file_circles,
     "files on the longest way down, with imports for types": lambda: depth(edges())[1],
+    "files outside of the C engine that import it": importers_of_c,
     "imports inside functions": late_imports,
     "functions of more than 40 lines": lambda: long_functions(40),
     "functions of more than 60 lines": lambda: long_functions(60),

@@ -6,7 +6,7 @@ the row declares, for both engines.
 """
 
 from collections.abc import Iterator, Sequence
-from enum import Enum, IntFlag
+from enum import Enum
 
 import numpy as np
 from attrs import frozen
@@ -15,6 +15,7 @@ from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import MEMORY_TYPES, DType
 from mlusim.engine import values
 from mlusim.isa.declare import Flow, Intrinsic, Operand
+from mlusim.machine.observed import Screened
 from mlusim.memory.space import GDRAM
 
 
@@ -24,19 +25,6 @@ class Mode(Enum):
     ALONE = "alone"
     SCREENED = "screened"
     BESIDE = "beside"
-
-
-class Screened(IntFlag):
-    """The things that a screen looks for, by the checker that would report them."""
-
-    MEMORY = 1
-    INIT = 2
-    RACE = 4
-    SYNC = 8
-    VALUE = 16
-    PLAN = 32  # nothing that C could see: a launch that has a plan is not screened
-    PARTS = 64  # which pointer variable has which part of an on-chip array; for `programs.native_parts`
-    VECTORS = 128  # what vectors do to numbers (`engine.values`)
 
 
 class Suspicion(Exception):
@@ -107,8 +95,6 @@ where each access of theirs is kept: the address of `SHARED`, how many have room
 
 KEPT_PAGE = 1 << 12  # bytes of GDRAM that are kept together before they change, where tasks run at once
 MOST_CONTEXTS, MOST_KEPT, MOST_TOUCHED, MOST_PIECES = 1024, 8192, 8192, 8  # the first three are powers of two
-READS, CHANGES, WRITES = range(3)
-"""Kinds of accesses; an atomic changes what it reads."""
 
 CONTEXT = np.dtype([("outer", "i4"), ("site", "i4"), ("function", "i4"), ("spare", "i4")])
 """A call of a function within another call, whose number begins with 1; the kernel itself is 0."""

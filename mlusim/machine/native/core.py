@@ -18,7 +18,7 @@ from mlusim.engine.contract import Flight
 from mlusim.engine.issue import has_no_effect
 from mlusim.engine.native import layout
 from mlusim.engine.native.door import barrier, is_native
-from mlusim.engine.native.screen import Screened, Suspicion
+from mlusim.engine.native.screen import Suspicion
 from mlusim.engine.values import RULES, made_by
 from mlusim.errors import Fault, LaunchError, shown_file
 from mlusim.isa.table import ISA
@@ -27,7 +27,7 @@ from mlusim.machine.cluster import Cluster, Union
 from mlusim.machine.core import Core
 from mlusim.machine.native.chain import MOST_TASKS, Chain, DeclaredLocal, FreshMemory
 from mlusim.machine.native.seat import Seat, Start, give, taken
-from mlusim.machine.observed import TaskPlace
+from mlusim.machine.observed import Screened, TaskPlace
 from mlusim.machine.scheduling.renewal import repeats
 from mlusim.memory.allocation import POISON, Allocation
 from mlusim.memory.pointer import Ptr, View

@@ -30,7 +30,6 @@ from mlusim.engine.native.screen import (
     MADE,
     MOST_NOTED,
     MOST_PIECES,
-    READS,
     SHARED,
     STORES,
     STORES_CONST,
@@ -38,7 +37,6 @@ from mlusim.engine.native.screen import (
     TYPE_BYTES,
     WINDOW_ENDS,
     WINDOW_MET,
-    Screened,
     Suspicion,
 )
 from mlusim.engine.values import RULES, VectorChange
@@ -47,11 +45,13 @@ from mlusim.isa.declare import Flow, Intrinsic
 from mlusim.isa.table import ISA
 from mlusim.machine.hub import Observer
 from mlusim.machine.observed import (
+    READS,
     ChangedValue,
     ChangedVector,
     Effect,
     ObservedCore,
     OnMemoryCore,
+    Screened,
     SharedRun,
     Site,
     Step,

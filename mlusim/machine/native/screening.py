@@ -16,18 +16,14 @@ from attrs import define
 from mlusim.arch.board import Arch, Board, Pipe
 from mlusim.engine.native.build import BuildError, available
 from mlusim.engine.native.screen import (
-    CHANGES,
     HEAD,
     HOW_FLIES,
     HOW_PIPE,
     LISTS,
     MOST_SPANS,
-    READS,
     SPAN_LISTS,
     SPAN_WORDS,
-    WRITES,
     Mode,
-    Screened,
     Suspicion,
 )
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON, asked_of
@@ -41,6 +37,7 @@ from mlusim.machine.limits import UNLIMITED, Meter
 from mlusim.machine.native import threads
 from mlusim.machine.native.choose import compiles, debugged
 from mlusim.machine.native.screen import KEY, KIND, SEGMENT, Rows, Screen, apart, at_flags, note
+from mlusim.machine.observed import CHANGES, READS, WRITES, Screened
 from mlusim.machine.tensor import allocations, bytes_given
 from mlusim.memory.allocation import POISON, Allocation
 from mlusim.memory.footprint import Access

@@ -5,21 +5,17 @@ and between a queue and the host, only waits and notifiers put anything in order
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from attrs import define, field, frozen
 
-from mlusim.engine.native.screen import CHANGES, READS, WRITES, Screened
 from mlusim.machine.hub import Observer
 from mlusim.machine.launch import Launch
+from mlusim.machine.observed import CHANGES, READS, WRITES, ObservedScreen, Screened
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access, ByteRuns
 from mlusim.memory.space import GDRAM
-
-if TYPE_CHECKING:
-    from mlusim.machine.observed import ObservedScreen
-
 
 HOST = -1  # in place of a queue: what the host does itself
 MOST = 4096  # pieces of work that later work is compared with; if there are more, the oldest are forgotten
@@ -140,11 +136,11 @@ class TouchedGdram(Observer):
                     gathered.add(access)
         return True
 
-    def screen_begin(self, launch: Any, _screen: "ObservedScreen") -> bool:
+    def screen_begin(self, launch: Any, _screen: ObservedScreen) -> bool:
         """Return whether C keeps all that is read: not of memory that no kernel stores to."""
         return all(allocation.writable for allocation in launch.given)
 
-    def screened(self, screen: "ObservedScreen") -> None:
+    def screened(self, screen: ObservedScreen) -> None:
         """Take over what C has kept."""
         for allocation, rows in screen.shared():
             if allocation.space is GDRAM:
