@@ -8,12 +8,12 @@ from mlusim.arch.catalog import ARCHES
 from mlusim.cli.isa import cycles_told
 from mlusim.cli.isa_coverage import coverage_page
 from mlusim.cli.isa_table import cycles_of
-from mlusim.engine.native.door import is_native
 from mlusim.formula.expr import ONE
 from mlusim.formula.render import to_python
 from mlusim.isa.declare import Intrinsic, Operand, Passes
 from mlusim.isa.prototypes import Form, forms
 from mlusim.isa.table import FAMILIES, ISA, Family
+from mlusim.machine.engine import Engine
 
 CERTAINTY: Mapping[str, str] = {
     "C": "certain",
@@ -136,7 +136,7 @@ def _facts(row: Intrinsic) -> Iterator[str]:
     found = ", ".join(a.name for a in ARCHES.values() if row.available(a.bang_arch))
     known = found or f"none of the catalogue, those from `__BANG_ARCH__` {row.since} on"
     yield f"architectures: {known}{'; on memory cores too' if row.memory_core else ''}"
-    yield f"native engine: {'C' if any(is_native(row, arch) for arch in ARCHES.values()) else 'Python executes it'}"
+    yield f"native engine: {'C' if any(Engine.performs(row, arch) for arch in ARCHES.values()) else 'Python executes it'}"
     yield f"certainty: {CERTAINTY[row.certainty]}; source: {row.source}"
 
 

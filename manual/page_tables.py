@@ -10,10 +10,10 @@ from pathlib import Path
 
 from mlusim.arch.board import Arch, Pipe
 from mlusim.arch.catalog import find_board
-from mlusim.engine.native.door import REGISTERS, is_native
 from mlusim.errors import UsageError
 from mlusim.isa.declare import Flow, Intrinsic
 from mlusim.isa.table import ISA
+from mlusim.machine.engine import Engine
 from mlusim.observe.rules import RULES
 from mlusim.operators.campaign import Job, perform
 from mlusim.report.efficiency import Efficiency
@@ -92,7 +92,7 @@ def _limits(arch: Arch) -> Iterator[tuple[str, str]]:
         f"those that mix lanes: {_named(mixing)}",
     )
     yield "the data decide how much is written: what had no value may still have none", _named(partial)
-    without = [row for row in rows if not is_native(row, arch) and row.name not in REGISTERS]
+    without = [row for row in rows if not Engine.performs(row, arch)]
     watched = [row for row in without if row.pipe is not Pipe.SCALAR and not row.control]
     yield "Python executes them in a checked run in C", _named(watched)
     inferred = [f"`{rule.id}`" for rule in RULES.values() if "inferred" in rule.summary]

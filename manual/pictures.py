@@ -25,7 +25,7 @@ from mlusim.cli.demo import ARGUMENTS, BROKEN, COUNT, MENDED, TASKS
 from mlusim.cli.main import main as mlusim
 from mlusim.debug import Console, DebugSession, OperatorProgram, Program, ScriptProgram
 from mlusim.debug.tui.app import DebuggerApp
-from mlusim.debug.tui.engine import Engine
+from mlusim.debug.tui.engine import LineRunner
 from mlusim.machine.device import Device
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import case_generator
@@ -168,7 +168,7 @@ def _operator() -> str:
 
 
 def _screen(program: Program, size: tuple[int, int], lines: Iterable[str]) -> str:
-    engine, drawn = Engine(lambda: Console(DebugSession(program))), list[str]()
+    engine, drawn = LineRunner(lambda: Console(DebugSession(program))), list[str]()
     engine.serve_beside(lambda: drawn.append(asyncio.run(_after(DebuggerApp(engine), size, lines))))
     return _offline(drawn[0])
 

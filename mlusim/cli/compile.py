@@ -10,12 +10,12 @@ from mlusim import bangc
 from mlusim.arch.board import Arch
 from mlusim.cli import entry, programs, show
 from mlusim.counted import counted
-from mlusim.engine.native.build import cache_folder, clean_cache
 from mlusim.errors import UsageError, shown_file
 from mlusim.files.reading import lines_shown
 from mlusim.frontend.bangc import cache
 from mlusim.frontend.bangc.errors import ERROR, SourceError
 from mlusim.frontend.bangc.survey import FileFacts, survey
+from mlusim.machine.engine import Engine
 from mlusim.report.json_values import members
 
 
@@ -47,12 +47,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _clean(args: argparse.Namespace) -> None:
     """Empty the cache, and say what was in it."""
-    translations, kernels = cache.clean(), clean_cache()
+    translations, kernels, folder = cache.clean(), Engine.clean_cache(), Engine.cache_folder()
     # With files the one document on standard output is about these.
     if args.json and not args.files:
-        show.emit({"folder": str(cache_folder()), "kernels": kernels, "translations": translations})
+        show.emit({"folder": str(folder), "kernels": kernels, "translations": translations})
     else:
-        said = f"{cache_folder()}: {counted(kernels, 'compiled kernel')} and {counted(translations, 'translation')} removed"
+        said = f"{folder}: {counted(kernels, 'compiled kernel')} and {counted(translations, 'translation')} removed"
         print(lines_shown(said), file=sys.stderr if args.json else sys.stdout)
 
 

@@ -31,11 +31,11 @@ from mlusim.near import near
 
 if TYPE_CHECKING:
     from mlusim.cli.arguments import shared
-    from mlusim.engine.native import build
     from mlusim.frontend.bangc import errors as sources
+    from mlusim.machine import engine as engines
 else:
-    shared, sources, build = lazy(
-        "mlusim.cli.arguments.shared", "mlusim.frontend.bangc.errors", "mlusim.engine.native.build"
+    shared, sources, engines = lazy(
+        "mlusim.cli.arguments.shared", "mlusim.frontend.bangc.errors", "mlusim.machine.engine"
     )
 
 
@@ -334,8 +334,9 @@ def settled(args: argparse.Namespace) -> str:
     """
     asked = getattr(args, "engine", None)
     chosen = asked or AUTO
-    if asked in (AUTO, NATIVE) and getattr(args, "launches", True) and build.available() is None:
-        plain_text.remark(f"note: {build.no_compiler()}")
+    may_compile = asked in (AUTO, NATIVE) and getattr(args, "launches", True)
+    if may_compile and (lack := engines.Engine.asked().lack) is not None:
+        plain_text.remark(f"note: {lack}")
         chosen = PYTHON
     if hasattr(args, "engine"):
         args.engine = chosen

@@ -1,6 +1,7 @@
 """The names of the engines, and which one launches take that leave it to be chosen; on how many threads it runs their tasks."""
 
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -8,6 +9,7 @@ from contextvars import ContextVar
 from mlusim.errors import UsageError
 
 ENGINES = AUTO, PYTHON, NATIVE = ("auto", "python", "native")
+COVERAGE = "coverage"  # the package whose trace function is no debugger's
 THREADS = "MLUSIM_THREADS"  # names how many threads the native engine takes
 _PREFERRED: ContextVar[str] = ContextVar("preferred", default=AUTO)
 _THREADS: ContextVar[int | None] = ContextVar("threads", default=None)
@@ -41,6 +43,18 @@ def asked_of(engine: object) -> str:
     Raises `UsageError` for what is no engine.
     """
     return preferred() if engine_of(engine) == AUTO else str(engine)
+
+
+def debugged() -> bool:
+    """Return whether a debugger of Python, as pdb or debugpy, watches lines: any trace function but that of coverage."""
+    # sys.monitoring: from Python 3.12 on.
+    monitoring, tracer = getattr(sys, "monitoring", None), sys.gettrace()
+    traced = tracer is not None and COVERAGE not in (_package(tracer), _package(type(tracer)))
+    return traced or (monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None)
+
+
+def _package(tracer: object) -> str:
+    return str(getattr(tracer, "__module__", "")).partition(".")[0]
 
 
 @contextmanager

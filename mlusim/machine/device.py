@@ -1,7 +1,6 @@
 """`Device`: a board with GDRAM, tensors on it, and launches."""
 
 import contextlib
-import functools
 import math
 import sys
 import weakref
@@ -18,30 +17,11 @@ from mlusim.engine.preference import NATIVE, threads_of
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.kernel_frames import show_kernel
 from mlusim.lazy import lazy
-from mlusim.machine.hub import (
-    Observer,
-    attendants,
-    handed,
-    hears_of_instructions,
-    looks_inside,
-    tell_fetched,
-    turn,
-    wants_counts,
-)
+from mlusim.machine.engine import Course, Engine
+from mlusim.machine.hub import Observer, attendants, handed, looks_inside, tell_fetched, turn
 from mlusim.machine.kernel import BLOCK, DeviceVariable, Kernel, Kind, grid_of
 from mlusim.machine.launch import Launch, LaunchFacts, LaunchSums, queue_place
 from mlusim.machine.limits import UNLIMITED, Limit, Meter, limit_of
-from mlusim.machine.native.beside import run_beside, threads_for
-from mlusim.machine.native.choose import choose
-from mlusim.machine.native.prepared import Counted, Preparations, Prepared
-from mlusim.machine.native.screening import (
-    Screening,
-    note_watched,
-    screen_beside,
-    screening_of,
-    threads_of_screen,
-    worth_a_compiler,
-)
 from mlusim.machine.options import LaunchOptions, listed
 from mlusim.machine.repeated import Repeatable, repeatable
 from mlusim.machine.scheduling.schedule import choices_of, directed
@@ -61,7 +41,7 @@ from mlusim.memory.space import GDRAM, GDRAM_BASE
 from mlusim.presenting import Presented
 
 if TYPE_CHECKING:
-    from mlusim.machine.native.run import Loaded
+    from mlusim.machine.tally import Tally
     from mlusim.observe import names as checkers
 else:
     (checkers,) = lazy("mlusim.observe.names")
@@ -82,7 +62,7 @@ class Device(Presented):
         self.base = base
         self._heap = Heap(GDRAM, base, self.board.gdram)
         self._running: list[Collection[Allocation]] = []  # what the launches that run were given
-        self._prepared = Preparations()
+        self._prepared = Engine.preparations()
         # By the files that were loaded, their variables in GDRAM by symbol.
         self._variables: weakref.WeakKeyDictionary[Any, dict[str, DeviceTensor]] = weakref.WeakKeyDictionary()
         self._of_variables: Bytes | None = None
@@ -303,19 +283,16 @@ class Device(Presented):
             name_by_variables(request.arguments)
         choices, bound = choices_of(request.options.seed), limit_of(request.options.limit)
         drawn = choices is not None or request.options.seed is not None
-        how = {"counted": bound.instructions is not None, "drawn": drawn}
         asked = request.options.threads
-        threads = self.threads if asked is None else threads_of(asked)
+        engine = Engine.asked(request.options.engine, self.threads if asked is None else threads_of(asked))
         known = repeatable(request, self.board, watching, bound, drawn=drawn) if inside else None
-        screening = screening_of(request, self.board, watching, **how) if inside else None
-        native, many = self._chosen(request, watching, threads, screening, how)
+        counted = bound.instructions is not None
+        course = engine.course(request, self.board, watching, counted=counted, drawn=drawn)
         try:
             with self._written(request), turn():
-                session = self._spared(known, screening, bound, threads)
+                session = self._spared(known, course, bound)
                 if session is None:
-                    seeing = watching if screening is None else screening.seeing(watching)
-                    told = () if screening is None else screening.told
-                    session = self._ran(bound, request, seeing, choices, native, told=told, threads=many)
+                    session = self._ran(course, bound, watching, choices)
                     if known is not None:
                         known.keep(session)
         except BaseException as error:
@@ -323,7 +300,7 @@ class Device(Presented):
                 error.findings = _findings(watching)
             show_kernel(error)
             raise
-        self._prepared.note(session, self._heap, watching, threads=threads)
+        self._prepared.note(session, self._heap, watching, threads=engine.threads)
         return handed(watching, self._result(session, watching))
 
     def _repeated(
@@ -349,14 +326,13 @@ class Device(Presented):
             return None
         if isinstance(ran, Session):
             return self._result(ran, ())
-        return self._counted(prepared, ran, options)
+        counts = ran
+        return self._counted(prepared.request, lambda: prepared.tally(counts), options)
 
-    def _counted(self, prepared: Prepared, counted: Counted, options: LaunchOptions) -> Launch:
-        """Return what a prepared launch did that has *counted* so; the facts are worked out when one is asked for."""
-        request, timed = prepared.request, options.timing
-        sums = LaunchSums(
-            lambda: LaunchFacts.of(prepared.tally(counted), timed=timed), self.board, request.kind.unions
-        )
+    def _counted(self, request: Request, tally: "Callable[[], Tally]", options: LaunchOptions) -> Launch:
+        """Return what a prepared launch did; its facts are worked out of the *tally* when one is asked for."""
+        timed = options.timing
+        sums = LaunchSums(lambda: LaunchFacts.of(tally(), timed=timed), self.board, request.kind.unions)
         return Launch(
             request.kernel.name,
             self.board.name,
@@ -383,57 +359,23 @@ class Device(Presented):
             for allocation in written:
                 allocation.launches += 1
 
-    def _chosen(
-        self,
-        request: Request,
-        watching: Sequence[Observer],
-        threads: int,
-        screening: Screening | None,
-        how: dict[str, bool],
-    ) -> "tuple[Loaded | None, int]":
-        """Return the compiled kernel of a launch if C runs it, and how many of at most *threads* threads it uses."""
-        counting = wants_counts(watching) and worth_a_compiler(request)
-        native = None
-        if screening is None:
-            watched = not counting and hears_of_instructions(watching)
-            native = choose(
-                request.options.engine, request.kernel, self.board, watched=watched, covered=counting, **how
-            )
-        return native, threads_for(request, self.board, native, threads, covered=counting)
-
-    def _spared(
-        self, known: Repeatable | None, screening: Screening | None, bound: Limit, threads: int
-    ) -> Session | None:
-        """Return a launch that Python does not run: one that is *known*, or one in C, on at most so many *threads*, which Python need not watch."""
+    def _spared(self, known: Repeatable | None, course: Course, bound: Limit) -> Session | None:
+        """Return a launch that Python does not run: one that is *known*, or one in C that Python need not watch."""
         session = None if known is None else known.again(lambda: self._session(known.request, ()))
-        if session is not None or screening is None:
+        if session is not None or course.screening is None:
             return session
-        many = threads_of_screen(screening.request, self.board.arch, screening.looks, threads)
-        if many > 1:
-            screening.beside = functools.partial(screen_beside, many)
         with _metered(bound) as meter:
-            return screening.run(lambda *given: self._session(screening.request, *given), meter)
+            return course.spared(lambda *given: self._session(course.request, *given), meter)
 
-    def _ran(
-        self,
-        bound: Limit,
-        request: Request,
-        watching: Sequence[Observer],
-        choices: object,
-        native: "Loaded | None",
-        *,
-        told: Sequence[Observer],
-        threads: int,
-    ) -> Session:
-        """Return the session of a launch, after its run on at most so many *threads*."""
-        counting = [o for o in watching if o.counts and native is not None]
-        others = [o for o in watching if o not in counting]
+    def _ran(self, course: Course, bound: Limit, watching: Sequence[Observer], choices: object) -> Session:
+        """Return the session of a launch that those who are *watching* see, after its run."""
+        seeing, told = course.seeing(watching)
+        counting = [o for o in seeing if o.counts and course.loaded is not None]
+        others = [o for o in seeing if o not in counting]
         with _metered(bound) as meter:
-            session = self._session(request, others, choices, native, meter, told=told)
+            session = self._session(course.request, others, choices, course.loaded, meter, told=told)
             with _counting(session, counting):
-                session.run(None if threads < 2 else functools.partial(run_beside, session, threads))
-        if not session.alone:
-            note_watched(session)
+                course.run(session)
         return session
 
     def _session(self, request: Request, watching: Sequence[Observer], *how: Any, **more: Any) -> Session:

@@ -17,17 +17,16 @@ from attrs import evolve, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
-from mlusim.engine.native.build import available
 from mlusim.engine.preference import AUTO, NATIVE, engine_of, preferred
 from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.host.handle import Handle
 from mlusim.host.library import LARGE_TENSOR, Status, TensorDescriptor
 from mlusim.kernel_frames import show_kernel
+from mlusim.machine.engine import Engine
 from mlusim.machine.hub import attendants, looks_inside
 from mlusim.machine.kernel import UNION1, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import limit_of
-from mlusim.machine.native.choose import compiles, engine_of_operators
 from mlusim.machine.options import USUAL_OPTIONS, LaunchOptions
 from mlusim.machine.tally import Instructions, Usage
 from mlusim.operators.accuracy import Accuracy, judge, judge_dynamic
@@ -374,7 +373,7 @@ class OperatorProgram:
 
 def _handle(board: str | Board, policy: str | None, options: LaunchOptions) -> Handle:
     """Return a handle whose launches have *options*."""
-    chosen = engine_of_operators(options.engine)
+    chosen = Engine.asked(options.engine).at_hand()
     kind = SourceHandle if chosen == NATIVE else Handle
     return kind(board, policy=policy, options=evolve(options, engine=chosen))
 
@@ -513,7 +512,7 @@ def takes_source(board: str | Board, options: LaunchOptions) -> bool:
     False where there is no C compiler, or no parser for BANG C, or the board's kernels do not become C.
     """
     # An engine that was asked for is kept.
-    if engine_of(options.engine) != AUTO or preferred() != AUTO or not compiles(find_board(board).arch):
+    if engine_of(options.engine) != AUTO or preferred() != AUTO or not Engine.takes(find_board(board).arch):
         return False
     watched = bool(options.observe) or options.seed is not None or looks_inside(attendants())
     if watched or limit_of(None).instructions is not None:
@@ -523,7 +522,7 @@ def takes_source(board: str | Board, options: LaunchOptions) -> bool:
 
 def source_compiles() -> bool:
     """Return whether ``kernel.mlu`` can run on the native engine: there are a C compiler and a parser for BANG C."""
-    return available() is not None and importlib.util.find_spec(PARSER) is not None
+    return Engine.asked().compiler is not None and importlib.util.find_spec(PARSER) is not None
 
 
 def source_handle(board: str | Board, policy: str | None, options: LaunchOptions) -> "Handle | None":

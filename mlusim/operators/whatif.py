@@ -10,9 +10,9 @@ from mlusim.arch.catalog import find_board
 from mlusim.engine.preference import AUTO, PYTHON
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.host.handle import Handle
+from mlusim.machine.engine import Engine
 from mlusim.machine.kernel import UNION1, Kernel, Kind
 from mlusim.machine.launch import Launch
-from mlusim.machine.native.choose import compiles
 from mlusim.machine.options import LaunchOptions
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
@@ -143,7 +143,7 @@ class _Study:
                 return self._retimed(known, board)
         why = self._difference(board, choices)
         # One board that C leaves out does not end the question.
-        options = LaunchOptions(engine=AUTO if compiles(board.arch) else PYTHON)
+        options = LaunchOptions(engine=AUTO if Engine.takes(board.arch) else PYTHON)
         handle = source_handle(board, self.policy, options)
         run = attempt(
             self.spec,

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from attrs import define, evolve, field, frozen
 
-from mlusim.engine.native.build import available
 from mlusim.engine.native.layout import OFFSET_BITS
 from mlusim.engine.native.screen import APART, ELSEWHERE
 from mlusim.errors import MlusimError
@@ -20,6 +19,7 @@ from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import FunctionUses, Root, roots
 from mlusim.frontend.bangc.native.screening import followed
 from mlusim.isa.table import ISA
+from mlusim.machine.engine import Engine
 from mlusim.machine.hub import Observer
 from mlusim.machine.native.screen import Overwritten, PartChoices, PartRecord, Screen, TaskParts
 from mlusim.machine.observed import READS, ObservedLaunch, ObservedScreen, Screened, Site
@@ -62,7 +62,7 @@ def overlaps_in_c(call: "KernelCall | LaunchAgain", length: int) -> Overlaps | N
     frames = Frames(kernel)
     if not _Outside(kernel, frames).may_have_parts():
         return Overlaps()
-    if length < FEW or available() is None:
+    if length < FEW or Engine.asked().compiler is None:
         return None
     call = call.natively()
     with contextlib.suppress(MlusimError):

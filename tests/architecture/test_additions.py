@@ -120,9 +120,9 @@ ADDITIONS = {
         "mlusim/engine/preference.py": (
             "ENGINES = AUTO,", 'ENGINES = (*ENGINES, "tally")\n',
         ),
-        "mlusim/machine/native/choose.py": (
-            "    engine = asked_of(",
-            '    if engine == "tally":\n        from mlusim.engine.tally import Tally\n        return Tally()\n',
+        "mlusim/machine/engine.py": (
+            "Return the compiled program of *kernel*, which is *covered*",
+            '        if self.name == "tally":\n            from mlusim.engine.tally import Tally\n            return Tally()\n',
         ),
     },
     "a front end": {"mlusim/frontend/named/__init__.py": (None, FRONT)},

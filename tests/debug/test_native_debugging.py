@@ -273,7 +273,7 @@ def test_c_runs_the_tasks_before_a_breakpoint(kernels, monkeypatch, calls_of, wh
 
     watched, made = walk()
     assert set(made) == {None}
-    monkeypatch.setattr("mlusim.debug.run.ahead.worth_a_compiler", lambda *_: True)
+    monkeypatch.setattr("mlusim.machine.engine.Engine.is_worth_compiling", lambda *_: True)
     answers, made = walk()
     assert answers == watched
     ahead = {"a function": None, "a task": (2, 4), "an intrinsic of a task": (2, 3)}.get(what, (1, 3))

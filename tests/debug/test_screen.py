@@ -22,7 +22,7 @@ import mlusim
 from mlusim.bang import float32, kernel
 from mlusim.debug import Console, DebugSession, ScriptProgram
 from mlusim.debug.tui.app import PANES, CommandLine, DebuggerApp, Folded, Pane, Source
-from mlusim.debug.tui.engine import Engine
+from mlusim.debug.tui.engine import LineRunner
 
 SMALL, BIG = (80, 24), (160, 48)
 
@@ -41,7 +41,7 @@ def on_screen(scenario, program=scale_program, size=SMALL):
 
 def beside(run, make):
     """Run the coroutine *run* of an app in a thread, and what *make* makes in this one; return the engine."""
-    engine = Engine(make)
+    engine = LineRunner(make)
     engine.serve_beside(lambda: asyncio.run(run(DebuggerApp(engine))))
     return engine
 

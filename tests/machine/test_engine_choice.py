@@ -10,8 +10,8 @@ import pytest
 import mlusim
 from mlusim import bangc
 from mlusim.engine.native.build import CHOICE, BuildError, EngineWarning, available
+from mlusim.engine.preference import debugged
 from mlusim.errors import UsageError
-from mlusim.machine.native.choose import debugged
 
 pytestmark = pytest.mark.skipif(available() is None, reason="no C compiler")
 

@@ -3,24 +3,22 @@
 C runs the launch, and counts its lines by task.
 """
 
-import contextlib
 import functools
 from collections.abc import Iterable
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from mlusim.debug.run.launches import KeptLaunch, Lines, PassedLaunch, PassedTask
 from mlusim.debug.run.moments import HEARD, RunObserver, explored, mark_here, whole
 from mlusim.debug.source.frames import name_of
 from mlusim.debug.stop import stops
-from mlusim.engine.native.build import BuildError, available
 from mlusim.engine.preference import NATIVE
 from mlusim.frontend.bangc.ir import Block, Labelled, Switch
 from mlusim.frontend.bangc.ir.walk import inner_names, is_counted
 from mlusim.kernel_frames import function_of
-from mlusim.machine.native.screening import screening_of, worth_a_compiler
+from mlusim.machine.engine import Engine
 from mlusim.memory.space import GDRAM
 from mlusim.observe.names import observers_of
 
@@ -86,7 +84,8 @@ def first_stop(
     # C follows the default schedule on the bytes of the program; anything else needs Python's watching.
     if session.native is None or recorded.edits or explored(session):
         return 0, 0
-    if None in sought or not worth_a_compiler(session.request):
+    engine = Engine.asked(session.request.options.engine)
+    if None in sought or not engine.is_worth_compiling(session.request):
         return 0, 0
     wanted = [one for one in sought if one is not None]
     # A line could be missed if C does not count every pass over it.
@@ -94,7 +93,7 @@ def first_stop(
     if not Lines().union(*(one.lines or () for one in wanted)) <= told_lines(plan):
         return 0, 0
     if recorded.passed is None:
-        recorded.passed = _passed(recorded)
+        recorded.passed = _passed(recorded, engine)
     passed = recorded.passed
     begun = set[str]() if here is None else {*here.ended, *(name_of(core) for core in here.cores)}
     start, ahead = 0, (0, 0)
@@ -127,12 +126,10 @@ def _sought(made: stops.Breakpoint) -> Sought | None:
     return Sought(made.task, None) if isinstance(location, OF_TASKS) and made.task is not None else None
 
 
-def _passed(recorded: KeptLaunch) -> PassedLaunch:
+def _passed(recorded: KeptLaunch, engine: Engine) -> PassedLaunch:
     """Let C run the launch, on copies of its tensors, and count what its tasks pass; return a failed launch without tasks if C cannot."""
     session = recorded.session
-    loaded = None
-    with contextlib.suppress(BuildError):
-        loaded = session.request.kernel.native.loaded(session.board.arch, available(), covered=True)
+    loaded = engine.counting(session.request.kernel, session.board.arch)
     if loaded is None:
         return PassedLaunch((), (), failed=True)
     covers, order = loaded.program.covers, _Order(recorded)
@@ -254,8 +251,9 @@ def finds_nothing(recorded: KeptLaunch, checks: Iterable[str]) -> bool:
         return False
     copied, _ = recorded.again(())
     checkers = observers_of(checks)
-    asked = evolve(copied.request, options=evolve(copied.request.options, engine=NATIVE))
-    screening = screening_of(asked, copied.board, checkers, counted=False, drawn=False)
+    screening = Engine.asked(NATIVE).screening(
+        copied.request, copied.board, checkers, counted=False, drawn=False
+    )
     if screening is None or screening.run(copied.screened, None) is None:
         return False
     return not any(checker.findings for checker in checkers)

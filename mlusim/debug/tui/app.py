@@ -22,7 +22,7 @@ from textual.widgets import Footer, Input, RichLog, Static
 
 from mlusim.debug.console.command import table
 from mlusim.debug.source.frames import place_of
-from mlusim.debug.tui.engine import Engine, LineResult, Views
+from mlusim.debug.tui.engine import LineResult, LineRunner, Views
 from mlusim.debug.tui.terminal import QUIT, Terminal
 from mlusim.debug.values import TaskState
 from mlusim.errors import shown_file
@@ -372,7 +372,7 @@ class DebuggerApp(App[None]):
         Binding("ctrl+q", "quit", "quit", priority=True),
     ]
 
-    def __init__(self, engine: Engine, driver: type[Driver] | None = None, typed: str = "") -> None:
+    def __init__(self, engine: LineRunner, driver: type[Driver] | None = None, typed: str = "") -> None:
         super().__init__(driver_class=driver)
         self.busy = True
         self.views: Views | None = None
@@ -575,7 +575,7 @@ def show(make: "Callable[[], Console]", terminal: Terminal) -> BaseException | N
 
     A kernel that does not end, because it catches the exception that should end it, ends with the process.
     """
-    engine = Engine(make)
+    engine = LineRunner(make)
 
     def screen() -> None:
         app.run()

@@ -68,7 +68,7 @@ class LineResult:
     views: Views
 
 
-class Engine:
+class LineRunner:
     """Executes lines one after the other and delivers each answer; *make* makes the console.
 
     `serve` is called in the main thread; *deliver* is called there too, and must not wait for the view.

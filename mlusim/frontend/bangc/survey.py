@@ -7,8 +7,7 @@ from attrs import frozen
 from mlusim.arch.board import Arch
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.link import DeclaredMemory, File, LinkPlan, declared_memory, link
-from mlusim.frontend.bangc.module import Module, named_kernels
-from mlusim.frontend.bangc.native.form import BangForm
+from mlusim.frontend.bangc.module import BangKernel, Module, named_kernels
 from mlusim.frontend.bangc.prelude import INCLUDE
 from mlusim.isa.table import ISA
 
@@ -116,6 +115,7 @@ def _kernel(module: Module, file: File, function: ir.Function, name: str) -> Ker
 
 
 def _without_c(function: ir.Function, plan: LinkPlan, arch: Arch) -> str | None:
-    form = BangForm(function, lambda: plan, arch.bang_arch)
-    form.program(arch)
-    return form.problem
+    native = BangKernel(function, plan, arch.bang_arch).native
+    native.program(arch)
+    why: str | None = native.problem
+    return why

@@ -25,7 +25,7 @@ import numpy as np
 
 from mlusim.arch.board import Board
 from mlusim.engine.native import layout
-from mlusim.engine.native.build import BuildError, available
+from mlusim.engine.native.build import BuildError
 from mlusim.engine.native.screen import KEPT_PAGE, Mode, Suspicion
 from mlusim.engine.native.sums import AT_ONCE, IN_THE_RECORD, LATER, adds
 from mlusim.isa.table import ISA
@@ -363,9 +363,15 @@ class Crew:
 
 
 def threads_for(
-    request: "Request", board: Board, native: "Loaded | None", asked: int, *, covered: bool = False
+    request: "Request",
+    board: Board,
+    native: "Loaded | None",
+    asked: int,
+    compiler: tuple[str, ...] | None,
+    *,
+    covered: bool,
 ) -> int:
-    """Return on how many of the threads that are *asked* for the tasks of a launch may run; what that takes is compiled here, *covered* or not.
+    """Return on how many of the threads that are *asked* for the tasks of a launch may run; *compiler* makes what that takes, *covered* or not.
 
     Launches that are given little have one thread.
     """
@@ -378,7 +384,7 @@ def threads_for(
     if bytes_given(request) < threads.WORTH_THREADS:
         return 1
     with contextlib.suppress(BuildError):
-        if form.loaded(arch, available(), Mode.BESIDE, covered=covered) is not None:
+        if form.loaded(arch, compiler, Mode.BESIDE, covered=covered) is not None:
             return many
     _left.setdefault(form, set()).add(arch.name)
     return 1

@@ -19,11 +19,10 @@ from attrs import evolve
 
 from mlusim.engine.native.build import available
 from mlusim.engine.native.layout import OFFSET_BITS
-from mlusim.engine.preference import AUTO, PYTHON, preferred
+from mlusim.engine.preference import AUTO, PYTHON, debugged, preferred
 from mlusim.isa.table import ISA
 from mlusim.machine.kernel import Kernel, Kind
 from mlusim.machine.native.chain import Chain, doings
-from mlusim.machine.native.choose import debugged
 from mlusim.machine.native.team import Team, task_rows
 from mlusim.machine.options import USUAL_OPTIONS, LaunchOptions
 from mlusim.machine.scheduling.carrier import Carrier, Carriers

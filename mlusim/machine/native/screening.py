@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define
 
-from mlusim.arch.board import Arch, Board, Pipe
-from mlusim.engine.native.build import BuildError, available
+from mlusim.arch.board import Arch, Pipe
+from mlusim.engine.native.build import BuildError
 from mlusim.engine.native.screen import (
     HEAD,
     HOW_FLIES,
@@ -26,7 +26,6 @@ from mlusim.engine.native.screen import (
     Mode,
     Suspicion,
 )
-from mlusim.engine.preference import AUTO, NATIVE, PYTHON, asked_of
 from mlusim.engine.values import Look, Types, TypesInC, VectorChange, look_at
 from mlusim.errors import Fault
 from mlusim.isa.declare import Intrinsic
@@ -35,7 +34,6 @@ from mlusim.machine.announcer import accesses_of, arguments_behind
 from mlusim.machine.hub import Observer, sorted_by_interest
 from mlusim.machine.limits import UNLIMITED, Meter
 from mlusim.machine.native import threads
-from mlusim.machine.native.choose import compiles, debugged
 from mlusim.machine.native.screen import KEY, KIND, SEGMENT, Rows, Screen, apart, at_flags, note
 from mlusim.machine.observed import CHANGES, READS, WRITES, Screened
 from mlusim.machine.tensor import allocations, bytes_given
@@ -245,47 +243,36 @@ class _Before:
 
 
 def screening_of(
-    request: "Request", board: Board, watching: Sequence[Observer], *, counted: bool, drawn: bool
+    request: "Request", arch: Arch, watching: Sequence[Observer], compiler: tuple[str, ...], *, tries: bool
 ) -> Screening | None:
     """Return how C runs a launch for those who are *watching*; None where it does not.
 
-    "auto" leaves short launches to Python, which has run them before a compiler is done.
+    With *tries* it leaves short launches to Python, and tries new kernels there: how long are they?
     """
-    asked = asked_of(request.options.engine)
-    kernel = request.kernel
-    native = getattr(kernel, "native", None)
-    if asked == PYTHON or counted or drawn or native is None or not compiles(board.arch):
+    native, sorted_watching = request.kernel.native, sorted_by_interest(watching)
+    tried = tries and not is_long(request)
+    short = tried and bytes_given(request) <= _short.get(native, TRIED - 1)
+    if short or sorted_watching is None:
         return None
-    tried = asked == AUTO and not _worth(request)
-    if asked == AUTO and (debugged() or (tried and bytes_given(request) <= _short.get(native, TRIED - 1))):
-        return None
-    found, compiler = sorted_by_interest(watching), available()
-    if found is None or compiler is None:
-        return None
-    checkers, told = found
+    checkers, told = sorted_watching
     looks = functools.reduce(operator.or_, (one.screens for one in checkers), Screened(0))
     left, covered = _left.setdefault(native, set()), any(one.counts for one in told)
 
     def loaded() -> "Loaded | None":
         with contextlib.suppress(BuildError):
             one: Loaded | None = None
-            if board.arch.name not in left:
-                one = native.loaded(board.arch, compiler, Mode.SCREENED, covered=covered)
+            if arch.name not in left:
+                one = native.loaded(arch, compiler, Mode.SCREENED, covered=covered)
             if one is not None:
                 return one
-        left.add(board.arch.name)
+        left.add(arch.name)
         return None
 
-    return Screening(request, checkers, told, looks, loaded, tried and board.arch.name not in left)
+    return Screening(request, checkers, told, looks, loaded, tried and arch.name not in left)
 
 
-def worth_a_compiler(request: "Request") -> bool:
-    """Return whether a launch that Python may watch goes to C: where that is asked for, and where "auto" expects it to be long."""
-    asked = asked_of(request.options.engine)
-    return asked == NATIVE or (asked == AUTO and _worth(request))
-
-
-def _worth(request: "Request") -> bool:
+def is_long(request: "Request") -> bool:
+    """Return whether a launch that is watched in Python is expected to take longer than a compiler."""
     return request.kernel.native in _long or bytes_given(request) >= LARGE
 
 

@@ -22,9 +22,9 @@ def leave_with(end: socket.socket) -> None:
     poll.register(end, 0)
     while not any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll()):
         pass
-    building = sys.modules.get("mlusim.engine.native.build")  # only if something was compiled
-    if building is not None:
-        building.abandon()
+    engines = sys.modules.get("mlusim.machine.engine")  # only if something was launched
+    if engines is not None:
+        engines.Engine.abandon()
     os._exit(0)
 
 

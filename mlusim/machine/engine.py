@@ -1,0 +1,233 @@
+"""`Engine`: whether a launch runs in C, by which compiler, and on how many threads.
+
+A device, the debugger, the operators and the verbs ask it, and know nothing else of the C engine.
+"""
+
+import contextlib
+import functools
+import warnings
+import weakref
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from mlusim.arch.board import Arch, Board
+from mlusim.engine.native import build
+from mlusim.engine.native.build import BuildError, EngineWarning, available, no_compiler
+from mlusim.engine.native.door import is_native
+from mlusim.engine.preference import AUTO, NATIVE, PYTHON, asked_of, debugged
+from mlusim.errors import UsageError
+from mlusim.machine.hub import Observer, hears_of_instructions, looks_inside, wants_counts
+from mlusim.machine.native.beside import run_beside, threads_for
+from mlusim.machine.native.prepared import Preparations
+from mlusim.machine.native.screening import (
+    Screening,
+    is_long,
+    note_watched,
+    screen_beside,
+    screening_of,
+    threads_of_screen,
+)
+
+if TYPE_CHECKING:
+    from mlusim.isa.declare import Intrinsic
+    from mlusim.machine.kernel import Kernel
+    from mlusim.machine.limits import Meter
+    from mlusim.machine.native.run import Loaded
+    from mlusim.machine.session import Request, Session
+
+
+_failing: "weakref.WeakKeyDictionary[Any, set[tuple[str, ...]]]" = weakref.WeakKeyDictionary()
+"""By kernel, the architectures and compilers with which compiling it failed."""
+
+
+@frozen
+class Engine:
+    """The engine that a launch asks for: ``name`` is one of `ENGINES`, ``compiler`` the command of a C compiler, None without one, ``threads`` the most.
+
+    "auto" takes C where it can, and leaves short launches that something watches to Python, which has run them before a compiler is done.
+    """
+
+    name: str
+    compiler: tuple[str, ...] | None
+    threads: int = 1
+
+    @classmethod
+    def asked(cls, name: object = AUTO, threads: int = 1) -> "Engine":
+        """Return the engine *name*, what the block prefers in place of "auto".  Raises `UsageError` for what is no engine."""
+        return cls(asked_of(name), available(), threads)
+
+    @property
+    def lack(self) -> str | None:
+        """The sentence that there is no C compiler, and what to do; None where there is one."""
+        return no_compiler() if self.compiler is None else None
+
+    def at_hand(self) -> str:
+        """Return its name; "python", with a warning, where that is C and there is no compiler."""
+        if self.name != NATIVE or self.compiler is not None:
+            return self.name
+        warnings.warn(no_compiler(), EngineWarning, stacklevel=4)
+        return PYTHON
+
+    @staticmethod
+    def takes(arch: Arch) -> bool:
+        """Return whether kernels for *arch* become C: not where operands have to be aligned, which only Python checks."""
+        return arch.generation != 2
+
+    @staticmethod
+    def performs(row: "Intrinsic", arch: Arch) -> bool:
+        """Return whether *row* has C on *arch*, for some element type at least; otherwise C calls Python for it."""
+        return is_native(row, arch)
+
+    # -- one launch ------------------------------------------------------------------------------
+
+    def course(
+        self, request: "Request", board: Board, watching: Sequence[Observer], *, counted: bool, drawn: bool
+    ) -> "Course":
+        """Return how *request* runs while the observers are *watching*; *counted* launches have a limit of instructions, *drawn* ones another schedule.
+
+        Raises `UsageError` where C is asked for by name and cannot run it, and `BuildError` where it does not compile; warns where
+        there is no compiler, and where compiling fails and Python runs it.
+        """
+        screening, counting = None, False
+        if looks_inside(watching):
+            screening = self.screening(request, board, watching, counted=counted, drawn=drawn)
+            counting = wants_counts(watching) and self.is_worth_compiling(request)
+        loaded = None
+        if screening is None:
+            watched = not counting and hears_of_instructions(watching)
+            why = _why_not(request.kernel, board, watched=watched, counted=counted, drawn=drawn)
+            loaded = self._loaded(request.kernel, board, why, covered=counting)
+        many = threads_for(request, board, loaded, self.threads, self.compiler, covered=counting)
+        return Course(request, board.arch, loaded, many, screening, self.threads)
+
+    def screening(
+        self, request: "Request", board: Board, watching: Sequence[Observer], *, counted: bool, drawn: bool
+    ) -> Screening | None:
+        """Return how C looks in a launch for what those who are *watching* may report; None where it does not."""
+        native = getattr(request.kernel, "native", None)
+        if self.name == PYTHON or self.compiler is None or counted or drawn or native is None:
+            return None
+        if not self.takes(board.arch) or (self.name == AUTO and debugged()):
+            return None
+        return screening_of(request, board.arch, watching, self.compiler, tries=self.name == AUTO)
+
+    def is_worth_compiling(self, request: "Request") -> bool:
+        """Return whether a launch that Python may watch goes to C: where that is asked for, and where "auto" expects it to be long."""
+        return self.name == NATIVE or (self.name == AUTO and is_long(request))
+
+    def _loaded(self, kernel: "Kernel", board: Board, why: str | None, *, covered: bool) -> "Loaded | None":
+        """Return the compiled program of *kernel*, which is *covered* where it counts what it passes; None where Python runs it, as *why* says or "auto" prefers."""
+        if self.name == PYTHON or (self.name == AUTO and debugged()):
+            return None
+        if why is None and self.compiler is None:
+            if self.name == NATIVE:
+                warnings.warn(no_compiler(), EngineWarning, stacklevel=6)
+            return None
+        loaded = self._compiled(kernel, board.arch, covered=covered) if why is None else None
+        if loaded is None and self.name == NATIVE:
+            what = getattr(kernel.native, "problem", None) or "something"
+            why = why or f"{kernel.name} uses something that the native engine has no C for: {what}"
+            raise UsageError(f"the native engine cannot run this launch: {why}")
+        return loaded
+
+    def _compiled(self, kernel: "Kernel", arch: Arch, *, covered: bool) -> "Loaded | None":
+        """Return the compiled program; None where something in the kernel has no C, or "auto" has a compiler that fails."""
+        key = (arch.name, *(self.compiler or ()))
+        if self.name == AUTO and key in _failing.get(kernel.native, ()):
+            return None
+        try:
+            loaded: Loaded | None = kernel.native.loaded(arch, self.compiler, covered=covered)
+        except BuildError as error:
+            if self.name == NATIVE:
+                raise
+            _failing.setdefault(kernel.native, set()).add(key)
+            warnings.warn(f"{error}; the Python engine runs {kernel.name}", EngineWarning, stacklevel=7)
+            return None
+        return loaded
+
+    def counting(self, kernel: "Kernel", arch: Arch) -> "Loaded | None":
+        """Return the compiled program of *kernel* that counts what it passes; None where there is none."""
+        loaded: Loaded | None = None
+        with contextlib.suppress(BuildError):
+            loaded = kernel.native.loaded(arch, self.compiler, covered=True)
+        return loaded
+
+    # -- what is kept ----------------------------------------------------------------------------
+
+    @staticmethod
+    def preparations() -> Preparations:
+        """Return a device's launches in C that are prepared: none yet."""
+        return Preparations()
+
+    @staticmethod
+    def cache_folder() -> Path:
+        """Return the folder of compiled kernels.  Raises `BuildError` if there is no folder."""
+        return build.cache_folder()
+
+    @staticmethod
+    def clean_cache() -> int:
+        """Remove every compiled kernel; return how many there were."""
+        return build.clean_cache()
+
+    @staticmethod
+    def abandon() -> None:
+        """End the running compilers, for a process that is about to end at once."""
+        build.abandon()
+
+
+@frozen
+class Course:
+    """How one launch runs: ``loaded`` is its kernel in C, None where Python runs it, ``threads`` how many run its tasks.
+
+    ``screening`` is not None where C looks first for what checkers may report, on at most ``most`` threads.
+    """
+
+    request: "Request"
+    arch: Arch
+    loaded: "Loaded | None"
+    threads: int
+    screening: Screening | None
+    most: int
+
+    def spared(self, session_of: "Callable[..., Session]", meter: "Meter | None") -> "Session | None":
+        """Return the session of a launch in C in which nothing is to be reported, or all is known; None where Python has to make it.
+
+        *session_of* makes a session of those who observe, the choices of a schedule, the engine, the meter and the screen.
+        """
+        screening = self.screening
+        if screening is None:
+            return None
+        many = threads_of_screen(self.request, self.arch, screening.looks, self.most)
+        if many > 1:
+            screening.beside = functools.partial(screen_beside, many)
+        return screening.run(session_of, meter)
+
+    def seeing(self, watching: Sequence[Observer]) -> tuple[Sequence[Observer], Sequence[Observer]]:
+        """Return those of *watching* who see the launch that Python makes, and those who were told that it begins."""
+        if self.screening is None:
+            return watching, ()
+        return self.screening.seeing(watching), self.screening.told
+
+    def run(self, session: "Session") -> None:
+        """Run the tasks of *session*, and remember the kernel where those who watch were busy with it for long."""
+        session.run(None if self.threads < 2 else functools.partial(run_beside, session, self.threads))
+        if not session.alone:
+            note_watched(session)
+
+
+def _why_not(kernel: "Kernel", board: Board, *, watched: bool, counted: bool, drawn: bool) -> str | None:
+    """Return why C cannot run a launch of *kernel*; None where it can."""
+    if getattr(kernel, "native", None) is None:
+        return f"{kernel.name} is Python; only kernels of BANG C sources become C"
+    if watched:
+        return "it is observed; leave the observers out, or take the Python engine"
+    if counted:
+        return "only the Python engine counts instructions, which have a limit here; limit seconds or growth, or take that engine"
+    if drawn:
+        return "only the Python engine draws a schedule from a seed; leave the seed out, or take the Python engine"
+    if not Engine.takes(board.arch):
+        return f"{board.arch.name} has alignment rules that only the Python engine checks"
+    return None
