@@ -44,7 +44,7 @@ REMARKS: Mapping[str, str] = {
     r"cnrtInvokeHostFunc|cnInvokeHostFunc": "called in order by a thread of its own; launches, copies and syncs wait for it",
     r"cnrtQueueCreateWithPriority|cnrtQueueGetPriority|cnrtDeviceGetQueuePriorityRange": "all queues have priority 0",
     r"cnrtMemcpy[23]D": "a copy for each row; widths, heights and pitches have the limits of the vendor's guide",
-    r"cnrtMemcpy(To|From)Symbol\w*|cnrtGetSymbol(Address|Size)": "of `__mlu_device__` variables, and of `__mlu_const__` arrays and structs, that a kernel of their file uses; a `__mlu_const__` number is refused: it stands in the instructions",
+    r"cnrtMemcpy(To|From)Symbol\w*|cnrtGetSymbol(Address|Size)": "of `__mlu_device__` and `__mlu_const__` variables that a kernel of their file uses; of a `__mlu_const__` number with a value, if its file calls one of these",
     r"cnrtMemcpy\w*|cnMemcpy\w*": "at once, without bytes over the socket: both processes map the memory; sizes and sides are checked",
     r"cnrtAcquireMemHandle|cnIpcGetMemHandle": "of what cnrtMalloc gave; a handle holds as long as the process and the memory do; memory of the host is refused",
     r"cnrtMapMemHandle|cnIpcOpenMemHandle": "the same bytes at an address of this process's device; what is unwritten there, and what runs in no order with the other process, is not found",

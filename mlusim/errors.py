@@ -189,7 +189,7 @@ class Unsupported(Fault):
 
 
 class LimitReached(Fault):
-    """A launch that went on beyond its limit of instructions, wall time or growth."""
+    """A launch that went on beyond its limit of instructions, CPU time or growth."""
 
     ends_launch = True
 

@@ -1,4 +1,4 @@
-"""Limits of a launch: simulated instructions, wall time, growth.  A launch without one pays nothing for it."""
+"""Limits of a launch: simulated instructions, CPU time, growth.  A launch without one pays nothing for it."""
 
 import ctypes
 import heapq
@@ -21,6 +21,7 @@ from mlusim.errors import LimitReached, UsageError
 from mlusim.kernel_frames import LIBRARIES, file_of, is_own, own_file
 
 UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+WAITING = 10  # how many times its limit of seconds a launch may take by the clock
 AGAIN = 0.05  # seconds after which a kernel that holds on to an interruption is interrupted again
 KEPT = 64  # alarms that were stopped, until they are thrown away
 LOOKS = 300  # looks for a moment in the kernel's own code, a millisecond apart
@@ -42,7 +43,8 @@ class Limit:
 
     ``instructions`` counts simulated instructions of all tasks together, as ``launch.instructions`` does, and
     as many turns of loops may be made beside them, so that loops of scalar code end too (not under a debugger);
-    ``seconds`` is wall time on the host; ``growth`` bounds, in bytes, what the launch keeps for its end: the text
+    ``seconds`` is CPU time of the process, and no less by the clock: on a busy machine a launch takes longer, up to
+    `WAITING` times as long, which ends one that waits without a CPU; ``growth`` bounds, in bytes, what the launch keeps for its end: the text
     that kernels print and the logs from which the time is predicted.
     """
 
@@ -216,7 +218,11 @@ class Meter:
         """Return the fault of *core* that was interrupted where *traceback* ends; of no core, None, before the first task."""
         self.quiet()
         self.over = True
+        assert self._alarm is not None
+        assert self.limit.seconds is not None
         what = f"the launch has run for {self.limit.seconds:g} seconds, its limit"
+        if self._alarm.used() < self.limit.seconds:
+            what = f"the launch has waited until {WAITING * self.limit.seconds:g} seconds were over, {WAITING} times its limit"
         fault = _reached(what, "seconds", self.limit.seconds)
         if core is not None:
             core.blame(fault)
@@ -294,13 +300,19 @@ class Counts(list[int]):
         list.__setitem__(self, index, value)
 
 
+def left_of(seconds: float, cpu: float, clock: float) -> float:
+    """Return what is left of a limit of *seconds* at the soonest, after so many of the *cpu* and by the *clock*."""
+    return min(seconds - cpu, WAITING * seconds - clock)
+
+
 class Alarm:
-    """Interrupts the thread that starts it after *seconds*, in code that is not mlusim's own where it can."""
+    """Interrupts the thread that starts it after *seconds* of CPU time, in code that is not mlusim's own where it can."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._lock = threading.Lock()
         self._fired = False
+        self._begun = 0.0, 0.0
         self._target = 0
         self._looks = LOOKS
         self.over = False
@@ -313,6 +325,7 @@ class Alarm:
     def start(self) -> None:
         """Start the alarm of the launch."""
         self._target = threading.get_ident()
+        self._begun = time.monotonic(), time.process_time()
         _CLOCK.wind(self, self._seconds)
 
     def stop(self) -> None:
@@ -322,8 +335,15 @@ class Alarm:
         if self._fired:
             _let_pass(self._target, self.kind)
 
+    def used(self) -> float:
+        """Return the seconds of CPU time that the process has used since it began."""
+        return time.process_time() - self._begun[1]
+
     def ring(self) -> float | None:
         """Interrupt the thread if it is in a kernel; seconds until the next look, None where there is none."""
+        left = left_of(self._seconds, self.used(), time.monotonic() - self._begun[0])
+        if left > 0 and not self._fired and not self.over:
+            return left
         with self._lock:
             frame = sys._current_frames().get(self._target)  # noqa: SLF001 - where the kernel is
             if self.over or frame is None:

@@ -346,10 +346,11 @@ class Ptr(Presented):
                 f"the difference of a pointer into {self.space} and one into {other.space} means nothing; "
                 "subtract pointers into one memory"
             )
-        distance, rest = divmod(self.address - other.address, self.view.itemsize)
+        apart = reached(self) - reached(other)
+        distance, rest = divmod(apart, self.view.itemsize)
         if rest:
             raise UsageError(
-                f"the two pointers are {self.address - other.address} {plural(self.address - other.address, 'byte')} apart, no multiple of the "
+                f"the two pointers are {apart} {plural(apart, 'byte')} apart, no multiple of the "
                 f"{self.view.itemsize} {plural(self.view.itemsize, 'byte')} of {self.dtype}; cast both to int8 for bytes"
             )
         return distance
@@ -411,6 +412,11 @@ def _no_number(view: View, value: object) -> RuleFault:
         legal="one number",
         hint="store arrays with a copy or an intrinsic, element by element otherwise",
     )
+
+
+def reached(pointer: Ptr) -> int:
+    """Return the address of *pointer*, or that of the end of what it reaches."""
+    return pointer.view.allocation.address + max(-REACH, min(pointer.offset, REACH))
 
 
 def bounds_fault(view: View, place: int, nbytes: int, ahead: int = 0) -> OutOfBounds | None:

@@ -91,7 +91,7 @@ _ROWS = {
     "fault-rule-fault": "an operand breaks a rule of its instruction, and memcheck does not watch",
     "fault-unsupported": "the architecture lacks the instruction, and memcheck does not watch",
     "fault-divergence": "a task left before a barrier that others wait at, and synccheck does not watch",
-    "fault-limit-reached": "a launch went on beyond its limit of instructions, wall time or growth",
+    "fault-limit-reached": "a launch went on beyond its limit of instructions, CPU time or growth",
     "fault-deadlock": "no task can go on, and synccheck does not watch",
     "schedule-difference": "another legal schedule gives other results",
     "suppression-unused": "a suppression allows nothing that was found",

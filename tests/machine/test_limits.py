@@ -1,4 +1,4 @@
-"""Limits of a launch: instructions, wall time, growth; where the kernel was, and how to raise them."""
+"""Limits of a launch: instructions, CPU time, growth; where the kernel was, and how to raise them."""
 
 import inspect
 import sys
@@ -11,7 +11,7 @@ import mlusim
 from mlusim import Limit
 from mlusim.bang import float32, kernel
 from mlusim.errors import LimitReached, UsageError
-from mlusim.machine.limits import UNLIMITED, USUAL, Meter, limit_in, limiting
+from mlusim.machine.limits import UNLIMITED, USUAL, Meter, left_of, limit_in, limiting
 from mlusim.observe.collect import collecting
 
 
@@ -113,6 +113,14 @@ def test_a_kernel_that_never_ends_is_ended(body, limit, said, observe):
     assert fault.line in lines_of(body)
     with pytest.raises(LimitReached, match=said):
         raise fault
+
+
+@pytest.mark.parametrize(
+    ("cpu", "clock", "left"), [(60, 300, 240), (300, 300, 0), (0, 2999, 1), (0, 3000, 0), (600, 300, -300)]
+)
+def test_seconds_are_those_of_the_cpu(cpu, clock, left):
+    """A busy machine ends no launch early; one that waits without a CPU ends by the clock."""
+    assert left == left_of(300, cpu, clock)
 
 
 def test_the_limit_of_instructions_is_exact_and_the_same_each_time():

@@ -410,7 +410,7 @@ int main() {
 
 
 def test_variables_of_the_device_are_reached_from_the_host(compiled, native):
-    """Copies to and from ``__mlu_device__`` variables, of a namespace and static too, their sizes, and their addresses as arguments."""
+    """Copies to and from ``__mlu_device__`` and ``__mlu_const__`` variables, of a namespace and static too, their sizes, and their addresses as arguments."""
     done = native.run(compiled(SYMBOLS))
 
     assert done.stdout.splitlines() == [
@@ -419,12 +419,11 @@ def test_variables_of_the_device_are_reached_from_the_host(compiled, native):
         "16 99",
         "cnrtErrorInvalidSymbol",
         "cnrtErrorInvalidSymbol",
-        "0 632100 12: 5 7 8 9",
+        "0 0 12: 5 7 8 7",
     ]
-    other, unused, number = done.stderr.splitlines()
+    other, unused = done.stderr.splitlines()
     assert "cnrtMemcpyFromSymbol is given no variable of the program" in other
     assert "the variable unused is not in code of the device" in unused
-    assert "a __mlu_const__ number stands in the instructions of kernels" in number
 
 
 HOOK = r"""

@@ -145,7 +145,7 @@ class Adder:
         """Declare ``--limit``; what it does not name is as in *base*."""
         self.value(
             "--limit WHAT=N,...",
-            "end a launch that goes on beyond so many instructions, seconds of wall time or bytes of growth "
+            "end a launch that goes on beyond so many instructions, seconds of CPU time or bytes of growth "
             f"(its text and log), as seconds=60,instructions=1e6,growth=256MiB, or none (default: {base})",
             type=functools.partial(limit_in, base=base),
             default=base,

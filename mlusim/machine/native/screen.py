@@ -810,14 +810,9 @@ class Screen(Observer):
 
     def made(self, core: "NativeCore", change: VectorChange) -> None:
         """Keep a number that a vector instruction of *core* has made: the first at a place, and how often."""
-        self._make(ChangedVector(change, Site(*core.site()), core.place.task, 1))
-
-    def _make(self, changed: ChangedVector) -> None:
-        key = changed.site, changed.change.rule, changed.change.name
-        first = self._vectors.setdefault(key, changed._replace(times=0))
-        # Of tasks that run at once the first in their order counts.
-        earlier = min(first, changed, key=lambda one: one.task)
-        self._vectors[key] = earlier._replace(times=first.times + changed.times)
+        changed = ChangedVector(change, Site(*core.site()), core.place.task, 0)
+        first = self._vectors.setdefault((changed.site, change.rule, change.name), changed)
+        self._vectors[changed.site, change.rule, change.name] = first._replace(times=first.times + 1)
 
     @property
     def doubted(self) -> Screened:
@@ -936,8 +931,11 @@ class Screen(Observer):
         self.hopeless |= part.hopeless
         # Which change was the first is not known of threads.
         self._doubted |= part._doubted | (Screened.VALUE if part._changes else Screened(0))  # noqa: SLF001 - of its kind
-        for changed in part._vectors.values():  # noqa: SLF001 - of its kind
-            self._make(changed)
+        for key, changed in part._vectors.items():  # noqa: SLF001 - of its kind
+            own = self._vectors.get(key, changed._replace(times=0))
+            # Of tasks that run at once the first in their order counts.
+            first = min(own, changed, key=lambda one: one.task)
+            self._vectors[key] = first._replace(times=own.times + changed.times)
         self._accesses = np.concatenate([self._accesses[:1], self.accesses(), rows])
         self._accesses[0] = len(self._accesses) - 1, len(self._accesses) - 1, 0, 0, 0
 

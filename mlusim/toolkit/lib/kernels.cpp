@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <link.h>
 #include <map>
 #include <mutex>
 #include <string>
@@ -123,8 +124,10 @@ cnrtRet_t find_kernel(size_t module, const char *name, const void **kernel, void
 // A variable that no compiler registers: the simulator finds its name among the symbols of the file that it is of.
 static cnrtRet_t find_constant(const void *symbol, uint64_t *address, size_t *bytes, void *caller, const char *call) {
   Dl_info info{};
+  link_map *file = nullptr;
   char path[PATH_MAX];
-  if (!dladdr(symbol, &info) || !(realpath(info.dli_fname, path) || realpath("/proc/self/exe", path)))
+  // The program itself has no name in the list of files, and in info that by which it was called, which may be another file's.
+  if (!dladdr1(symbol, &info, (void **)&file, RTLD_DL_LINKMAP) || !realpath(file->l_name[0] ? file->l_name : "/proc/self/exe", path))
     return refuse(cnrtErrorInvalidSymbol, caller, std::string(call) + " is given no variable of the program");
   ask(OP_DEVICES);  // the records are known then
   Reply reply = ask(OP_CONSTANT, {(uint64_t)symbol - (uint64_t)info.dli_fbase}, caller, path, strlen(path));

@@ -53,12 +53,14 @@ class RecordModule:
         return None if found is None else device_variable(found, file.home)
 
     def constant(self, symbol: str) -> DeviceVariable | None:
-        """Return the ``__mlu_const__`` array or struct that the host has as *symbol*; None where the record's code uses none."""
+        """Return the ``__mlu_const__`` variable that the host has as *symbol*; None where the record's code loads none."""
         file = self.module.files[0]
         plain = re.sub(r"L(?=\d)", "", symbol, count=1)  # each file has its own, which clang says in the name
         names = (symbol, plain, re.sub(r"^_Z\d+", "", plain))
         found = next(filter(None, map(file.form.globals.get, names)), None)
-        if found is None or found.space != ir.GDRAM or not isinstance(found.type, t.Array | t.Record):
+        if found is None or found.space != ir.GDRAM:
+            return None
+        if isinstance(found.type, t.Arithmetic) and not found.copied:
             return None
         return device_variable(found, file.home)
 
@@ -74,8 +76,8 @@ def constant_at(path: Path, offset: int, modules: Sequence[RecordModule]) -> Dev
         raise UsageError(f"several files have a __mlu_const__ variable {name}; rename it in all but one")
     if not found:
         raise UsageError(
-            "this is no __mlu_device__ variable, and no __mlu_const__ array or struct, that code of the device uses; a __mlu_const__ number stands in "
-            "the instructions of kernels, and a program without symbols, as `strip` leaves it, has no names"
+            "this is no __mlu_device__ or __mlu_const__ variable that code of the device uses; a __mlu_const__ number with a value stands in the instructions "
+            "of kernels unless its file copies to or from symbols, and a program without symbols, as `strip` leaves it, has no names"
         )
     return found[0]
 

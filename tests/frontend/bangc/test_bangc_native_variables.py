@@ -91,7 +91,7 @@ def test_faults_of_variables_are_the_same(kernels, which):
 @pytest.mark.parametrize(
     ("which", "past"),
     [
-        (0, "bytes [80, 84) of LDRAM uint8 one[44]"),
+        (0, "element 15 of an array of 6, the member grid of Part, is accessed"),
         (1, "bytes [220, 224) of LDRAM uint8 one[44]"),
         (2, "bytes [10, 12) of LDRAM int32 kept[1]"),
         (3, ""),
@@ -348,3 +348,87 @@ def test_pointers_of_every_kind_move_and_compare(tmp_path, which, expected):
 
     alike(kernel, given)
     assert [expected] == out.tolist()
+
+
+MEMBERS = """\
+struct Part { int a[4]; int b; };
+struct Whole { int k; Part parts[2]; float grid[2][3]; int *slots[2]; int z; };
+struct Tail { int n; int data[1]; };
+template <class T, int N> struct Numbers { T all[N]; int pad; __mlu_func__ T &operator[](int i) { return all[i]; } };
+
+__mlu_entry__ void members(int *out, int which, int i) {
+  __nram__ Part near[2];
+  __nram__ Whole whole;
+  __nram__ Numbers<int, 4> numbers;
+  Part local[2];
+  Numbers<int, 4> own;
+  Part *there = (Part *)out;
+  switch (which) {
+    case 0: near[0].a[i] = 1; break;
+    case 1: near[0].a[i] += 1; break;
+    case 2: near[0].a[i]++; break;
+    case 3: local[0].a[i] = 1; break;
+    case 4: there->a[i] = 1; break;
+    case 5: out[7] = there->a[i - 8] + there->a[i]; break;
+    case 6: numbers[i] = 3; break;
+    case 7: own[i] = 3; break;
+    case 8: whole.parts[i - 2].b = 2; break;
+    case 9: whole.parts[i - 2] = local[0]; break;
+    case 10: whole.grid[1][i - 1] = 2; break;
+    case 11: whole.grid[i - 2][0] = 2; break;
+    case 12: whole.grid[0][i + 1] = 2; break;
+    case 13: whole.slots[i - 2] = out; break;
+    case 14: ((Tail *)out)->data[i] = 2; break;
+    case 15: out[7] = (int)(&near[0].a[i] - near[0].a); break;
+  }
+}
+"""
+PAST = {
+    **dict.fromkeys(
+        (0, 1, 2, 3, 4, 5), "element 4 of an array of 4, the member a of Part, is accessed; legal: 0 to 3"
+    ),
+    **dict.fromkeys((6, 7), "element 4 of an array of 4, the member all of Numbers<int, 4>, is accessed"),
+    **dict.fromkeys((8, 9), "element 2 of an array of 2, the member parts of Whole, is accessed"),
+    **dict.fromkeys((10, 11), "element 6 of an array of 6, the member grid of Whole, is accessed"),
+    13: "element 2 of an array of 2, the member slots of Whole, is accessed",
+    5: "element -4 of an array of 4, the member a of Part, is accessed",
+}  # where the number is 4; the others are right: rows that are run through, an open array, an address
+
+
+def test_an_index_does_not_leave_an_array_in_a_record(tmp_path):
+    """Wherever the record lies; neither at its last element nor one past, by an index, an update or a reference."""
+    (tmp_path / "k.mlu").write_text(MEMBERS)
+    kernel = bangc.load(tmp_path / "k.mlu", board="MLU370-X4")["members"]
+    said = {
+        (w, i): alike(kernel, (np.zeros(12, np.int32), w, i))
+        for w in range(16)
+        for i in (3, 4)
+        if (w, i) != (5, 3)
+    }
+
+    assert not [key for key, outcome in said.items() if key[1] == 3 and isinstance(outcome, Exception)]
+    assert all(PAST.get(w, "") in str(said[w, 4]) for w in range(16))
+    assert {w for w in range(16) if isinstance(said[w, 4], OutOfBounds)} == set(PAST)
+
+
+FAR = """\
+__mlu_entry__ void far(long *out, long n, int how) {
+  int *p = (int *)out;
+  if (how == 0) out[0] = (long)(p + n) - (long)p;
+  if (how == 1) { int *q = p + n; q -= n; q[0] = 7; }
+  if (how == 2) out[0] = (p + n > p ? 1 : 2) + 10 * (p + n - p);
+  if (how == 3) out[0] = (long)(p - n) - (long)p;
+}
+"""
+MOST = ((1 << 46) - 4096) // 4  # ints that a pointer moves by at once and comes back
+
+
+@pytest.mark.parametrize("n", [MOST, MOST + 1, 1 << 62, -MOST, -MOST - 1, -(1 << 63)])
+def test_a_pointer_that_is_moved_too_far_is_the_same_on_both_engines(tmp_path, n):
+    """Up to the limit it comes back and is a number; beyond, it neither comes back nor is one."""
+    (tmp_path / "k.mlu").write_text(FAR)
+    kernel = bangc.load(tmp_path / "k.mlu", board="MLU370-X4")["far"]
+    given = [alike(kernel, (np.zeros(2, np.int64), n, how)) for how in range(4)]
+    faults = [type(outcome).__name__ for outcome in given if isinstance(outcome, Exception)]
+
+    assert faults == ([] if abs(n) <= MOST else ["MemoryFault", "OutOfBounds", "MemoryFault"])

@@ -21,6 +21,7 @@ ALWAYS Ptr moved_(Ptr p, int64_t count, int64_t size) {
   if (UNLIKELY((uint64_t)(to + REACH) / (uint64_t)(2 * REACH))) return far_away_(p, to > 0);
   return p + (uint64_t)(count * size);
 }
+ALWAYS int64_t back_(int64_t n) { return n == INT64_MIN ? INT64_MAX : -n; }
 #define OWN(space) ((space) < SPACES)
 /* A load of what several cores see: it may be a poll. */
 PART __attribute__((noinline)) void shared_load_(Core *m, At p, int site, int waits) {
@@ -64,11 +65,12 @@ ACCESS(uint32_t, u32, 9, INTEGER(9), R_INT(uint32_t)) ACCESS(uint64_t, u64, 10, 
 ACCESS(double, f64, 11, REAL(, 11), float_of(r))
 
 ALWAYS uint64_t address_(const Core *m, Ptr p) { At a = see(m, p); return a.a->address + (uint64_t)a.o; }
-enum { FAULT_CELLS, FAULT_ZERO, FAULT_DEPTH, FAULT_ELEMENT, FAULT_ADDRESS, FAULT_CLASS };
-/* The address that a pointer is as a number; variables have none. */
+enum { FAULT_CELLS, FAULT_ZERO, FAULT_DEPTH, FAULT_ELEMENT, FAULT_ADDRESS, FAULT_CLASS, FAULT_FAR };
+/* The address that a pointer is as a number; variables have none, nor has one that has left its memory for good. */
 COLD void fault_(Core *m, int why, int site) { m->site = site; up_(m, UP_FAULT, why, 0); }
 ALWAYS uint64_t shown_(Core *m, Ptr p, int site) {
   if (UNLIKELY(see(m, p).a->space == CELL)) fault_(m, FAULT_ADDRESS, site);
+  if (UNLIKELY(number_(p) && (uint64_t)(offset_(p) + REACH) >= (uint64_t)(2 * REACH))) fault_(m, FAULT_FAR, site);
   return address_(m, p);
 }
 /* Elements between two pointers; where that means nothing, Python says so. */
@@ -117,21 +119,22 @@ PART Ptr fixed_(Core *m, Ptr p, int text) {
   a->writable = 0; a->counted = (int16_t)text;
   return p;
 }
-/* The index of an element of an array in a record, which does not leave the array where the record is a variable. */
-COLD void no_element_(Core *m, Ptr array, Ptr p, int64_t at, int64_t count, int64_t size, int site) {
-  if (out(see(m, array), count * size)) { access_up(m, 0, array, 0, 3, a_integer(0, -1), site); return; } /* the record is not there */
+/* The index of an element of an array in a record, which does not leave the array; an open one in memory ends where the memory does. */
+COLD void no_element_(Core *m, Ptr array, Ptr p, int64_t at, int64_t count, int64_t size, int text, int site) {
+  const int gone = see(m, array).a->space == CELL && out(see(m, array), count * size);
+  if (gone) { access_up(m, 0, array, 0, 3, a_integer(0, -1), site); return; } /* the record is not there */
   const int64_t most = REACH / size;
   if (offset_(p) >= REACH || at > most) at = most; /* as far as pointers reach */
   if (offset_(p) <= -REACH || at < -most) at = -most;
-  m->argv[0] = a_integer(at, -1); m->argv[1] = a_integer(count, -1); m->argv[2] = a_integer(size, -1);
+  m->argv[0] = a_integer(at, -1); m->argv[1] = a_integer(count, -1); m->argv[2] = a_integer(size, -1); m->argv[3] = a_text(text);
   m->site = site;
-  up_(m, UP_FAULT, FAULT_ELEMENT, 3);
+  up_(m, UP_FAULT, FAULT_ELEMENT, 4);
 }
-ALWAYS int64_t member_(Core *m, Ptr array, Ptr p, int64_t i, int64_t count, int64_t size, int site) {
-  if (LIKELY(OWN(see(m, array).a->space))) return i;
+ALWAYS int64_t member_(Core *m, Ptr array, Ptr p, int64_t i, int64_t count, int64_t size, int open, int text, int site) {
+  if (open && OWN(see(m, array).a->space)) return i;
   int64_t at = (offset_(p) - offset_(array)) / size + i;
-  if (UNLIKELY(see(m, array).a->space == CELL && ((uint64_t)at >= (uint64_t)count || out(see(m, array), count * size))))
-    no_element_(m, array, p, at, count, size, site);
+  if (UNLIKELY((uint64_t)at >= (uint64_t)count || (see(m, array).a->space == CELL && out(see(m, array), count * size))))
+    no_element_(m, array, p, at, count, size, text, site);
   return i;
 }
 #define PLACES_(m) ((Ptr *)(m)->globals)

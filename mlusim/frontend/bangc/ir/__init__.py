@@ -79,7 +79,7 @@ class Global:
 
     ``symbol`` is its mangled name, unique in the file.  ``initial`` are the values of its scalars in
     order of memory where it has an initialiser that is constant, None where it has none.  ``fixed`` names what
-    no store may change in a sentence; "" for what may change.
+    no store may change in a sentence; "" for what may change.  ``copied``: the host may copy to it, so that code loads it.
     """
 
     name: str
@@ -90,6 +90,7 @@ class Global:
     initial: "tuple[Any, ...] | None" = None
     fixed: str = ""
     alone: bool = True  # no other variable of the file has the name
+    copied: bool = False
 
     @property
     def alias(self) -> str:
@@ -338,12 +339,16 @@ class Comma:
 
 @define(eq=False)
 class Offset:
-    """``pointer + count`` or, with *back*, ``pointer - count``; in elements of what it points to."""
+    """``pointer + count`` or, with *back*, ``pointer - count``; in elements of what it points to.
+
+    With *referred* it is a reference, so that the element is there.
+    """
 
     pointer: "Expr"
     count: "Expr"
     back: bool
     span: Span
+    referred: bool = False
 
     @property
     def type(self) -> Type:

@@ -58,6 +58,42 @@ def effectful(node: object) -> bool:
     return any(isinstance(n, _EFFECTS) for n in walk(node))
 
 
+@frozen
+class MemberArray:
+    """The array *at* that an element is said to be of, a member of a record; *whole* where the element's pointer is its beginning."""
+
+    at: ir.Member
+    whole: bool
+
+    @property
+    def words(self) -> str:
+        """How a fault names it."""
+        record, name = self.at.base.type, self.at.name.partition(t.MARK)[0]
+        named = isinstance(record, t.Record) and "(" not in record.name and not record.closure
+        return f"the member {name} of {record.name}" if named else f"the member {name}"  # type: ignore[union-attr]
+
+    @property
+    def open(self) -> bool:
+        """Return whether it may stand for an array of any length: the last member, declared with one element or none."""
+        record, kind = self.at.base.type, self.at.type
+        last = isinstance(record, t.Record) and record.fields[-1] is self.at.field
+        return last and isinstance(kind, t.Array) and kind.count <= 1
+
+
+def member_array(at: ir.Element) -> MemberArray | None:
+    """Return the member of a record that *at* is an element of, through arrays of arrays; None where only a pointer says so."""
+    pointer, whole = at.pointer, True
+    while isinstance(pointer, ir.AddressOf):
+        array = pointer.place
+        if isinstance(array, ir.Member):
+            inside = isinstance(array.type, t.Array) and not effectful(array)
+            return MemberArray(array, whole) if inside else None
+        if not isinstance(array, ir.Element):
+            return None
+        pointer, whole = array.pointer, False
+    return None
+
+
 def casts(nodes: Iterable[Any]) -> Mapping[tuple[ir.Local, t.Type], int]:
     """Return how many of *nodes* cast each local to a pointer to each type."""
     return Counter(

@@ -79,7 +79,7 @@ def argument(scope: FunctionScope, node: Node, kind: t.Type, *, by_value: bool =
         if isinstance(kind.to, t.ClassType | t.FunctionType):
             return scope.value(node)
         if places.is_place(node) and _same(places.bare(node).type, kind.to):
-            return convert(scope, places.pointer(scope, node), kind, node.span)
+            return convert(scope, places.reference(scope, node), kind, node.span)
         if isinstance(node.type, t.Record):
             scope.refuse_beside(places.bare(node).type, kind.to, node.span)
         # A value, or one of another type: C++ binds the reference to a temporary object.

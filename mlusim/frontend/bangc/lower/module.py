@@ -1,7 +1,9 @@
 """A whole file: which functions it has, in which specialisations, and each of them lowered."""
 
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 from mlusim.counted import counted
@@ -218,6 +220,7 @@ class Lowering:
         # A mutable member of a const object may be stored to.
         if "const" in whole.annotations or (whole.constant and not self.unit.reader.mutable(whole.type)):
             found.fixed = fixed_words(whole)
+        found.copied = "const" in whole.annotations and (whole.initialiser is None or self._reaches_symbols)
         found.alone = all(g.name != found.name for g in self.module.globals.values())
         self.module.globals[symbol] = found
         initial = whole.initialiser
@@ -231,6 +234,12 @@ class Lowering:
         except Untranslatable as refused:
             self._without[symbol] = refused
         return found
+
+    @cached_property
+    def _reaches_symbols(self) -> bool:
+        """Return whether the host code of the file may copy to variables of the device, or ask where they are."""
+        own = (path for path in self.unit.includes if not self.unit.reader.is_prelude(path))
+        return any(re.search(r"\bcnrt\w+Symbol", self.unit.text_of(path)) for path in own)
 
     def _default(self, initial: Node) -> bool:
         """Return whether *initial* is the constructor that every class has, and gives no member a value."""

@@ -175,13 +175,18 @@ def pointer(scope: FunctionScope, node: Node) -> ir.Expr:
     return address_of(scope, place(scope, node), node.span)
 
 
-def address_of(scope: FunctionScope, at: ir.Place, span: ir.Span) -> ir.Expr:
-    """Return the address of a place, as simple as it can be said."""
+def reference(scope: FunctionScope, node: Node) -> ir.Expr:
+    """Return a reference to the place that *node* names: its address, and something is there."""
+    return address_of(scope, place(scope, node), node.span, referred=True)
+
+
+def address_of(scope: FunctionScope, at: ir.Place, span: ir.Span, *, referred: bool = False) -> ir.Expr:
+    """Return the address of a place, as simple as it can be said; *referred*: something is there."""
     if isinstance(at, ir.Element):
         pointer = convert(scope, at.pointer, t.Pointer(at.type), span)
         if isinstance(at.index, ir.Const) and at.index.value == 0:
             return pointer
-        return ir.Offset(pointer, at.index, False, span)
+        return ir.Offset(pointer, at.index, False, span, referred)
     return scope.address(at, t.Pointer(at.type), span)
 
 

@@ -179,7 +179,7 @@ def _combined(c: Rendering, node: ir.Update, old: str) -> str:
     given = c.value(node.value)
     if isinstance(kind, t.Pointer):
         # Before the sign: minus an unsigned number is a large one.
-        return f"moved_({old}, {'-' if node.op == '-' else ''}(int64_t)({given}), {kind.to.size})"
+        return f"moved_({old}, {'back_' if node.op == '-' else ''}((int64_t)({given})), {kind.to.size})"
     assert isinstance(kind, t.Arithmetic)
     assert isinstance(within, t.Arithmetic)
     old = converted(old, kind, within)
@@ -267,8 +267,15 @@ def _offset(c: Rendering, node: ir.Offset) -> str:
     assert isinstance(node.type, t.Pointer)
     if isinstance(node.type.to, t.ClassType):
         raise NoForm(f"a pointer to {node.type.to}")
-    size, sign = node.type.to.size, "-" if node.back else ""
-    return c.in_order((node.pointer, node.count), lambda p, n: f"moved_({p}, {sign}(int64_t)({n}), {size})")
+    size, way = node.type.to.size, "back_" if node.back else ""
+
+    def made(p: str, n: str) -> str:
+        return f"moved_({p}, {way}((int64_t)({n})), {size})"
+
+    if node.referred and not isinstance(node.type.to, t.Array):
+        within = records.inside(c, ir.Element(node.pointer, node.count, node.span), made)
+        return c.in_order((node.pointer, node.count), within)
+    return c.in_order((node.pointer, node.count), made)
 
 
 def _distance(c: Rendering, node: ir.Distance) -> str:

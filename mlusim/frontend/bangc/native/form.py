@@ -23,7 +23,7 @@ from mlusim.frontend.bangc.native.statements import cell, function, prototype
 from mlusim.frontend.bangc.runtime.core import by_zero, no_code, too_deep
 from mlusim.frontend.bangc.runtime.layouts import lock, no_class, pure
 from mlusim.frontend.bangc.runtime.library import LIBRARY
-from mlusim.frontend.bangc.runtime.pointers import Address, TextPointer, beyond, no_number
+from mlusim.frontend.bangc.runtime.pointers import Address, TextPointer, beyond, no_number, too_far
 from mlusim.frontend.bangc.runtime.variables import VariableOfC
 from mlusim.frontend.bangc.scalars import converted
 from mlusim.machine.native.core import NativeCore
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 # By the numbers that scalars.h gives FAULT_CELLS and those behind it.
-FAULTS: tuple[Callable[..., Fault], ...] = (too_deep, by_zero, too_deep, beyond, no_number, no_class)
+FAULTS: tuple[Callable[..., Fault], ...] = (too_deep, by_zero, too_deep, beyond, no_number, no_class, too_far)
 MASK = (1 << 64) - 1
 SIZED = {d.size: d for d in (int8, int16, int32, int64)}  # elements of so many bytes
 _SPACES = {

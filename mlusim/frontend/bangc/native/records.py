@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from mlusim.frontend.bangc import ir, types as t
-from mlusim.frontend.bangc.ir.walk import changed, effectful, walk
+from mlusim.frontend.bangc.ir.walk import changed, member_array, walk
 from mlusim.frontend.bangc.native import classes, registers, screening
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, in_cell, name
 from mlusim.frontend.bangc.native.rendering import Rendering, literal_bytes
@@ -87,19 +87,15 @@ def read(c: Rendering, given: ir.Expr, offset: int, kind: t.Type) -> str:
 
 def inside(c: Rendering, at: ir.Element, make: Callable[[str, str], str]) -> Callable[[str, str], str]:
     """Return *make* for an element's pointer and index; the index is checked if the array is a member of a record."""
-    array = _array(at)
-    if not isinstance(array, ir.Member) or effectful(array):
+    array = member_array(at)
+    if array is None:
         return make
-    base, size, span = c.address(array), at.type.size, at.span
-    given = f"{array.type.size // size}, {size}, {c.site(span)}"
+    size = at.type.size
+    given = (
+        f"{array.at.type.size // size}, {size}, {int(array.open)}, {c.text(array.words)}, {c.site(at.span)}"
+    )
+    base = c.address(array.at)
     return lambda p, i: make(p, f"member_(m, {base}, {p}, {i}, {given})")
-
-
-def _array(at: ir.Place) -> ir.Place | None:
-    """Return the whole array that an element is said to be of, through arrays of arrays; None where only a pointer says so."""
-    if not isinstance(at, ir.Element):
-        return at if isinstance(at.type, t.Array) else None
-    return _array(at.pointer.place) if isinstance(at.pointer, ir.AddressOf) else None
 
 
 def record(c: Rendering, at: ir.Place, span: ir.Span) -> str:

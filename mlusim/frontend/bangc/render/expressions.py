@@ -5,9 +5,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mlusim.frontend.bangc import ir, names, types as t
-from mlusim.frontend.bangc.ir.walk import is_branch, walk
+from mlusim.frontend.bangc.ir.walk import is_branch, member_array, walk
 from mlusim.frontend.bangc.render import arithmetic, build as b, context
 from mlusim.frontend.bangc.render.context import Context, cell, named_layout, refers
+from mlusim.frontend.bangc.runtime.pointers import MOST_STEP
 from mlusim.frontend.bangc.scalars import COUNTER, OVERFLOW
 from mlusim.isa.table import ISA
 from mlusim.kernel_frames import own_file
@@ -116,7 +117,7 @@ def _element(c: Context, at: ir.Element, waits: int) -> ast.expr:
         )
         made = _got(c, made, at.type)
         return b.call("bool", made) if at.type.kind == "bool" else made  # type: ignore[union-attr]
-    pointer, index = value(c, at.pointer), place(c, at.index, at.type)
+    pointer, index = _indexed(c, at)
     if isinstance(at.type, t.Pointer):
         return b.call("_c_pointer_at", pointer, index, c.layout(at.type.to))
     if waits:
@@ -124,13 +125,31 @@ def _element(c: Context, at: ir.Element, waits: int) -> ast.expr:
     return as_number(b.item(pointer, index), at.type)
 
 
+def _indexed(c: Context, at: ir.Element) -> tuple[ast.expr, ast.expr]:
+    """Return the pointer and the index of an element; the index does not leave an array that is a member of a record."""
+    pointer, index, array = value(c, at.pointer), place(c, at.index, at.type), member_array(at)
+    if array is None or array.open:
+        return pointer, index
+    low, high = arithmetic.range_of(at.index, c.known)
+    size, before = at.type.size, b.constant(0)
+    count = array.at.type.size // size
+    if array.whole:
+        if low >= 0 and high < count:
+            return pointer, index
+    else:
+        pointer, again = b.twice(pointer, c.temporary())
+        start = value(c, ir.AddressOf(array.at, t.Pointer(at.type), at.span))
+        before = b.binary(again, ast.Sub(), start)
+    given = (b.constant(one) for one in (count, size, array.words))
+    return pointer, b.call("_c_inside", index, before, *given)
+
+
 def record(c: Context, at: ir.Place) -> ast.expr:
     """Return the object that holds a record."""
     if isinstance(at, ir.LocalStorage):
         return b.name(at.local.name)
     if isinstance(at, ir.Element):
-        index = place(c, at.index, at.type)
-        pointer = value(c, at.pointer)
+        pointer, index = _indexed(c, at)
         if isinstance(at.type, t.VectorRegister):
             return b.call("_c_register_at", moved(c, pointer, at.type, at.index, back=False))
         if isinstance(at.index, ir.Const) and at.index.value == 0:
@@ -173,26 +192,36 @@ def constant_of(c: Context, at: ir.Temporary) -> ast.expr:
 
 
 def moved(c: Context, pointer: ast.expr, pointee: t.Type, count: ir.Expr, *, back: bool) -> ast.expr:
-    """Return a pointer that has moved by *count* elements."""
-    scale = 1
+    """Return a pointer that has moved by *count* elements; one that is led too far away does not come back, as in C."""
+    scale, most = 1, MOST_STEP // max(pointee.size, 1)
     while isinstance(pointee, t.Array):  # pointers of the run-time count the innermost elements
         scale *= pointee.count
         pointee = pointee.of
     if isinstance(pointee, t.Void):  # as in GNU C: a void has one byte
         pointer = b.call(b.attribute(pointer, "cast"), c.layout(t.UINT8))
-    if isinstance(count, ir.Const):
-        steps: ast.expr = b.constant(int(count.value) * scale)
-        if count.value == 0:
-            return pointer
-    else:
-        steps = place(c, count, pointee)
-        if scale != 1:
-            steps = b.binary(steps, ast.Mult(), b.constant(scale))
-    return b.binary(pointer, ast.Sub() if back else ast.Add(), steps)
+    if isinstance(count, ir.Const) and count.value == 0:
+        return pointer
+    steps = place(c, count, pointee)
+    low, high = arithmetic.range_of(count, c.known)
+    gone = None
+    if low < -most or high > most:
+        pointer, to = b.twice(pointer, c.temporary())
+        steps, again = b.twice(steps, c.temporary())
+        ahead = steps if b.simple(pointer) else b.last(pointer, steps)
+        inside = b.between(-most, ahead, most)
+        gone = b.call("_c_far", to, ast.UnaryOp(ast.USub(), again) if back else again)
+        pointer, steps = to, again
+    if scale != 1:
+        steps = b.binary(steps, ast.Mult(), b.constant(scale))
+    moved = b.binary(pointer, ast.Sub() if back else ast.Add(), steps)
+    return moved if gone is None else ast.IfExp(inside, moved, gone)
 
 
 def _offset(c: Context, node: ir.Offset) -> ast.expr:
     assert isinstance(node.type, t.Pointer)
+    if node.referred and not isinstance(node.type.to, t.Array):
+        pointer, index = _indexed(c, ir.Element(node.pointer, node.count, node.span))
+        return b.binary(pointer, ast.Add(), index)
     return moved(c, value(c, node.pointer), node.type.to, node.count, back=node.back)
 
 
@@ -220,7 +249,7 @@ def _converted(c: Context, node: ir.Convert) -> ast.expr:
     if isinstance(have, t.Pointer) and isinstance(to, t.Pointer):
         return context.cast(c, made, node.value, to)
     if isinstance(to, t.Arithmetic):
-        return arithmetic.wrapped(b.attribute(made, "address"), to)
+        return arithmetic.wrapped(b.call("_c_address", made), to)
     assert isinstance(to, t.Pointer)
     return b.call("_c_pointer_of", made, c.layout(to.to))
 
@@ -453,7 +482,7 @@ def _target(c: Context, at: ir.Place) -> ast.Name | ast.Attribute | ast.Subscrip
     if isinstance(at, ir.Element) and refers(at):
         return ast.Attribute(value(c, at.pointer), "v", b.STORE)
     if isinstance(at, ir.Element):
-        return ast.Subscript(value(c, at.pointer), place(c, at.index, at.type), b.STORE)
+        return ast.Subscript(*_indexed(c, at), b.STORE)
     if isinstance(at, ir.Member):
         return ast.Attribute(record(c, at.base), t.attribute_of(at.name), b.STORE)
     if isinstance(at, ir.GlobalPlace):
@@ -466,8 +495,10 @@ def _target(c: Context, at: ir.Place) -> ast.Name | ast.Attribute | ast.Subscrip
 def _once(c: Context, at: ir.Place, before: list[ast.stmt]) -> ir.Place:
     """Return *at* with every part that has an effect or a cost evaluated once, ahead of it."""
     if isinstance(at, ir.Element):
-        pointer = _kept(c, at.pointer, before)
-        return ir.Element(pointer, _kept(c, at.index, before), at.span)
+        if member_array(at) is None:
+            return ir.Element(_kept(c, at.pointer, before), _kept(c, at.index, before), at.span)
+        pointer, index = _indexed(c, at)  # checked here: behind this the pointer is one of any array
+        return ir.Element(_named(c, at.pointer, pointer, before), _named(c, at.index, index, before), at.span)
     if isinstance(at, ir.Member):
         return ir.Member(_once(c, at.base, before), at.field, at.span)
     return at
@@ -476,8 +507,13 @@ def _once(c: Context, at: ir.Place, before: list[ast.stmt]) -> ir.Place:
 def _kept(c: Context, node: ir.Expr, before: list[ast.stmt]) -> ir.Expr:
     if isinstance(node, ir.Const) or (isinstance(node, ir.Load) and isinstance(node.place, ir.LocalStorage)):
         return node
+    return _named(c, node, value(c, node), before)
+
+
+def _named(c: Context, node: ir.Expr, made: ast.expr, before: list[ast.stmt]) -> ir.Expr:
+    """Return the variable that *made*, the value of *node*, is assigned to *before* it is used."""
     name = c.temporary()
-    before.append(b.at(b.assign(b.target(name), value(c, node)), node.span))
+    before.append(b.at(b.assign(b.target(name), made), node.span))
     local = ir.Local(name, "", node.type, str(node.type), node.span)
     return ir.Load(ir.LocalStorage(local, node.span), node.span)
 

@@ -18,6 +18,7 @@ from mlusim.frontend.bangc.runtime.pointers import (
     ScratchPointer,
     Value,
     VariableAddress,
+    address_of,
     beside,
     copy,
     no_number,
@@ -380,7 +381,7 @@ class PointerArray(InMemory):
         return self.layout.find(int(self.raw[i]), self.layout.pointee)
 
     def __setitem__(self, i: int, value: Value) -> None:
-        self.raw[i] = value.address
+        self.raw[i] = address_of(value)
 
 
 def fresh(layout: Layout) -> Any:
@@ -404,7 +405,7 @@ def keep(raw: Ptr, layout: Layout, value: Value) -> None:
     if isinstance(layout, DType):
         raw.cast(layout)[0] = value
     elif isinstance(layout, PointerLayout):
-        raw.cast(uint64)[0] = value.address
+        raw.cast(uint64)[0] = address_of(value)
     elif isinstance(layout, RecordLayout):
         layout.of(raw).assign(value)
     else:

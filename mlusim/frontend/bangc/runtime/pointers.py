@@ -232,11 +232,19 @@ def unrelated() -> NoReturn:
     )
 
 
-def beyond(at: int, count: int, size: int) -> OutOfBounds:
-    """Return the fault of an access to element *at*, of *size* bytes, of an array of *count* outside simulated memory."""
+def beyond(at: int, count: int, size: int, array: str = "") -> OutOfBounds:
+    """Return the fault of an access to element *at*, of *size* bytes, of the *array* of *count*, which no pointer's memory ends at."""
+    which = f", {array}," if array else ""
     return OutOfBounds(
-        f"element {within(at, size)} of an array of {count} is accessed", legal=f"0 to {count - 1}"
+        f"element {within(at, size)} of an array of {count}{which} is accessed", legal=f"0 to {count - 1}"
     )
+
+
+def inside(index: int, before: int, count: int, size: int, array: str) -> int:
+    """Return *index*, *before* elements into a record's *array* of *count*; raises `OutOfBounds` for one outside of it."""
+    if not 0 <= before + index < count:
+        raise beyond(before + index, count, size, array)
+    return index
 
 
 def read_only(words: str) -> ReadOnly:
@@ -263,6 +271,36 @@ def no_number() -> Unsupported:
         "the address of a variable that is kept in a register is wanted as a number",
         hint="make the variable an array of one element",
     )
+
+
+def too_far() -> MemoryFault:
+    """Return the fault of the address of a pointer that has left its memory for good as a number."""
+    return MemoryFault(
+        "a pointer that was moved by 2^46 bytes or more from its memory is wanted as a number",
+        hint="make the pointer a number first, and compute with that",
+    )
+
+
+def address_of(pointer: Pointer) -> int:
+    """Return the address of *pointer* as a number; raises `MemoryFault` for one beyond what pointers reach."""
+    address: int = pointer.address
+    raw = getattr(pointer, "raw", pointer)
+    if raw.__class__ is Ptr and not -REACH <= raw.offset < REACH:
+        raise too_far()
+    return address
+
+
+MOST_STEP = REACH - 4096  # bytes of one step; a longer one leaves every reach (scalars.h has the same)
+FAR = 1 << 90  # elements from where no step leads back
+
+
+def far(pointer: Pointer, n: int) -> Any:
+    """Return *pointer* where *n* elements, which are too many, lead it for good."""
+    raw = getattr(pointer, "raw", pointer)
+    if raw.__class__ is not Ptr:
+        return pointer + n
+    gone = Ptr(raw.view, FAR if n > 0 else -FAR)
+    return gone if raw is pointer else type(pointer)(gone, pointer.layout)
 
 
 SHOWN = 16  # elements of an array that are shown
