@@ -251,6 +251,8 @@ def source_program(
 
 def kernel_call(args: argparse.Namespace, board: str | None) -> "calls.KernelCall":
     """Return the call that *args* describe for *board*.  Raises `UsageError` where they name no kernel of BANG C."""
+    if args.program and {".", "/"} & {*args.program} and not Path(args.program).exists():
+        raise UsageError(f"there is no file {args.program}")
     if not args.param:
         raise UsageError(
             f"nothing is to be tried; name what, as in `mlusim {args.verb} scale.mlu --param TILE=64,128,256`"

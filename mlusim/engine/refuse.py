@@ -137,7 +137,7 @@ def no_pointer(name: str, value: object, space: object) -> Fault:
 
 
 def forgotten(view: View, space: Space) -> str | None:
-    """Return how a local array of BANG C is declared in *space*, where it says nothing and lies on the stack; None for others."""
+    """Return how a local variable of BANG C is declared in *space*, where it says nothing and lies on the stack; None for others."""
     declared = view.allocation.declared
     if not declared.stack or declared.name is None:
         return None

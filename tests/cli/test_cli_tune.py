@@ -273,6 +273,7 @@ def test_wrong_input_is_one_sentence(cli, scale):
         assert (2, "") == (done.code, done.out)
         assert done.err.startswith("error: ")
         assert sentence in done.err
+    assert "error: there is no file nosuch.txt\n" == cli("tune", "nosuch.txt", "--dim", 3).err
 
 
 PROGRAM = """#include <bang.h>

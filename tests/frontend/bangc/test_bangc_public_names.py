@@ -65,3 +65,28 @@ def test_a_register_does_not_convert(load, call):
 def test_the_page_lists_what_is_refused():
     """As the table has it; `refused_names` makes the lines."""
     assert "\n".join(refused_names()) in PAGE.read_text(encoding="utf-8")
+
+
+OF_OTHER_HEADERS = """\
+#include <bang.h>
+#include <cn_api.h>
+#include <cndev.h>
+#include "aten/utils/cnnl_util.h"
+#include "framework/core/mlu_guard.h"
+static_assert(CN_DEVICE_ATTRIBUTE_MAX_CLUSTER_COUNT == 0x205 && CN_DEVICE_ATTRIBUTE_MAX_CORE_COUNT_PER_CLUSTER == 0x206, "");
+static_assert(CN_DEVICE_ATTRIBUTE_NRAM_SIZE_PER_CORE == 0x302 && CN_DEVICE_ATTRIBUTE_WEIGHT_RAM_SIZE_PER_CORE == 0x303, "");
+static_assert(CN_DEVICE_ATTRIBUTE_MAX_SHARED_RAM_SIZE_PER_CLUSTER == 0x306, "");
+static cndevDeviceMaxPerformance_t most;
+static decltype(cndevGetDeviceMaxPerformance(&most, 0)) asked;
+static decltype(&cnGetCtxConfigParam_pt) config;
+using Guard = torch_mlu::mlu::MLUGuard;
+static decltype(torch_mlu::cnnl_contiguous(at::Tensor())) *tensor;
+__mlu_entry__ void K(int *o) { o[0] = 1; }
+"""
+
+
+def test_names_of_the_driver_and_of_torch_are_there(load):
+    """Those that public code uses, with the numbers of the vendor's header; a name that is missing at file scope refuses the file."""
+    module = load(OF_OTHER_HEADERS)
+
+    assert "K" == module["K"].name
