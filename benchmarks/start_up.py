@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.timing import Row
-from mlusim.cli.main import VERBS
+from mlusim.cli.verbs import VERBS
 
 QUIET = 5  # runs; the least counts
 HELP, RUN, IMPORT = 0.2, 0.4, 0.03  # seconds of CPU on a quiet machine

@@ -4,7 +4,8 @@ import argparse
 from collections.abc import Iterator
 
 from mlusim.arch.catalog import ARCHES
-from mlusim.cli.main import VERBS, Parser, Verb
+from mlusim.cli import help as helps
+from mlusim.cli.verbs import VERBS, Verb, VerbParser
 from mlusim.debug.console.command import GROUPS, Command
 from mlusim.debug.console.console import COMMANDS
 from mlusim.programs.argument_forms import FORMS, SIZES
@@ -16,7 +17,7 @@ from mlusim.toolkit.flags import ARCHITECTURES, ASSEMBLER_FLAGS, FLAGS, Compiler
 
 COMMAND_LINE = """# Command line
 
-Made from the program's own parsers; `mlusim VERB --help` says the same of one verb.
+Made from the program's own parsers; `mlusim VERB --help-all` says the same of one verb.
 
 Exit codes: 0 clean; 1 findings, failed accuracy, a regression or a plan that does not fit; 2 usage; 3 a fault in the simulated
 machine; 130 interrupted.
@@ -54,21 +55,21 @@ def _arguments() -> Iterator[str]:
 
 
 def _verb(verb: Verb) -> Iterator[str]:
-    parser = Parser(prog=f"mlusim {verb.name}")
+    parser = VerbParser(prog=f"mlusim {verb.name}")
     verb.add_arguments(parser)
     yield f"## mlusim {verb.name}\n"
     yield f"{verb.summary[0].upper()}{verb.summary[1:]}.\n"
-    yield "| argument | meaning |"
-    yield "| --- | --- |"
-    for action in parser._actions:  # noqa: SLF001 - argparse has no public list of its arguments
-        if action.help is not argparse.SUPPRESS:
-            meaning = (
-                (action.help or "")
-                .replace("%(default)s", str(action.default))
-                .replace("%%", "%")
-                .replace("|", "\\|")
+    yield "| | argument | meaning |"
+    yield "| --- | --- | --- |"
+    for title, actions in {"": helps.words_of(parser), **helps.grouped(parser)}.items():
+        for at, action in enumerate(actions):
+            meaning = (action.help or "").replace("%(default)s", str(action.default))
+            cells = (
+                title * (at == 0),
+                f"`{_spelling(action)}`",
+                meaning.replace("%%", "%").replace("|", "\\|"),
             )
-            yield f"| `{_spelling(action)}` | {meaning} |"
+            yield f"| {' | '.join(cells)} |"
     yield ""
     if parser.epilog:
         yield f"```console\n{parser.epilog.strip()}\n```\n"

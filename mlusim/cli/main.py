@@ -13,21 +13,27 @@ import shlex
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from attrs import frozen
-
-import mlusim
 from mlusim.cli import entry, plain_text
+from mlusim.cli.verbs import (
+    RUN_PROGRAMS,
+    VERBS,
+    Parser,
+    Verb,
+    parser_of,
+    unknown_option,
+    unknown_verb,
+    verb_named,
+)
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON, on_threads, preferring
 from mlusim.errors import Fault, MlusimError, Remark, UsageError, said
 from mlusim.files.reading import lines_shown, shown
 from mlusim.lazy import lazy
 from mlusim.machine.limits import UNLIMITED, limiting
-from mlusim.near import near
 
 if TYPE_CHECKING:
     from mlusim.cli.arguments import shared
@@ -39,103 +45,12 @@ else:
     )
 
 
-# The files of `mlusim.cli.arguments`, by what their verbs do.
-LISTING, RUNNING, COMPARING = "listing", "running", "comparing"
-
-
-@frozen
-class Verb:
-    """A verb: its name, and what it does in a few words.
-
-    Its arguments are declared by a function of its name in the file ``arguments`` of `mlusim.cli.arguments`; the verb itself is
-    imported when it runs.
-    """
-
-    name: str
-    arguments: str
-    summary: str
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the arguments, with ``-v`` where host functions run."""
-        declared = importlib.import_module(f"mlusim.cli.arguments.{self.arguments}")
-        getattr(declared, self._file)(parser)
-        if self.name in TALKATIVE:
-            told = "what host functions are given and launch; one process"
-            parser.add_argument("-v", "--verbose", action="store_true", help=told)
-
-    def load(self, args: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
-        """Load the function that takes *args* and returns an exit code; a verb of several subjects loads what it ``needs`` besides."""
-        module = importlib.import_module(f"mlusim.cli.{self._file}")
-        for name in getattr(module, "needs", lambda _: ())(args):
-            importlib.import_module(name)
-        run: Callable[[argparse.Namespace], int] = module.run
-        return run
-
-    @property
-    def _file(self) -> str:
-        return self.name.replace("-", "")
-
-
-VERBS = (
-    Verb("boards", LISTING, "the boards: memory, clusters, clock, bandwidth, force, and sources"),
-    Verb("isa", LISTING, "the intrinsics: signature, extents, rules, pipe, cost"),
-    Verb("ops", LISTING, "the operators: parameters, cases, limits"),
-    Verb("run", RUNNING, "run an operator on its cases or on your arrays; accuracy and efficiency"),
-    Verb("check", RUNNING, "run an operator or a script under checkers: what should not have been done"),
-    Verb(
-        "fuzz",
-        COMPARING,
-        "calls of a kernel drawn where faults live, under checkers, until one fails: made small, kept",
-    ),
-    Verb("compile", LISTING, "what is in BANG C files, and what of it does not translate"),
-    Verb("toolkit", LISTING, "a folder with cncc, headers and libraries: your own build on the simulator"),
-    Verb(
-        "profile", RUNNING, "every launch of a script, operator, BANG C file or test: time, bound, why, lines"
-    ),
-    Verb("cover", RUNNING, "which lines of kernels ran, by task, over one run or several"),
-    Verb("plan", LISTING, "validate an NRAM partition plan, or find the largest shape that fits"),
-    Verb("report", COMPARING, "efficiency of operators x cases x boards"),
-    Verb("what-if", COMPARING, "one call on every board, re-timed where its work is the same"),
-    Verb("sweep", COMPARING, "a large report that is kept as it comes, on many processes or machines"),
-    Verb(
-        "tune",
-        COMPARING,
-        "a kernel with other macros, arguments, dims and kinds: what fits, is right, and is fastest",
-    ),
-    Verb(
-        "judge",
-        COMPARING,
-        "many candidates against one reference: right, findings, time, each in a confined process",
-    ),
-    Verb("debug", RUNNING, "the kernel debugger: breakpoints, steps, memory, and going back in time"),
-    Verb("dap", RUNNING, "the debugger for editors: a server of the Debug Adapter Protocol"),
-    Verb("demo", COMPARING, "every operator at network scale on two boards, checked, with a report"),
-)
-
-
-RUN_PROGRAMS = ("run", "check", "profile", "cover", "report", "what-if", "sweep", "tune", "debug")
-"""Verbs of programs, which take the words that the verb has no option for."""
-TALKATIVE = ("run", "report", "check")
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser that raises `UsageError` where argparse prints and exits."""
-
-    def __init__(self, **options: Any) -> None:
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
-        super().__init__(allow_abbrev=False, **options)
-
-    def error(self, message: str) -> NoReturn:
-        """Raise *message* as a sentence that says where help is."""
-        raise UsageError(f"{message}; see `{self.prog} --help`")
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line *argv* (without the program's name) and return the exit code."""
     arguments = sys.argv[1:] if argv is None else list(argv)
     prepare()
     if "_ARGCOMPLETE" in os.environ:  # argcomplete's function of the shell asks for words
-        importlib.import_module("mlusim.cli.completion").complete(VERBS, _parser)
+        importlib.import_module("mlusim.cli.completion").complete(VERBS, parser_of)
     try:
         code = _run(arguments)
         sys.stdout.flush()
@@ -162,18 +77,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str]) -> int:
     # Only the chosen verb declares its arguments: those of all would import half of the package.
     word = next((word for word in arguments if not word.startswith("-")), None)
-    verb = _verb(word)
+    verb = verb_named(word)
     if word is not None and verb is None:
-        raise UsageError(_unknown_verb(word))
-    parser = _parser(verb)
+        raise UsageError(unknown_verb(word))
+    parser = parser_of(verb)
     own, named, behind = _divided(arguments, verb)
     args, surplus = parser.parse_known_args(own)
     args.arguments, args.behind = [*(getattr(args, "arguments", None) or ()), *named], behind
     if verb is not None and (refused := _refused(verb, surplus, named)) is not None:
         raise UsageError(refused)
     if surplus:
-        prog = f"mlusim {args.verb}" if args.verb else "mlusim"
-        raise UsageError(f"{prog} takes no {surplus[0]!r}; see `{prog} --help`")
+        raise UsageError(unknown_option(args.verb, surplus[0]))
     if verb is None:
         parser.print_help()
         return entry.CLEAN
@@ -257,34 +171,6 @@ def _tell_refusals() -> None:
         sentences += checkers.registered().refusals.values()
     for sentence in sentences:
         print(f"note: {shown(' '.join(sentence.split()))}", file=sys.stderr)
-
-
-def _parser(chosen: Verb | None) -> Parser:
-    """Return the parser of every verb's name and of the chosen verb's arguments."""
-    parser = Parser(
-        prog="mlusim",
-        description="A simulated Cambricon MLU: run, check and measure BANG C kernels with no card.",
-        epilog="exit codes: 0 clean, 1 findings, failed accuracy or a regression, 2 usage, 3 a fault in the machine\n"
-        "example: mlusim run tin_shift_forward --case golden_document",
-    )
-    parser.add_argument("--version", action="version", version=f"mlusim {mlusim.__version__}")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
-    for verb in VERBS:
-        below = verbs.add_parser(verb.name, help=verb.summary, description=f"{verb.name}: {verb.summary}.")
-        if verb is chosen:
-            verb.add_arguments(below)
-    return parser
-
-
-def _verb(name: str | None) -> Verb | None:
-    return next((verb for verb in VERBS if verb.name == name), None)
-
-
-def _unknown_verb(word: str) -> str:
-    names = [verb.name for verb in VERBS]
-    guesses = near(word, names, 1)
-    hint = f"did you mean {guesses[0]}?" if guesses else f"the verbs are {', '.join(names)}"
-    return f"there is no verb {word!r}; {hint}"
 
 
 def _tell(sentence: str, code: int) -> int:

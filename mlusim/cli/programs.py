@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeGuard
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
-from mlusim.cli.arguments.shared import refusal
 from mlusim.cli.options import names_in, parameters, read_inputs, refuse
+from mlusim.cli.verbs import told_option, unknown_option
 from mlusim.errors import UsageError
 from mlusim.files.reading import refuse_no_file
 from mlusim.lazy import lazy
@@ -203,14 +203,14 @@ def operators_behind(args: argparse.Namespace) -> list[str]:
     words = [*args.arguments, *behind(args)]
     odd = next((word for word in words if word.startswith("-")), None)
     if odd is not None:
-        raise _no_word(args, odd, f"mlusim {args.verb} takes no {odd!r}; see `mlusim {args.verb} --help`")
+        raise UsageError(unknown_option(args.verb, odd))
     return words
 
 
 def _no_word(args: argparse.Namespace, word: str, sentence: str) -> UsageError:
-    """Return the refusal of *word*, with the reason where it is an option of other verbs, else as *sentence* says."""
+    """Return the refusal of *word*: what is known of it as an option, else as *sentence* says."""
     verb = getattr(args, "verb", "debug")  # an editor names none
-    return UsageError(refusal(verb, [word]) or sentence)
+    return UsageError(told_option(verb, word) or sentence)
 
 
 def _spelled(name: str, value: str) -> str:

@@ -112,7 +112,7 @@ ADDITIONS = {
     "a verb": {
         "mlusim/cli/greet.py": (None, VERB),
         "mlusim/cli/arguments/running.py": ("", ARGUMENTS),
-        "mlusim/cli/main.py": ("VERBS = (", '    Verb("greet", RUNNING, "greet someone"),\n'),
+        "mlusim/cli/verbs.py": ("VERBS = (", '    Verb("greet", RUNNING, "greet someone"),\n'),
     },
     "a debugger command": {"mlusim/debug/console/cmd_run.py": ("", COMMAND)},
     "an engine": {

@@ -1,6 +1,7 @@
 """``mlusim``, ``boards``, ``isa`` and ``ops``: what they list, for people and as JSON."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -8,12 +9,14 @@ import mlusim
 from mlusim.arch.board import numeric_fields
 from mlusim.arch.catalog import BOARDS
 from mlusim.bang import float32, kernel
-from mlusim.cli.main import VERBS
+from mlusim.cli.help import GROUPS, OWN, grouped
+from mlusim.cli.verbs import VERBS, VerbParser, options_of, verb_named
 from mlusim.isa.table import ISA
 from mlusim.machine.device import Device
 from mlusim.operators.registry import operators
 
 VERB_NAMES = [verb.name for verb in VERBS]
+FIRST = str(Path(__file__).parents[2] / "examples" / "first" / "gelu.mlu")
 
 
 def test_version_names_the_program_and_its_version(cli):
@@ -32,15 +35,61 @@ def test_no_verb_shows_the_help(cli):
 
 
 @pytest.mark.parametrize("verb", VERB_NAMES)
-def test_every_verb_has_help_with_an_example_and_json(cli, verb):
-    """``--help`` of a verb shows an example of it, and says that it knows ``--json``, or of dap that it is a protocol."""
-    done = cli(verb, "--help")
+def test_the_help_of_a_verb_fits_a_screen_and_names_every_option(cli, verb, monkeypatch):
+    """In 80 columns: an example, what the verb takes, its options by the groups of all verbs; `--help-all` explains each."""
+    monkeypatch.setenv("COLUMNS", "80")
+    short, full = cli(verb, "--help"), cli(verb, "--help-all")
+    names = [option for option in options_of(verb_named(verb)) if option not in ("--output", "--verbose")]
 
-    assert (0, "") == (done.code, done.err)
-    assert re.search(rf"example.*mlusim {verb}", done.out, re.DOTALL)
-    assert (
-        "Protocol" if verb == "dap" else "--json"
-    ) in done.out  # what dap writes is JSON without an option
+    assert (0, "", 0, "") == (short.code, short.err, full.code, full.err)
+    assert len(short.out.splitlines()) <= 48
+    assert re.search(rf"example.*mlusim {verb}", short.out, re.DOTALL)
+    assert [] == [name for name in names if not re.search(rf"(?<![\w-]){name}\b", short.out)]
+    assert [] == [name for name in names if not re.search(rf"^  {name}[ ,\n]", full.out, re.MULTILINE)]
+
+
+def test_every_verb_has_the_same_groups_in_the_same_order(cli):
+    """And in each the options that two verbs share stand in one order."""
+    seen = []
+    for verb in VERB_NAMES:
+        parser = VerbParser(prog=verb)
+        verb_named(verb).add_arguments(parser)
+        seen.append({title: [a.option_strings[0] for a in group] for title, group in grouped(parser).items()})
+    places = {option: (title, at) for title, group in GROUPS.items() for at, option in enumerate(group)}
+
+    assert [] == [groups for groups in seen if list(groups) != [title for title in GROUPS if title in groups]]
+    for groups in seen:
+        ranked = [places[option] for title, group in groups.items() if title != OWN for option in group]
+        assert ranked == sorted(ranked, key=lambda place: (list(GROUPS).index(place[0]), place[1]))
+    assert set(places) <= {option for groups in seen for group in groups.values() for option in group}
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (
+            ["run", "--rference", "a:b", "tin_shift_forward"],
+            "mlusim run takes no --rference; did you mean --reference?",
+        ),
+        (["run", "tin_shift_forward", "--cse=x"], "mlusim run takes no --cse; did you mean --case?"),
+        (["report", "tin_shift_forward", "--notes"], "mlusim report takes no --notes; `mlusim check` does"),
+        (
+            ["isa", "--kernel", "k"],
+            "mlusim isa takes no --kernel; `mlusim run`, `mlusim check` and `mlusim debug` do",
+        ),
+        (["profile", FIRST, "--corpus", "d"], "mlusim profile takes no --corpus; `mlusim fuzz` does"),
+        (["run", FIRST, "--rference", "a:b"], "mlusim run takes no --rference; did you mean --reference?"),
+        (
+            ["run", "--frobnicate", "tin_shift_forward"],
+            "mlusim run takes no '--frobnicate'; see `mlusim run --help`",
+        ),
+    ],
+)
+def test_an_option_that_a_verb_does_not_take_is_told(cli, typed, said):
+    """Which verbs take it, or what it may be meant to be; before a program, and behind one that has no words."""
+    done = cli(*typed)
+
+    assert (2, f"error: {said}\n") == (done.code, done.err)
 
 
 def test_boards_lists_every_board_in_80_columns(cli):

@@ -9,7 +9,7 @@ import pytest
 
 from mlusim.cli.arguments import running
 from mlusim.cli.arguments.shared import divide
-from mlusim.cli.main import Parser
+from mlusim.cli.verbs import Parser
 
 SCRIPT = """import sys, numpy as np, mlusim
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, kernel

@@ -9,7 +9,7 @@ import pytest
 from mlusim import bangc
 from mlusim.cli import check, report
 from mlusim.cli.arguments import comparing, running
-from mlusim.cli.main import VERBS
+from mlusim.cli.verbs import VERBS
 
 HEAVY = {"numpy", "rich", "ml_dtypes", "greenlet", "clang", "multiprocessing", "asyncio"}
 FILL = "__mlu_global__ void Fill(int *out) { if (taskId == 0) out[0] = 7; }\n"

@@ -3,7 +3,7 @@
 import pytest
 
 from mlusim.cli.arguments import shared
-from mlusim.cli.main import VERBS, Parser
+from mlusim.cli.verbs import VERBS, Parser
 
 TAKEN = {}
 for verb in VERBS:

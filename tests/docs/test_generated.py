@@ -7,7 +7,7 @@ import pytest
 
 from manual import driver, page_tables
 from manual.made_pages import made_pages
-from mlusim.cli.main import VERBS
+from mlusim.cli.verbs import VERBS
 from mlusim.debug.console.console import COMMANDS
 from mlusim.toolkit.flags import FLAGS
 

@@ -1,0 +1,184 @@
+"""The verbs of ``mlusim`` and their parsers; what an option or a verb that is not there may have been meant to be."""
+
+import argparse
+import importlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from attrs import frozen
+
+import mlusim
+from mlusim.cli import help as helps
+from mlusim.errors import UsageError
+from mlusim.lazy import lazy
+from mlusim.near import near
+
+if TYPE_CHECKING:
+    from mlusim.cli.arguments import shared
+else:
+    (shared,) = lazy("mlusim.cli.arguments.shared")
+
+# The files of `mlusim.cli.arguments`, by what their verbs do.
+LISTING, RUNNING, COMPARING = "listing", "running", "comparing"
+
+
+@frozen
+class Verb:
+    """A verb: its name, and what it does in a few words.
+
+    Its arguments are declared by a function of its name in the file ``arguments`` of `mlusim.cli.arguments`; the verb itself is
+    imported when it runs.
+    """
+
+    name: str
+    arguments: str
+    summary: str
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the arguments, with ``-v`` where host functions run."""
+        declared = importlib.import_module(f"mlusim.cli.arguments.{self.arguments}")
+        getattr(declared, self._file)(parser)
+        parser.add_argument("--help-all", action=_ShowAll, dest="help", nargs=0, help=argparse.SUPPRESS)
+        if self.name in TALKATIVE:
+            told = "what host functions are given and launch; one process"
+            parser.add_argument("-v", "--verbose", action="store_true", help=told)
+
+    def load(self, args: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
+        """Load the function that takes *args* and returns an exit code; a verb of several subjects loads what it ``needs`` besides."""
+        module = importlib.import_module(f"mlusim.cli.{self._file}")
+        for name in getattr(module, "needs", lambda _: ())(args):
+            importlib.import_module(name)
+        run: Callable[[argparse.Namespace], int] = module.run
+        return run
+
+    @property
+    def _file(self) -> str:
+        return self.name.replace("-", "")
+
+
+VERBS = (
+    Verb("boards", LISTING, "the boards: memory, clusters, clock, bandwidth, force, and sources"),
+    Verb("isa", LISTING, "the intrinsics: signature, extents, rules, pipe, cost"),
+    Verb("ops", LISTING, "the operators: parameters, cases, limits"),
+    Verb("run", RUNNING, "run an operator on its cases or on your arrays; accuracy and efficiency"),
+    Verb("check", RUNNING, "run an operator or a script under checkers: what should not have been done"),
+    Verb(
+        "fuzz",
+        COMPARING,
+        "calls of a kernel drawn where faults live, under checkers, until one fails: made small, kept",
+    ),
+    Verb("compile", LISTING, "what is in BANG C files, and what of it does not translate"),
+    Verb("toolkit", LISTING, "a folder with cncc, headers and libraries: your own build on the simulator"),
+    Verb(
+        "profile", RUNNING, "every launch of a script, operator, BANG C file or test: time, bound, why, lines"
+    ),
+    Verb("cover", RUNNING, "which lines of kernels ran, by task, over one run or several"),
+    Verb("plan", LISTING, "validate an NRAM partition plan, or find the largest shape that fits"),
+    Verb("report", COMPARING, "efficiency of operators x cases x boards"),
+    Verb("what-if", COMPARING, "one call on every board, re-timed where its work is the same"),
+    Verb("sweep", COMPARING, "a large report that is kept as it comes, on many processes or machines"),
+    Verb(
+        "tune",
+        COMPARING,
+        "a kernel with other macros, arguments, dims and kinds: what fits, is right, and is fastest",
+    ),
+    Verb(
+        "judge",
+        COMPARING,
+        "many candidates against one reference: right, findings, time, each in a confined process",
+    ),
+    Verb("debug", RUNNING, "the kernel debugger: breakpoints, steps, memory, and going back in time"),
+    Verb("dap", RUNNING, "the debugger for editors: a server of the Debug Adapter Protocol"),
+    Verb("demo", COMPARING, "every operator at network scale on two boards, checked, with a report"),
+)
+
+
+RUN_PROGRAMS = ("run", "check", "profile", "cover", "report", "what-if", "sweep", "tune", "debug")
+"""Verbs of programs, which take the words that the verb has no option for."""
+TALKATIVE = ("run", "report", "check")
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises `UsageError` where argparse prints and exits."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        """Raise *message* as a sentence that says where help is."""
+        raise UsageError(f"{message}; see `{self.prog} --help`")
+
+
+class VerbParser(Parser):
+    """The parser of one verb, whose ``--help`` fits a screen; ``--help-all`` explains every option."""
+
+    def format_help(self) -> str:
+        """Return the help of one screen."""
+        return helps.screen(self)
+
+
+class _ShowAll(argparse.Action):
+    """Prints the help in full."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        print(helps.whole(parser), end="")
+        parser.exit()
+
+
+def parser_of(chosen: Verb | None) -> Parser:
+    """Return the parser of every verb's name and of the chosen verb's arguments."""
+    parser = Parser(
+        prog="mlusim",
+        description="A simulated Cambricon MLU: run, check and measure BANG C kernels with no card.",
+        epilog="exit codes: 0 clean, 1 findings, failed accuracy or a regression, 2 usage, 3 a fault in the machine\n"
+        "example: mlusim run tin_shift_forward --case golden_document",
+    )
+    parser.add_argument("--version", action="version", version=f"mlusim {mlusim.__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", parser_class=VerbParser)
+    for verb in VERBS:
+        below = verbs.add_parser(verb.name, help=verb.summary, description=f"{verb.name}: {verb.summary}.")
+        if verb is chosen:
+            verb.add_arguments(below)
+    return parser
+
+
+def verb_named(name: str | None) -> Verb | None:
+    """Return the verb of that name; None where there is none."""
+    return next((verb for verb in VERBS if verb.name == name), None)
+
+
+def unknown_verb(word: str) -> str:
+    """Return the refusal of *word* in the place of a verb."""
+    names = [verb.name for verb in VERBS]
+    guesses = near(word, names, 1)
+    hint = f"did you mean {guesses[0]}?" if guesses else f"the verbs are {', '.join(names)}"
+    return f"there is no verb {word!r}; {hint}"
+
+
+def unknown_option(verb: str | None, word: str) -> str:
+    """Return the refusal of *word*, which the verb does not take."""
+    prog = f"mlusim {verb}" if verb else "mlusim"
+    return told_option(verb, word) or f"{prog} takes no {word!r}; see `{prog} --help`"
+
+
+def told_option(verb: str | None, word: str) -> str | None:
+    """Return why the verb does not take the option in *word*, which verbs do, or what it may be meant to be; None where nothing is known."""
+    option, known = word.partition("=")[0], verb_named(verb)
+    if known is None or not option.startswith("-"):
+        return None
+    if (why := shared.refusal(known.name, [word])) is not None:
+        return why
+    takers = [f"`mlusim {each.name}`" for each in VERBS if option in options_of(each)]
+    if takers:
+        named = " and ".join([", ".join(takers[:-1][:2]), takers[-1]] if takers[1:] else takers)
+        return f"mlusim {verb} takes no {option}; {named} {'do' if takers[1:] else 'does'}"
+    guesses = near(option, options_of(known), 1)
+    return f"mlusim {verb} takes no {option}; did you mean {guesses[0]}?" if guesses else None
+
+
+def options_of(verb: Verb) -> list[str]:
+    """Return the options of *verb*, as they are typed."""
+    parser = VerbParser(prog=f"mlusim {verb.name}")
+    verb.add_arguments(parser)
+    return [text for action in helps.options_of(parser) for text in action.option_strings]
