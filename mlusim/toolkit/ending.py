@@ -8,7 +8,11 @@ import threading
 from collections.abc import Iterator, Sequence
 from types import FrameType
 
-ENDING = (signal.SIGTERM, signal.SIGHUP)
+ENDING = (
+    *(signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU),
+    *(signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGUSR1, signal.SIGUSR2),
+)
+"""The signals that end a process by default and can be handled, but for those of Python's own and of mistakes in the process."""
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from mlusim.errors import UsageError
 from mlusim.toolkit import cnas, cnmon, folder as toolkit_folder, record, run_times
 from mlusim.toolkit.cncc import TOO_LARGE
 from mlusim.toolkit.compiler import host_compiler
+from mlusim.toolkit.ending import ended_in_order
 from mlusim.toolkit.folder import make
 from mlusim.toolkit.server import record_module
 
@@ -733,6 +734,15 @@ def test_a_signal_leaves_no_folder_and_no_compiler(toolkit, tmp_path):
     assert [code, list((tmp_path / "scratch").iterdir())] == [128 + signal.SIGTERM, []]
     with pytest.raises(ProcessLookupError):
         os.kill(number, 0)
+
+
+@pytest.mark.parametrize("number", ["TERM", "HUP", "QUIT", "XCPU", "VTALRM", "PROF", "USR1", "USR2"])
+def test_every_signal_that_ends_a_process_ends_it_in_order(number):
+    """Those of a terminal, of limits of the shell, of timers, and of other programs leave by an exception, by which folders are removed."""
+    with pytest.raises(SystemExit) as ended, ended_in_order():
+        signal.raise_signal(signal.Signals[f"SIG{number}"])
+
+    assert 128 + signal.Signals[f"SIG{number}"] == ended.value.code
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@
 
 #include <condition_variable>
 #include <cstring>
-#include <deque>
 #include <fcntl.h>
 #include <cstdarg>
+#include <list>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -28,7 +28,7 @@ namespace {
 struct HostFunctions {
   std::mutex lock;
   std::condition_variable changed;
-  std::deque<std::pair<cnrtHostFn_t, void *>> waiting;
+  std::list<std::pair<cnrtHostFn_t, void *>> waiting;  // has no memory while it is empty, so a child that begins anew loses none
   bool running = false, started = false;
   std::thread::id thread;
 };

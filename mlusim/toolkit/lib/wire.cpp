@@ -439,7 +439,9 @@ struct Leaving {
     char byte;
     shutdown(w.socket, SHUT_WR);
     while (recv(w.socket, &byte, 1, 0) < 0 && errno == EINTR) {}  // until the server has closed it
-    mprotect(w.memory, w.bytes, PROT_READ);  // valgrind looks for pointers in what can be written, however large
+    // For reading alone: valgrind looks for pointers in what can be written, however large.  It takes a new map at once, and a
+    // change of the map byte by byte, a minute for a board's memory.
+    if (owns_file()) mmap(w.memory, w.bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, w.file, 0);
   }
 };
 Leaving leaving;

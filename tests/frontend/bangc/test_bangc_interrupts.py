@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import gc
+import signal
 
 import pytest
 
@@ -10,6 +11,7 @@ from mlusim import bangc
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import making
 from mlusim.frontend.bangc.errors import SourceError
+from mlusim.frontend.bangc.parse import trial
 from mlusim.frontend.bangc.parse.library import library
 
 GOOD = "__mlu_global__ void K(float *p) { p[0] = 1; }\n"
@@ -59,3 +61,20 @@ def test_an_interrupt_in_a_callback_of_the_parser_ends_the_translation(
     (tmp_path / "k.mlu").write_text(GOOD)
     with pytest.raises(KeyboardInterrupt):
         bangc.load(tmp_path / "k.mlu")
+
+
+def test_an_interrupt_that_ends_the_parse_too_stays_an_interrupt(monkeypatch):
+    """From a terminal it goes to the child as well, which may be gone when its parent hears of it."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.delenv("MLUSIM_PARSE_TRIAL", raising=False)
+    before = signal.signal(signal.SIGCHLD, interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            trial.in_child("k.mlu", lambda: b"made")
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+
+    assert signal.getsignal(signal.SIGCHLD) == before
