@@ -62,7 +62,7 @@ class Device(Presented):
         self.base = base
         self._heap = Heap(GDRAM, base, self.board.gdram)
         self._running: list[Collection[Allocation]] = []  # what the launches that run were given
-        self._prepared = Engine.preparations()
+        self._prepared = Engine.preparations(self._heap)
         # By the files that were loaded, their variables in GDRAM by symbol.
         self._variables: weakref.WeakKeyDictionary[Any, dict[str, DeviceTensor]] = weakref.WeakKeyDictionary()
         self._of_variables: Bytes | None = None
@@ -278,7 +278,7 @@ class Device(Presented):
         request = Request(*given, options.checked(args), variables)
         watching = _watching((*attendants(), *request.options.observers))
         self._check_arguments(request)
-        inside = looks_inside(watching)
+        inside = bool(watching) and looks_inside(watching)
         if inside:
             name_by_variables(request.arguments)
         choices, bound = choices_of(request.options.seed), limit_of(request.options.limit)
@@ -288,6 +288,10 @@ class Device(Presented):
         known = repeatable(request, self.board, watching, bound, drawn=drawn) if inside else None
         counted = bound.instructions is not None
         course = engine.course(request, self.board, watching, counted=counted, drawn=drawn)
+        if choices is None and bound is UNLIMITED and not watching:
+            second = self._second(options, request, course)
+            if second is not None:
+                return second
         try:
             with self._written(request), turn():
                 session = self._spared(known, course, bound)
@@ -300,17 +304,37 @@ class Device(Presented):
                 error.findings = _findings(watching)
             show_kernel(error)
             raise
-        self._prepared.note(session, self._heap, watching, threads=engine.threads)
+        self._prepared.note(session)
         return handed(watching, self._result(session, watching))
 
-    def _repeated(
-        self, options: LaunchOptions, kernel: Any, dim: object, kind: Kind, args: Sequence[Any]
-    ) -> Launch | None:
-        """Return what a launch did that was prepared, as earlier ones of the kernel are; None where it is made in the usual way."""
-        prepared = self._prepared.find(options, kernel, dim, kind)
-        if prepared is None or args.__class__ not in (tuple, list) or not _nobody_asks(options.limit):
+    def _second(self, options: LaunchOptions, request: Request, course: Course) -> Launch | None:
+        """Return what the second of a kind of launches did, which nothing watches: it is prepared here; None where it is made in the usual way."""
+        if course.loaded is None or course.most > 1 or sys.gettrace():
             return None
-        if kernel.complaint(args) is not None:
+
+        def session_of() -> Session:
+            return self._session(request, (), None, course.loaded)
+
+        kernel, dim, kind = request.kernel, request.dim, request.kind
+        return self._repeated(options, kernel, dim, kind, request.arguments, session_of)
+
+    def _repeated(
+        self,
+        options: LaunchOptions,
+        kernel: Any,
+        dim: object,
+        kind: Kind,
+        args: Sequence[Any],
+        session_of: Callable[[], Session] | None = None,
+    ) -> Launch | None:
+        """Return what a launch did that was prepared, as earlier ones of the kernel are; None where it is made in the usual way.
+
+        With *session_of*, of a launch that was checked, it is prepared now if it is the second.
+        """
+        prepared = self._prepared.find(options, kernel, dim, kind, session_of)
+        if prepared is None or args.__class__ not in (tuple, list):
+            return None
+        if session_of is None and (not _nobody_asks(options.limit) or kernel.complaint(args) is not None):
             return None
         try:
             ran = prepared.run(self, args, self._running)
@@ -480,7 +504,7 @@ def _arguments(args: object) -> tuple[Any, ...]:
 
 def _watching(wanted: Sequence[Any]) -> tuple[Observer, ...]:
     """Return the *wanted* observers, some of which may be given by name."""
-    if all(isinstance(one, Observer) for one in wanted):
+    if not wanted or all(isinstance(one, Observer) for one in wanted):
         return tuple(wanted)
     return checkers.observers_of(wanted)  # the names live above the machine
 

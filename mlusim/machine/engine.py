@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mlusim.machine.limits import Meter
     from mlusim.machine.native.run import Loaded
     from mlusim.machine.session import Request, Session
+    from mlusim.memory.allocation import Heap
 
 
 _failing: "weakref.WeakKeyDictionary[Any, set[tuple[str, ...]]]" = weakref.WeakKeyDictionary()
@@ -92,12 +93,12 @@ class Engine:
         there is no compiler, and where compiling fails and Python runs it.
         """
         screening, counting = None, False
-        if looks_inside(watching):
+        if watching and looks_inside(watching):
             screening = self.screening(request, board, watching, counted=counted, drawn=drawn)
             counting = wants_counts(watching) and self.is_worth_compiling(request)
         loaded = None
         if screening is None:
-            watched = not counting and hears_of_instructions(watching)
+            watched = bool(watching) and not counting and hears_of_instructions(watching)
             why = _why_not(request.kernel, board, watched=watched, counted=counted, drawn=drawn)
             loaded = self._loaded(request.kernel, board, why, covered=counting)
         many = threads_for(request, board, loaded, self.threads, self.compiler, covered=counting)
@@ -158,9 +159,9 @@ class Engine:
     # -- what is kept ----------------------------------------------------------------------------
 
     @staticmethod
-    def preparations() -> Preparations:
-        """Return a device's launches in C that are prepared: none yet."""
-        return Preparations()
+    def preparations(heap: "Heap") -> Preparations:
+        """Return the launches in C that are prepared of a device with this *heap*: none yet."""
+        return Preparations(heap)
 
     @staticmethod
     def cache_folder() -> Path:

@@ -240,15 +240,15 @@ class Hub:
     def __init__(self, observers: Iterable[Observer], told: Collection[Observer] = ()) -> None:
         """Settle who hears of what; those who were *told* that the launch begins are not told again."""
         listening = tuple(observers)
+        self.deaf = True  # nothing is heard of what cores do
         for event in EVENTS:
             heard = [getattr(o, event) for o in listening if _overrides(o, event)] if listening else None
             if heard and told and event == "launch_begin":
                 heard = [o.launch_begin for o in listening if _overrides(o, event) and o not in told]
             setattr(self, event, (_fan_out(heard) if event != "taken" else heard[0]) if heard else None)
-        inside = (event for event in EVENTS if event not in ("launch_begin", "launch_end"))
-        self.deaf = all(getattr(self, event) is None for event in inside)  # nothing is heard of what cores do
+            self.deaf = self.deaf and (not heard or event in ("launch_begin", "launch_end"))
         self.epoch = 0
-        self.every_step = any(getattr(o, "every_step", False) for o in listening)
+        self.every_step = bool(listening) and any(getattr(o, "every_step", False) for o in listening)
 
     def renew(self) -> None:
         """Let steps that were left unannounced be announced again."""

@@ -11,7 +11,7 @@ import itertools
 import math
 import threading
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -449,11 +449,22 @@ _Key = tuple[Any, ...]
 class Preparations:
     """The launches of a device that are prepared, by kernel, grid and options; those that were made once, and those that cannot be prepared."""
 
-    def __init__(self) -> None:
+    def __init__(self, heap: Heap) -> None:
+        self._heap = heap
         self._made: dict[_Key, Prepared | bool] = {}  # True: it was made once; False: it cannot be prepared
 
-    def find(self, options: LaunchOptions, kernel: object, dim: object, kind: object) -> "Prepared | None":
-        """Return the prepared launch of *kernel* on the grid *dim*; None where there is none, or something asks for another way."""
+    def find(
+        self,
+        options: LaunchOptions,
+        kernel: object,
+        dim: object,
+        kind: object,
+        session_of: "Callable[[], Session] | None" = None,
+    ) -> "Prepared | None":
+        """Return the prepared launch of *kernel* on the grid *dim*; None where there is none, or something asks for another way.
+
+        One that was made once is prepared here, of the session in C that *session_of* makes.
+        """
         # By identity: what a caller gives by mistake, as an array, is refused later, where it is read.
         if options.observe is not USUAL_OPTIONS.observe or options.seed is not None:
             return None
@@ -470,6 +481,8 @@ class Preparations:
         ):
             return None
         made = self._made.get(_key(kernel, dim, kind, options))
+        if made is True and session_of is not None:
+            return self._prepared(session_of())
         if not isinstance(made, Prepared):
             return None
         # The engine may be another one now.
@@ -478,38 +491,37 @@ class Preparations:
             return None
         return made
 
-    def note(self, session: "Session", heap: Heap, watching: Sequence[Any], *, threads: int) -> None:
-        """Prepare the next launch like that of *session*, which has run, if it is the second."""
-        request = session.request
-        if watching or threads > 1 or not session.unwatched_in_c:
-            return
-        if request.variables or request.options.layout is not None or math.prod(session.dim) > MOST_TASKS:
-            return
-        keys = [_key(request.kernel, session.dim, session.kind, request.options)]
-        if session.dim[1:] == (1, 1):
-            keys.append(_key(request.kernel, session.dim[0], session.kind, request.options))
-        known = self._made.get(keys[0])
-        if known is None or known is True:
-            made = known is None or self._prepared(session, heap)
-            self._made |= dict.fromkeys(keys, made)
-            while len(self._made) > 2 * MOST_PREPARED or self._cores() > MOST_CORES:
-                self.forget(next(iter(self._made)))
+    def note(self, session: "Session") -> None:
+        """Remember that a launch like that of *session*, in which nothing was watched, has been made once in C."""
+        if session.unwatched_in_c and session.threads == 1:
+            request = session.request
+            key = _key(request.kernel, session.dim, session.kind, request.options)
+            if key not in self._made and _preparable(request):
+                self._keep(request, made=True)
 
+    def _prepared(self, session: "Session") -> "Prepared | None":
+        """Prepare the launch of *session*; return None, and never try it again, where it cannot be prepared."""
+        request, prepared = session.request, None
+        if not (session.native.program.follows and self._heap.kept):
+            prepares = PreparedUnions if request.kind.unions else Prepared
+            prepared = prepares(session, self._heap)
+            if prepared.chain is None:
+                prepared.close()
+                prepared = None
+        self._keep(request, made=prepared or False)
+        return prepared
+
+    def _keep(self, request: "Request", *, made: "Prepared | bool") -> None:
+        kernel, dim, kind = request.kernel, request.dim, request.kind
+        self._made[_key(kernel, dim, kind, request.options)] = made
+        if dim[1:] == (1, 1):
+            self._made[_key(kernel, dim[0], kind, request.options)] = made
+        while len(self._made) > 2 * MOST_PREPARED or self._cores > MOST_CORES:
+            self.forget(next(iter(self._made)))
+
+    @property
     def _cores(self) -> int:
-        return sum(made.cores for made in {*self._made.values()} if isinstance(made, Prepared))
-
-    def _prepared(self, session: "Session", heap: Heap) -> "Prepared | bool":
-        request = session.request
-        if any(argument.__class__ in (tuple, list) for argument in request.arguments):
-            return False
-        if session.native.program.follows and heap.kept:
-            return False
-        prepares = PreparedUnions if session.kind.unions else Prepared
-        made = prepares(type(session)(session.board, request, (), None, session.native.again()), heap)
-        if made.chain is None:
-            made.close()
-            return False
-        return made
+        return sum([made.cores for made in {*self._made.values()} if isinstance(made, Prepared)])
 
     def forget(self, key: _Key) -> None:
         """Drop what is known of *key*."""
@@ -523,6 +535,13 @@ class Preparations:
         """Prepare no launch again like *prepared*, which has called for Python."""
         for key in [key for key, made in self._made.items() if made is prepared]:
             self._made[key] = False
+
+
+def _preparable(request: "Request") -> bool:
+    """Return whether launches like *request* can be prepared, as far as what they are given tells."""
+    plain = not any(argument.__class__ in (tuple, list) for argument in request.arguments)
+    few = math.prod(request.dim) <= MOST_TASKS
+    return plain and few and not request.variables and request.options.layout is None
 
 
 def _key(kernel: object, dim: object, kind: Kind, options: LaunchOptions) -> _Key:
