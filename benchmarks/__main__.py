@@ -1,4 +1,4 @@
-"""Print every measurement beside its limit: ``python -m benchmarks [table|memory|hot|native|bangc|operators|timing|debugger|checkers|mistakes|start|toolkit|judge|threads] [--page FILE]``; or `growth`, `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT KIT`, `torch_tests CHECKOUT`, or `names FOLDER`."""
+"""Print every measurement beside its limit: ``python -m benchmarks [table|memory|hot|native|bangc|operators|timing|debugger|checkers|mistakes|start|toolkit|judge|torch|threads] [--page FILE]``; or `growth`, `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT KIT`, `torch_tests CHECKOUT`, or `names FOLDER`."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,6 +25,7 @@ from benchmarks.table import table as first_table
 from benchmarks.threads import threads
 from benchmarks.timing import Row
 from benchmarks.toolkit import toolkit
+from benchmarks.torch_build import torch_build
 from benchmarks.torch_tests import __main__ as torch_tests
 from benchmarks.vendor import __main__ as vendor
 
@@ -44,6 +45,7 @@ GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "toolkit": toolkit,
     "judge": judging,
     "threads": threads,
+    "torch": torch_build,
 }
 USUAL = ("table",)
 """What is measured where nothing is named."""

@@ -106,6 +106,16 @@ def binding_text(declarations: str, functions: Mapping[str, str] | None) -> str:
     return f"{_HEAD}{declarations}\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {{\n{body}\n}}\n"
 
 
+def light_text(declarations: str, functions: Mapping[str, str]) -> str:
+    """Return C++ as `binding_text`, for functions of types that the device's library converts: reading pybind11 takes most of a build."""
+    lines = [
+        f'mlusim_torch::bound<&{name}>("{name}", {{{", ".join(_quoted(one) for one in parameters(declarations, name))}}}, {_quoted(text)})'
+        for name, text in functions.items()
+    ]
+    listed = ", \\\n  ".join(lines)
+    return f"#include <torch/extension.h>\n#include <mlusim_torch_binding.h>\n{declarations}\nMLUSIM_MODULE({listed})\n"
+
+
 def parameters(declarations: str, function: str) -> list[str]:
     """Return the names of the parameters of *function*; those that have none are left out."""
     plain = _COMMENT.sub(" ", declarations)
@@ -301,9 +311,7 @@ class TorchBuilder:
         objects = [self._compiled(path, inline, named) for path in files]
         objects += [self._compiled(path, sources, named) for path in sources.files]
         if sources.cpp or sources.functions:
-            text = binding_text(sources.cpp, sources.functions)
-            path = self._file("binding", 0, text, ".cpp")
-            objects.append(self._compiled(path, sources, named, sources.cpp))
+            objects.append(self._light(sources, named) or self._binding(sources, named))
         if sources.output:
             target = Path(sources.output)
         else:
@@ -332,6 +340,25 @@ class TorchBuilder:
         kind = header_for(found, binds=text is not None)
         names = [named] if path.endswith("binding.cpp") or "TORCH_EXTENSION_NAME" in found else []
         return self._object(path, kind, [*(f"-I{one}" for one in sources.include), *given, *names])
+
+    def _binding(self, sources: ExtensionSources, named: str) -> str:
+        path = self._file("binding", 0, binding_text(sources.cpp, sources.functions), ".cpp")
+        return self._compiled(path, sources, named, sources.cpp)
+
+    def _light(self, sources: ExtensionSources, named: str) -> str:
+        """Return the object of a binding without pybind11; "" where the functions need that, which is noted."""
+        if not sources.functions or sources.output or header_for(sources.cpp) != TENSORS:
+            return ""
+        path = self._file("binding", 0, light_text(sources.cpp, sources.functions), ".cpp")
+        refused = Path(path).with_suffix(".refused")
+        if self._kept(refused):
+            return ""
+        flags = [*(f"-I{one}" for one in sources.include), *sources.cxx_flags, named]
+        try:
+            return self._object(path, TENSORS, flags)
+        except TorchBuildError:
+            cache.put(refused, b"")
+            return ""
 
     def _kept(self, path: Path) -> bool:
         return path.exists() and own(path, self._base)

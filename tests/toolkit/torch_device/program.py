@@ -423,11 +423,11 @@ def modules():
         for version in (1, 2):
             path.write_text(source % version)
             versions.append(load("edited", path).version)
-    first = load_inline("first", DISPATCHED, functions=["twice"])
-    return [versions, hasattr(EXTENSION, "add"), first.twice(2), first.__name__]
+    first = load_inline("first", OF_SIZES, functions=["product"])
+    return [versions, hasattr(EXTENSION, "add"), first.product([2, 2]), first.__name__]
 
 
-DISPATCHED = "int64_t twice(int64_t x) { return 2 * x; }"
+OF_SIZES = "int64_t product(c10::IntArrayRef sizes) { return c10::multiply_integers(sizes); }"  # pybind11 converts it
 DECLARED = "torch::Tensor add(torch::Tensor x, torch::Tensor y);"
 EXTENSION = load_inline(
     name="added",
