@@ -172,6 +172,8 @@ WRAPPED = tuple(
 """Flags of the linker by which launches reach the driver's library, where PyTorch has brought CUDA's run-time with the same names."""
 CLOSED = ("-Wl,--push-state,--as-needed", "-lcnnl", "-Wl,--pop-state")
 """The closed library, which torch_mlu brings with it, for extensions that call it."""
+LINES = "-gline-tables-only"
+"""The flag by which findings name the line of the C++ that asked for what went wrong."""
 TENSORS, BINDINGS, WHOLE = "tensors", "bindings", "whole"
 _BEFORE: Mapping[str, str] = {BINDINGS: TENSORS}  # what a precompiled header stands on
 _CALLED = re.compile(  # of a binding, or of Python itself
@@ -423,7 +425,9 @@ class TorchBuilder:
         words = self._words(kind, flags)
         content = Path(path).read_bytes()
         bang = Path(path).suffix in (".mlu", ".mluh")
-        key = cache.key_of(path, content, kind, repr((words, list(flags))), record.state() if bang else "")
+        key = cache.key_of(
+            path, content, kind, repr((words, LINES, list(flags))), record.state() if bang else ""
+        )
         target = self.folder / "objects" / f"{key}.o"
         note = target.with_suffix(".json")
         if self._kept(target) and self._kept(note) and record.unchanged(note):
@@ -431,7 +435,7 @@ class TorchBuilder:
             return str(target)
         header = self._precompiled(kind, flags)
         plain = [one for one in flags if not one.startswith(_FORMED) and not _LEVEL.fullmatch(one)]
-        sides = [] if bang else ["--bang-host-only"]
+        sides = [LINES] if bang else ["--bang-host-only", LINES]
         with tempfile.TemporaryDirectory() as scratch:
             depends = f"{scratch}/depends"
             self._make(
