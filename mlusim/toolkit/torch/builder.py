@@ -9,14 +9,19 @@ import importlib.util
 import io
 import json
 import os
+import pickle
 import re
 import shlex
 import shutil
+import signal
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
 from attrs import evolve, frozen
 
@@ -27,6 +32,7 @@ from mlusim.frontend.bangc import cache
 from mlusim.toolkit import record
 from mlusim.toolkit.cncc import main
 from mlusim.toolkit.compiler import host_compiler
+from mlusim.toolkit.ending import ended_in_order
 
 # The functions of an extension that Python calls: the text of its binding, made from declarations.
 
@@ -156,6 +162,8 @@ FOLDER = "torch"
 """Holds what belongs to PyTorch in the cache."""
 MOST_FOLDERS = 4
 """States of PyTorch, toolkit and board that are kept, the ones used last: each has some 100 MiB of precompiled headers."""
+IN_USE = 3600.0
+"""Seconds after its last use in which no such folder is removed: processes that have begun read it."""
 MOST_LIBRARIES = 256
 """Extensions that are kept, the ones used last."""
 LIBRARIES = ("c10", "torch_cpu", "torch", "torch_python")
@@ -186,6 +194,7 @@ _MORE = re.compile(
 # Flags that a precompiled header has to be made with.
 _FORMED = ("-std=", "--std", "-f", "-m", "--bang-mlu-arch=", "--bang-arch=")
 _LEVEL = re.compile(r"-O\w*")  # a precompiled header is for one, and more than -O1 is not worth another
+_Share = tuple[list[str | Exception], list[str], str]  # results, commands, what compilers said
 _ERROR = re.compile(r"error:|undefined reference|cannot find|unable to find")
 
 
@@ -284,14 +293,23 @@ class TorchBuilder:
 
     def backend(self) -> str:
         """Return the library of the device."""
-        sources = sorted((HERE / "backend").glob("*.cpp"))
+        sources = sorted((HERE / "backend").glob("*.cpp"), key=lambda path: -path.stat().st_size)
         texts = [path.read_bytes() for path in sorted([*(HERE / "backend").iterdir(), *DRIVER.glob("*.h")])]
         texts.append(repr(LIBRARIES).encode())
         target = self.folder / f"device-{cache.key_of(*texts)}" / "mlusim_torch_device.so"
         with self._alone():
             if not self._kept(target):
                 flags = [f"-I{DRIVER}", f"-I{HERE / 'backend'}", "-DMODULE_NAME=mlusim_torch_device"]
-                objects = [self._object(str(path), BINDINGS, flags) for path in sources]
+                texts_of = [path.read_text(encoding="utf-8") for path in sources]
+                kinds = [BINDINGS if _CALLED.search(text) else TENSORS for text in texts_of]
+                for kind in dict.fromkeys(kinds):
+                    self._precompiled(kind, flags)
+                objects = self._all(
+                    [
+                        functools.partial(self._object, str(path), kind, flags)
+                        for path, kind in zip(sources, kinds, strict=True)
+                    ]
+                )
                 self._link(objects, [], target)
         return str(target)
 
@@ -310,10 +328,13 @@ class TorchBuilder:
         own_name = bool(sources.output) or sources.functions is None or "TORCH_EXTENSION_NAME" in sources.cpp
         name = sources.name.rpartition(".")[2] if own_name else "extension"
         named = f"-DTORCH_EXTENSION_NAME={name}"
-        objects = [self._compiled(path, inline, named) for path in files]
-        objects += [self._compiled(path, sources, named) for path in sources.files]
+        compiled: list[Callable[[], str]] = [
+            functools.partial(self._compiled, path, inline, named) for path in files
+        ]
+        compiled += [functools.partial(self._compiled, path, sources, named) for path in sources.files]
         if sources.cpp or sources.functions:
-            objects.append(self._light(sources, named) or self._binding(sources, named))
+            compiled.append(lambda: self._light(sources, named) or self._binding(sources, named))
+        objects = self._all(compiled)
         if sources.output:
             target = Path(sources.output)
         else:
@@ -361,6 +382,36 @@ class TorchBuilder:
         except TorchBuildError:
             cache.put(refused, b"")
             return ""
+
+    def _all(self, calls: Sequence[Callable[[], str]]) -> list[str]:
+        """Return what *calls* return, which run compilers: each further processor makes its share in a child process.
+
+        Raises as the first that fails.
+        """
+        count = min(os.cpu_count() or 1, len(calls)) if hasattr(os, "fork") else 1
+        shares = [functools.partial(self._share, calls[number::count]) for number in range(count)]
+        with ended_in_order(), contextlib.ExitStack() as children:
+            beside = [children.enter_context(_Child(share)) for share in shares[1:]]
+            parts = [shares[0](), *(one.result() for one in beside)]
+        for _, commands, said in parts[1:]:
+            self.commands += commands
+            self.said += said
+        results = [parts[number % count][0][number // count] for number in range(len(calls))]
+        for one in results:
+            if isinstance(one, Exception):
+                raise one
+        return [str(one) for one in results]
+
+    def _share(self, calls: Sequence[Callable[[], str]]) -> _Share:
+        """Return what each of *calls* returns or raises, with the commands that they ran and what the compilers said."""
+        commands, said = len(self.commands), len(self.said)
+        results = list[str | Exception]()
+        for call in calls:
+            try:
+                results.append(call())
+            except (UsageError, OSError) as error:
+                results.append(error)
+        return results, self.commands[commands:], self.said[said:]
 
     def _kept(self, path: Path) -> bool:
         return path.exists() and own(path, self._base)
@@ -475,6 +526,47 @@ class TorchBuilder:
         self.said += said.getvalue()
 
 
+class _Child:
+    """A child process that calls *share*; where it ends without a result, this process does."""
+
+    def __init__(self, share: Callable[[], _Share]) -> None:
+        self._share = share
+        self._running = False
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        self._file = tempfile.TemporaryFile()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # the child runs nothing of other threads
+            self._number = os.fork()
+        if self._number == 0:
+            try:
+                pickle.dump(self._share(), self._file)
+                self._file.flush()
+            finally:
+                os._exit(0)
+        self._running = True
+        return self
+
+    def result(self) -> _Share:
+        """Wait for the end; return what it made."""
+        os.waitpid(self._number, 0)
+        self._running = False
+        self._file.seek(0)
+        try:
+            made: _Share = pickle.load(self._file)  # noqa: S301 - its own
+        except EOFError:
+            made = self._share()
+        return made
+
+    def __exit__(self, *_: object) -> None:
+        """End it where nobody wants its result any more."""
+        if self._running:
+            os.kill(self._number, signal.SIGTERM)
+            os.waitpid(self._number, 0)
+        self._file.close()
+
+
 def _stands_on(header: Path) -> list[str]:
     return ["-Xclang", "-include-pch", "-Xclang", str(header)]
 
@@ -490,8 +582,10 @@ def _folder(key: str) -> tuple[Path, Path]:
             folder = base / FOLDER / key
             make_own_folder(folder)
             os.utime(folder)  # used now: the oldest go first
-            for one in sorted(folder.parent.iterdir(), key=lambda p: -p.stat().st_mtime_ns)[MOST_FOLDERS:]:
-                shutil.rmtree(one, ignore_errors=True)
+            found = sorted(((one.stat().st_mtime, one) for one in folder.parent.iterdir()), reverse=True)
+            for used, one in found[MOST_FOLDERS:]:
+                if time.time() - used > IN_USE:
+                    shutil.rmtree(one, ignore_errors=True)
             return folder, base
     # Nothing can be kept: it has to outlive this process.
     room = Path(tempfile.mkdtemp(prefix="mlusim-torch-"))

@@ -1,10 +1,11 @@
-"""Two processes, each with a simulator of its own, in the group ``cncl``: prints what the first has in the end."""
+"""Two processes, each with a simulator of its own, in the group ``cncl``: what the first has in the end."""
 
 import datetime as dt
 import json
-import sys
+from pathlib import Path
 
 import torch
+import torch._dynamo  # which parallel modules and optimisers import
 import torch.distributed as dist
 import torch.multiprocessing
 import torch_mlu  # noqa: F401 - it makes the device
@@ -35,9 +36,19 @@ def work(rank, path):
     if rank == 0:
         tensors = (summed, told, *every, *one, part, sent, layer.module.weight.grad)
         assert all(tensor.is_mlu for tensor in tensors)
-        print(json.dumps([tensor.flatten().tolist() for tensor in tensors]), flush=True)
+        Path(f"{path}.json").write_text(json.dumps([tensor.flatten().tolist() for tensor in tensors]))
     dist.destroy_process_group()
 
 
-if __name__ == "__main__":
-    torch.multiprocessing.spawn(work, args=(sys.argv[1],), nprocs=2)
+def begin(path):
+    """Start them, as children of this process, which has not used the device yet."""
+    return torch.multiprocessing.start_processes(
+        work, args=(path,), nprocs=2, join=False, start_method="fork"
+    )
+
+
+def ended(processes, path):
+    """Wait for their ends; the results of the first."""
+    while not processes.join():
+        pass
+    return json.loads(Path(f"{path}.json").read_text())

@@ -10,11 +10,14 @@ import tempfile
 import warnings
 from pathlib import Path
 
+import processes
 import torch
 import torch_mlu  # noqa: F401 - it makes the device
 from torch import nn
 from torch_mlu.utils.cpp_extension import load, load_inline
 
+GROUP = tempfile.TemporaryDirectory()
+PROCESSES = processes.begin(f"{GROUP.name}/store")  # before the device is used
 warnings.simplefilter("error")
 PINNED_FIRST = torch.ones(4).pin_memory().is_pinned()  # before the device is used
 torch.manual_seed(1)
@@ -413,6 +416,11 @@ def names():
     ]
 
 
+def group():
+    with GROUP:
+        return processes.ended(PROCESSES, f"{GROUP.name}/store")
+
+
 def modules():
     source = (
         '#include <torch/extension.h>\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.attr("version") = %d; }\n'
@@ -440,7 +448,7 @@ EXTENSION = load_inline(
 )
 ALL = (
     *(moves, views, operators, trains, saves, memory, streams, extension, files, devices, mistakes),
-    *(flags, two_devices, casts, graphs, names, switches, modules),
+    *(flags, two_devices, casts, graphs, names, switches, modules, group),
 )
 if __name__ == "__main__":
     results = {}

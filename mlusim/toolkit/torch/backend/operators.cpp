@@ -138,7 +138,7 @@ at::Tensor copy_from(const at::Tensor &source, const at::Tensor &target, bool la
   }
   if (on_device(target)) {
     to = window(target);
-    at::Tensor bytes = from;
+
     tell_written(target, (uint64_t)from.data_ptr(), cnrtMemcpyHostToDev);
   }
   c10::impl::ExcludeDispatchKeyGuard plain(c10::autograd_dispatch_keyset);
