@@ -9,7 +9,6 @@ from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli import cases, entry, options, plain_text, programs, show
 from mlusim.cli.gate import Exists, Gate, gate_in, show_comparison
 from mlusim.cli.launched import Launched, chosen, launched
-from mlusim.engine.preference import NATIVE
 from mlusim.files.writing import check_writable
 from mlusim.machine.launch import Launch
 from mlusim.programs.other_boards import elsewhere
@@ -28,8 +27,7 @@ def run(args: argparse.Namespace) -> int:
     gate = gate_in(args, compare.LAUNCHES)
     program, kernel = programs.program_and_kernel(args)
     with plain_text.printing_aside(args.json):
-        native = args.engine == NATIVE
-        run_ = launched(program, lines=not native, processes=not native)
+        run_ = launched(program, lines=True)
         made, shown = run_.launches, run_.chosen(args.launch, kernel)
         alone = [launch for _, launch in shown]
         study = None

@@ -111,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
 
 def keeps_lines(args: argparse.Namespace, form: str, job: Job) -> bool:
     """Return whether *job* keeps the times of lines: on a page, and of a slow case only where it is named."""
-    # Lines are shown on the page alone, and keeping every step takes the Python engine.
+    # Lines are shown on the page alone, and keeping every step takes longer.
     if form != "html" or args.no_lines or args.engine == NATIVE:
         return False
     case = find_case(find_operator(job.operator), job.case)
@@ -191,8 +191,7 @@ def _report_program(args: argparse.Namespace, form: str) -> int:
     program: Program | None = None
     with show.progress("boards", len(boards)) as step:
         for board in boards:
-            lines = not args.no_lines and args.engine != NATIVE
-            moved, run = launched_on(args, board, checks, lines=lines, aside=aside)
+            moved, run = launched_on(args, board, checks, lines=not args.no_lines, aside=aside)
             program = program or moved
             runs.append(Launched([launch for _, launch in run.chosen(None, kernel)], run.ended))
             step(board or "")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlusim.cli import entry, options, plain_text, programs
-from mlusim.engine.preference import NATIVE
 from mlusim.errors import Fault, UsageError
 from mlusim.files.writing import check_writable
 from mlusim.lazy import lazy
@@ -158,7 +157,7 @@ def _run_program(args: argparse.Namespace, program: "Program", launched: Callabl
     options.refuse(args, OF_ONE_CALL, only)
     watched = bool(args.trace or args.lines)
     with plain_text.printing_aside(args.json):
-        done = launched(program, lines=watched and args.engine != NATIVE, processes=False)
+        done = launched(program, lines=watched, processes=False)
     if args.json:
         show.emit(_program_document(args, program, done))
     else:

@@ -17,9 +17,10 @@ from mlusim.arch.board import Arch, Board
 from mlusim.engine.native import build
 from mlusim.engine.native.build import BuildError, EngineWarning, available, no_compiler
 from mlusim.engine.native.door import is_native
+from mlusim.engine.native.screen import Mode
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON, asked_of, debugged
 from mlusim.errors import UsageError
-from mlusim.machine.hub import Observer, hears_of_instructions, looks_inside, wants_counts
+from mlusim.machine.hub import Observer, hears_of_instructions, looks_inside, wants_counts, wants_steps
 from mlusim.machine.native.beside import run_beside, threads_for
 from mlusim.machine.native.prepared import Preparations
 from mlusim.machine.native.screening import (
@@ -96,12 +97,15 @@ class Engine:
         if watching and looks_inside(watching):
             screening = self.screening(request, board, watching, counted=counted, drawn=drawn)
             counting = wants_counts(watching) and self.is_worth_compiling(request)
+        noting = bool(watching) and request.options.timing and wants_steps(watching)
         loaded = None
         if screening is None:
-            watched = bool(watching) and not counting and hears_of_instructions(watching)
+            watched = bool(watching) and not (counting or noting) and hears_of_instructions(watching)
             why = _why_not(request.kernel, board, watched=watched, counted=counted, drawn=drawn)
-            loaded = self._loaded(request.kernel, board, why, covered=counting)
-        many = threads_for(request, board, loaded, self.threads, self.compiler, covered=counting)
+            mode = Mode.NOTED if noting else Mode.ALONE
+            loaded = self._loaded(request.kernel, board, why, mode, covered=counting)
+        asked = 1 if noting else self.threads
+        many = threads_for(request, board, loaded, asked, self.compiler, covered=counting)
         return Course(request, board.arch, loaded, many, screening, self.threads)
 
     def screening(
@@ -119,7 +123,9 @@ class Engine:
         """Return whether a launch that Python may watch goes to C: where that is asked for, and where "auto" expects it to be long."""
         return self.name == NATIVE or (self.name == AUTO and is_long(request))
 
-    def _loaded(self, kernel: "Kernel", board: Board, why: str | None, *, covered: bool) -> "Loaded | None":
+    def _loaded(
+        self, kernel: "Kernel", board: Board, why: str | None, mode: Mode, *, covered: bool
+    ) -> "Loaded | None":
         """Return the compiled program of *kernel*, which is *covered* where it counts what it passes; None where Python runs it, as *why* says or "auto" prefers."""
         if self.name == PYTHON or (self.name == AUTO and debugged()):
             return None
@@ -127,20 +133,20 @@ class Engine:
             if self.name == NATIVE:
                 warnings.warn(no_compiler(), EngineWarning, stacklevel=6)
             return None
-        loaded = self._compiled(kernel, board.arch, covered=covered) if why is None else None
+        loaded = self._compiled(kernel, board.arch, mode, covered=covered) if why is None else None
         if loaded is None and self.name == NATIVE:
             what = getattr(kernel.native, "problem", None) or "something"
             why = why or f"{kernel.name} uses something that the native engine has no C for: {what}"
             raise UsageError(f"the native engine cannot run this launch: {why}")
         return loaded
 
-    def _compiled(self, kernel: "Kernel", arch: Arch, *, covered: bool) -> "Loaded | None":
+    def _compiled(self, kernel: "Kernel", arch: Arch, mode: Mode, *, covered: bool) -> "Loaded | None":
         """Return the compiled program; None where something in the kernel has no C, or "auto" has a compiler that fails."""
         key = (arch.name, *(self.compiler or ()))
         if self.name == AUTO and key in _failing.get(kernel.native, ()):
             return None
         try:
-            loaded: Loaded | None = kernel.native.loaded(arch, self.compiler, covered=covered)
+            loaded: Loaded | None = kernel.native.loaded(arch, self.compiler, mode, covered=covered)
         except BuildError as error:
             if self.name == NATIVE:
                 raise

@@ -262,8 +262,12 @@ class Hub:
 
 def hears_the_ends(observer: Observer) -> bool:
     """Return whether *observer* hears only that launches begin, end, or end in a fault."""
+    return not observer.every_step and not _hears_inside(observer)
+
+
+def _hears_inside(observer: Observer) -> bool:
     ends = "launch_begin", "launch_end", "fault", "error"
-    return not observer.every_step and not any(_overrides(observer, e) for e in EVENTS if e not in ends)
+    return any(_overrides(observer, e) for e in EVENTS if e not in ends)
 
 
 def sorted_by_interest(
@@ -295,6 +299,12 @@ def wants_counts(observers: Iterable[Observer]) -> bool:
     """Return whether what *observers* want to know of what is in a launch is counted by C."""
     inside = [o for o in observers if o.every_step or not (o.afterwards or o.between)]
     return bool(inside) and all(o.counts and not o.every_step for o in inside)
+
+
+def wants_steps(observers: Iterable[Observer]) -> bool:
+    """Return whether *observers* want to know every instruction of a launch behind it, and hear of nothing while it runs."""
+    watching = tuple(observers)
+    return any(o.every_step for o in watching) and not any(map(_hears_inside, watching))
 
 
 def handed(observers: Iterable[Observer], launch: "Result") -> "Result":

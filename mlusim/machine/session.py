@@ -150,7 +150,8 @@ class Session:
         # Those of unions that are over, by their places there.
         self._idle: dict[tuple[int, int], list[Any]] = {}
         away = self.compiled and bool(self.kind.unions) and board.arch.memory_core
-        self.policies = _policies(board.arch, away, self.steps is not None)
+        # What C runs it notes by itself.
+        self.policies = _policies(board.arch, away, self.steps is not None and native is None)
         self._mlu_classes = tuple(mlu_class(Mlu, policy) for policy in self.policies)
 
     # -- the run -------------------------------------------------------------------------------
@@ -507,7 +508,9 @@ class Session:
     def make_log(self, core: Core) -> Log | None:
         """Return the log of *core*: with every step where they were asked for, none where time is not predicted."""
         if self.steps is not None:
-            return NotedLog(core, self.steps)
+            return (
+                NotedLog(core, self.steps) if self.native is None else self.native.noted_log(core, self.steps)
+            )
         return Log() if self.timing else None
 
     def _unit(self) -> int:

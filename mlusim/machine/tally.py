@@ -103,7 +103,7 @@ class Tally:
         else:
             self.declares(core)
         log = self._finished(core.log)
-        steps = core.log.steps() if isinstance(core.log, NotedLog) else None
+        steps = None if core.log is None else core.log.steps()
         if steps is not None:
             steps = self._steps.setdefault(steps.key, steps)
         head = core.head.transactions, core.head.transfers

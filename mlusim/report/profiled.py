@@ -51,8 +51,8 @@ class Profiled(Observer, Presented):
 def profiled(*, lines: bool = True, check: Iterable[str] = ()) -> Iterator[Profiled]:
     """Collect every launch that is made inside, as ``with mlusim.profiled() as p:``; then ``p.launches`` has them.
 
-    *lines* keeps the instructions, for the time of each line and for traces, which takes the Python engine; *check* names
-    checkers that watch as well.  Raises `UsageError` for an unknown checker.
+    *lines* keeps the instructions, for the time of each line and for traces; *check* names checkers that watch as well, which
+    with *lines* takes the Python engine.  Raises `UsageError` for an unknown checker.
     """
     found = Profiled(lines=lines)
     with attending((*checkers.observers_of(check), found)):

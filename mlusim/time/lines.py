@@ -1,5 +1,6 @@
 """The time of each line of a kernel: what it keeps busy, what it waits for, bytes and counts, over all tasks."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ from attrs import define, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.errors import UsageError
-from mlusim.time.log import IO_FLIGHT, KIND, LEAVE, CoreSteps, Table, TaskWork
+from mlusim.time.log import IO_FLIGHT, KIND, LEAVE, CoreSteps, LoggedStep, Table, TaskWork
 from mlusim.time.pace import FLIGHT, FRONT, IO, MOVE, SCALAR, TENSOR, VECTOR, Times, parts_of
 from mlusim.time.row_times import WAITING, Track, pieces, tracks
 from mlusim.time.timing import PIPES, Beside, TaskSpan, groups_of, neighbours, timed_group
@@ -113,7 +114,7 @@ def _core(track: Track, steps: CoreSteps) -> _Core:
     times = np.zeros(size, np.int64)
     times[: len(steps.times)] = steps.times
     # Copies of a row fill each other's waits, so that together they may take less than one by one.
-    each = float(parts[:, IO] @ times)
+    each = math.fsum(parts[:, IO] * times)
     parts[:, IO] *= float(track.parts[:, IO].sum()) / each if each else 1.0
     flies = rows[:, KIND] == IO_FLIGHT
     flight = parts[:, FLIGHT]
@@ -142,19 +143,29 @@ def _add(sums: dict[int, _LineSums], table: Table, cores: Sequence[_Core], alike
     extra = max(0.0, alike.lasting - alike.number * sum(core.end for core in cores))
     on = busy[:, PIPES.index("IO-DMA")]
     # A kernel without copies loads by scalars, which then wait for the memory.
-    if not on.sum():
-        on = busy[:, PIPES.index("scalar")] if busy[:, PIPES.index("scalar")].sum() else busy.sum(axis=1)
-    share = on * (extra / on.sum()) if on.sum() else on
-    for number in np.flatnonzero((times > 0) | (wait > 0)).tolist():
+    if not on.any():
+        on = busy[:, PIPES.index("scalar")] if busy[:, PIPES.index("scalar")].any() else busy.sum(axis=1)
+    whole = math.fsum(on)
+    share = on * (extra / whole) if whole else on
+    done = np.flatnonzero((times > 0) | (wait > 0)).tolist()
+    for number in done:
         step = table.steps[number]
         found = sums.setdefault(step.at.site, _LineSums())
+        if step.at.number != LEAVE:
+            found.names[table.name(step.at.number)] = None
+    # Engines meet the steps of a line in another order, where cores wait for each other; sums of floats are the same all the same.
+    for number in sorted(done, key=lambda n: _in_line(table.steps[n])):
+        step = table.steps[number]
+        found = sums[step.at.site]
         found.count += step.issued * int(times[number])
         found.busy = found.busy + busy[number]
         found.wait += float(wait[number])
         found.memory += float(share[number])
         found.nbytes += step.nbytes * int(times[number])
-        if step.at.number != LEAVE:
-            found.names[table.name(step.at.number)] = None
+
+
+def _in_line(step: LoggedStep) -> tuple[Any, ...]:
+    return step.at[1:], step[1:]
 
 
 def _line(site: tuple[str, int], found: _LineSums) -> Line:

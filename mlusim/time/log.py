@@ -164,6 +164,10 @@ class Log:
         """Let the core wait for its compute stream while nothing is in flight; the next flight notes it."""
         return True
 
+    def steps(self) -> "CoreSteps | None":
+        """Return every instruction, when the log is finished; None where they are not kept."""
+        return None
+
     def finished(self) -> CoreLog:
         """Return the log, whose last row was written."""
         self._pack()
@@ -309,12 +313,15 @@ class Table:
         key = id(kernel.f_code), kernel.f_lasti
         found = self.places.get(key)
         if found is None:
-            site = file_of(kernel.f_code), kernel.f_lineno
-            found = self._site_numbers.setdefault(site, len(self.sites))
-            if found == len(self.sites):
-                self.sites.append(site)
-            self.places[key] = found
+            found = self.places[key] = self.site(file_of(kernel.f_code), kernel.f_lineno)
             self._codes.append(kernel.f_code)
+        return found
+
+    def site(self, file: str, line: int) -> int:
+        """Return the number of *line* of *file*."""
+        found = self._site_numbers.setdefault((file, line), len(self.sites))
+        if found == len(self.sites):
+            self.sites.append((file, line))
         return found
 
     @property

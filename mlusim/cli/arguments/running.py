@@ -133,9 +133,7 @@ def profile(parser: ArgumentParser) -> None:
     add.call()
     add.schedule()
     add.call_arguments()
-    add.engine(
-        "native: C where it can be, which knows no lines (default: auto, which takes Python for the lines)"
-    )
+    add.engine()
     add.threads()
     # native means C where it can be: `main.settled` passes it on as auto.
     parser.set_defaults(where_it_can=True)

@@ -34,6 +34,7 @@ def _function(form: CopyForm) -> Lines:
     }
     yield f"PART void {NAMES[form.lanes]}(Core *m, int row, Ptr dst_p, Ptr src_p, int64_t size, int64_t direction, {shape[form.shaped]}int dd, int sd, int site) {{"
     yield "  IDLE_(direction >= 0 && direction < 31 && m->idle_directions >> direction & 1, )"
+    yield "  NOTED_(begins_(m, site, row, -1 - direction);)"
     yield "  At dst = see(m, dst_p), src = see(m, src_p);"
     yield "  int d = (int)direction;"
     broken = [f"direction < 0 || direction >= {len(DIRECTIONS)} || !(m->{_LANES[form.lanes]} >> d & 1)"]

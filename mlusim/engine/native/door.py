@@ -26,7 +26,7 @@ from mlusim.engine.native.screen import (
 from mlusim.engine.native.sums import adds, later
 from mlusim.engine.native.templates import SUFFIX, RowCall, body
 from mlusim.engine.recipes import steps
-from mlusim.engine.recipes.recipe import LaunchPolicy, Recipe, recipe
+from mlusim.engine.recipes.recipe import LaunchPolicy, Recipe, lanes_of, recipe
 from mlusim.formula.expr import Expr, SizeOf
 from mlusim.formula.render import c_leaf, to_c
 from mlusim.isa.declare import Intrinsic, Operand, Parameter, Passes
@@ -166,6 +166,7 @@ class _Door:
 
     def _facts(self) -> Iterator[str]:
         """Render the facts that formulas may ask for: which arguments were left out, sizes, kinds and phases of operands."""
+        yield from self._noted()
         facts: dict[str, int | str] = {"generation": self.arch.generation}
         for p in self.row.given:
             facts[f"{_RESERVED.get(p.name, p.name)}_given"] = int(p.name in self.given)
@@ -222,7 +223,8 @@ class _Door:
         yield from self._values()
         yield from self._arrays()
         sums = self.mode is Mode.BESIDE and adds(row)
-        spans = () if self.mode is Mode.ALONE or sums else [self._touched(o) for o in self.operands]
+        looks = self.mode in (Mode.SCREENED, Mode.BESIDE) and not sums
+        spans = [self._touched(o) for o in self.operands] if looks else ()
         yield from beside(row, spans) if self.mode is Mode.BESIDE else self._before(spans)
         for step in self.steps:
             if isinstance(step, steps.Settle):
@@ -240,6 +242,16 @@ class _Door:
             yield "  m->site = site; atomic_step_(m, !changed_);"
         yield from self._slow(result)
         yield "}"
+
+    def _noted(self) -> Iterator[str]:
+        """Render that the instruction begins, with how many elements it takes; 0 where no argument says so."""
+        if self.mode is not Mode.NOTED:
+            return
+        names = [p.name for p in self.row.given]
+        place = lanes_of(self.row)
+        name = names[place] if place >= 0 else ""
+        lanes = _RESERVED.get(name, name) if name in self.given and self._whole(name) else "0"
+        yield f"  begins_(m, site, {self.number}, {lanes});"
 
     def _before(self, spans: Sequence[Footprint]) -> Iterator[str]:
         yield from before(self.row, self.number, spans)
@@ -474,7 +486,7 @@ def charges(recipe: Sequence[object], call: "_Door") -> Iterator[str]:
                 yield f"{counted} m->work[W_SCALAR]++;"
                 charged = True
             case steps.AccessScalar():
-                yield from _access(step, counted)
+                yield from _access(step, counted, noted=call.mode is Mode.NOTED)
                 charged = True
             case steps.ChargeTensor():
                 yield f"{counted} {_tensor(step, call)}"
@@ -487,11 +499,13 @@ def charges(recipe: Sequence[object], call: "_Door") -> Iterator[str]:
         yield counted
 
 
-def _access(step: steps.AccessScalar, counted: str) -> Iterator[str]:
+def _access(step: steps.AccessScalar, counted: str, *, noted: bool) -> Iterator[str]:
     """Yield C that accounts for loads and stores in the same way as for those through a pointer."""
     o = step.operand
     places = "loads" if step.stored is None else "stores"
     yield f"{counted} m->{places}[a_{o.name}.a->space]++;"
+    if noted:
+        yield f"  accesses_(m, site, {'' if step.stored is None else 'LOAD_PLACES + '}a_{o.name}.a->space);"
     if step.stored is None and any(s.shared for s in o.spaces):
         yield f"  m->site = site; poll_load(m, a_{o.name}.a->address + (uint64_t)a_{o.name}.o);"
 

@@ -2,7 +2,7 @@
 
 import ctypes
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mlusim.arch.board import Pipe
@@ -27,6 +27,7 @@ DEEP_CELL_BYTES = 32 << 20  # that of one whose kernel has functions that call t
 UNSET = bytes.fromhex("8f1d3a6bc5e947025b7e0c92fd38a416e3a94d17b02c6f5819c6f2805ad7be43")
 """How the bytes of a vector register begin that nothing has written: no instruction makes this by chance."""
 LITERAL = 1 << 40  # stands for the bytes of an element where an array is a string literal
+ACCESSES = quantities.LOADS.many() + quantities.STORES.many()  # counters of scalar accesses
 MOST_CELLS = 30000  # such variables of a core; with the allocations they have to fit above OFFSET_BITS
 MOST_ALLOCATIONS = (1 << 64 - OFFSET_BITS) - MOST_CELLS - 1
 BUILTINS = (
@@ -69,7 +70,7 @@ _CORE: Fields = (
     ("inside", "i32", 1),
     *_fields("ptr", "log flights allocs cells globals up call drop look save restore thread loops"),
     *_fields("i32", "screens hears segment"),
-    *_fields("ptr", "screen records sums cell_flags parts cover"),
+    *_fields("ptr", "screen records sums cell_flags parts cover steps"),
     ("context", "i32", 1),
     ("chain", "ptr", 1),
     ("jump", "u64", 64),
@@ -132,6 +133,24 @@ _TEAM = (
 TEAM_CORE = ("task", "strand", "begun", "ended", "slot")
 """The columns of a team's ``table``, with a row for each core."""
 
+# What a core notes of every instruction, beside its log (`machine.native.steps`), as `time.log.NotedLog` does in Python.
+_NOTED = (
+    *_fields(
+        "i64", "site number lanes fresh"
+    ),  # the instruction that it is in, and whether that has not been counted yet
+    ("open", "i64", 1),  # whether something may have been added that belongs to no step yet
+    *_fields("i64", "flies flight_issued flight_kind"),
+    ("flight_load", "i64", len(quantities.CopyLoad._fields)),
+    *_fields("i64", "fenced fence_site fence_number fence_lanes"),
+    ("added_up", "i64", quantities.PLACES),
+    *_fields("i64", "nturns ncuts whole room"),
+    *_fields("ptr", "turns cuts owners more table"),
+)
+# The distinct steps of a launch; the numbers of scalar accesses by their place and counter, and of the last instruction of each place.
+_STEPS = (*_fields("i64", "many places mask room"), *_fields("ptr", "rows hash accesses last"))
+STEP = ("site", "number", "lanes", "issued", "nbytes")
+"""The columns of its ``rows``, in front of those of a row of the log."""
+
 _TAIL = (("argv", "Argument", MOST_ARGUMENTS),)
 
 
@@ -153,10 +172,11 @@ Flight: Any = _structure("Flight", _FLIGHT)
 Core: Any = _structure("Core", _CORE, ("argv", Argument, MOST_ARGUMENTS))
 Chain: Any = _structure("Chain", _CHAIN)
 Team: Any = _structure("Team", _TEAM)
+Noted, Steps = _structure("Noted", _NOTED), _structure("Steps", _STEPS)
 
 POINTER, INTEGER, UNSIGNED, FLOAT, TEXT, DIRECTION, REGISTER = range(7)  # kinds of arguments
 # Why C calls Python.
-ROW, ACCESS, SPIN, ATOMIC, LOG, LAND, TICK, LIBRARY, GROW, FAULT, DISTANCE, MEET, SUSPECT = range(13)
+ROW, ACCESS, SPIN, ATOMIC, LOG, LAND, TICK, LIBRARY, GROW, FAULT, DISTANCE, MEET, SUSPECT, STEPS = range(14)
 
 
 def _declaration(name: str, fields: Any) -> Iterator[str]:
@@ -165,6 +185,12 @@ def _declaration(name: str, fields: Any) -> Iterator[str]:
         ctype = _C[kind][0] if kind in _C else kind
         yield f"  {ctype} {field}{f'[{many}]' if many > 1 else ''};"
     yield f"}} {name};"
+
+
+_DECLARED: Mapping[str, Any] = {
+    "Alloc": _ALLOCATION, "Argument": _ARGUMENT, "Flight": _FLIGHT, "Core": (*_CORE, *_TAIL), "Chain": _CHAIN, "Team": _TEAM,
+    "Noted": _NOTED, "Steps": _STEPS,
+}  # fmt: skip
 
 
 def preamble() -> str:
@@ -178,7 +204,9 @@ def preamble() -> str:
         "FOR_IO": log.FOR_IO, "FOR_MOVE": log.FOR_MOVE, "FOR_COMPUTE": log.FOR_COMPUTE, "FOR_ALL": log.FOR_ALL,
         "IS_POINTER": POINTER, "IS_INTEGER": INTEGER, "IS_FLOAT": FLOAT, "IS_UNSIGNED": UNSIGNED, "IS_TEXT": TEXT, "IS_DIRECTION": DIRECTION, "IS_REGISTER": REGISTER, "REGISTER_BYTES": BYTES,
         "UP_ROW": ROW, "UP_ACCESS": ACCESS, "UP_GROW": GROW, "UP_SPIN": SPIN, "UP_ATOMIC": ATOMIC, "UP_LOG": LOG, "UP_LAND": LAND,
-        "UP_TICK": TICK, "UP_LIBRARY": LIBRARY, "UP_FAULT": FAULT, "UP_DISTANCE": DISTANCE, "UP_MEET": MEET, "UP_SUSPECT": SUSPECT,
+        "UP_TICK": TICK, "UP_LIBRARY": LIBRARY, "UP_FAULT": FAULT, "UP_DISTANCE": DISTANCE, "UP_MEET": MEET, "UP_SUSPECT": SUSPECT, "UP_STEPS": STEPS,
+        "N_LOAD": log.LOAD, "N_STORE": log.STORE, "N_LEAVE": log.LEAVE, "MOST_STEPS": log.MOST_STEPS, "MOST_CUTS": log.MOST,
+        "R_OWN": log.OWN, "R_SUMS": log.SUMS, "R_LOADS": log.LOADS, "R_STORES": log.STORES, "LOAD_PLACES": quantities.LOADS.many(), "ACCESSES": ACCESSES,
         "P_IO": log.WAITS[Pipe.IO], "P_MOVE": log.WAITS[Pipe.MOVE],
         "POISON": POISON, "TASK_PLACES": quantities.TASK_PLACES, "CHAIN_ROWS": CHAIN_ROWS, "POISONED": POISONED, "ZEROS": ZEROS,
     }  # fmt: skip
@@ -193,14 +221,10 @@ def preamble() -> str:
         ("DIRECTION_DST", [d.dst.number for d in DIRECTIONS]),
     ):
         text.append(f"static const int8_t {name}[] = {{{', '.join(map(str, values))}}};")
-    text += _declaration("Alloc", _ALLOCATION)
-    text += _declaration("Argument", _ARGUMENT)
-    text += _declaration("Flight", _FLIGHT)
-    text += _declaration("Core", (*_CORE, *_TAIL))
-    text += _declaration("Chain", _CHAIN)
-    text += _declaration("Team", _TEAM)
+    for name, fields in _DECLARED.items():
+        text += _declaration(name, fields)
     for letter, columns in (
-        ("T", CHAIN_TASK), ("A", CHAIN_ARRAY), ("P", CHAIN_PIECE), ("D", CHAIN_DONE), ("M", TEAM_CORE),
+        ("T", CHAIN_TASK), ("A", CHAIN_ARRAY), ("P", CHAIN_PIECE), ("D", CHAIN_DONE), ("M", TEAM_CORE), ("S", STEP),
     ):  # fmt: skip
         names = ", ".join(f"{letter}_{name.upper()}" for name in (*columns, "columns"))
         text.append(f"enum {{ {names} }};")

@@ -20,11 +20,12 @@ from mlusim.memory.space import GDRAM
 
 
 class Mode(Enum):
-    """The watch that a kernel in C keeps on itself: none, for what checkers may report, or for what tasks touch that run at once."""
+    """The watch that a kernel in C keeps on itself: none, for what checkers may report, for what tasks touch that run at once, or of every instruction."""
 
     ALONE = "alone"
     SCREENED = "screened"
     BESIDE = "beside"
+    NOTED = "noted"
 
 
 class Suspicion(Exception):

@@ -52,6 +52,15 @@ def recipe(row: "Intrinsic", number: int, policy: LaunchPolicy) -> Recipe:
     return Recipe(row, number, policy, tuple(_Maker(row, policy).in_order()))
 
 
+def lanes_of(row: "Intrinsic") -> int:
+    """Return which argument of *row* says how many elements it takes, or which way it copies; -1: none does."""
+    names = [p.name for p in row.given]
+    if "direction" in names:
+        return names.index("direction")
+    lanes = to_python(row.cost.extent) if row.cost is not None else ""
+    return names.index(lanes) if lanes in names else -1
+
+
 class _Maker:
     def __init__(self, row: "Intrinsic", policy: LaunchPolicy) -> None:
         self.row, self.policy = row, policy
@@ -69,7 +78,7 @@ class _Maker:
             yield steps.Nothing(None if row.returns == "None" else 0)
             return
         if policy.noted:
-            yield steps.Note(self._place_of_lanes())
+            yield steps.Note(lanes_of(row))
         if not row.available(policy.arch.bang_arch) or (policy.memory_core and not row.memory_core):
             yield steps.Refuse()
         elif row.form == "copy":
@@ -83,13 +92,6 @@ class _Maker:
             yield steps.Count()
             yield from self._charges()
             yield from self._done()
-
-    def _place_of_lanes(self) -> int:
-        names = [p.name for p in self.row.given]
-        if "direction" in names:
-            return names.index("direction")
-        lanes = to_python(self.row.cost.extent) if self.row.cost is not None else ""
-        return names.index(lanes) if lanes in names else -1
 
     # -- what is asked ---------------------------------------------------------------------------
 

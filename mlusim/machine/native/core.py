@@ -27,6 +27,7 @@ from mlusim.machine.cluster import Cluster, Union
 from mlusim.machine.core import Core
 from mlusim.machine.native.chain import MOST_TASKS, Chain, DeclaredLocal, FreshMemory
 from mlusim.machine.native.seat import Seat, Start, give, taken
+from mlusim.machine.native.steps import StepLog
 from mlusim.machine.observed import Screened, TaskPlace
 from mlusim.machine.scheduling.renewal import repeats
 from mlusim.memory.allocation import POISON, Allocation
@@ -426,6 +427,8 @@ class NativeCore(Core):
         if self._loaded.program.recursive:
             seat.deepen()
         seat.take(self, (*_built_in(mlu), *own, *directions), *self._loaded.sums(tally))
+        if isinstance(self.log, StepLog):
+            self.c.steps = self.log.at
         if self._loaded.stack_end:
             self.c.stack_end = self._loaded.stack_end
         mlu.lines, mlu.spare = tally.lines, tally.spare  # for rows that Python performs
@@ -455,6 +458,10 @@ class NativeCore(Core):
 
     def called(self, why: int, a: int, b: int) -> None:
         """Do what C calls for, *why* with *a* and *b*; what this raises ends the kernel."""
+        if why == layout.STEPS:  # nothing else that Python acts on has changed
+            assert isinstance(self.log, StepLog)
+            self.log.grow(of_core=bool(a))
+            return
         self._meets = False
         try:
             if why in (layout.MEET, layout.ATOMIC) and self._chain is not None and self._chain.c.crew:

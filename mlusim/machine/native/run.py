@@ -24,17 +24,20 @@ from mlusim.errors import Fault
 from mlusim.isa.table import ISA, NUMBERS
 from mlusim.machine.native.core import NativeCore
 from mlusim.machine.native.seat import shared_counters
+from mlusim.machine.native.steps import StepLog, StepTable
 from mlusim.machine.observed import ValueTest
 from mlusim.memory.space import DIRECTIONS, WRAM, Direction, Space
 
 if TYPE_CHECKING:
     from mlusim.engine.copies import Routes
     from mlusim.machine.tally import Tally
+    from mlusim.time.log import Table
 
 PARTS = ("core.h", "floats.h", "rows.h", "copies.h", "scalars.h")
 # What is left to the other kind of core has no effect; where a screen looks, Python tells it.
 UNSCREENED = "#define SCREENED_(...)\n#define IDLE_(test, result) if (UNLIKELY(test)) return result;\n"
 NOT_BESIDE = "#define BESIDE_(...)\n"
+NOT_NOTED = "#define NOTED_(...)\n"
 FLIES = "#define ASYNCHRONOUS\n"  # what a screened run has to remember more for
 
 
@@ -97,7 +100,7 @@ def runtime(mode: Mode = Mode.ALONE) -> str:
     folder = files("mlusim.engine.native") / "c"
     parts = {
         part: (folder / part).read_text(encoding="utf-8")
-        for part in ("pointers.h", "screen.h", "beside.h", *PARTS)
+        for part in ("pointers.h", "screen.h", "beside.h", "steps.h", *PARTS)
     }
     parts["core.h"] = costs() + parts["core.h"]
     parts["copies.h"] += copies()
@@ -105,6 +108,7 @@ def runtime(mode: Mode = Mode.ALONE) -> str:
     looks += (
         f"enum {{ KEPT_PAGE = {KEPT_PAGE} }};\n" + parts["beside.h"] if mode is Mode.BESIDE else NOT_BESIDE
     )
+    looks += parts["steps.h"] if mode is Mode.NOTED else NOT_NOTED
     return "".join((preamble(), parts["pointers.h"], looks, *(parts[p] for p in PARTS)))
 
 
@@ -244,6 +248,7 @@ class Loaded:
         self.library, self.entry = entry_of(program, available() if compiler is None else compiler)
         self.stack_end = end_of_stack() if program.recursive else 0
         self._sums: tuple[int, int] | None = None
+        self._steps: StepTable | None = None
         self._at = ctypes.cast(self.entry, ctypes.c_void_p).value
 
     def again(self) -> "Loaded":
@@ -274,6 +279,12 @@ class Loaded:
     def run_crew(self, core: int, words: int) -> None:
         """Run the kernel so for tasks of a chain that other threads take, too."""
         self.library.mlusim_crew(core, words, self._at)
+
+    def noted_log(self, core: NativeCore, table: "Table") -> StepLog:
+        """Return the log of *core* with every instruction, of which *table* has those of the launch."""
+        if self._steps is None:
+            self._steps = StepTable(table, self.program.sites, self.library)
+        return StepLog(lambda: core.seat.at, self._steps)
 
     def sums(self, tally: "Tally") -> tuple[int, int]:
         """Return the addresses of the lines and spare bytes of all cores, which the tally reads from now on."""

@@ -181,7 +181,7 @@ def test_faults_say_the_same(load_once, which):
 
 
 def test_the_engine_is_chosen(load_once):
-    """Automatic takes the native one, an observer Python's; "native" says why it cannot; a wrong name is refused."""
+    """Automatic takes the native one, a checker beside other observers Python's; "native" says why it cannot; a wrong name is refused."""
     kernel = load_once(VECTORS)["add"]
     device = mlusim.Device("MLU370-X4")
     given = [device.put(np.zeros(64, np.float32)) for _ in range(3)]
@@ -191,10 +191,10 @@ def test_the_engine_is_chosen(load_once):
 
     assert NATIVE == engine()
     assert engine(engine="python") == "python"
-    assert engine(observe=[EveryStep()]) == "python"
+    assert engine(observe=[EveryStep(), "memcheck"]) == "python"
     assert engine(seed=3) == "python"
     with pytest.raises(UsageError, match="native engine cannot run"):
-        engine(engine="native", observe=[EveryStep()])
+        engine(engine="native", observe=[EveryStep(), "memcheck"])
     with pytest.raises(UsageError, match="use one of auto, python, native"):
         engine(engine="fast")
 

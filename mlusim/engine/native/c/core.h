@@ -7,6 +7,13 @@ COLD Argument row_up(Core *m, int row, int site, int n, const Argument *given) {
   return m->argv[0];
 }
 #define UP(m, row, site, ...) row_up(m, row, site, (int)(sizeof(Argument[]){__VA_ARGS__} / sizeof(Argument)), (Argument[]){__VA_ARGS__})
+NOTED_(COLD Argument row_up_noted_(Core *m, int row, int site, int place, int idle, int n, const Argument *given) {
+  const int plain = place >= 0 && place < n && given[place].dtype < 0;
+  const int64_t lanes = !plain ? 0 : given[place].kind == IS_DIRECTION ? -1 - (int64_t)given[place].bits : given[place].kind == IS_INTEGER ? (int64_t)given[place].bits : 0;
+  if (!(idle && m->memory_core)) begins_(m, site, row, lanes);
+  return row_up(m, row, site, n, given);
+})
+#define UP_NOTED(m, row, site, place, idle, ...) row_up_noted_(m, row, site, place, idle, (int)(sizeof(Argument[]){__VA_ARGS__} / sizeof(Argument)), (Argument[]){__VA_ARGS__})
 COLD Argument library_up(Core *m, int name, int site, int n, const Argument *given) {
   for (int i = 0; i < n; i++) m->argv[i] = given[i];
   m->argc = n; m->site = site;
@@ -68,6 +75,7 @@ ALWAYS void transpose_(Core *m, int row, int64_t used, int64_t elements) {
 /* ---- the log ---- */
 COLD void note_(Core *m, int kind, int64_t argument, int64_t l0, int64_t l1, int64_t l2, int64_t l3, int64_t l4) {
   if (!m->timing) return;
+  NOTED_(owns_(m, kind, (const int64_t[]){l0, l1, l2, l3, l4});)
   int64_t *r = (int64_t *)m->log + (int64_t)COLUMNS * m->nlog++;
   r[0] = kind; r[1] = argument; r[2] = l0; r[3] = l1; r[4] = l2; r[5] = l3; r[6] = l4;
   memcpy(r + LOG_SUMS, m->work, sizeof(int64_t) * (COLUMNS - LOG_SUMS));
@@ -86,7 +94,7 @@ COLD void head_settles_(Core *m) {
 ALWAYS void await_(Core *m, int waits) {
   if (m->pending & OPENING && waits & FOR_IO) head_ends_(m);
   if (m->pending & waits) { note_(m, K_WAIT, waits, 0, 0, 0, 0, 0); m->pending &= ~waits; }
-  else if (waits & FOR_COMPUTE) { if (m->pending & FOR_ALL) note_(m, K_WAIT, waits, 0, 0, 0, 0, 0); else m->fence = 1; }
+  else if (waits & FOR_COMPUTE) { if (m->pending & FOR_ALL) note_(m, K_WAIT, waits, 0, 0, 0, 0, 0); else { m->fence = 1; NOTED_(fenced_(m);) } }
 }
 
 /* ---- bytes ---- */
@@ -167,6 +175,7 @@ COLD void fly_(Core *m, Flight f, int64_t l0, int64_t l1, int64_t l2, int64_t l3
   else if (m->compiled && inside_(m, &f)) land_inside_(m);
 }
 ALWAYS void wait_(Core *m, int row, int pipes) {
+  NOTED_(begins_(m, m->site, row, 0);)
   m->counts[row]++; await_(m, pipes); if (m->nflights) drain_(m, pipes);
   SCREENED_(waits_(m, row, row == ROW_sync ? EVERY_LIST : row == ROW_sync_io ? 1 << IN_IO : row == ROW_sync_move ? 1 << IN_MOVE : 0);)
 }
@@ -258,6 +267,7 @@ PART void atomic_step_(Core *m, int unchanged) { if (unchanged || !team_pauses_(
 
 /* A barrier: wait for the own pipes, then for the other cores; Python knows who they are, and which meeting that was. */
 PART void meet_(Core *m, int row, int site, int passes) {
+  NOTED_(begins_(m, site, row, 0);)
   m->counts[row]++;
   if (passes) return;
   await_(m, FOR_ALL);
@@ -271,6 +281,7 @@ PART void meet_(Core *m, int row, int site, int passes) {
 
 /* Wait for the compute stream, and for the copies inside NRAM with what the move-DMA does before them. */
 PART void wait_compute_(Core *m, int row) {
+  NOTED_(begins_(m, m->site, row, 0);)
   m->counts[row]++;
   SCREENED_(waits_(m, row, 1 << IN_COMPUTE);)
   await_(m, FOR_COMPUTE);
@@ -493,3 +504,6 @@ VISIBLE void mlusim_land_inside(Core *m, int64_t unused) { (void)unused; GUARDED
 VISIBLE void mlusim_poll_load(Core *m, uint64_t address) { GUARDED(m, poll_load(m, address)); }
 VISIBLE void mlusim_poll_copy(Core *m, uint64_t address, int64_t nbytes) { GUARDED(m, poll_copy(m, address, nbytes)); }
 VISIBLE void mlusim_poll_again(Core *m, int64_t nbytes) { GUARDED(m, poll_again(m, nbytes)); }
+NOTED_(VISIBLE void mlusim_noted(Core *m, const int64_t *row) { GUARDED(m, owns_(m, (int)row[0], row + 1)); }
+VISIBLE void mlusim_fenced(Core *m) { fenced_(m); }
+VISIBLE void mlusim_rehash(Steps *t) { for (int64_t k = 0; k < t->many; k++) *step_place_(t, (const int64_t *)t->rows + STEP_WORDS * k) = (uint32_t)k + 1; })

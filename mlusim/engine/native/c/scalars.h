@@ -26,6 +26,7 @@ ALWAYS int64_t back_(int64_t n) { return n == INT64_MIN ? INT64_MAX : -n; }
 /* A load of what several cores see: it may be a poll. */
 PART __attribute__((noinline)) void shared_load_(Core *m, At p, int site, int waits) {
   m->loads[p.a->counted + waits]++;
+  NOTED_(accesses_(m, site, p.a->counted + waits);)
   m->site = site;
   poll_load(m, p.a->address + (uint64_t)p.o);
 }
@@ -41,7 +42,7 @@ PART __attribute__((noinline)) void shared_load_(Core *m, At p, int site, int wa
     SCREENED_(looks_(m, p, sizeof(T), READS_, site);)                                        \
     BESIDE_(touches_(m, p, sizeof(T), 0, site);)                                             \
     if (UNLIKELY(SHARED(p.a->space))) shared_load_(m, p, site, waits);                                            \
-    else if (LIKELY(OWN(p.a->space))) m->loads[p.a->counted + waits]++;                                             \
+    else if (LIKELY(OWN(p.a->space))) { m->loads[p.a->counted + waits]++; NOTED_(accesses_(m, site, p.a->counted + waits);) } \
     T v; memcpy(&v, at(p), sizeof v); return v;                                                                   \
   }                                                                                                               \
   ALWAYS T store_##S(Core *m, Ptr q, int64_t i, T v, int site) {                                                  \
@@ -49,7 +50,7 @@ PART __attribute__((noinline)) void shared_load_(Core *m, At p, int site, int wa
     if (UNLIKELY(out(p, sizeof(T)) || !p.a->writable)) return refused_store_##S(m, q, i, v, site);                \
     SCREENED_(looks_(m, p, sizeof(T), WRITES_, site); if (HEARS(m)) valued_(m, p.a->space, D + 1, &v, sizeof v);) \
     BESIDE_(touches_(m, p, sizeof(T), 1, site);)                                             \
-    if (LIKELY(OWN(p.a->space))) m->stores[p.a->counted]++;                                                         \
+    if (LIKELY(OWN(p.a->space))) { m->stores[p.a->counted]++; NOTED_(accesses_(m, site, LOAD_PLACES + p.a->counted);) } \
     memcpy(at(p), &v, sizeof v); return v;                                                                        \
   }
 #define INTEGER(D) a_integer((int64_t)v, D)

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from mlusim.counted import plural
 from mlusim.engine.native.door import MEETS, REGISTERS, WAITS, NativeArgument, Use, door
 from mlusim.engine.native.layout import MOST_ARGUMENTS
+from mlusim.engine.native.screen import Mode
+from mlusim.engine.recipes.recipe import lanes_of
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import walk
@@ -38,7 +40,8 @@ def _intrinsic(c: Rendering, node: ir.IntrinsicCall) -> str:
     if node.row == "sync_compute":
         return f"(m->site = {site}, wait_compute_(m, {number}))"
     if node.row in ("is_mpu", "is_ipu"):
-        return f"(m->counts[{number}]++, {'' if node.row == 'is_mpu' else '!'}m->memory_core)"
+        noted = f"begins_(m, {site}, {number}, 0), " if c.mode is Mode.NOTED else ""
+        return f"({noted}m->counts[{number}]++, {'' if node.row == 'is_mpu' else '!'}m->memory_core)"
     # Copies of one dimension and of two; others go up to Python.
     if node.row in ("memcpy", "memcpy_async") and len(node.arguments) in (4, 7):
         return _copy(c, node, number, site)
@@ -49,7 +52,15 @@ def _intrinsic(c: Rendering, node: ir.IntrinsicCall) -> str:
         c.uses[use] = None
         made = c.in_order(node.arguments, lambda *a: f"{use.name}({', '.join(('m', *a, str(site)))})")
         return _result(node, made)
-    return _python(c, node, f"UP(m, {number}, {site}")
+    return _python(c, node, _up(c, node.row, site))
+
+
+def _up(c: Rendering, row: str, site: int) -> str:
+    """Render how a call of *row* begins that is left to Python; one that is noted begins before."""
+    number = NUMBERS[row]
+    if c.mode is not Mode.NOTED:
+        return f"UP(m, {number}, {site}"
+    return f"UP_NOTED(m, {number}, {site}, {lanes_of(ISA[row])}, {int(not ISA[row].memory_core)}"
 
 
 def _kinds(node: ir.IntrinsicCall) -> list[t.Type]:
@@ -107,13 +118,18 @@ def _python(c: Rendering, node: ir.IntrinsicCall | ir.LibraryCall, head: str) ->
             for n, (text, kind) in enumerate(zip(texts, kinds, strict=True))
         ]
         if not arguments:
-            return f"row_up{head[2:]}, 0, 0)" if head.startswith("UP") else f"library_up{head[7:]}, 0, 0)"
+            name, _, given = head.partition("(")
+            return f"{_WITHOUT[name]}({given}, 0, 0)"
         return f"{head}, {', '.join(arguments)})"
 
     called = c.in_order(plain, made)
     if isinstance(node.type, t.Void):
         return f"((void){called})"
     return _answer(called, node.type)
+
+
+# The functions behind the macros that leave a call to Python, for calls without arguments.
+_WITHOUT = {"UP": "row_up", "UP_NOTED": "row_up_noted_", "CALL_UP": "library_up"}
 
 
 def _argument(text: str, kind: t.Type, *, typed: bool) -> str:
@@ -252,7 +268,7 @@ def _instruction(
     if call.row == "sync":
         return f"m->site = {site}; wait_(m, {number}, {FOR_ALL});"
     given = ", ".join(_operand(c, argument, inputs, outputs) for argument in call.arguments)
-    made = f"UP(m, {number}, {site}, {given})"
+    made = f"{_up(c, call.row, site)}, {given})"
     if call.result is None:
         return f"(void){made};"
     at = outputs[call.result.name]

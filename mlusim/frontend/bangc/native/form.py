@@ -26,6 +26,7 @@ from mlusim.frontend.bangc.runtime.library import LIBRARY
 from mlusim.frontend.bangc.runtime.pointers import Address, TextPointer, beyond, no_number, too_far
 from mlusim.frontend.bangc.runtime.variables import VariableOfC
 from mlusim.frontend.bangc.scalars import converted
+from mlusim.kernel_frames import own_file
 from mlusim.machine.native.core import NativeCore
 from mlusim.machine.native.run import CIRCLES, FRAMES, Loaded, NativeProgram, Word, assemble
 from mlusim.machine.tensor import DeviceTensor
@@ -136,7 +137,7 @@ class BangForm:
         return NativeProgram(
             assemble(arch, c.uses, text, mode),
             "mlusim_enter",
-            list(c.sites) or [(self.form.span.file, self.form.span.line)],
+            self._sites(c),
             list(c.texts),
             [self._function(n) for n in c.library],
             recursive=bool(deep),
@@ -148,6 +149,12 @@ class BangForm:
             covers=tuple(c.covers),
             changes=tuple(c.changes),
         )
+
+    def _sites(self, c: Rendering) -> Sequence[tuple[str, int]]:
+        """Return the lines that the places in *c* mean.  Raises `NoForm` where instructions that are noted belong to the lines that call their function."""
+        if c.mode is Mode.NOTED and any(own_file(file) for file, _ in c.sites):
+            raise NoForm("a function of mlusim's own")
+        return list(c.sites) or [(self.form.span.file, self.form.span.line)]
 
     def _entry(self, first: Sequence[str]) -> str:
         given, records, at = [], "", 0
