@@ -246,7 +246,7 @@ def _largest(one: LargestValue, *, last: bool, form: str) -> plan_answer.PlanAns
     In a *form* with pictures it has the division at the largest value.
     """
     begin, name, fails = f"{one.kernel} on {one.board}: ", one.variable, one.fails
-    lines = [*_passed_lines(one), _line(begin + _end(one), "bold")]
+    lines = [*_passed_lines(one), *_stack_lines(one, begin)]
     binds = None if one.binding is None or fails is None or fails.kind == "limit" else one.binding
     if binds is not None and fails is not None and binds.name != fails.sentence:
         lines.append(_line(f"  {_binds(binds, f'{name} = {fails.value:,}')}"))
@@ -257,7 +257,10 @@ def _largest(one: LargestValue, *, last: bool, form: str) -> plan_answer.PlanAns
         searched = f"{name} was searched in steps of {one.step:,}"
         lines.append(_line(f"  {searched}: {name} = {one.odd.value:,} {one.odd.told}"))
     if fails is not None and fails.space == "GDRAM":
-        told = f"An array given with --arg is too small for {name}, so the chip sets no limit here; give larger ones."
+        told = (
+            f"An array given with --arg is too small for {name}, so the chip sets no limit here; give its sizes as formulas, "
+            f"as in --arg x=randn:float32:{name.removeprefix('dim.')}"
+        )
         lines.append(_line(f"  {told}"))
     if one.unwatched:
         lines.append(_line(f"  {UNWATCHED}"))
@@ -301,6 +304,28 @@ def _end(one: LargestValue) -> str:
     return f"the largest {name} that runs is {one.largest:,}"
 
 
+def _stack_lines(one: LargestValue, begin: str) -> list[Text]:
+    """Return where the values end: first the largest that leaves the compiler its stack, where a larger one runs here."""
+    if one.largest is None or one.safe == one.largest:
+        return [_line(begin + _end(one), "bold")]
+    arch, name = find_board(one.board).arch, one.variable
+    safe = (
+        "no {} that was tried leaves the compiler its stack"
+        if one.safe is None
+        else "the largest {} that leaves the compiler its stack is {:,}"
+    )
+    limits = arch.limits(compiled=True)
+    taken = [
+        f"{space} {show.kib(nbytes)} of {show.kib(limits[space])} KiB{told}"
+        for space, nbytes in one.declared.items()
+        if (told := arch.stack_taken(space, nbytes))
+    ]
+    return [
+        _line(begin + safe.format(name, one.safe), "bold"),
+        _line(f"  {_end(one)}, with {'; '.join(taken)}"),
+    ]
+
+
 def _passed_lines(one: LargestValue) -> list[Text]:
     """Return what the checks of a host function let pass though it fails."""
     passed, name = one.passed, one.variable
@@ -340,12 +365,13 @@ def _frontier(one: SampledFrontier, *, last: bool) -> plan_answer.PlanAnswer:
     """Return the frontier on one board; the *last* says how it was found."""
     found = one.frontier
     title = Text(one.title, style="bold")
-    good = bool(len(found) and (found.ys >= 0).any())
+    good = bool(len(found) and (found.ys >= 0).any()) or any(point.runs for point in one.open)
     why = [] if one.refusal is None else [_line(f"  {found.y} = {one.refusal.value:,} {one.refusal.told}")]
+    why += [_line(f"  {told}") for told in one.unknown]
     if one.cut:
         why.append(_line(f"  {one.cut}", "bold red"))
     # If time ran out nothing is known; that is no limit of the kernel.
-    late = bool(one.cut) or (one.refusal is not None and one.refusal.kind == "limit")
+    late = bool(one.cut or one.open) or (one.refusal is not None and one.refusal.kind == "limit")
     shown = [frontier_view(found, every=True)] if len(found) or not late else []
     view = Group(title, *shown, *why, *_note(TRACED, last=last))
     drawn = frontier_svg(found, one.title) if len(found) else ""

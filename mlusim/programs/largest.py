@@ -22,7 +22,7 @@ from mlusim.errors import Fault, LaunchError, LimitReached, MlusimError, StatusE
 from mlusim.formula.expr import INT32_MAX
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import walk
-from mlusim.machine.hub import attending
+from mlusim.machine.hub import Observer, attending
 from mlusim.machine.limits import Limit, limiting
 from mlusim.observe.finding import Finding
 from mlusim.programs.argument_forms import DRAW, NUMBER
@@ -129,6 +129,8 @@ class LargestValue:
     values in the order of the search, ``below`` what failed of those under the largest, and ``branches`` the places where
     the kernel branches.  Of a host function, where ``function`` says that it is one, ``passed`` are values that it accepts
     and that fail; ``step`` is what values were multiples of, and ``odd`` how other values are refused.
+    ``safe`` is the largest value at which the arrays leave the compiler its stack, None where none was seen to, and ``declared`` the
+    bytes of each memory at the largest.
     ``unwatched`` says that parts may overlap where to look for that took longer than the search waits for.
     ``carved`` is how the arrays are divided at the largest value, where that was asked for, and ``uncarved`` why it is not known.
     """
@@ -149,6 +151,8 @@ class LargestValue:
     unwatched: bool = False
     carved: tuple[Carving, ...] = ()
     uncarved: str = ""
+    safe: int | None = None
+    declared: Mapping[str, int] = field(factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return the document of ``plan FILE.mlu --max``."""
@@ -159,6 +163,8 @@ class LargestValue:
             "sampled": True,
             **({"accepted_and_fails": passed, "step": self.step} if self.function else {}),
             "largest": self.largest,
+            "largest_with_stack": self.safe,
+            "declared_at_largest": dict(self.declared),
             "next": None if self.fails is None else self.fails.value,
             "used_at_largest": None if binds is None else binds.used,
             "used_at_next": None if binds is None else binds.next,
@@ -195,6 +201,7 @@ def largest_value(call: "SearchedCall", variable: str, *, carved: bool = False) 
     if largest is not None and fails is not None:
         binding = shapes.binding({variable: largest}, fails, variable)
     division, uncarved = shapes.division({variable: largest}) if carved and largest is not None else ((), "")
+    safe = None if largest is None else shapes.with_stack(variable, largest, start)
     return LargestValue(
         *(kernel, board, variable, largest, fails, tuple(shapes.values_tried(variable))),
         binding,
@@ -207,6 +214,8 @@ def largest_value(call: "SearchedCall", variable: str, *, carved: bool = False) 
         shapes.unwatched,
         division,
         uncarved,
+        safe,
+        {} if largest is None else shapes.declared({variable: largest}),
     )
 
 
@@ -268,6 +277,7 @@ class Shapes:
     _overlaps: dict[tuple[tuple[str, int], ...], Failure | None] = field(factory=dict)
     _steps: dict[str, int] = field(factory=dict)
     _odd: dict[str, Failure | None] = field(factory=dict)
+    _declared: dict[tuple[tuple[str, int], ...], Mapping[str, int]] = field(factory=dict)
 
     @property
     def kernel(self) -> str:
@@ -400,6 +410,10 @@ class Shapes:
     def fault(self, values: Mapping[str, int], name: str) -> Failure | None:
         """Return how a launch without observers fails with *values*; None where it does not."""
         key = tuple(sorted(values.items()))
+        if (
+            key not in self._faults and self.over
+        ):  # which is not kept: a later part of the search may have time for this
+            return Failure(values[name], "limit", "the time of the search is over")
         if key not in self._faults:
             first = not self._faults
             self._faults[key] = self._tried(
@@ -410,17 +424,42 @@ class Shapes:
 
     def _run(self, call: "SearchedCall", values: Mapping[str, int], name: str) -> Failure | None:
         """Run *call*, of *values*; a host function that launches nothing has refused that of *name*."""
-        done = call.run(())
+        key, declared = tuple(sorted(values.items())), Declared()
+        with attending([declared]):
+            done = call.run(())
+        self._declared[key] = declared.most
         if not isinstance(done, Came):
-            self._many[tuple(sorted(values.items()))] = sum(done.launch.instructions.values())
+            self._many[key] = sum(done.launch.instructions.values())
         elif not done.launches:
             returned = "" if done.returned is None else f", and returns {done.returned}"
             return Failure(values[name], "check", f"no kernel is launched{returned}")
         return None
 
+    def declared(self, values: Mapping[str, int]) -> Mapping[str, int]:
+        """Return the bytes of each on-chip memory that a launch with *values* declares at most; empty where none came to its end."""
+        return self._declared.get(tuple(sorted(values.items())), {})
+
+    def with_stack(self, name: str, largest: int, start: int) -> int | None:
+        """Return the largest *name* up to *largest*, which runs, at which the arrays leave the compiler its stack; None where none does."""
+        arch, step = find_board(self.call.board).arch, self.step(name)
+
+        def taking(many: int) -> Failure | None:
+            values = {name: many * step}
+            failure = self.fault(values, name)
+            taken = any(arch.stack_taken(space, nbytes) for space, nbytes in self.declared(values).items())
+            return evolve(failure, value=many) if failure else Failure(many, "stack", "") if taken else None
+
+        if taking(largest // step) is None:
+            return largest
+        safe, _ = ascend(max(1, start // step), largest // step, taking)
+        return None if safe is None else safe * step
+
     def overlap(self, values: Mapping[str, int], name: str) -> Failure | None:
         """Return which part of an array overwrites another with *values*."""
         key = tuple(sorted(values.items()))
+        if key not in self._overlaps and self.over:
+            self.unwatched = True
+            return None
         if key not in self._overlaps:
             found = self._tried(values, name, lambda call: self._overlap(call, values, name), first=False)
             if found is not None and found.kind == "limit":
@@ -464,8 +503,6 @@ class Shapes:
         self, values: Mapping[str, int], name: str, look: Callable[["SearchedCall"], Any], *, first: bool
     ) -> Failure | None:
         value = values[name]
-        if self.over:
-            return Failure(value, "limit", "the time of the whole search is over")
         if values not in self.tried:
             self.tried.append(dict(values))
         try:
@@ -585,6 +622,20 @@ def _at(parts: Iterable[ArrayPart], offset: int) -> ArrayPart | None:
     """Return the part of *parts* that has the byte *offset* of its array."""
     before = [part for part in parts if part.offset <= offset]
     return max(before, key=lambda part: part.offset, default=None)
+
+
+@define(eq=False)
+class Declared(Observer):
+    """Keeps the bytes of each on-chip memory that launches declare at most."""
+
+    between = True
+    name: str = field(default="declared", init=False)
+    most: dict[str, int] = field(factory=dict, init=False)
+
+    def launch_end(self, launch: Any) -> None:
+        """Add what this launch declares."""
+        for space, usage in launch.tally.memory.items():
+            self.most[space] = max(self.most.get(space, 0), usage.high_water)
 
 
 # -- calls of kernels, and of host functions -------------------------------------------------------

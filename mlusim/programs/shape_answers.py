@@ -25,11 +25,26 @@ SAMPLES = 10
 """Values of the first variable with which the second is searched."""
 
 
+@frozen
+class OpenPoint:
+    """A value of x up to whose *runs* every y that was tried runs, where the search and no limit of the kernel ends it, as *fails* says."""
+
+    x: int
+    runs: int
+    fails: "Failure"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as a document of JSON."""
+        return {**members(self, "x", "runs"), "fails": self.fails.to_json()}
+
+
 @frozen(eq=False)
 class SampledFrontier:
     """For each sampled x the largest y that runs; ``fails`` is what fails above it, None where nothing was seen to.
 
-    ``refusal`` is how the call itself fails, where no x runs, and ``left_out`` are the values of x for which there was no time.
+    ``refusal`` is how the call itself fails, where no x runs, and ``left_out`` are the values of x for which there was no time,
+    ``open`` those at which the search ended before a y that does not run, and ``own`` the value of x up to which it was sampled where nothing
+    was seen to limit it, else None.
     """
 
     kernel: str
@@ -38,6 +53,22 @@ class SampledFrontier:
     fails: "tuple[Failure | None, ...]"
     refusal: "Failure | None" = None
     left_out: tuple[int, ...] = ()
+    open: tuple[OpenPoint, ...] = ()
+    own: int | None = None
+
+    @property
+    def unknown(self) -> list[str]:
+        """Return sentences about what the search could not bound."""
+        x, y = self.frontier.x, self.frontier.y
+        told = [
+            f"{x} = {point.x:,}: every {y} that was tried runs, up to {point.runs:,}, and the search ends there: {point.fails.sentence}"
+            for point in self.open
+        ]
+        if self.own is not None:
+            told.append(
+                f"no limit of {x} was seen, so it is sampled up to the call's own {self.own:,}; give a larger one to look further"
+            )
+        return told
 
     @property
     def title(self) -> str:
@@ -57,6 +88,8 @@ class SampledFrontier:
             **self.frontier.to_json(),
             "fails": [None if failure is None else failure.to_json() for failure in self.fails],
             "left_out": list(self.left_out),
+            "open": [point.to_json() for point in self.open],
+            "sampled_to": self.own,
         }
 
 
@@ -74,9 +107,14 @@ def frontier_of(shapes: "Shapes", x: str, y: str) -> SampledFrontier:
         raise UsageError(f"a frontier needs two variables, not {x} twice")
     shapes.until = time.monotonic() + WHOLE
     start_x, start_y = shapes.given(x), shapes.given(y)
-    end = _end(shapes, x, y)
-    every = sampled(end, start_x) if end else []
-    found = _points(shapes, x, y, every, start_y)
+    end, limited = _end(shapes, x, y)
+    own = start_x if end and not limited else None
+    every = sampled(own or end, start_x) if end else []
+    reached = _points(shapes, x, y, every, start_y)
+    found = {value: point for value, point in reached.items() if not _is_open(point[1])}
+    beyond = tuple(
+        OpenPoint(at, max(y, 0), f) for at, (y, f) in sorted(reached.items()) if f is not None and _is_open(f)
+    )
     xs = sorted(found)
     ys = [found[value][0] for value in xs]
     fails = [found[value][1] for value in xs]
@@ -93,8 +131,14 @@ def frontier_of(shapes: "Shapes", x: str, y: str) -> SampledFrontier:
     }
     frontier = Frontier(x, y, _ints(xs), _ints(ys), _ints(binding), constraints, fixed)
     refusal = None if every else shapes.failure({x: start_x, y: start_y}, y)
-    left_out = tuple(value for value in every if value not in found)
-    return SampledFrontier(shapes.kernel, shapes.call.board.name, frontier, tuple(fails), refusal, left_out)
+    left_out = tuple(value for value in every if value not in reached)
+    name = shapes.call.board.name
+    return SampledFrontier(shapes.kernel, name, frontier, tuple(fails), refusal, left_out, beyond, own)
+
+
+def _is_open(fails: "Failure | None") -> bool:
+    """Return whether the search ended there, and nothing is known of larger values."""
+    return fails is not None and fails.kind == "limit"
 
 
 def _points(
@@ -136,8 +180,8 @@ def _guess(x: int, known: Mapping[int, int]) -> int:
     return max(1, int(math.exp((1 - share) * math.log(known[low]) + share * math.log(known[high])) + 1e-6))
 
 
-def _end(shapes: "Shapes", x: str, y: str, expected: int = 0) -> int:
-    """Return the largest *x* that runs, with *y* as small as it can be or as the call has it; 0 where none does.
+def _end(shapes: "Shapes", x: str, y: str, expected: int = 0) -> tuple[int, bool]:
+    """Return the largest *x* that runs, with *y* as small as it can be or as the call has it, and whether a larger was seen to fail; 0: none runs.
 
     The search begins at *expected*, where that is given, and has half of the time that is left: where the values end is of no
     use without time for those between.
@@ -147,11 +191,12 @@ def _end(shapes: "Shapes", x: str, y: str, expected: int = 0) -> int:
     start = max(1, min(expected, shapes.top(x))) if expected else shapes.given(x)
     # A small y leaves the most room for x; the call's own y is tried too, where 1 is not legal.
     found = [
-        shapes.largest(x, {y: value}, start, near=bool(expected))[0]
+        shapes.largest(x, {y: value}, start, near=bool(expected))
         for value in dict.fromkeys((1, shapes.given(y)))
     ]
     shapes.until = until
-    return max(value or 0 for value in found)
+    limited = any(fails is not None and not _is_open(fails) for _, fails in found)
+    return max(value or 0 for value, _ in found), limited
 
 
 def _ints(values: list[int]) -> Any:
@@ -324,7 +369,7 @@ def _besides(shapes: "Shapes", beside: list[str], y: str, admitted: Admits) -> l
         return [{}]
     (x,) = beside
     end = _last(lambda value: admitted({x: value, y: 1}))
-    ends = [one for one in (end, _end(shapes, x, y, end)) if 0 < one < INT32_MAX]
+    ends = [one for one in (end, _end(shapes, x, y, end)[0]) if 0 < one < INT32_MAX]
     return [{x: value} for value in sampled(max(ends, default=1), shapes.given(x), min(ends, default=1))]
 
 

@@ -183,6 +183,45 @@ def test_a_frontier_looks_where_neighbours_let_expect_it_and_ends_with_its_time(
     assert [*cut.left_out] == cut.to_json()["left_out"]
 
 
+class Endless(Product):
+    """A kernel that any number of rows runs, up to what the search waits for, with at most 64 columns; of three rows it waits in vain."""
+
+    def given(self, name, *_):
+        return 8 if name == "rows" else 1
+
+    def fault(self, values, name):
+        if values["rows"] > 500 or (values["rows"] == 3 and values["cols"] > 20):
+            return Failure(values[name], "limit", "too long")
+        return Failure(values[name], "fault", "full") if values["cols"] > 64 else None
+
+
+def test_the_end_of_a_search_is_no_point_of_a_frontier():
+    """What nothing limits is sampled up to the call's own value, and where the search ended before a failure that is told beside the points."""
+    found = frontier_of(Endless(10_000), "rows", "cols")
+    document = found.to_json()
+
+    assert {64} == set(found.frontier.ys.tolist())
+    assert (1, 8, False) == (found.frontier.xs[0], found.frontier.xs[-1], 3 in found.frontier.xs)
+    assert [
+        "rows = 3: every cols that was tried runs, up to 16, and the search ends there: too long",
+        "no limit of rows was seen, so it is sampled up to the call's own 8; give a larger one to look further",
+    ] == found.unknown
+    assert (8, [(3, 16)]) == (
+        document["sampled_to"],
+        [(point["x"], point["runs"]) for point in document["open"]],
+    )
+
+
+def test_what_there_was_no_time_for_is_not_kept():
+    """A value that the first part of a search did not come to is tried by a later part that has time."""
+    shapes = Shapes(SimpleNamespace(called="K", board=find_board("MLU370-X4"), arguments={}, macros={}))
+    shapes.until = 0
+    late = shapes.fault({"n": 1}, "n")
+    shapes._faults[("n", 1),] = None
+
+    assert ("limit", None) == (late.kind, shapes.fault({"n": 1}, "n"))
+
+
 def test_a_claim_that_holds_takes_few_launches_and_ends_with_its_time():
     """Where runs end at the claim there are two launches for a value; what there is no time for is told, and nothing is decided on it."""
     whole = Product(10_000)

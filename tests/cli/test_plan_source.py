@@ -409,5 +409,51 @@ def test_a_macro_is_searched_for_from_a_value_of_its_own_that_does_not_fit(tmp_p
     )
 
     assert main(["plan", str(source), "--arg", "p=zeros:float:16", "--max", "-DTILE"]) == 0
-    assert "the largest TILE that runs is 196,608\n" in capsys.readouterr().out  # 768 KiB of floats
+    told = capsys.readouterr().out.splitlines()[:2]
+
+    assert (
+        "Wide on MLU370-X4: the largest TILE that leaves the compiler its stack is 163,840" == told[0]
+    )  # 640 KiB of floats
+    assert (
+        "  the largest TILE that runs is 196,608, with NRAM 768 of 768 KiB (128.0 KiB of them from the 128 KiB"
+        in told[1]
+    )
     assert main(["plan", str(source), "--arg", "p=zeros:float:16", "--max", "dim.x"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("space", "begin", "direction", "board", "safe", "runs"),
+    [
+        ("nram", "", "GDRAM2NRAM", "MLU370-X4", 163840, 196608),
+        ("nram", "", "GDRAM2NRAM", "MLU590-H8", 98304, 131072),
+        ("mlu_shared", "if (coreId != 0x80) return;", "GDRAM2SRAM", "MLU370-X4", 1015808, 1048576),
+    ],
+)
+def test_the_largest_value_leaves_the_compiler_its_stack_first(
+    space, begin, direction, board, safe, runs, tmp_path, capsys
+):
+    """The reserve of NRAM, and that of SRAM for the memory core; with the value up to which the kernel runs here beside it."""
+    source = tmp_path / "wide.mlu"
+    source.write_text(
+        f"#ifndef TILE\n#define TILE 256\n#endif\n__{space}__ float wide[TILE];\n"
+        f"__mlu_entry__ void Wide(float *p) {{ {begin} __memcpy(wide, p, 64, {direction}); }}\n"
+    )
+    launch = ["--kind", "union1", "--dim", "4"] if begin else []
+    code = main(
+        [
+            "plan",
+            str(source),
+            *launch,
+            "--arg",
+            "p=zeros:float:16",
+            "--board",
+            board,
+            "--max",
+            "TILE",
+            "--json",
+        ]
+    )
+    found = json.loads(capsys.readouterr().out)
+
+    assert (0, safe, runs) == (code, found["largest_with_stack"], found["largest"])
+    assert {4 * runs} == {nbytes for nbytes in found["declared_at_largest"].values() if nbytes}
