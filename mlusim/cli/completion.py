@@ -8,12 +8,13 @@ import argparse
 import os
 import shlex
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING
 
 import argcomplete
 from argcomplete.completers import FilesCompleter
 
 from mlusim.arch.catalog import BOARDS
+from mlusim.cli.verbs import VERBS, parser_of
 from mlusim.errors import MlusimError
 from mlusim.lazy import lazy
 
@@ -42,17 +43,10 @@ Values = Callable[[str, argparse.Namespace], Iterable[str]]
 PROGRAMS = (".mlu", ".cpp", ".py", ".toml")
 
 
-class _Named(Protocol):
-    name: str
-
-
-Verb = TypeVar("Verb", bound=_Named)
-
-
-def complete(verbs: Iterable[Verb], parser_of: Callable[[Verb | None], argparse.ArgumentParser]) -> None:
+def complete() -> None:
     """Answer the shell by the parser of the verb that is typed, and end the process."""
     words = _typed()
-    parser = parser_of(next((verb for verb in verbs if verb.name in words), None))
+    parser = parser_of(next((verb for verb in VERBS if verb.name in words), None))
     _offer(parser)
     argcomplete.autocomplete(parser, always_complete_options="long")
 

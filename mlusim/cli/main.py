@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 from mlusim.cli import entry, plain_text
 from mlusim.cli.verbs import (
     RUN_PROGRAMS,
-    VERBS,
     Parser,
     Verb,
     parser_of,
@@ -50,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else list(argv)
     prepare()
     if "_ARGCOMPLETE" in os.environ:  # argcomplete's function of the shell asks for words
-        importlib.import_module("mlusim.cli.completion").complete(VERBS, parser_of)
+        importlib.import_module("mlusim.cli.completion").complete()
     try:
         code = _run(arguments)
         sys.stdout.flush()

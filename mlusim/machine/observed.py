@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mlusim.isa.declare import Flow, Intrinsic
     from mlusim.machine.hub import Hub
     from mlusim.machine.options import LaunchOptions
+    from mlusim.machine.tally import Tally
     from mlusim.memory.allocation import Allocation, Arena, StackVariable
     from mlusim.memory.footprint import Access
     from mlusim.memory.regions import Placement
@@ -93,6 +94,8 @@ class ObservedLaunch(Protocol):
     def request(self) -> ObservedRequest: ...
     @property
     def given(self) -> "list[Allocation]": ...  # memories of its arguments and variables, each once
+    @property
+    def tally(self) -> "Tally": ...  # what its cores counted
 
 
 class ObservedCluster(Protocol):

@@ -1,5 +1,6 @@
 """``mlusim plan FILE.mlu`` with --max, --frontier and --claim: shapes that run, found by running them."""
 
+import math
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -214,12 +215,17 @@ def test_the_end_of_a_search_is_no_point_of_a_frontier():
 
 def test_what_there_was_no_time_for_is_not_kept():
     """A value that the first part of a search did not come to is tried by a later part that has time."""
-    shapes = Shapes(SimpleNamespace(called="K", board=find_board("MLU370-X4"), arguments={}, macros={}))
-    shapes.until = 0
+    large = SimpleNamespace(scope=lambda: SimpleNamespace(nbytes=lambda: 1 << 40))
+    call = SimpleNamespace(arguments={}, macros={}, dim=(1, 1, 1), with_values=lambda *_: large)
+    shapes = Shapes(call, until=0)
     late = shapes.fault({"n": 1}, "n")
-    shapes._faults[("n", 1),] = None
+    shapes.until = math.inf
+    tried = shapes.fault({"n": 1}, "n")
 
-    assert ("limit", None) == (late.kind, shapes.fault({"n": 1}, "n"))
+    assert "the time of the search is over" == late.sentence
+    assert (
+        "its arrays have 1,099,511,627,776 bytes, and the search gives a launch 268,435,456" == tried.sentence
+    )
 
 
 def test_a_claim_that_holds_takes_few_launches_and_ends_with_its_time():
