@@ -22,7 +22,7 @@ def launch(tmp_path):
     (tmp_path / "k.mlu").write_text("__mlu_global__ void once(int *o, int n) { o[0] = n; }\n")
     kernel = bangc.load(tmp_path / "k.mlu", board="MLU370-X4")["once"]
     device = mlusim.Device("MLU370-X4")
-    tensor = device.put(np.zeros(4, np.int32))
+    tensor = device.put(np.zeros(1 << 20, np.int32))
     return lambda **options: device.launch(kernel, args=(tensor, 3), **options)
 
 
@@ -34,7 +34,8 @@ def test_a_limit_of_instructions_is_pythons(launch):
         launch(limit=1000, engine="native")
 
 
-def test_a_compiler_that_fails_is_asked_once(launch, monkeypatch, tmp_path):
+@pytest.mark.parametrize("watched", [{}, {"observe": ["memcheck"]}], ids=["alone", "checked"])
+def test_a_compiler_that_fails_is_asked_once(launch, monkeypatch, tmp_path, watched):
     """Automatic launches say it once, at the line of the launch, and run in Python; "native" asks again."""
     compiler, asked = tmp_path / "cc", tmp_path / "asked"
     compiler.write_text(f"#!/bin/sh\necho once >> {asked}\necho error: no >&2\nexit 1\n")
@@ -42,13 +43,13 @@ def test_a_compiler_that_fails_is_asked_once(launch, monkeypatch, tmp_path):
     monkeypatch.setenv(CHOICE, str(compiler))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        engines = [launch().engine for _ in range(3)]
+        engines = [launch(**watched).engine for _ in range(3)]
 
     assert engines == ["python"] * 3
     assert asked.read_text() == "once\n"
     assert [(EngineWarning, __file__)] == [(w.category, w.filename) for w in said]
     with pytest.raises(BuildError, match="cc failed on the C of a kernel: error: no"):
-        launch(engine="native")
+        launch(engine="native", **watched)
 
 
 def test_coverage_is_no_debugger():

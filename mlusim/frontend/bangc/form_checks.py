@@ -86,7 +86,7 @@ def _arithmetic(kind: t.Arithmetic) -> Iterator[str]:
 
 def _array(kind: t.Array) -> Iterator[str]:
     if kind.count < 0 or not 0 <= kind.size <= MOST_BYTES:
-        yield "an array has no such size"
+        yield f"an array of {kind.size:,} bytes is larger than any memory of a board"
 
 
 def _class(kind: t.ClassType) -> Iterator[str]:
@@ -96,8 +96,10 @@ def _class(kind: t.ClassType) -> Iterator[str]:
 
 def _record(kind: t.Record) -> Iterator[str]:
     name = f"{kind.name!r:.40}"
-    if not 0 <= kind.size <= MOST_BYTES or len(kind.fields) > MOST_FIELDS:
-        yield f"{name} has no such size"
+    if not 0 <= kind.size <= MOST_BYTES:
+        yield f"{name} of {kind.size:,} bytes is larger than any memory of a board"
+    elif len(kind.fields) > MOST_FIELDS:
+        yield f"{name} has more than {MOST_FIELDS:,} members"
     # An alignment is a power of two, and a size a multiple of it, so that arrays keep it.
     if not 1 <= kind.align <= MOST_ALIGN or kind.align & (kind.align - 1) or kind.size % kind.align:
         yield f"{name} has no such alignment"

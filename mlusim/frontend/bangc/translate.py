@@ -41,7 +41,10 @@ def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Tran
         except RecursionError:
             raise UsageError(f"{path}: a type or an expression is nested too deeply; take it apart") from None
     else:
-        translated = form_data.read(content)
+        try:
+            translated = form_data.read(content)
+        except form_data.DataError as problem:  # larger than what a form may hold
+            raise UsageError(f"{path}: {problem}") from None
     cache.write(name, content)
     return translated
 

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import math
 import operator
+import warnings
 import weakref
 from collections.abc import Callable, Collection, Sequence
 from itertools import zip_longest
@@ -14,7 +15,7 @@ import numpy as np
 from attrs import define
 
 from mlusim.arch.board import Arch, Pipe
-from mlusim.engine.native.build import BuildError
+from mlusim.engine.native.build import BuildError, EngineWarning
 from mlusim.engine.native.screen import (
     HEAD,
     HOW_FLIES,
@@ -61,6 +62,8 @@ _short: "weakref.WeakKeyDictionary[Any, int]" = weakref.WeakKeyDictionary()
 """By kernel that was tried and is short, the bytes that it was given: no launch with fewer is tried again."""
 _left: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
 """By kernel, the architectures on which no screen can run it."""
+_failing: "weakref.WeakKeyDictionary[Any, set[str]]" = weakref.WeakKeyDictionary()
+"""By kernel, the architectures for which its code for checkers does not compile."""
 
 
 @define
@@ -247,7 +250,8 @@ def screening_of(
 ) -> Screening | None:
     """Return how C runs a launch for those who are *watching*; None where it does not.
 
-    With *tries* it leaves short launches to Python, and tries new kernels there: how long are they?
+    With *tries* it leaves short launches to Python, and tries new kernels there: how long are they?  It then warns where the code for
+    checkers does not compile; otherwise that raises `BuildError`.
     """
     native, sorted_watching = request.kernel.native, sorted_by_interest(watching)
     tried = tries and not is_long(request)
@@ -258,17 +262,25 @@ def screening_of(
     looks = functools.reduce(operator.or_, (one.screens for one in checkers), Screened(0))
     left, covered = _left.setdefault(native, set()), any(one.counts for one in told)
 
-    def loaded() -> "Loaded | None":
-        with contextlib.suppress(BuildError):
-            one: Loaded | None = None
-            if arch.name not in left:
-                one = native.loaded(arch, compiler, Mode.SCREENED, covered=covered)
-            if one is not None:
-                return one
-        left.add(arch.name)
-        return None
+    failing = _failing.setdefault(native, set()) if tries else set()
 
-    return Screening(request, checkers, told, looks, loaded, tried and arch.name not in left)
+    def loaded() -> "Loaded | None":
+        if arch.name in left | failing:
+            return None
+        try:
+            one: Loaded | None = native.loaded(arch, compiler, Mode.SCREENED, covered=covered)
+        except BuildError as error:
+            if not tries:
+                raise
+            failing.add(arch.name)
+            text = f"{error}; the Python engine runs {request.kernel.name} for the checkers"
+            warnings.warn(text, EngineWarning, stacklevel=8)
+            return None
+        if one is None:
+            left.add(arch.name)
+        return one
+
+    return Screening(request, checkers, told, looks, loaded, tried and arch.name not in left | failing)
 
 
 def is_long(request: "Request") -> bool:

@@ -149,3 +149,28 @@ def test_functions_beyond_the_limit_are_not_read(tmp_path, monkeypatch):
     assert ["a", "b"] == names
     with pytest.raises(UsageError, match="defines more than 2 functions"), unit.parsed(str(path), options):
         pass
+
+
+@pytest.mark.parametrize(
+    ("declared", "said"),
+    [
+        (
+            "__nram__ float a[1ul << 50];",
+            r"an array of 4,503,599,627,370,496 bytes is larger than any memory",
+        ),
+        (
+            "struct S { char b[1ul << 45]; }; __mlu_func__ void f(S *s) { s->b[0] = 1; }",
+            r"'S' of 35,184,372,088,832 bytes",
+        ),
+    ],
+)
+def test_a_size_that_no_board_has_is_one_sentence(tmp_path, declared, said):
+    """Of an array, and of a structure."""
+    (tmp_path / "k.mlu").write_text(
+        f"{declared}\n{KERNEL % 1}".replace(
+            "*out) {", "*out, S *s) { f(s);" if "S" in declared else "*out) { a[0] = 1;"
+        )
+    )
+
+    with pytest.raises(UsageError, match=said):
+        bangc.load(tmp_path / "k.mlu")
