@@ -77,6 +77,7 @@ _ROWS = {
     "valuecheck-shift": "a shift is by a negative count, or by all bits of the type or more",
     "valuecheck-float-to-integer": "a floating number is converted to an integer type that cannot hold it",
     "valuecheck-counter-wraps": "the step of a loop takes its counter beyond its type",
+    "valuecheck-float-overflow": "scalar code makes an infinity or a NaN of finite floats",
     "valuecheck-half-overflow": "a finite number is beyond the largest half, and becomes an infinity",
     "valuecheck-not-finite": "a vector makes an infinity or a NaN of finite numbers",
     "valuecheck-vector-overflow": "the result of a vector of signed integers does not fit into their type",
@@ -107,6 +108,7 @@ _QUIET = {
 }
 _NOTES = {
     *_QUIET,
+    "valuecheck-float-overflow",
     "valuecheck-half-overflow",
     "valuecheck-not-finite",
     "valuecheck-retyped",

@@ -45,6 +45,14 @@ _SAID: Mapping[str, tuple[Callable[[ValueChange], str], str]] = {
         lambda c: f"the counter would be {c.value} and becomes {c.kept} as {c.to}",
         "give the counter a type that holds its limit and one step more",
     ),
+    "float-overflow": (
+        lambda c: (
+            f"{c.value:g} is beyond 3.40282e+38, the largest float, and becomes {c.kept:g}"
+            if math.isfinite(c.value)
+            else f"a quotient of finite numbers is {c.kept:g}"
+        ),
+        "bound the numbers before, or test the divisor",
+    ),
     "half-overflow": (
         lambda c: f"{c.value:g} is beyond 65504, the largest half, and becomes {c.kept:g}",
         "sum and multiply in float, and convert the result",
@@ -91,7 +99,7 @@ class ValueCheck(Checker):
 
     def _note(self, change: ValueChange, site: Site, task: int, times: int = 1) -> None:
         """Note a change of a number *times* more; of floats only those tell who look at vectors, too."""
-        if change.rule == "half-overflow" and not self.vectors:
+        if change.rule in ("half-overflow", "float-overflow") and not self.vectors:
             return
 
         say, hint = _SAID[change.rule]

@@ -73,6 +73,59 @@ def test_what_a_vector_does_to_numbers(operation, dtype, numbers, said, strict):
     assert all(said in f.message for f in checker.findings)
 
 
+FLOATS = """#include <bang.h>
+__mlu_entry__ void K(float *out, float a, float b, double d) {
+  out[0] = a * b;
+  out[1] = a / b + b;
+  out[2] = (float)d;
+}
+"""
+MOST = float(np.finfo(np.float32).max)
+BEYOND = "{} is beyond 3.40282e+38, the largest float, and becomes inf"
+
+
+SAID = {
+    (MOST, 1.0, MOST): [],
+    (MOST, 2.0, 1e39): [(3, BEYOND.format("6.80565e+38")), (5, BEYOND.format("1e+39"))],
+    (1.0, 0.0, 0.0): [(4, "a quotient of finite numbers is inf")],
+    (0.0, 0.0, 0.0): [(4, "a quotient of finite numbers is nan")],
+    (MOST, 0.1, 0.0): [(4, BEYOND.format("3.40282e+39"))],
+    (np.inf, 0.0, np.inf): [],
+}
+
+
+@pytest.mark.skipif(available() is None, reason="there is no compiler")
+def test_floats_of_scalar_code(tmp_path):
+    """The same is told on both engines: of numbers at the limit, one past, of quotients, and nothing of infinities that were there."""
+    (tmp_path / "k.mlu").write_text(FLOATS)
+    body, device = bangc.load(tmp_path / "k.mlu")["K"], mlusim.Device("MLU370-X4")
+    found = device.put(np.zeros(4, np.float32))
+
+    for (numbers, said), engine in itertools.product(SAID.items(), ("python", "native")):
+        for checkers in (["values"], ["values", "initcheck"]):
+            done = device.launch(body, args=(found, *numbers), observe=checkers, engine=engine)
+
+            assert said == [(f.line, f.message) for f in done.findings]
+
+
+@pytest.mark.skipif(available() is None, reason="there is no compiler")
+def test_a_long_sum_is_checked_in_c(tmp_path, monkeypatch):
+    """Tests of numbers in numbers do not grow with the square of their depth, or worse."""
+    terms = " + ".join(f"(a * {n}) + (int)(f * {n}.5f)" for n in range(10))
+    monkeypatch.setenv(CHOICE, shlex.join((*available(), "-O0")))
+    (tmp_path / "k.mlu").write_text(
+        f"__mlu_entry__ void K(int *out, int a, float f) {{ out[0] = {terms}; }}\n"
+    )
+    body, device = bangc.load(tmp_path / "k.mlu")["K"], mlusim.Device("MLU370-X4")
+
+    assert (
+        "native"
+        == device.launch(
+            body, args=(device.put(np.zeros(1, np.int32)), 3, 2.0), observe=["values"], engine="native"
+        ).engine
+    )
+
+
 HALVES = """#include <bang.h>
 __mlu_entry__ void K(half *out, float a, float b) {
   half first = a, second = b;

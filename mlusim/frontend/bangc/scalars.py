@@ -13,6 +13,7 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.frontend.bangc import types as t
+from mlusim.machine.observed import ValueChange
 
 _HALF = struct.Struct("<e")
 
@@ -108,6 +109,7 @@ def whole(x: float, low: int, high: int) -> int:
 
 NARROWED, OVERFLOW, SHIFT = "narrowed", "overflow", "shift"
 FLOAT, COUNTER = "float-to-integer", "counter-wraps"
+BEYOND = "float-overflow"
 """Ways in which C changes a number without a word."""
 
 
@@ -119,6 +121,11 @@ def kept(value: float, rule: str, low: int, high: int) -> int:
     if isinstance(value, float):
         return whole(value, low, high)
     return (value - low) % (high - low + 1) + low
+
+
+def overflowed(value: float) -> ValueChange:
+    """Return the change of *value*, made of finite numbers, that is an infinity or a NaN as float."""
+    return ValueChange(BEYOND, value, "float", to_single(value), "float", 0)
 
 
 def divide(a: int, b: int) -> int:

@@ -481,14 +481,16 @@ COLD void changed_(Core *m, int change, Argument a, Argument b, int site) {
   up_(m, UP_SUSPECT, SCREEN_VALUE, change + 1);
 }
 #define NUMBER_(z) ((__typeof__(z))-1 > 0 ? a_unsigned((int64_t)(z), -1) : a_integer((int64_t)(z), -1))
-/* ``a op b`` as a *T*; a number that does not fit is changed. */
-#define FITS_(T, op, a, b, change, site) ({ T z_; const __typeof__(a) x_ = (a); const __typeof__(b) y_ = (b); if (UNLIKELY(__builtin_##op##_overflow(x_, y_, &z_))) changed_(m, change, NUMBER_(x_), NUMBER_(y_), site); z_; })
+/* ``a op b`` as a *T*; a number that does not fit is changed.  An operand stands once in the text: twice would double it at each level. */
+#define FITS_(T, op, a, b, change, site) ({ T z_; const __auto_type x_ = (a); const __auto_type y_ = (b); if (UNLIKELY(__builtin_##op##_overflow(x_, y_, &z_))) changed_(m, change, NUMBER_(x_), NUMBER_(y_), site); z_; })
 /* The count of a shift of *bits* bits. */
-#define SHIFT_(T, a, bits, change, site) ({ T z_ = (a); if (UNLIKELY((uint64_t)(int64_t)z_ >= (uint64_t)(bits))) changed_(m, change, NUMBER_(z_), a_integer(0, -1), site); z_; })
+#define SHIFT_(a, bits, change, site) ({ const __auto_type z_ = (a); if (UNLIKELY((uint64_t)(int64_t)z_ >= (uint64_t)(bits))) changed_(m, change, NUMBER_(z_), a_integer(0, -1), site); z_; })
 /* A float that an integer type holds once its fraction is cut off. */
 #define WITHIN_(T, a, inside, change, site) ({ T z_ = (a); if (UNLIKELY(!(inside))) changed_(m, change, a_float(z_, -1), a_float(0, -1), site); z_; })
 /* A number of the type *T*, of which *half* is made of z_. */
 #define HALF_(T, a, half, change, site) ({ const T z_ = (a); const f16 h_ = (half); if (UNLIKELY((h_ & 0x7fff) == 0x7c00) && z_ - z_ == 0) changed_(m, change, a_float((double)z_, -1), a_float(0, -1), site); h_; })
+/* ``a op b`` as a float, which may be an infinity or a NaN of finite numbers. */
+#define FLOAT_(T, op, a, b, change, site) ({ const T x_ = (a), y_ = (b); const float z_ = (float)(x_ op y_); if (UNLIKELY(z_ - z_ != 0) && x_ - x_ == 0 && y_ - y_ == 0) changed_(m, change, a_float((double)x_, -1), a_float((double)y_, -1), site); z_; })
 /* ---- a variable to which nothing has been assigned ---- */
 #define ASSIGNED_(unset, v, site) ({ if (UNLIKELY(unset)) suspect_(m, SCREEN_INIT, site); (v); })
 

@@ -14,7 +14,18 @@ from mlusim.frontend.bangc.ir.walk import Root, address_roots, effectful, roots,
 from mlusim.frontend.bangc.native import numbers
 from mlusim.frontend.bangc.native.numbers import ctype, in_cell, name, real
 from mlusim.frontend.bangc.native.rendering import Rendering
-from mlusim.frontend.bangc.scalars import BINARY, COUNTER, FLOAT, NARROWED, OVERFLOW, SHIFT, SHIFTS, kept
+from mlusim.frontend.bangc.scalars import (
+    BEYOND,
+    BINARY,
+    COUNTER,
+    FLOAT,
+    NARROWED,
+    OVERFLOW,
+    SHIFT,
+    SHIFTS,
+    kept,
+    overflowed,
+)
 from mlusim.machine.observed import ValueChange
 
 
@@ -50,6 +61,28 @@ class HalfTest:
         return ValueChange(self.rule, a, self.have, math.copysign(math.inf, a), self.to, 0)
 
 
+@frozen
+class FloatTest:
+    """The test of finite floats of which ``a op b``, or *a* itself as a float, is not finite."""
+
+    op: str
+    rule: str = BEYOND
+    have: str = "float"
+    to: str = "float"
+
+    def __call__(self, a: float, b: float) -> ValueChange:
+        """Return the change of ``a op b``."""
+        real = BINARY[self.op].real
+        assert real is not None
+        return overflowed(real(a, b))
+
+
+def _single(c: Rendering, op: str, left: str, right: str, kind: t.Arithmetic, site: int) -> str:
+    """Render ``left op right``, floats or doubles as *kind* says, as a float."""
+    change = c.changes.setdefault(FloatTest(op), len(c.changes))
+    return f"FLOAT_({ctype(kind)}, {op}, {left}, {right}, {change}, {site})"
+
+
 def _half(c: Rendering, text: str, *, wide: bool, site: int) -> str:
     """Render the float *text*, or with *wide* the double, rounded to half."""
     change = c.changes.setdefault(HalfTest(), len(c.changes))
@@ -66,10 +99,10 @@ def computed(
         return f"FITS_({made}, {BINARY[op].tested}, ({made})({left}), ({made})({right}), {change}, {site})"
     if kind.kind == "float" and numbers.floating(kind) == "f16":
         return _half(c, f"({real(left, kind)} {op} {real(right, kind)})", wide=False, site=site)
+    if kind == t.FLOAT:
+        return _single(c, op, left, right, kind, site)
     if op in SHIFTS:
-        right = (
-            f"SHIFT_(__typeof__({right}), {right}, {8 * kind.size}, {_change(c, SHIFT, kind, kind)}, {site})"
-        )
+        right = f"SHIFT_({right}, {8 * kind.size}, {_change(c, SHIFT, kind, kind)}, {site})"
     return numbers.computed(op, left, right, kind, site)
 
 
@@ -95,6 +128,8 @@ def converted(
             return _half(c, f"(double)({text})", wide=True, site=site)
         if numbers.floating(have) != "f16":
             return _half(c, real(text, have), wide=have.size == 8, site=site)
+    if to == t.FLOAT and have == t.DOUBLE:
+        return _single(c, "+", text, "0.0", have, site)
     if to.kind in ("float", "bool"):
         return numbers.converted(text, have, to)
     if have.kind == "float":

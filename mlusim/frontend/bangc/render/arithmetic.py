@@ -175,6 +175,8 @@ def checked_conversion(
     rule: str | None = None,
 ) -> ast.expr:
     """Return a number of type *have* as one of type *to*; a *cast* that the source writes may drop bits of integers."""
+    if to == t.FLOAT and have == t.DOUBLE:
+        return b.call("_c_single", made)
     if to.kind in ("float", "bool"):
         return converted(made, have, to, values)
     if have.kind == "float":
@@ -198,6 +200,8 @@ def arithmetic_of(
     op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: Range, c: Range, rule: str | None = None
 ) -> ast.expr:
     """``left op right`` in the type *kind*; *a* and *c* are what the operands may be, *rule* is that of a loop's step."""
+    if kind == t.FLOAT:
+        return b.call("_c_quotient", left, right) if op == "/" else b.call("_c_single", real(op, left, right))
     if kind.kind == "float":
         return arithmetic(op, left, right, kind, a, c)
     if op in DIVISIONS:

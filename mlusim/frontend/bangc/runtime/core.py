@@ -221,6 +221,8 @@ class Task:
         if hub.value is not None or hub.taken is not None:
             space["_c_changed"] = self.changed
             space["_c_divided"] = self.divided
+            space["_c_single"], space["_c_quotient"] = self.single, self.quotient
+            self._rounded = space["_c_f32"]
             # Nothing to do, unless values are followed.
             space.update(
                 dict.fromkeys(("_c_got", "_c_asked", "_c_place", "_c_unset"), lambda value, *_: value)
@@ -267,6 +269,25 @@ class Task:
         kept = scalars.to_half(value)
         if kept - kept != 0 and math.isfinite(value):
             self._tell(ValueChange("half-overflow", value, "float", kept, "half", 0), sys._getframe(1))  # noqa: SLF001 - the line is the caller's
+        return kept
+
+    def single(self, value: float) -> float:
+        """Return *value* rounded to float; report a `ValueChange` to the listeners where a finite one becomes an infinity."""
+        if value.__class__ in FOLLOWED:
+            return like(self._rounded(plain(value)), value)  # type: ignore[no-any-return]
+        kept: float = self._rounded(value)
+        if kept - kept != 0 and math.isfinite(value):
+            self._tell(scalars.overflowed(value), sys._getframe(1))  # noqa: SLF001 - the same
+        return kept
+
+    def quotient(self, left: float, right: float) -> float:
+        """Return ``left / right`` of floats; report one of finite numbers that is an infinity or a NaN."""
+        if left.__class__ in FOLLOWED or right.__class__ in FOLLOWED:
+            return self.single(following(scalars.real_divide)(left, right))
+        value = scalars.real_divide(left, right)
+        kept: float = self._rounded(value)
+        if kept - kept != 0 and math.isfinite(left) and math.isfinite(right):
+            self._tell(scalars.overflowed(value), sys._getframe(1))  # noqa: SLF001 - the same
         return kept
 
     def divided(self, op: str, left: int, right: int, name: str, high: int) -> int:
