@@ -26,6 +26,7 @@ LEAST = 0.05
 MOST_START = 0.5
 """The part of the time that starting the launch takes, above which only fewer launches would help."""
 BARRIERS = 4  # per task: with fewer, none is called superfluous
+LITTLE = 0.05  # of the time of copies, below which there is nothing to compute beside them
 UNEVEN = 1.1  # slowest core over the mean
 
 
@@ -58,12 +59,13 @@ class Advice:
 
 @frozen
 class _Change:
-    """A change that may help: what it is, the work with it, and the pipe whose dearest line it is about."""
+    """A change that may help: what it is, the work with it, and the pipe whose dearest line it is about, or the ``line`` itself."""
 
     name: str
     words: str
     tasks: list[TaskWork]
     pipe: str = ""
+    line: int = 0
 
 
 def advice_table(found: Sequence[Advice]) -> RenderableType:
@@ -92,7 +94,7 @@ def advice(launch: "Launch") -> tuple[Advice, ...]:
         # By the model and not by a rule of thumb: a change that shifts the bound gains less than it saves.
         after = predict(GroupedTasks(change.tasks, board), board, places).time_us
         if after < before * (1 - LEAST):
-            where = _where(lines, change.pipe)
+            where = f"line {change.line}" if change.line else _where(lines, change.pipe)
             found.append(Advice(change.name, change.words, where, after, before / after))
     return tuple(sorted(found, key=lambda one: one.time_us)[:MOST])
 
@@ -208,18 +210,36 @@ def _barriers(launch: "Launch") -> Iterator[_Change]:
 
 
 def _overlap(launch: "Launch", about: Figures) -> Iterator[_Change]:
-    """Copies that fly while the core computes."""
+    """Copies that fly while the core computes, or other copies."""
     if not about.transfers:
+        return
+    if any(map(work.overlaps_loads, dict.fromkeys(task.log for task in launch.tasks))):
+        words = "wait for a store when the next piece is computed, not at once"
+        yield _Change(
+            "wait later", words, work.changed(launch.tasks, work.waits_later), line=_first_wait(launch)
+        )
         return
     stored, loaded = (_moved(launch.traffic, sides) for sides in (WRITES, READS))
     stores = stored / (stored + loaded) if stored + loaded else 0.0
-    words = "a second buffer, so that a piece is copied while the one before is computed"
+    computes = max(about.busy.get(pipe, 0.0) for pipe in ("scalar", "vector", "tensor"))
+    if computes < LITTLE * about.busy.get("IO-DMA", 0.0) and stored and loaded:
+        name, words = "both directions", "use both directions: load a piece while the one before is stored"
+    else:
+        name = "second buffer"
+        words = "a second buffer, so that a piece is copied while the one before is computed"
     yield _Change(
-        "second buffer",
-        words,
-        work.changed(launch.tasks, lambda log: work.second_buffer(log, stores)),
-        "IO-DMA",
+        name, words, work.changed(launch.tasks, lambda log: work.second_buffer(log, stores)), "IO-DMA"
     )
+
+
+def _first_wait(launch: "Launch") -> int:
+    """Return the line of the first wait for a store right behind it; 0 where lines are not known."""
+    for task in launch.tasks:
+        for at in () if task.steps is None else work.waits_at_once(task.log):
+            if task.steps is not None and at < len(task.steps.rows):
+                table = task.steps.table
+                return table.sites[table.steps[int(task.steps.rows[at])].at.site][1]
+    return 0
 
 
 def _moved(traffic: Mapping[str, int], sides: tuple[bool, ...]) -> int:

@@ -15,7 +15,7 @@ from attrs import asdict, field, frozen
 from mlusim.errors import UsageError
 from mlusim.files.reading import shown
 from mlusim.machine.launch import Launch
-from mlusim.report.explain import because, explained
+from mlusim.report.explain import because, explained, weighted
 from mlusim.report.record import CallRecord
 
 # -- baselines -------------------------------------------------------------------------------------
@@ -24,6 +24,8 @@ FORMAT = 1
 CALLS, LAUNCHES = "calls", "launches"  # what the entries of a file may be of
 ONE: Mapping[str, str] = {CALLS: "call", LAUNCHES: "launch"}
 WRITERS: Mapping[str, str] = {CALLS: "mlusim report", LAUNCHES: "mlusim profile"}
+OVERLAP = "overlap"
+"""The figure that baselines of before lack."""
 Key = tuple[str, str, str]
 
 
@@ -31,7 +33,8 @@ Key = tuple[str, str, str]
 class Entry:
     """One call: time in us (6 digits), efficiencies as fractions (5 digits), bytes moved by direction.
 
-    ``nram_high_water`` is in bytes, ``instructions`` a count.  For a launch, ``operator`` is the program, ``case`` says
+    ``nram_high_water`` is in bytes, ``instructions`` a count, ``overlap`` the part of the second busiest pipe's time in which two
+    are busy (3 digits; None in baselines of before).  For a launch, ``operator`` is the program, ``case`` says
     which of its launches it is, and efficiencies are None, because nothing says what the work is in theory.
     """
 
@@ -44,6 +47,7 @@ class Entry:
     bytes: Mapping[str, int]
     nram_high_water: int
     instructions: int
+    overlap: float | None = None
 
     @property
     def key(self) -> Key:
@@ -78,6 +82,7 @@ def entry_of(record: CallRecord) -> Entry | None:
         bytes=dict(sorted((name, nbytes) for name, nbytes in record.moved.items() if nbytes)),
         nram_high_water=record.memory["NRAM"].high_water,
         instructions=sum(record.instructions.values()),
+        overlap=None if (part := weighted(record, lambda one: one.overlap)) is None else rounded(part, 3),
     )
 
 
@@ -100,6 +105,7 @@ def launch_entries(program: str, launches: Iterable[Launch]) -> list[Entry]:
                 bytes=dict(sorted((direction, n) for direction, n in launch.traffic.items() if n)),
                 nram_high_water=launch.memory["NRAM"].high_water,
                 instructions=sum(launch.instructions.values()),
+                overlap=rounded(launch.profile.overlap, 3),
             )
         )
     return entries
@@ -178,13 +184,13 @@ def _no_number(word: str) -> Any:
 def _entry(facts: object, where: str, of: str) -> Entry:
     if not isinstance(facts, dict):
         raise UsageError(f"{where} is no object but {facts!r:.40}")
-    missing = [name for name in Entry.__annotations__ if name not in facts]
+    missing = [name for name in Entry.__annotations__ if name not in facts and name != OVERLAP]
     surplus = [name for name in facts if name not in Entry.__annotations__]
     if missing or surplus:
         what = f"lacks {missing[0]!r}" if missing else f"has {surplus[0]!r:.40}, which no baseline has"
         raise UsageError(f"{where} {what}; write it again with --write-baseline")
     for name in facts:
-        unknown = of == LAUNCHES and name in _EFFICIENCIES and facts[name] is None
+        unknown = facts[name] is None and (name == OVERLAP or (of == LAUNCHES and name in _EFFICIENCIES))
         if not unknown and not _legal(name, facts[name]):
             raise UsageError(f"{where}: {name} = {facts[name]!r:.40} is not {_WANTED.get(name, 'a text')}")
     return Entry(**facts)
@@ -192,7 +198,7 @@ def _entry(facts: object, where: str, of: str) -> Entry:
 
 _COUNTS = ("nram_high_water", "instructions")
 _EFFICIENCIES = ("io_efficiency", "compute_efficiency")
-_NUMBERS = ("hardware_time_us", "io_efficiency", "compute_efficiency")
+_NUMBERS = ("hardware_time_us", "io_efficiency", "compute_efficiency", "overlap")
 _WANTED: Mapping[str, str] = {
     **dict.fromkeys(_COUNTS, "a whole number of 0 or more"),
     **dict.fromkeys(_NUMBERS, "a number of 0 or more"),
@@ -219,6 +225,8 @@ def _is_count(value: object) -> bool:
 TIME = "hardware time"
 NRAM = "NRAM bytes"
 EFFICIENCIES = ("IO efficiency", "compute efficiency")
+PIPES_AT_ONCE = "overlap of pipes"
+MUCH = 0.1  # a change of that which is a cause by itself
 SAME = "bytes, instructions and NRAM are as before: the order of the work differs, or the model of its time"
 
 
@@ -308,9 +316,13 @@ class MovedCall:
     def _because(self) -> str:
         """Return the work that moved the same way as the result; or what else moved; or that nothing else did."""
         sign = 1 if self.worse else -1
-        causes = [str(c) for c in self.seen if c.figure != NRAM and c.worsening * sign > 0]
+        causes = [c for c in self.seen if c.figure != NRAM and c.worsening * sign > 0]
+        if any(c.figure == PIPES_AT_ONCE and abs(c.after - c.before) > MUCH for c in causes):
+            # A few instructions more, as another wait, are not why pipes no longer work at once.
+            moved = max(abs(c.worsening) for c in (*self.worse, *self.better) if _is_result(c)) / 2
+            causes = [c for c in causes if c.figure == PIPES_AT_ONCE or abs(c.worsening) > moved]
         if causes:
-            return f"because {', '.join(causes)}"
+            return f"because {', '.join(map(str, causes))}"
         return f"with {', '.join(map(str, self.seen))}" if self.seen else SAME
 
     def to_json(self) -> dict[str, Any]:
@@ -397,6 +409,8 @@ def changes(before: Entry, after: Entry, band: tuple[float, float] | None = None
             yield Change(figure, old, new, less_is_worse=True)
     for name in dict.fromkeys([*before.bytes, *after.bytes]):
         yield Change(f"{name} bytes", before.bytes.get(name, 0), after.bytes.get(name, 0))
+    if before.overlap is not None and after.overlap is not None:
+        yield Change(PIPES_AT_ONCE, before.overlap, after.overlap, less_is_worse=True)
     yield Change("instructions", before.instructions, after.instructions)
     yield Change(NRAM, before.nram_high_water, after.nram_high_water)
 
@@ -410,10 +424,12 @@ def verdict(
 ) -> MovedCall:
     """Judge one call against its baseline; *now*: the line that costs most; *band*: what the model allows for its time."""
     found = [change for change in changes(before, after, band) if change.before != change.after]
+    # That pipes overlap less is a reason, and no loss by itself.
+    judged = [change for change in found if change.figure != PIPES_AT_ONCE]
     return MovedCall(
         entry=after,
-        worse=tuple(change for change in found if change.worsening > threshold),
-        better=tuple(change for change in found if -change.worsening > threshold),
+        worse=tuple(change for change in judged if change.worsening > threshold),
+        better=tuple(change for change in judged if -change.worsening > threshold),
         seen=tuple(change for change in found if not _is_result(change)),
         now=now,
     )

@@ -353,8 +353,12 @@ def _waits(about: Figures) -> Iterator[Reason]:
     second = about.busy[busiest[1]] if len(busiest) > 1 else 0.0
     # Below a tenth there is nothing to overlap that would be worth a second buffer.
     if second > 0.1 and about.overlap < 0.25:
-        both = f"only for {percent(about.overlap)} of the time of the shorter" if about.overlap else "never"
-        words = f"{' and '.join(busiest)} take turns, {both} two pipes at once"
+        both = (
+            f"overlap for only {percent(about.overlap)} of the shorter one's time"
+            if about.overlap
+            else "never overlap"
+        )
+        words = f"{' and '.join(busiest)} take turns: they {both}"
         yield Reason(second * (1 - about.overlap), words)
     if about.waits["cores"] > 0.1:
         words = f"cores wait {percent(about.waits['cores'])} of the time for others at barriers"

@@ -147,6 +147,9 @@ def _starts(launch: "Launch") -> float:
 # -- rates, each beside the most that the board does -----------------------------------------------
 
 LANE = 4  # bytes of one operation of the vector unit; two operations on half fit in it
+OVER = "IO over 100%: fewer bytes really move than the vendor's theory counts."
+BEYOND = "tensors that are read again come from the last-level cache"
+"""Why a launch copies more bytes than the off-chip memory can move: the model lets nothing else through (`time.timing`)."""
 LEAST = 0.0005  # share of the board's peak below which a pipe is not mentioned
 ON_CHIP = tuple(d.name for d in DIRECTIONS if not d.off_chip)
 
@@ -171,8 +174,9 @@ class Achieved:
 
     @property
     def figure(self) -> str:
-        """The rate, and its share of what: "113 GB/s, 37% of 307"."""
-        return f"{_number(self.rate)} {self.unit}, {percent(self.share)} of {_number(self.peak)}"
+        """The rate, and its share of what: "113 GB/s, 37% of 307"; one above the peak says why."""
+        why = f": {BEYOND}" if self.what == "GDRAM" and self.share > 1 else ""
+        return f"{_number(self.rate)} {self.unit}, {percent(self.share)} of {_number(self.peak)}{why}"
 
     def __str__(self) -> str:
         """Return it in words: "GDRAM 113 GB/s, 37% of 307"."""

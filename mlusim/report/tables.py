@@ -13,14 +13,13 @@ from mlusim.counted import band, brief, count, error, microseconds, plural, shar
 from mlusim.errors import shown_file
 from mlusim.report.efficiency import Acceptance, Rule, acceptance, engines, summaries
 from mlusim.report.explain import Explanation, explained, waves
+from mlusim.report.figures import OVER
 from mlusim.report.record import NO_COPY, CallRecord, LaunchRecord
 from mlusim.text_grid import NameCell, facts, table
 from mlusim.time.lines import Line
 
 if TYPE_CHECKING:
     from mlusim.machine.launch import Launch
-
-OVER = "IO over 100%: fewer bytes really move than the vendor's theory counts."
 
 
 def verdict(record: CallRecord) -> str:

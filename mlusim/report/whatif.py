@@ -9,6 +9,7 @@ from rich.text import Text
 
 from mlusim.counted import band, microseconds, share
 from mlusim.report.efficiency import launched_by
+from mlusim.report.figures import BEYOND, OVER
 from mlusim.report.record import CallRecord
 from mlusim.text_grid import table
 
@@ -103,6 +104,8 @@ def what_if_table(study: WhatIfStudy) -> RenderableType:
         last.append(f"  {ran}")
     if all(row.io_efficiency is None for row in study.rows):
         last.append("  IO, compute: bytes moved and operations done, of what the board can do.")
+    if why := beyond(study):
+        last.append(f"  {why}")
     last.stylize("dim")
     return Group(shown, *lines, last)
 
@@ -131,6 +134,14 @@ def notes(study: WhatIfStudy) -> list[tuple[str, list[str]]]:
     return list(found.items())
 
 
+def beyond(study: WhatIfStudy) -> str:
+    """Return the sentence that says why a call moves more on a board than its off-chip memory can; "" where it does not."""
+    found = [row for row in study.rows if (row.bandwidth_share or 0) > 1 or (row.io_efficiency or 0) > 1]
+    if any((row.io_efficiency or 0) > 1 for row in found):
+        return OVER
+    return f"IO over 100%: {BEYOND}." if any(row.io_efficiency is None for row in found) else ""
+
+
 def general(row: WhatIfRow) -> str:
     """Return the sentence of a failure without the board's name, so that alike failures of several boards are told once."""
     return row.failure.replace(row.board, "the board")
@@ -155,4 +166,5 @@ def what_if_markdown(study: WhatIfStudy) -> str:
         lines.append((row.board, row.arch, *cells(row), how))
     rows = (f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
     title = f"### What if: {study.operator} {study.case or 'own arrays'}, recorded on {study.base}"
-    return "\n".join([title, "", *rows]) + "\n"
+    why = beyond(study)
+    return "\n".join([title, "", *rows, *(["", why] if why else [])]) + "\n"

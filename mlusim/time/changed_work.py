@@ -19,6 +19,7 @@ from mlusim.time.log import (
     COLUMNS,
     END,
     FOR_ALL,
+    FOR_IO,
     IO_FLIGHT,
     KIND,
     LOADS,
@@ -244,6 +245,68 @@ def half_the_barriers(log: CoreLog, left_out: dict[int, bool]) -> CoreLog:
                 order[at] += len(distinct)
         chunks.append((np.concatenate([distinct, plain]), order.astype(np.uint16)))
     return CoreLog(tuple(chunks))
+
+
+def overlaps_loads(log: CoreLog) -> bool:
+    """Return whether the core computes while an asynchronous load flies: it has two buffers."""
+    flies = False
+    for rows in log:
+        for kind, argument, loads, computes in zip(
+            rows[:, KIND].tolist(),
+            rows[:, ARGUMENT].tolist(),
+            (rows[:, _TRANSACTIONS] > rows[:, STORES_OF]).tolist(),
+            _computes(rows).tolist(),
+            strict=True,
+        ):
+            if flies and computes:
+                return True
+            if kind == IO_FLIGHT:
+                flies = flies or loads
+            elif kind == MEET or (kind == WAIT and argument & FOR_IO):
+                flies = False
+    return False
+
+
+def _computes(rows: Rows) -> Any:
+    """Return for each of *rows* whether vector or tensor instructions come before its end."""
+    return (rows[:, SUMS + q.VECTOR] > 0) | (rows[:, SUMS + q.TENSOR_CYCLES] > 0)
+
+
+def waits_at_once(log: CoreLog) -> list[int]:
+    """Return the rows of *log* that wait for asynchronous stores right behind them, with nothing computed between."""
+    rows = np.concatenate(list(log))
+    waits = (rows[:, KIND] == WAIT) & (rows[:, ARGUMENT] & FOR_IO > 0) & ~_computes(rows)
+    found: list[int] = (np.flatnonzero(waits[1:] & _stores(rows)[:-1]) + 1).tolist()
+    return found
+
+
+def _stores(rows: Rows) -> Any:
+    """Return for each of *rows* whether it is a flight that only stores."""
+    return (
+        (rows[:, KIND] == IO_FLIGHT)
+        & (rows[:, STORES_OF] > 0)
+        & (rows[:, STORES_OF] == rows[:, _TRANSACTIONS])
+    )
+
+
+def waits_later(log: CoreLog) -> CoreLog:
+    """Return *log* where the core no longer waits for asynchronous stores right behind them, but before: for what flew until then."""
+    found = waits_at_once(log)
+    if not found:
+        return log
+    rows = np.concatenate(list(log))
+    stores = _stores(rows)
+    for at in found:
+        first = at - 1
+        while first and stores[first - 1]:
+            first -= 1
+        wait, flights = rows[at].copy(), _without_sums(rows[first:at])
+        wait[SUMS:] = rows[first : at + 1, SUMS:].sum(axis=0)
+        rows[first], rows[first + 1 : at + 1] = wait, flights
+    made = _Rows()
+    for at in range(0, len(rows), _DISTINCT):
+        made.add(rows[at : at + _DISTINCT])
+    return made.log()
 
 
 def second_buffer(log: CoreLog, stores: float) -> CoreLog:

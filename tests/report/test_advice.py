@@ -85,6 +85,35 @@ __mlu_entry__ void two_buffers(float *y, const float *x, int n) {
     p = 1 - p;
   }
 }
+__mlu_entry__ void stores_at_once(float *y, const float *x, int n) {
+  int p = 0, first = taskId * N, step = taskDim * N;
+  if (first < n) {
+    __memcpy_async(a2[0], x + first, N * 4, GDRAM2NRAM);
+    __sync_io();
+  }
+  for (int at = first; at < n; at += step) {
+    if (at + step < n) __memcpy_async(a2[1 - p], x + at + step, N * 4, GDRAM2NRAM);
+    for (int k = 0; k < 40; k++) __bang_mul_scalar(b2[p], a2[p], 2.0f, N);
+    __sync_compute();
+    __memcpy_async(y + at, b2[p], N * 4, NRAM2GDRAM);
+    __sync();
+    p = 1 - p;
+  }
+}
+__mlu_entry__ void stores_later(float *y, const float *x, int n) {
+  int p = 0, first = taskId * N, step = taskDim * N;
+  if (first < n) {
+    __memcpy_async(a2[0], x + first, N * 4, GDRAM2NRAM);
+    __sync_io();
+  }
+  for (int at = first; at < n; at += step) {
+    if (at + step < n) __memcpy_async(a2[1 - p], x + at + step, N * 4, GDRAM2NRAM);
+    for (int k = 0; k < 40; k++) __bang_mul_scalar(b2[p], a2[p], 2.0f, N);
+    __sync();
+    __memcpy_async(y + at, b2[p], N * 4, NRAM2GDRAM);
+    p = 1 - p;
+  }
+}
 __mlu_entry__ void barriers(float *y, const float *x, int n) {
   EACH {
     __memcpy(a, x + at, N * 4, GDRAM2NRAM);
@@ -128,6 +157,7 @@ PLANTED = (
     ("short_copies", "long_copies", 1, mlusim.BLOCK, "longer copies"),
     ("short_vectors", "long_vectors", 1, mlusim.BLOCK, "longer vectors"),
     ("turns", "two_buffers", 1, mlusim.BLOCK, "second buffer"),
+    ("stores_at_once", "stores_later", 1, mlusim.BLOCK, "wait later"),
     ("barriers", "half_the_barriers", 1, mlusim.UNION1, "fewer barriers"),
     ("turns", "turns", 1 / 8, mlusim.BLOCK, "cores"),
 )
@@ -225,6 +255,57 @@ def scaled(board, pieces, tasks, once):
     src, w = device.put(np.zeros(1024 * pieces, np.float32)), device.put(np.zeros(1024, np.float32))
     dst = device.empty(src.shape, np.float32)
     return device.launch(scaled_rows, tasks, mlusim.BLOCK, (dst, src, w, pieces, once))
+
+
+def test_the_line_of_the_wait_is_named(modules):
+    """Not that of the copy; where there are two buffers no second one is advised."""
+    launch = launched(
+        modules, "stores_at_once", BOARDS[0], (32, 1, 1), mlusim.BLOCK, [mlusim.EveryStep()], engine="python"
+    )
+    later = next(one for one in launch.advice if one.name == "wait later")
+
+    wait = SOURCE[: SOURCE.index("    __sync();\n    p = 1 - p;")].count("\n") + 1
+    assert f"line {wait}" == later.where
+    assert "second buffer" not in [one.name for one in launch.advice]
+
+
+@mlusim.bang.kernel
+def copied(mlu, dst, src, pieces, both):
+    """Pieces of 64 KiB, one way after the other or *both* at once."""
+    size, rows = 1 << 16, [mlu.nram(mlusim.bang.float32, 1 << 14) for _ in range(2)]
+    mine = range(mlu.taskId, pieces, mlu.taskDim)
+    if not both:
+        for piece in mine:
+            mlu.memcpy(rows[0], src + (piece << 14), size, mlusim.bang.GDRAM2NRAM)
+            mlu.memcpy(dst + (piece << 14), rows[0], size, mlusim.bang.NRAM2GDRAM)
+        return
+    mlu.memcpy(rows[0], src + (mine[0] << 14), size, mlusim.bang.GDRAM2NRAM)
+    for turn, piece in enumerate(mine):
+        mlu.memcpy_async(dst + (piece << 14), rows[turn % 2], size, mlusim.bang.NRAM2GDRAM)
+        if turn + 1 < len(mine):
+            following = mine[turn + 1] << 14
+            mlu.memcpy_async(rows[1 - turn % 2], src + following, size, mlusim.bang.GDRAM2NRAM)
+        mlu.sync_io()
+
+
+@pytest.mark.parametrize("board", [*BOARDS, "MLU290-M5"])
+def test_copies_that_go_one_way_at_a_time_are_to_go_both(board):
+    """A source that loads a piece while the one before is stored takes what was promised, and has nothing left to overlap."""
+    cores, size = 4, 1 << 14
+
+    def ran(both):
+        device = mlusim.Device(board)
+        src = device.put(np.arange(16 * cores * size, dtype=np.float32))
+        dst = device.empty(src.shape, np.float32)
+        launch = device.launch(copied, cores, mlusim.BLOCK, (dst, src, 16 * cores, both))
+        np.testing.assert_array_equal(device.get(dst), device.get(src))
+        return launch
+
+    launch, after = ran(False), ran(True)
+    both = next(one for one in launch.advice if one.name == "both directions")
+
+    assert both.time_us == pytest.approx(after.time_us, rel=0.1)
+    assert "both directions" not in [one.name for one in after.advice]
 
 
 @pytest.mark.parametrize("board", BOARDS)

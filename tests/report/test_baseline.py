@@ -45,7 +45,15 @@ def test_the_figures_are_those_of_the_record():
         bytes={"GDRAM2NRAM": 120, "NRAM2GDRAM": 144},
         nram_high_water=128,
         instructions=sum(RECORD.instructions.values()),
+        overlap=0.0,
     )
+
+
+def test_a_baseline_of_before_has_no_overlap():
+    """It is read as it is, and says nothing of overlap."""
+    back = baseline_in(_without("overlap"), "f")
+
+    assert [evolve(ENTRY, overlap=None)] == list(back.entries.values())
 
 
 def test_a_call_without_figures_has_no_entry():
@@ -97,6 +105,7 @@ def _without(name):
         ('{"mlusim baseline": 1, "calls": [7], "written by": "1"}', "call 1 is no object but 7"),
         (_without("hardware_time_us"), "call 1 lacks 'hardware_time_us'"),
         (_without("bytes"), "call 1 lacks 'bytes'"),
+        (_document(overlap="much"), "overlap = 'much' is not a number of 0 or more"),
         (_document(colour="red"), "call 1 has 'colour', which no baseline has"),
         (_document(operator=3), "operator = 3 is not a text"),
         (_document(hardware_time_us="3"), "hardware_time_us = '3' is not a number of 0 or more"),

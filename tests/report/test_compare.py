@@ -210,3 +210,16 @@ def test_a_change_inside_the_band_says_so():
     assert "hardware time 80 -> 110 us (+37.5%)" == str(outside)
     assert inside.to_json()["within_band"]
     assert "within_band" not in outside.to_json()
+
+
+def test_a_verdict_names_lost_overlap_and_not_a_few_instructions():
+    """Pipes that no longer work at once are why; instructions are too where they grew as the time did. Overlap alone is no regression."""
+    before = evolve(BEFORE, overlap=0.96)
+    slower = evolve(before, hardware_time_us=180.0, io_efficiency=0.28, overlap=0.02, instructions=206)
+    told = str(verdict(before, slower, 0.05))
+
+    assert "because overlap of pipes 96% -> 2% (-97.9%)" in told
+    assert "instructions" not in told
+    assert "instructions 200 -> 400" in str(verdict(before, evolve(slower, instructions=400), 0.05))
+    assert not verdict(before, evolve(before, overlap=0.1), 0.05).worse
+    assert "instructions" in str(verdict(BEFORE, evolve(slower, overlap=None), 0.05))

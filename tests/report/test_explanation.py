@@ -108,9 +108,9 @@ CAUSES = {
     "no overlap": (
         {"overlap": 0.02},
         {},
-        [SETS, "IO-DMA and vector take turns, only for 2.0% of the time of the shorter two pipes at once"],
+        [SETS, "IO-DMA and vector take turns: they overlap for only 2.0% of the shorter one's time"],
     ),
-    "never at once": ({"overlap": 0.0}, {}, [SETS, "IO-DMA and vector take turns, never two pipes at once"]),
+    "never at once": ({"overlap": 0.0}, {}, [SETS, "IO-DMA and vector take turns: they never overlap"]),
     "barriers": (
         {"waits": {"pipes": 0.1, "cores": 0.3, "memory": 0.0}},
         {},

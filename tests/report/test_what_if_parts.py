@@ -69,6 +69,29 @@ def test_the_terminal_and_markdown_show_every_board():
     assert "Launched on the native engine." in text
 
 
+@pytest.mark.parametrize(
+    ("figures", "words"),
+    [
+        ({"io_efficiency": 1.2}, "IO over 100%: fewer bytes really move than the vendor's theory counts."),
+        (
+            {"io_efficiency": None, "bandwidth_share": 1.066},
+            "IO over 100%: tensors that are read again come from the last-level cache.",
+        ),
+        ({"io_efficiency": None, "bandwidth_share": 0.9}, ""),
+    ],
+)
+def test_a_share_over_the_whole_says_why(figures, words):
+    """Beside the table, wherever it is shown; nothing where none is."""
+    study = evolve(STUDY, rows=(evolve(ROWS[0], **figures),))
+    texts = shown(what_if_table(study)), what_if_markdown(study), html_text([record()], "0", [study])
+
+    assert [bool(words)] * 3 == ["over 100%" in " ".join(text.split()) for text in texts]
+    assert all(
+        words.replace("'", mark) in " ".join(text.split())
+        for text, mark in zip(texts, ("'", "'", "&#39;"), strict=True)
+    )
+
+
 def test_the_page_shows_every_board_and_every_explanation():
     """Escaped, with the pipes as a bar and SRAM only where it is used."""
     used = evolve(record(), memory={"NRAM": Usage(1000, 250), "SRAM": Usage(1000, 500), "WRAM": Usage(9, 0)})

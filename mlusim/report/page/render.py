@@ -17,7 +17,7 @@ from mlusim.report.explain import explained, waves
 from mlusim.report.page.pipes import legend_html, pipe_data, pipe_picture
 from mlusim.report.record import CallRecord, LaunchRecord
 from mlusim.report.tables import source_lines, verdict
-from mlusim.report.whatif import notes
+from mlusim.report.whatif import beyond, notes
 from mlusim.time.lines import Line
 
 # -- the source of kernels with the time of each line, which the page shows beside each call -----------
@@ -116,7 +116,7 @@ def _tip(line: Line, waits: float) -> str:
 _FILTERS: Mapping[str, Any] = {
     "us": microseconds, "share": share, "size": size, "count": count, "error": error, "percent": percent,
     "times": times, "whole": whole, "verdict": verdict, "explained": explained, "waves": waves, "listings": listings,
-    "pipe_picture": pipe_picture, "pipe_data": pipe_data, "pipe_legend": legend_html, "legend": legend, "notes": notes, "moved": lines,
+    "pipe_picture": pipe_picture, "pipe_data": pipe_data, "pipe_legend": legend_html, "legend": legend, "notes": notes, "beyond": beyond, "moved": lines,
 }  # fmt: skip
 
 
