@@ -53,6 +53,8 @@ REMARKS: Mapping[str, str] = {
     r"cnrtQueueBeginCapture": "from now on launches, copies, sets, notifiers and host functions of the queue are kept",
     r"cnrtQueueEndCapture": "gives what was kept",
     r"cnrtTaskTopoEntityInvoke": "does what was captured, in order",
+    r"cnrtThreadExchangeQueueCaptureMode": "the mode of the thread, which nothing is forbidden by here",
+    r"cnrtTaskTopoGetNodes": "how many pieces of work were kept; of a node nothing can be asked",
     r"cnrtQueueGetCaptureInfo": "the status and the number of the capture; its nodes are not shown",
     r"cnrtNotifierCreateWithFlags|cnCreateNotifier": "a time is refused where the flags say so; one between processes has none",
     r"cnrtInvokeKernel|cnInvokeKernel": "runs the kernel at once; what `<<<>>>` calls; a fault is the last error and that of every sync of the queue, which takes no more work then; a refused launch is the last error and that of one sync",

@@ -129,7 +129,7 @@ def main(argv: Sequence[str], home: Path) -> int:
 
 def _main(argv: list[str], home: Path) -> int:
     words = list(_expanded(argv))
-    if words in (["--version"], ["-v"]):
+    if "--version" in words or words == ["-v"]:
         sys.stdout.write(f"cncc: v{VERSION} (mlusim {mlusim.__version__})\n{host_compiler().argv[0]}\n")
         return 0
     if "--help" in words or "-print-flags" in words:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +15,10 @@ NOT_THERE = "N/A"
 
 
 def main(argv: Sequence[str], home: Path) -> int:
-    """Print what *argv* ask of the cards of the toolkit folder *home*: ``version``, ``info`` with ``-c CARD``, or all; the exit code."""
+    """Print what *argv* ask of the cards of the toolkit folder *home*; the exit code.
+
+    ``version``, ``info`` for all that is known of each card, ``-l`` for a line, or a table; ``-c CARD`` chooses a card.
+    """
     if argv[:1] == ["version"]:
         # Scripts take what is behind the last colon of the first line.
         sys.stdout.write(f"CNMON: {DRIVER}\nDriver: {DRIVER}\n")
@@ -26,11 +30,18 @@ def main(argv: Sequence[str], home: Path) -> int:
         sys.stderr.write(f"cnmon: error: {error}\n")
         return 2
     if chosen is not None and not 0 <= chosen < len(boards):
+        sys.stdout.write(f"Card {chosen}: not existed\n")  # the words that scripts look for
         sys.stderr.write(f"cnmon: error: there is no card {chosen}; the cards are 0 to {len(boards) - 1}\n")
         return 2
-    for number, board in enumerate(boards):
-        if chosen in (None, number):
-            sys.stdout.write(_card(number, board))
+    cards = [(number, board) for number, board in enumerate(boards) if chosen in (None, number)]
+    if argv[:1] == ["info"]:
+        sys.stdout.write(
+            f"{time.ctime()}\n" + "".join(_card(*one) for one in cards)
+        )  # scripts skip the first line
+    elif {"-l", "-L"} & {*argv}:
+        sys.stdout.write("".join(f"Card {n}: {board.name} (UUID: {_uuid(n)})\n" for n, board in cards))
+    else:
+        sys.stdout.write(_table(cards))
     return 0
 
 
@@ -40,22 +51,57 @@ def _boards(home: Path) -> list[Board]:
     return [find_board(name.strip()) for name in os.environ.get("MLUSIM_BOARD", usual).split(",")]
 
 
+def _uuid(number: int) -> str:
+    return f"MLUSIM-{number:04}"
+
+
 def _card(number: int, board: Board) -> str:
+    """Return what ``info`` prints of a card: headings without a value have rows below them."""
     mebibytes = board.gdram >> 20
     rows = (
         ("Product Name", board.name),
         ("Device Name", board.name),
         ("Driver Version", DRIVER),
         ("Firmware Version", NOT_THERE),
-        ("UUID", f"MLUSIM-{number:04}"),
+        ("UUID", _uuid(number)),
+        ("PCI", ""),
+        ("    Domain ID", "0000"),
+        ("    Bus num", f"{number:02x}"),
+        ("    Device", "00"),
+        ("    Function", "0"),
         ("MLU Average Utilization", "0 %"),
         ("Physical Memory Usage", f"0 MiB / {mebibytes} MiB"),
-        ("Total", f"{mebibytes} MiB"),
-        ("Used", "0 MiB"),
-        ("Free", f"{mebibytes} MiB"),
+        ("    Total", f"{mebibytes} MiB"),
+        ("    Used", "0 MiB"),
+        ("    Free", f"{mebibytes} MiB"),
         ("IPU Frequency", f"{board.clock_mhz} MHz"),
         ("DDR ECC Err Count", NOT_THERE),
-        ("Temperature", NOT_THERE),
-        ("Power Usage", NOT_THERE),
+        ("Temperature", ""),
+        ("    Board", NOT_THERE),
+        ("    Chip", NOT_THERE),
+        ("Power", ""),
+        ("    Usage", NOT_THERE),
     )
-    return f"Card {number}\n" + "".join(f"    {name:30} : {value}\n" for name, value in rows) + "\n"
+    lines = (f"    {name:30} : {value}\n" if value else f"    {name}\n" for name, value in rows)
+    return f"Card {number}\n" + "".join(lines) + "\n"
+
+
+def _table(cards: Sequence[tuple[int, Board]]) -> str:
+    """Return the table of all cards, with the columns of the vendor's: scripts count its memories, and take the third word of its first row."""
+    rule = f"+{'-' * 31}+{'-' * 22}+{'-' * 23}+\n"
+    rows = [
+        f"+{'-' * 78}+\n",
+        f"| CNMON {DRIVER:<12}{f'Driver {DRIVER}':>58} |\n",
+        rule,
+        f"| {'Card  VF  Name':<17}{'Firmware':>12} | {'Bus-Id':>20} | {'Util':<9}{'Ecc-Error':>12} |\n",
+        f"| {'Fan   Temp':<12}{'Pwr:Usage/Cap':>17} | {'Memory-Usage':>20} | {'Mode':<9}{'Compute-Mode':>12} |\n",
+        f"|{'=' * 31}+{'=' * 22}+{'=' * 23}|\n",
+    ]
+    for number, board in cards:
+        name, memory = f"{number:<6}/   {board.name}", f"0 MiB/ {board.gdram >> 20} MiB"
+        rows += [
+            f"| {name:<20} {NOT_THERE:>8} | {f'0000:{number:02x}:00.0':>20} | {'0%':<9}{NOT_THERE:>12} |\n",
+            f"| {NOT_THERE:<6}{NOT_THERE:<6}{f'{NOT_THERE}/ {NOT_THERE}':>17} | {memory:>20} | {'FULL':<9}{'Default':>12} |\n",
+            rule,
+        ]
+    return "".join(rows)

@@ -3,6 +3,7 @@
 The clang of the ``ziglang`` wheel has no run-time libraries of its own.
 """
 
+import platform
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -72,7 +73,9 @@ def run_time_of_profiles(headers: str) -> bytes:
 
     Where that clang has none, it is a script by which a linker says what to install.
     """
-    for path in sorted(Path(headers).parent.glob("lib/*/libclang_rt.profile*.a")):
-        return path.read_bytes()
+    machine = platform.machine()  # beside others, as i386
+    for pattern in (f"lib/*/libclang_rt.profile-{machine}.a", f"lib/{machine}*/libclang_rt.profile.a"):
+        for path in sorted(Path(headers).parent.glob(pattern)):
+            return path.read_bytes()
     text = f"the run-time of profiles is part of clang, and the clang that was found has none; install {CLANG}; make the toolkit folder again"
     return f'ASSERT(0, "{text}")\n'.encode()

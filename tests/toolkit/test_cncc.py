@@ -373,7 +373,7 @@ def test_the_flags_met_in_builds_are_taken(cncc, tmp_path):
     assert {"k.mlu", "k.h"} <= set((tmp_path / "k.d").read_text().split())
     cncc("-S", "--bang-device-only", "--bang-arch=compute_20", "k.mlu", "-o", "k.s", "@flags.rsp")
     assert (tmp_path / "k.s").read_text().count("\n// mtp_270\n// kernel void k(int * p)") == 1
-    assert "cncc: v4." in cncc("--version")
+    assert "cncc: v4." in cncc("-O2", "--version", "-c")
     payload = _payload(tmp_path / "k.o")
     for bang_arch in (270, 592, 372):
         assert "_Z1kPi" in record_module.read(payload, (), bang_arch).symbols
@@ -516,7 +516,31 @@ def test_cards_are_shown_as_scripts_read_them(tmp_path, monkeypatch, capsys):
     assert re.findall(r"DDR ECC Err Count +: (.*)", out) == ["N/A"]
 
     assert cnmon.main(["info", "-c", "2"], tmp_path) == 2
-    assert "there is no card 2; the cards are 0 to 1" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert said.out == "Card 2: not existed\n"
+    assert "there is no card 2; the cards are 0 to 1" in said.err
+
+
+def test_cards_are_counted_and_placed_as_public_scripts_do_it(tmp_path, monkeypatch, capsys):
+    """Memories and the version in the table, a line of a list, and what stands behind headings of ``info``, whose first line scripts skip."""
+    (tmp_path / "lib64").mkdir()
+    (tmp_path / "lib64" / "mlusim.conf").write_text("python\nMLU370-X4\n")
+    monkeypatch.setenv("MLUSIM_BOARD", "MLU220-M2,MLU590-H8")
+
+    def lines(*words):
+        assert cnmon.main([*words], tmp_path) == 0
+        return capsys.readouterr().out.splitlines()
+
+    table, listed, known = lines(), lines("-l"), lines("info", "-m")
+    at = [n for n, line in enumerate(known) if "Physical Memory Usage" in line]
+
+    assert {80} == set(map(len, table))
+    assert 2 == len(re.findall(r"\d+ MiB/ \d+ MiB", "\n".join(table)))
+    assert [cnmon.DRIVER] == [line.split()[2] for line in table if "CNMON" in line]
+    assert [1, 1] == [line.count("MLU") - line.count("MLUSIM") for line in listed if "UUID" in line]
+    assert [["Card", "0"], "Card" in known[0]] == [known[1].split(), False]
+    assert [["Used", "0"], ["Used", "0"]] == [known[n + 2].replace(":", "").split()[:2] for n in at]
+    assert ["00", "01"] == [line.split()[-1] for line in known if "Bus num" in line]
 
 
 def test_the_folder_is_made_again_and_moved(toolkit, tmp_path):
@@ -701,15 +725,20 @@ def test_a_missing_run_time_is_named_with_its_package():
     assert run_times.missing("ld: cannot find -lnothing", []) == ""
 
 
-def test_the_place_of_the_run_time_of_profiles_is_never_empty(tmp_path):
-    """A build names the file; a clang's own library is copied there, or a linker says what to install."""
+@pytest.mark.parametrize(
+    "place", ["linux/libclang_rt.profile-{}.a", "{}-unknown-linux-gnu/libclang_rt.profile.a"]
+)
+def test_the_place_of_the_run_time_of_profiles_is_never_empty(tmp_path, place):
+    """A build names the file; a clang's own library for this machine is copied there, or a linker says what to install."""
     headers = tmp_path / "22" / "include"
     headers.mkdir(parents=True)
     assert run_times.run_time_of_profiles(str(headers)).startswith(b'ASSERT(0, "the run-time of profiles')
-    (tmp_path / "22" / "lib" / "linux").mkdir(parents=True)
-    (tmp_path / "22" / "lib" / "linux" / "libclang_rt.profile-x86_64.a").write_bytes(b"!<arch>\n")
+    for machine in ("i386", platform.machine()):
+        library = tmp_path / "22" / "lib" / place.format(machine)
+        library.parent.mkdir(parents=True, exist_ok=True)
+        library.write_text(f"!<arch>{machine}\n")
 
-    assert run_times.run_time_of_profiles(str(headers)) == b"!<arch>\n"
+    assert f"!<arch>{platform.machine()}\n".encode() == run_times.run_time_of_profiles(str(headers))
 
 
 def test_a_signal_leaves_no_folder_and_no_compiler(toolkit, tmp_path):

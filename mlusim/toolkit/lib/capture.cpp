@@ -1,6 +1,6 @@
 #include "capture.h"
 
-#include <cstring>
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -83,6 +83,18 @@ cnrtRet_t cnrtQueueGetCaptureInfo(cnrtQueue_t queue, cnrtQueueCaptureStatus_t *s
   if (topo) *topo = nullptr;  // it is there when the capture has ended
   if (nodes) *nodes = nullptr;
   if (count) *count = 0;
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtThreadExchangeQueueCaptureMode(cnrtQueueCaptureMode_t *mode) {
+  static thread_local cnrtQueueCaptureMode_t own = cnrtQueueCaptureModeGlobal;
+  if (!mode) return no_place(CALLER, "cnrtThreadExchangeQueueCaptureMode");
+  std::swap(own, *mode);
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtTaskTopoGetNodes(cnrtTaskTopo_t topo, cnrtTaskTopoNode_t *nodes, size_t *count) {
+  if (!topo || !count) return no_place(CALLER, "cnrtTaskTopoGetNodes");
+  for (size_t n = 0; nodes && n < *count; ++n) nodes[n] = n < topo->work.size() ? (cnrtTaskTopoNode_t)&topo->work[n] : nullptr;
+  *count = nodes ? std::min(*count, topo->work.size()) : topo->work.size();
   return cnrtSuccess;
 }
 cnrtRet_t cnrtTaskTopoInstantiate(cnrtTaskTopoEntity_t *entity, cnrtTaskTopo_t topo, cnrtTaskTopoNode_t *, char *log, size_t bytes) {

@@ -133,6 +133,10 @@ void close_from(int first, rlim_t end) {
   }
 }
 
+// Fork without the handlers of the program, of a sanitizer and of ours: they prepare a child that goes on with the program, and
+// that of the thread sanitizer starts a thread, with which a child cannot fork again.
+pid_t bare_fork() { return syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr); }
+
 // Start the server as a child of none, so that a program that waits for its children does not meet it.
 void start(int theirs, int memory) {
   Settings found = settings();
@@ -151,9 +155,10 @@ void start(int theirs, int memory) {
   pthread_sigmask(SIG_SETMASK, &all, &mask);
   rlimit files = {};
   getrlimit(RLIMIT_NOFILE, &files);
-  pid_t child = fork();
+  pid_t child = bare_fork();
   if (child == 0) {  // from here on only what a child of a program with threads may call
-    if (fork() == 0) {
+    munmap(wire().memory, wire().bytes);  // the system has not given it to the child; valgrind thinks so
+    if (bare_fork() == 0) {
       dup2(quiet, 0);
       dup2(quiet, 1);
       dup2(theirs, 3);

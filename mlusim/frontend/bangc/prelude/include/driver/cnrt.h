@@ -38,13 +38,23 @@
   X(cnrtErrorUnsupportedKernelVersion, 100303, "another compiler made the kernel") \
   X(cnrtErrorQueueCaptureUnsupported, 100360, "a queue that is being captured cannot do this") \
   X(cnrtErrorQueueCaptureInvalidated, 100361, "an error has ended the capture of the queue") \
+  X(cnrtErrorQueueCaptureWrongThread, 100362, "another thread has begun the capture of the queue") \
+  X(cnrtErrorQueueCaptureMerged, 100363, "two captures would become one") \
+  X(cnrtErrorQueueCaptureUnjoined, 100364, "a queue of the capture has not come back to the first one") \
+  X(cnrtErrorQueueCaptureIsolation, 100365, "a captured queue would wait for work outside of the capture") \
   X(cnrtErrorQueueCaptureUnmatched, 100366, "the queue is not being captured") \
+  X(cnrtErrorTaskTopoEntityUpdateFailure, 100400, "what was captured cannot be changed so") \
   X(cnrtErrorNoKernel, 101312, "there is no such kernel") \
   X(cnrtErrorNoModule, 101315, "there is no code for this device") \
+  X(cnrtErrorSetOnActiveProcess, 632002, "the process uses the device already") \
   X(cnrtErrorDevice, 632006, "another device has this") \
   X(cnrtErrorNoAttribute, 632009, "there is no such attribute") \
   X(cnrtErrorMemcpyDirectionInvalid, 632013, "there is no such direction") \
   X(cnrtErrorBusy, 632014, "the device is busy") \
+  X(cnrtErrorCndrvFuncCall, 632015, "a call of cndrv has failed") \
+  X(cnrtErrorCndevFuncCall, 632017, "a call of cndev has failed") \
+  X(cnrtErrorNoCnrtContext, 632019, "there is no context") \
+  X(cnrtErrorCndrvFuncNotFound, 632020, "cndrv has no such function") \
   X(cnrtErrorInvalidSymbol, 632100, "there is no such symbol") \
   X(cnrtErrorUnknown, 999991, "an error without a name")
 typedef enum {
@@ -146,6 +156,7 @@ typedef struct CNtaskTopoNode_st *cnrtTaskTopoNode_t;
 typedef enum { cnrtQueueCaptureStatusNone, cnrtQueueCaptureStatusActive, cnrtQueueCaptureStatusInvalidated } cnrtQueueCaptureStatus_t;
 typedef cnrtQueueCaptureStatus_t cnrtQueueCaptureStatus;
 typedef enum { cnrtQueueCaptureModeGlobal, cnrtQueueCaptureModeThreadLocal, cnrtQueueCaptureModeRelaxed } cnrtQueueCaptureMode_t;
+typedef cnrtQueueCaptureMode_t cnrtQueueCaptureMode;
 
 #define MLUSIM_CNRT_ATTRIBUTES(X) \
   X(cnrtAttrComputeCapabilityMajor, 0x01) X(cnrtAttrComputeCapabilityMinor, 0x02) X(cnrtAttrFP16ComputingSupported, 0x04) \
@@ -287,6 +298,8 @@ cnrtRet_t cnrtQueueBeginCapture(cnrtQueue_t, cnrtQueueCaptureMode_t);
 cnrtRet_t cnrtQueueEndCapture(cnrtQueue_t, cnrtTaskTopo_t *);
 cnrtRet_t cnrtQueueIsCapturing(cnrtQueue_t, cnrtQueueCaptureStatus_t *);
 cnrtRet_t cnrtQueueGetCaptureInfo(cnrtQueue_t, cnrtQueueCaptureStatus_t *, uint64_t *, cnrtTaskTopo_t *, const cnrtTaskTopoNode_t **, size_t *);
+cnrtRet_t cnrtThreadExchangeQueueCaptureMode(cnrtQueueCaptureMode_t *);
+cnrtRet_t cnrtTaskTopoGetNodes(cnrtTaskTopo_t, cnrtTaskTopoNode_t *, size_t *);
 cnrtRet_t cnrtTaskTopoInstantiate(cnrtTaskTopoEntity_t *, cnrtTaskTopo_t, cnrtTaskTopoNode_t *, char *, size_t);
 cnrtRet_t cnrtTaskTopoEntityInvoke(cnrtTaskTopoEntity_t, cnrtQueue_t);
 cnrtRet_t cnrtTaskTopoEntityDestroy(cnrtTaskTopoEntity_t);
