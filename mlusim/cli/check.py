@@ -79,6 +79,8 @@ def run(args: argparse.Namespace) -> int:
     form = format_of(args, SUFFIXES, TEXT)
     names = tuple(names_in(args.only)) or tuple(checkers())
     observers_of(names)
+    if args.notes and args.engine == "native":
+        raise UsageError("--notes has Python look at every instruction; leave out --engine native")
     _refuse_odd_schedules(args)
     _refuse_odd_extent(args)
     of_kernel = programs.is_source(args.program) or programs.is_cases(args.program)

@@ -247,6 +247,7 @@ def test_notes_on_request(cli, script):
         (("missing.py", "--inputs", "f.npz"), "--inputs goes with an operator"),
         (("missing.py", "--case", "x"), "--case goes with an operator"),
         (("missing.py", "--effects", "eager"), "--effects goes with an operator"),
+        (("missing.mlu", "--notes", "--engine", "native"), "--notes has Python look at every instruction"),
         (("tin_shift_forward", "--json", "--format", "sarif"), "--json and --format sarif exclude each other"),
         (("tin_shift_forward", "-o", "/nowhere/f.json"), "there is no directory /nowhere"),
         (("tin_shift_forward", "--suppress", "missing.toml"), "missing.toml cannot be read: No such file"),

@@ -13,7 +13,6 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.frontend.bangc import types as t
-from mlusim.machine.observed import ValueChange
 
 _HALF = struct.Struct("<e")
 
@@ -121,11 +120,6 @@ def kept(value: float, rule: str, low: int, high: int) -> int:
     if isinstance(value, float):
         return whole(value, low, high)
     return (value - low) % (high - low + 1) + low
-
-
-def overflowed(value: float) -> ValueChange:
-    """Return the change of *value*, made of finite numbers, that is an infinity or a NaN as float."""
-    return ValueChange(BEYOND, value, "float", to_single(value), "float", 0)
 
 
 def divide(a: int, b: int) -> int:

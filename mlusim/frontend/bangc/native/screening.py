@@ -24,7 +24,7 @@ from mlusim.frontend.bangc.scalars import (
     SHIFT,
     SHIFTS,
     kept,
-    overflowed,
+    to_single,
 )
 from mlusim.machine.observed import ValueChange
 
@@ -74,7 +74,8 @@ class FloatTest:
         """Return the change of ``a op b``."""
         real = BINARY[self.op].real
         assert real is not None
-        return overflowed(real(a, b))
+        value = real(a, b)
+        return ValueChange(self.rule, value, self.have, to_single(value), self.to, 0)
 
 
 def _single(c: Rendering, op: str, left: str, right: str, kind: t.Arithmetic, site: int) -> str:

@@ -277,7 +277,7 @@ class Task:
             return like(self._rounded(plain(value)), value)  # type: ignore[no-any-return]
         kept: float = self._rounded(value)
         if kept - kept != 0 and math.isfinite(value):
-            self._tell(scalars.overflowed(value), sys._getframe(1))  # noqa: SLF001 - the same
+            self._tell(_overflowed(value, kept), sys._getframe(1))  # noqa: SLF001 - the same
         return kept
 
     def quotient(self, left: float, right: float) -> float:
@@ -287,7 +287,7 @@ class Task:
         value = scalars.real_divide(left, right)
         kept: float = self._rounded(value)
         if kept - kept != 0 and math.isfinite(left) and math.isfinite(right):
-            self._tell(scalars.overflowed(value), sys._getframe(1))  # noqa: SLF001 - the same
+            self._tell(_overflowed(value, kept), sys._getframe(1))  # noqa: SLF001 - the same
         return kept
 
     def divided(self, op: str, left: int, right: int, name: str, high: int) -> int:
@@ -417,6 +417,11 @@ def _leaf(layout: Layout) -> tuple[Any, int]:
     if isinstance(layout, ArrayLayout):
         return layout.leaf, layout.size // layout.leaf.size
     return layout, 1
+
+
+def _overflowed(value: float, kept: float) -> ValueChange:
+    """Return the change of *value*, made of finite numbers, that is *kept*, an infinity or a NaN, as float."""
+    return ValueChange(scalars.BEYOND, value, "float", kept, "float", 0)
 
 
 def by_zero() -> Fault:
