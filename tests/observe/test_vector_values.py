@@ -78,6 +78,7 @@ __mlu_entry__ void K(float *out, float a, float b, double d) {
   out[0] = a * b;
   out[1] = a / b + b;
   out[2] = (float)d;
+  out[3] = expf(a);
 }
 """
 MOST = float(np.finfo(np.float32).max)
@@ -85,12 +86,14 @@ BEYOND = "{} is beyond 3.40282e+38, the largest float, and becomes inf"
 
 
 SAID = {
-    (MOST, 1.0, MOST): [],
-    (MOST, 2.0, 1e39): [(3, BEYOND.format("6.80565e+38")), (5, BEYOND.format("1e+39"))],
+    (88.0, 1.0, MOST): [],
+    (100.0, 1.0, 0.0): [(6, BEYOND.format("2.68812e+43"))],
+    (-MOST, -2.0, 1e39): [(3, BEYOND.format("6.80565e+38")), (5, BEYOND.format("1e+39"))],
     (1.0, 0.0, 0.0): [(4, "a quotient of finite numbers is inf")],
     (0.0, 0.0, 0.0): [(4, "a quotient of finite numbers is nan")],
-    (MOST, 0.1, 0.0): [(4, BEYOND.format("3.40282e+39"))],
+    (-MOST, -0.1, 0.0): [(4, BEYOND.format("3.40282e+39"))],
     (np.inf, 0.0, np.inf): [],
+    (-MOST, -1.0, -MOST): [],
 }
 
 
@@ -106,6 +109,8 @@ def test_floats_of_scalar_code(tmp_path):
             done = device.launch(body, args=(found, *numbers), observe=checkers, engine=engine)
 
             assert said == [(f.line, f.message) for f in done.findings]
+    device.launch(body, args=(found, 0.0, 1.0, -0.0), observe=["values"], engine="native")
+    assert np.signbit(device.get(found)[2])
 
 
 @pytest.mark.skipif(available() is None, reason="there is no compiler")

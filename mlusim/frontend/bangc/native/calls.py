@@ -125,6 +125,8 @@ def _python(c: Rendering, node: ir.IntrinsicCall | ir.LibraryCall, head: str) ->
     called = c.in_order(plain, made)
     if isinstance(node.type, t.Void):
         return f"((void){called})"
+    if c.screened and isinstance(node, ir.LibraryCall) and node.type == t.FLOAT:
+        return screening.converted(c, f"number_of({called})", t.DOUBLE, t.FLOAT, c.site(node.span))
     return _answer(called, node.type)
 
 

@@ -130,7 +130,7 @@ def converted(
         if numbers.floating(have) != "f16":
             return _half(c, real(text, have), wide=have.size == 8, site=site)
     if to == t.FLOAT and have == t.DOUBLE:
-        return _single(c, "+", text, "0.0", have, site)
+        return _single(c, "-", text, "0.0", have, site)  # which keeps the sign of a zero
     if to.kind in ("float", "bool"):
         return numbers.converted(text, have, to)
     if have.kind == "float":

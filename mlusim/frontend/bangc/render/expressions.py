@@ -372,6 +372,8 @@ def _operand(c: Context, row: Any, n: int, argument: ir.Expr, kind: t.Type) -> a
 def _library(c: Context, node: ir.LibraryCall) -> ast.expr:
     c.uses.library[node.name] = None
     made: ast.expr = b.call(f"_c_lib_{node.name}", *(_given(c, a) for a in node.arguments))
+    if c.checked and node.type == t.FLOAT:
+        return b.call("_c_single", made)
     if isinstance(node.type, t.Arithmetic) and node.type.kind == "float":  # Python computes in double
         return arithmetic.rounded(made, node.type)
     return made
