@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from mlusim.isa.declare import Flow, Intrinsic
     from mlusim.machine.hub import Hub
     from mlusim.machine.options import LaunchOptions
-    from mlusim.machine.tally import Tally
     from mlusim.memory.allocation import Allocation, Arena, StackVariable
     from mlusim.memory.footprint import Access
     from mlusim.memory.regions import Placement
@@ -95,7 +94,7 @@ class ObservedLaunch(Protocol):
     @property
     def given(self) -> "list[Allocation]": ...  # memories of its arguments and variables, each once
     @property
-    def tally(self) -> "Tally": ...  # what its cores counted
+    def tally(self) -> Any: ...  # its `Tally`: that knows places of tasks, which are declared here
 
 
 class ObservedCluster(Protocol):

@@ -214,3 +214,24 @@ def test_a_structure_may_hold_pointers_that_lead_to_nothing(load, engine):
     assert [5, 6] == device.get(tensor).tolist()
     with pytest.raises(MemoryFault, match="the address of nothing"):
         device.launch(kernel, args=(((tensor.ptr, *[unset] * 4),), 3), engine=engine)
+
+
+BITS = """\
+struct Bits { unsigned a : 3; int b : 9; };
+union Word { Bits bits; unsigned whole; };
+__mlu_entry__ void K(int *out) {
+  Word word; __nram__ Bits near;
+  word.whole = 0;
+  word.bits.a = 11; near.a = 5; near.b = word.bits.b = -3;
+  near.a++; word.whole, near.b;
+  out[0] = word.whole; out[1] = near.a + near.b;
+}
+"""
+
+
+def test_what_nothing_uses_is_not_loaded(tmp_path):
+    """The value of an assignment to a bit field, or behind a comma: both engines count the same loads."""
+    (tmp_path / "k.mlu").write_text(BITS)
+    launch = alike(bangc.load(tmp_path / "k.mlu", board="MLU370-X4")["K"], (np.zeros(2, np.int32),))
+
+    assert {"LDRAM": 6, "NRAM": 8} == launch.scalar_loads

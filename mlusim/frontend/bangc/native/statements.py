@@ -5,7 +5,7 @@ from typing import Any
 
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.waits import waits_of
-from mlusim.frontend.bangc.ir.walk import DEEP, changed, is_counted, uses_of, walk
+from mlusim.frontend.bangc.ir.walk import DEEP, changed, effectful, is_counted, uses_of, walk
 from mlusim.frontend.bangc.native import classes, records, registers, screening
 from mlusim.frontend.bangc.native.numbers import (
     NoForm,
@@ -269,8 +269,14 @@ def _evaluate(c: Rendering, node: ir.Evaluate) -> list[str]:
     inner = node.value
     while isinstance(inner, ir.Convert):
         inner = inner.value
+    if isinstance(inner, ir.Comma):  # the second is mostly a value that nothing uses
+        return [
+            line
+            for part in (inner.first, inner.second)
+            for line in _evaluate(c, ir.Evaluate(part, inner.span))
+        ]
     # Nothing happens, and a compiler would remark on a value that is not used.
-    if isinstance(inner, ir.Const | ir.Load):
+    if not effectful(inner):
         return [";"]
     return [f"{c.value(inner)};"]
 
