@@ -89,7 +89,7 @@ int main() {
     cnrtInvokeHostFunc(queue, slow, &add);
     cnrtSyncDevice();
     counting = true;
-    if (fork() == 0) _exit(allocated);  // a leak check would find what is made anew in place of what was there
+    if (fork() == 0) _exit(allocated);  // a leak check would find what is made in place of what was there
     wait(&status);
     _exit(done.load() == 12 ? WEXITSTATUS(status) : 100);
   }

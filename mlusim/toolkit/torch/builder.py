@@ -560,7 +560,7 @@ class _Child:
         return made
 
     def __exit__(self, *_: object) -> None:
-        """End it where nobody wants its result any more."""
+        """End it where its result is not wanted any more."""
         if self._running:
             os.kill(self._number, signal.SIGTERM)
             os.waitpid(self._number, 0)
