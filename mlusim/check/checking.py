@@ -57,18 +57,18 @@ def check_case(job: CheckJob) -> Checked:
         except Fault as fault:
             collector.add(fault)
     done = evolve(checked(collector, job.operator, problem), case=job.case, board=job.board)
-    return _explored(done, OperatorSubject(job.operator, job.case, job.board), job.schedules, job.enough)
+    return explored(done, OperatorSubject(job.operator, job.case, job.board), job.schedules, job.enough)
 
 
-def _explored(done: Checked, subject: Subject, schedules: Iterable[Schedule], enough: int) -> Checked:
+def explored(done: Checked, subject: Subject, schedules: Iterable[Schedule], enough: int) -> Checked:
     """Return *done* with the difference, if any, that other *schedules* of *subject* have shown."""
     others = tuple(schedules)
     # Exploring runs the subject again; a plain check runs it once.
     if not others:
         return done
-    explored = explore(subject, others, enough)
-    fresh = () if explored.finding is None else (explored.finding,)
-    return evolve(done, findings=(*done.findings, *fresh), schedules=explored.compared)
+    other = explore(subject, others, enough)
+    fresh = () if other.finding is None else (other.finding,)
+    return evolve(done, findings=(*done.findings, *fresh), schedules=other.compared)
 
 
 def _directed(job: CheckJob) -> contextlib.AbstractContextManager[object]:
@@ -159,7 +159,7 @@ def check_script(
         # A difference between schedules says nothing where two runs of one schedule differ already.
         problem = _unsteady(subject)
     done = checked(collector, path, problem)
-    return done if problem else _explored(done, subject, others, enough)
+    return done if problem else explored(done, subject, others, enough)
 
 
 def _unsteady(subject: ScriptSubject) -> str:

@@ -2,8 +2,8 @@
 
 The default schedule (tasks in their order, asynchronous effects as late as they may) is compared with
 others.  The first that differs is reduced to the fewest decisions that still make a difference, and a
-replay file repeats exactly these.  What is compared is a subject: a case of an operator or a script, with its
-results and how they differ.
+replay file repeats exactly these.  What is compared is a subject: a case of an operator, a script or a call of
+a kernel, with its results and how they differ.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from mlusim.counted import counted
 from mlusim.errors import Fault, UsageError
@@ -28,6 +28,8 @@ from mlusim.operators.accuracy import bit_equal, judge
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import Run, run_case
 from mlusim.operators.spec import Operator, Thresholds
+from mlusim.programs.kernel_call import KernelCall
+from mlusim.programs.other_calls import TextCall
 from mlusim.programs.program import ScriptProgram
 
 Array = np.ndarray[Any, Any]
@@ -146,30 +148,25 @@ class Leavings(Observer):
         self.launches[-1].fault = type(fault).__name__
 
 
-@frozen
-class ScriptSubject:
-    """A script with its arguments; what each launch leaves in its tensors is compared, element by element.
+class LaunchesSubject:
+    """What makes launches; what each leaves in its tensors is compared, element by element.
 
     Tensors have to be equal to the bit, but for floating-point ones of launches with atomics: these add in any
-    order, and the sums may differ by rounding.  What the script prints goes nowhere.
+    order, and the sums may differ by rounding.  What is printed goes nowhere.
     """
 
-    script: str
-    arguments: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """Name of the script in sentences."""
-        return self.script
+    def launched(self, effects: str, observe: Iterable[Observer]) -> None:
+        """Make the launches with *effects* under *observe*."""
+        raise NotImplementedError
 
     def outcome(self, effects: str, director: Director) -> tuple[LeftTensors, ...]:
-        """Run the script and return its outcome."""
+        """Return what each launch leaves."""
         leavings = Leavings()
         director.effects = effects
         # The run under the checkers reports them.
         errors = contextlib.suppress(Exception, SystemExit, GeneratorExit)
         with directing(director), errors, contextlib.redirect_stdout(io.StringIO()):
-            ScriptProgram(self.script, self.arguments).run((leavings,))
+            self.launched(effects, (leavings,))
         return tuple(leavings.launches)
 
     def difference(self, usual: tuple[LeftTensors, ...], other: tuple[LeftTensors, ...]) -> str | None:
@@ -191,6 +188,24 @@ class ScriptSubject:
         """Return True where an asynchronous intrinsic ran."""
         return any(left.asynchronous for left in outcome)
 
+
+@frozen
+class ScriptSubject(LaunchesSubject):
+    """A script with its arguments."""
+
+    script: str
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the script in sentences."""
+        return self.script
+
+    def launched(self, effects: str, observe: Iterable[Observer]) -> None:
+        """Run the script, whose launches take the effects of the director."""
+        del effects
+        ScriptProgram(self.script, self.arguments).run(tuple(observe))
+
     def again(self, seed: int | None, effects: str) -> str:
         """Say how the schedule is chosen."""
         chosen = [f'effects="{effects}"', *(() if seed is None else (f"seed={seed}",))]
@@ -205,7 +220,35 @@ class ScriptSubject:
         }
 
 
-Subject = OperatorSubject | ScriptSubject
+@frozen(eq=False)
+class CallSubject(LaunchesSubject):
+    """A call of a kernel, or of a host function that launches some, of the file *path*."""
+
+    call: KernelCall | TextCall
+    path: str
+
+    @property
+    def name(self) -> str:
+        """The kernel or function, and its file."""
+        return f"{self.call.called} of {self.path}"
+
+    def launched(self, effects: str, observe: Iterable[Observer]) -> None:
+        """Make the call."""
+        evolve(self.call, effects=effects).run(tuple(observe))
+
+    def again(self, seed: int | None, effects: str) -> str:
+        """Say how the schedule is chosen."""
+        seeded = "" if seed is None else f"--seed {seed} "
+        return f"the debugger stops in this schedule with `mlusim debug` of the same call and {seeded}--effects {effects}"
+
+    def facts(self) -> dict[str, Any]:
+        """Return the file, and the name of the kernel or function."""
+        return {"program": self.path, "kernel": self.call.called}
+
+
+Recorded = OperatorSubject | ScriptSubject
+"""What a replay file can name."""
+Subject = Recorded | CallSubject
 """What can be run in any schedule, and whose outcomes can be compared."""
 
 
@@ -424,7 +467,7 @@ FORMAT = 1
 class Replay:
     """The contents of a replay file: what to run, in which schedule."""
 
-    subject: Subject
+    subject: Recorded
     schedule: Schedule
 
 
@@ -453,7 +496,7 @@ def replay_in(text: str, name: str) -> Replay:
     return Replay(subject, Schedule(seed, effects, _decisions_in(document.get("decisions"), name)))
 
 
-def _subject_in(document: Mapping[str, Any], name: str) -> Subject:
+def _subject_in(document: Mapping[str, Any], name: str) -> Recorded:
     script, arguments = document.get("script"), document.get("arguments", [])
     if isinstance(script, str):
         if not isinstance(arguments, list) or not all(isinstance(word, str) for word in arguments):

@@ -14,7 +14,7 @@ from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.programs.cases import KernelCase, cases_in, chosen_case
 from mlusim.programs.kernel_call import named_values
 
-OF_ONE = ("save", "trace", "html", "baseline", "write_baseline", "output")
+OF_ONE = ("save", "trace", "html", "output")
 """Options that write or read one file, for one case."""
 
 
@@ -89,24 +89,23 @@ def each(args: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> 
         text = io.StringIO()
         # Each verb prints its own document; two in a row would be no JSON, so they are caught and joined.
         with contextlib.redirect_stdout(text) if args.json else contextlib.nullcontext():
-            code, failure = _ended(run, applied(args, case))
+            code, failure = ended(run, args, case)
         codes.append(code)
         facts: dict[str, Any] = json.loads(text.getvalue()) if args.json and failure is None else {}
         told = {} if failure is None else {"error": said(failure)}
         documents.append({"case": case.name, "exit_code": code, **facts, **told})
-        # On standard error: the document of --json stays alone on standard output.
-        if failure is not None:
-            plain_text.remark(f"error: case {case.name} at {case.place}: {said(failure)}")
     if args.json:
         show.emit({"cases": documents})
     return max(codes)
 
 
-def _ended(
-    run: Callable[[argparse.Namespace], int], args: argparse.Namespace
+def ended(
+    run: Callable[[argparse.Namespace], int], args: argparse.Namespace, case: KernelCase
 ) -> tuple[int, MlusimError | None]:
-    """Return the exit code, and the error where there is one."""
+    """Run the verb's *run* with *case*; return the exit code, and the error where there is one, which is told."""
     try:
-        return run(args), None
+        return run(applied(args, case)), None
     except MlusimError as error:
+        # On standard error: the document of --json stays alone on standard output.
+        plain_text.remark(f"error: case {case.name} at {case.place}: {said(error)}")
         return entry.FAULT if isinstance(error, Fault) else entry.USAGE, error

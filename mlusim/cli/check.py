@@ -129,7 +129,14 @@ def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script
 
 
 def _called(args: argparse.Namespace, call: "KernelCall | TextCall", names: tuple[str, ...]) -> Checked:
-    return check_call(call, args.program, names, programs.expectation_of(args), notes=args.notes)
+    done = check_call(call, args.program, names, programs.expectation_of(args), notes=args.notes)
+    others, enough = _others(args)
+    # After a fault there is no result that could be compared.
+    return (
+        done
+        if done.faults
+        else checking.explored(done, schedules.CallSubject(call, args.program), others, enough)
+    )
 
 
 def _script(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
@@ -160,7 +167,6 @@ def _keeping(names: tuple[str, ...]) -> Iterator[LaunchKeeper]:
 
 def _program(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
     """Check BANG C files or a test."""
-    refuse(args, ("schedules", "record"), "goes with an operator or a script")
     args.check = ()
     if args.function is not None:
         with _keeping(names) as keeper:
@@ -170,6 +176,7 @@ def _program(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
     if isinstance(program, KernelCall):
         return _called(args, program, names)
     _refuse_expectation(args)
+    refuse(args, ("schedules",), "goes with an operator, a script or one call of a kernel")
     with _keeping(names) as keeper:
         done = check_program(program, args.program, names, notes=args.notes)
     return carved_again(done, keeper.launches.values())
@@ -300,6 +307,8 @@ def _refuse_odd_schedules(args: argparse.Namespace) -> None:
     if args.schedules is not None and (args.seed is not None or args.effects is not None):
         raise UsageError("--schedules chooses seeds and effects; leave --seed and --effects out")
     script = args.program is not None and args.program.endswith(".py")
+    if programs.is_source(args.program) or programs.is_cases(args.program):
+        refuse(args, ("record",), "goes with an operator or a script")
     if args.record is not None and (args.schedules is None or not (script or args.case)):
         raise UsageError("--record goes with --schedules and takes one case; name it with --case")
 

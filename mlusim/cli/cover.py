@@ -1,10 +1,11 @@
 """``mlusim cover``: which lines of kernels ran, by task, over one program or several runs."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from mlusim.cli import entry, plain_text, programs, show
+from mlusim.cli.cases import applied, chosen
 from mlusim.cli.launched import Launched, launched
 from mlusim.errors import UsageError
 from mlusim.files.reading import read_json
@@ -17,7 +18,7 @@ from mlusim.report import coverage
 def run(args: argparse.Namespace) -> int:
     """Run the program, or read a record, and show what ran; the exit code is the program's."""
     check_writable(args.keep, args.lcov, args.html)
-    done = None
+    done: Sequence[Launched] = ()
     if _is_record(args.program):
         records = [coverage.read_record(name) for name in (args.program, *args.arguments)]
         record = (
@@ -36,20 +37,24 @@ def run(args: argparse.Namespace) -> int:
         if name is not None:
             write_text(name, made(record))
             plain_text.wrote("coverage", name)
-    return entry.CLEAN if done is None else done.finish()
+    return max((each.finish() for each in done), default=entry.CLEAN)
 
 
-def _ran(args: argparse.Namespace) -> tuple[coverage.CoverageRecord, Launched]:
+def _ran(args: argparse.Namespace) -> tuple[coverage.CoverageRecord, Sequence[Launched]]:
+    """Run the program, or each case of a file, and return what ran in all of them."""
     # What reads the program asks for --check, which this verb does not take.
     args.check = ()
-    program = programs.program_of(args)
+    calls = [applied(args, case) for case in chosen(args)] if programs.is_cases(args.program) else [args]
+    run = [programs.program_of(call) for call in calls]
     counting = LineCoverage()
     with plain_text.printing_aside(args.json), attending([counting]):
-        done = launched(program, lines=False)
-    if not counting.launches and (done.ended is None or isinstance(done.ended, str)):
-        raise UsageError(
-            done.ended or "nothing was launched that could be watched, so no line of a kernel ran"
+        done = [launched(program, lines=False) for program in run]
+    ends = [each.ended for each in done]
+    if not counting.launches and all(end is None or isinstance(end, str) for end in ends):
+        told = next(
+            filter(None, ends), "nothing was launched that could be watched, so no line of a kernel ran"
         )
+        raise UsageError(str(told))
     return coverage.record_of(counting.lines, counting.launches, counting.branches), done
 
 

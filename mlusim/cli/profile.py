@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
             study = elsewhere(
                 program, made, boards, lambda all_: [one for _, one in chosen(all_, args.launch, kernel)]
             )
-    found, measured, exists = _compared(gate, args.program, made, alone)
+    found, measured, exists = _compared(gate, _measured(args), made, alone)
     if args.json:
         document = {"program": args.program, "launches": [launch_facts(launch) for launch in alone]}
         asked = {} if study is None else {"what_if": study.to_json()}
@@ -57,6 +57,12 @@ def run(args: argparse.Namespace) -> int:
     return Launched(alone, run_.ended).finish() or (
         entry.CLEAN if found is None or found.passed else entry.FINDINGS
     )
+
+
+def _measured(args: argparse.Namespace) -> str:
+    """Return the name under which a baseline keeps the program: that of a case has its file's name, too."""
+    case = getattr(args, "named_case", None)
+    return str(args.program) if case is None else f"{case.path} {case.name}"
 
 
 def _write(args: argparse.Namespace, alone: Sequence[Launch], more: Mapping[str, Any]) -> None:

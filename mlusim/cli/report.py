@@ -4,7 +4,7 @@ import argparse
 import csv
 import io
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
@@ -126,12 +126,30 @@ def engine_of(args: argparse.Namespace, job: Job) -> str:
 
 
 def _each_case(args: argparse.Namespace, form: str) -> int:
-    """Report each case of a file.  Raises `UsageError` for several cases in a format that is one document of one."""
+    """Report each case of a file.  Raises `UsageError` for several cases on a page, which is that of one."""
     args.arguments = args.operators[1:]
     if form not in {TEXT, "json"} and len(cases.chosen(args)) > 1:
-        raise UsageError(f"--format {form} goes with one case; name it with --case")
+        if form == "html":
+            raise UsageError("--format html goes with one case; name it with --case")
+        return _table_of_cases(args, form)
     args.json, args.format = form == "json", None
     return cases.each(args, lambda one: _report_program(one, form))
+
+
+def _table_of_cases(args: argparse.Namespace, form: str) -> int:
+    """Write the launches of all cases as one table; the largest exit code, where one case ends in an error the others still run."""
+    rows: list[list[Any]] = []
+    codes = []
+    for case in cases.chosen(args):
+
+        def collect(one: argparse.Namespace, name: str = case.name) -> int:
+            runs, _ = _on_boards(one, aside=not args.output)
+            rows.extend([name, *row] for run in runs for row in _rows(run.launches))
+            return max([run.finish() for run in runs])
+
+        codes.append(cases.ended(collect, args, case)[0])
+    _put(args, TABLES[form](("case", *COLUMNS), rows), counted(len(rows), "launch", "launches"))
+    return max(codes)
 
 
 def _write(args: argparse.Namespace, form: str, records: Sequence[CallRecord], extras: Extras) -> None:
@@ -184,20 +202,7 @@ def _report_program(args: argparse.Namespace, form: str) -> int:
     )
     only = "goes with operators; `mlusim profile` measures a program against a baseline"
     options.refuse(args, OF_REPORTS, only)
-    boards = options.boards_in(args.board, ()) if args.board else usual_boards(args, DEFAULT_BOARDS)
-    checks, kernel = tuple(options.names_in(args.check)), kernel_wanted(args)
-    aside = form != TEXT and not args.output
-    runs: list[Launched] = []
-    program: Program | None = None
-    with show.progress("boards", len(boards)) as step:
-        for board in boards:
-            moved, run = launched_on(args, board, checks, lines=not args.no_lines, aside=aside)
-            program = program or moved
-            runs.append(Launched([launch for _, launch in run.chosen(None, kernel)], run.ended))
-            step(board or "")
-            if not run.launches:
-                break  # it ends so on any board
-    assert program is not None
+    runs, program = _on_boards(args, aside=form != TEXT and not args.output)
     made = [launch for run in runs for launch in run.launches]
     study = None
     if args.what_if and runs[0].launches:
@@ -211,6 +216,24 @@ def _report_program(args: argparse.Namespace, form: str) -> int:
     return max([run.finish() for run in runs])
 
 
+def _on_boards(args: argparse.Namespace, *, aside: bool) -> tuple[list[Launched], Program]:
+    """Run the program on each board; with *aside* what it prints goes to standard error."""
+    boards = options.boards_in(args.board, ()) if args.board else usual_boards(args, DEFAULT_BOARDS)
+    checks, kernel = tuple(options.names_in(args.check)), kernel_wanted(args)
+    runs: list[Launched] = []
+    program: Program | None = None
+    with show.progress("boards", len(boards)) as step:
+        for board in boards:
+            moved, run = launched_on(args, board, checks, lines=not args.no_lines, aside=aside)
+            program = program or moved
+            runs.append(Launched([launch for _, launch in run.chosen(None, kernel)], run.ended))
+            step(board or "")
+            if not run.launches:
+                break  # it ends so on any board
+    assert program is not None
+    return runs, program
+
+
 def _show_launches(runs: Sequence[Launched], study: WhatIfStudy | None) -> None:
     for number, run in enumerate(runs):
         view = launches_view(list(enumerate(run.launches, 1)), every=True)
@@ -220,15 +243,20 @@ def _show_launches(runs: Sequence[Launched], study: WhatIfStudy | None) -> None:
 
 
 def _write_launches(args: argparse.Namespace, form: str, made: Sequence[Launch], page: str) -> None:
-    text = {
-        "html": lambda: page,
-        "json": lambda: json_text({"program": args.program, "launches": [launch_facts(one) for one in made]}),
-        "csv": lambda: _launches_csv(made),
-        "md": lambda: _launches_markdown(made),
-    }[form]()
+    if form in TABLES:
+        text = TABLES[form](COLUMNS, _rows(made))
+    elif form == "json":
+        text = json_text({"program": args.program, "launches": [launch_facts(one) for one in made]})
+    else:
+        text = page
+    _put(args, text, counted(len(made), "launch", "launches"))
+
+
+def _put(args: argparse.Namespace, text: str, what: str) -> None:
+    """Write *text* to the file of ``-o``, told with *what* is in it, or to standard output."""
     if args.output:
         options.write_text(args.output, text)
-        plain_text.remark(f"{args.output}: {counted(len(made), 'launch', 'launches')}")
+        plain_text.remark(f"{args.output}: {what}")
     else:
         sys.stdout.write(text)
 
@@ -242,14 +270,21 @@ def _rows(made: Sequence[Launch]) -> Iterator[list[Any]]:
         ]  # fmt: skip
 
 
-def _launches_csv(made: Sequence[Launch]) -> str:
+def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(_rows(made))
+    writer.writerow(columns)
+    writer.writerows(rows)
     return text.getvalue()
 
 
-def _launches_markdown(made: Sequence[Launch]) -> str:
-    lines = [COLUMNS, ["---"] * len(COLUMNS), *_rows(made)]
+def _markdown_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
     return "".join(f"| {' | '.join(str(cell) for cell in line)} |\n" for line in lines)
+
+
+TABLES: Mapping[str, Callable[[Sequence[str], Iterable[Sequence[object]]], str]] = {
+    "csv": _csv,
+    "md": _markdown_table,
+}
+"""What writes launches as a table, by format."""

@@ -96,7 +96,7 @@ def test_other_verbs_take_cases(project, cli):
     planned = cli("plan", file, "--case", "file", "--board", "MLU370-X4", "--json")
     asked = cli("what-if", file, "--case", "small", "--from", "MLU590-H8", "--board", "MLU370-X4", "--json")
     reported = cli("report", file, "--case", "small", "file", "--board", "MLU370-X4", "--json")
-    unfit = cli("report", file, "--format", "md")
+    unfit = cli("report", file, "--format", "html")
     several = cli("debug", file, "--command", "run")
     debugged = cli(
         "debug",
@@ -123,12 +123,46 @@ def test_other_verbs_take_cases(project, cli):
     assert [("small", ["Scale"]), ("file", ["Scale"])] == [
         (one["case"], [launch["kernel"] for launch in one["launches"]]) for one in reported.json()["cases"]
     ]
-    assert "--format md goes with one case; name it with --case" in unfit.err
+    assert "--format html goes with one case; name it with --case" in unfit.err
     assert "holds several cases; name one with --case: small, file, wrong, large" in several.err
     assert (0, True) == (debugged.code, "32" in debugged.out)
     assert "the program has ended\ndst: diff1 0, diff2 0, passed" in debugged.out
     assert (1, True) == (wrong.code, "the program has ended\ndst: diff1" in wrong.out)
     assert "FAILED; worst at [" in wrong.out
+
+
+@pytest.mark.parametrize("form", ["md", "csv"])
+def test_all_cases_are_one_table(form, project, cli):
+    """A row for each launch, with its case in front; the exit code is the largest of theirs."""
+    words = ("report", project / "cases.toml", "--board", "MLU370-X4")
+    done, each = cli(*words, "--format", form), cli(*words, "--json")
+    lines = [line.strip("| ").replace(" | ", ",") if form == "md" else line for line in done.out.splitlines()]
+    heads = [line.split(",")[:2] for line in lines if "---" not in line]
+
+    assert [
+        ["case", "kernel"],
+        *([one["case"], "Scale"] for one in each.json()["cases"] if one.get("launches")),
+    ] == heads
+    assert each.code == done.code
+
+
+def test_a_baseline_holds_every_case(project, cli):
+    """Each under its own name: all are compared at once, or one of them."""
+    file, kept = project / "cases.toml", project / "times.json"
+    cli("profile", file, "--write-baseline", kept)
+    names = kept.read_text()
+    one = cli("profile", file, "--case", "small", "--baseline", kept, "--json")
+
+    assert [] == [name for name in ("small", "file") if f"{file} {name}" not in names]
+    assert (0, True) == (one.code, one.json()["comparison"]["passed"])
+
+
+def test_lines_of_all_cases_are_counted_together(project, cli):
+    """What one case does not reach another may."""
+    every = cli("cover", project / "cases.toml", "--json")
+    one = cli("cover", project / "cases.toml", "--case", "small", "--json")
+
+    assert (1, True) == (one.json()["launches"], every.json()["launches"] > 2)
 
 
 def test_a_case_is_searched(project, cli):

@@ -227,3 +227,50 @@ def test_a_replay_file_may_name_a_script(cli, tmp_path):
 
     assert (2, "") == (done.code, done.out)
     assert "has the arguments 3; they must be a list of words" in done.err
+
+
+LAST = """\
+__nram__ float tile[64];
+__mlu_entry__ void Last(float *out, const float *x, int step) {
+  __memcpy(tile, x + taskId * 64, 256, GDRAM2NRAM);
+  __memcpy(out + taskId * step, tile, 256, NRAM2GDRAM);
+}
+"""
+
+
+@pytest.mark.parametrize(("step", "code"), [(0, 1), (64, 0)])
+def test_a_call_of_a_kernel_is_compared_in_other_schedules(step, code, cli, tmp_path):
+    """Tasks that write the same bytes leave those of the last; the difference names what went first, and the debugger's options."""
+    (tmp_path / "k.mlu").write_text(LAST)
+    call = (
+        "--dim",
+        "4",
+        "--arg",
+        "out=out:float32:256",
+        "--arg",
+        "x=randn:float32:256",
+        "--arg",
+        f"step={step}",
+    )
+    done = cli("check", tmp_path / "k.mlu", *call, "--schedules", "2", "--only", "memcheck", "--json")
+    document = done.json()
+
+    assert (code, 1 if code else 2) == (done.code, document["schedules"])
+    assert ["schedule-difference"] * code == [finding["id"] for finding in document["findings"]]
+    for finding in document["findings"]:
+        assert "launch 1, Last: 64 of 256 elements of argument 0 differ" in finding["message"]
+        assert "goes before task 0" in finding["context"][1]
+        assert "`mlusim debug` of the same call and --seed 0 --effects late" in finding["hint"]
+
+
+def test_schedules_of_cases_are_compared_and_no_replay_is_kept_of_them(cli, tmp_path):
+    """Each case of a file by itself; a replay file names operators and scripts."""
+    (tmp_path / "k.mlu").write_text(LAST)
+    args = 'args = {{ out = "out:float32:256", x = "randn:float32:256", step = {} }}\n'
+    text = f'program = "k.mlu"\ndim = 4\n[case.apart]\n{args.format(64)}[case.same]\n{args.format(0)}'
+    (tmp_path / "cases.toml").write_text(text)
+    done = cli("check", tmp_path / "cases.toml", "--schedules", "2", "--only", "memcheck", "--json")
+    refused = cli("check", tmp_path / "k.mlu", "--schedules", "2", "--record", tmp_path / "r.json")
+
+    assert (1, ["schedule-difference"]) == (done.code, [finding["id"] for finding in done.json()["findings"]])
+    assert (2, "error: --record goes with an operator or a script\n") == (refused.code, refused.err)

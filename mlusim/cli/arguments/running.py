@@ -162,7 +162,7 @@ def cover(parser: ArgumentParser) -> None:
     add = shared.Adder(parser)
     add.program(
         "PROGRAM",
-        "a script, an operator, BANG C files, a native program or what starts some, a test, or a record of --keep",
+        "a script, an operator, BANG C files, cases.toml, a native program or what starts some, a test, or a record of --keep",
         "words for the script, main(), the program or pytest; behind -- all are",
     )
     add.value("--keep F.json", "add what ran to this record, and show all that is in it")
