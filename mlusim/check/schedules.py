@@ -149,7 +149,7 @@ class Leavings(Observer):
 
 
 class LaunchesSubject:
-    """What makes launches; what each leaves in its tensors is compared, element by element.
+    """A subject that makes launches; what each leaves in its tensors is compared, element by element.
 
     Tensors have to be equal to the bit, but for floating-point ones of launches with atomics: these add in any
     order, and the sums may differ by rounding.  What is printed goes nowhere.
