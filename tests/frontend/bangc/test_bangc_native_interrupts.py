@@ -130,12 +130,20 @@ def heard(called):
         sys.setprofile(None)
 
 
-@pytest.mark.parametrize("engine", [NATIVE, "python"])
-def test_no_interrupt_is_lost_in_any_function_that_a_launch_calls(tmp_path, engine):
+@pytest.mark.parametrize(
+    ("engine", "watching", "own"),
+    [
+        (NATIVE, (), {"Preparations.end", "NativeCore._from_c"}),  # a later launch, which was prepared
+        (NATIVE, ("memcheck",), {"Scheduler.run"}),
+        ("python", (), {"Scheduler.run", "Log.note"}),
+    ],
+)
+def test_no_interrupt_is_lost_in_any_function_that_a_launch_calls(tmp_path, engine, watching, own):
     """Whichever function in Python an interrupt comes in, called from C or not, the launch ends with it."""
     (tmp_path / "k.mlu").write_text(BUSY)
     kernel, data = bangc.load(tmp_path / "k.mlu", board="MLU370-X4")["busy"], np.zeros(64, np.int32)
     device, options = mlusim.Device("MLU370-X4"), {"dim": (4, 1, 1), "kind": mlusim.UNION1, "engine": engine}
+    options["observe"] = watching
     arguments, codes, lost = (device.put(data), 4), {}, []
     collects = gc.isenabled()
     gc.disable()  # what it would call is not the launch's: an interrupt is lost in its callbacks
@@ -161,6 +169,5 @@ def test_no_interrupt_is_lost_in_any_function_that_a_launch_calls(tmp_path, engi
         if collects:
             gc.enable()
 
-    own = "Log.note" if engine == "python" else "NativeCore._from_c"
-    assert {"Scheduler.run", own} <= {code.co_qualname for code in codes}
+    assert own <= {code.co_qualname for code in codes}
     assert lost == []

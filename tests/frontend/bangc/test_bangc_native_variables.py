@@ -411,7 +411,7 @@ def test_an_index_does_not_leave_an_array_in_a_record(tmp_path):
     assert {w for w in range(16) if isinstance(said[w, 4], OutOfBounds)} == set(PAST)
 
 
-FAR = """\
+FARTHER = """\
 __mlu_entry__ void far(long *out, long n, int how) {
   int *p = (int *)out;
   if (how == 0) out[0] = (long)(p + n) - (long)p;
@@ -426,7 +426,7 @@ MOST = ((1 << 46) - 4096) // 4  # ints that a pointer moves by at once and comes
 @pytest.mark.parametrize("n", [MOST, MOST + 1, 1 << 62, -MOST, -MOST - 1, -(1 << 63)])
 def test_a_pointer_that_is_moved_too_far_is_the_same_on_both_engines(tmp_path, n):
     """Up to the limit it comes back and is a number; beyond, it neither comes back nor is one."""
-    (tmp_path / "k.mlu").write_text(FAR)
+    (tmp_path / "k.mlu").write_text(FARTHER)
     kernel = bangc.load(tmp_path / "k.mlu", board="MLU370-X4")["far"]
     given = [alike(kernel, (np.zeros(2, np.int64), n, how)) for how in range(4)]
     faults = [type(outcome).__name__ for outcome in given if isinstance(outcome, Exception)]
