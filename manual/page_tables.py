@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from manual.chosen import chosen
 from mlusim.arch.board import Arch, Pipe
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
@@ -188,13 +189,10 @@ PAGES = {"time": _time, "checkers": _checkers, "operators": _operators}
 
 def main(names: Sequence[str]) -> int:
     """Write the pages that *names* lists, or all of them, again."""
-    unknown = [name for name in names if name not in PAGES]
-    if unknown:
-        print(f"no page {unknown[0]!r}; there are {', '.join(PAGES)}", file=sys.stderr)
-        return 2
-    for name in names or PAGES:
+    made = chosen(names, PAGES, "page")
+    for name in made:
         PAGES[name]()
-    return 0
+    return 0 if made else 2
 
 
 if __name__ == "__main__":

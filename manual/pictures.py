@@ -20,6 +20,7 @@ from rich.terminal_theme import MONOKAI
 from rich.text import Text
 from textual.pilot import Pilot
 
+from manual.chosen import chosen
 from mlusim import bangc
 from mlusim.cli.demo import ARGUMENTS, BROKEN, COUNT, MENDED, TASKS
 from mlusim.cli.main import main as mlusim
@@ -205,13 +206,10 @@ PICTURES: Mapping[str, Callable[[], str]] = {
 
 def main(names: Sequence[str]) -> int:
     """Write the pictures that *names* lists, or all of them, again."""
-    unknown = [name for name in names if name not in PICTURES]
-    if unknown:
-        print(f"no picture {unknown[0]!r}; there are {', '.join(PICTURES)}", file=sys.stderr)
-        return 2
-    for name in names or PICTURES:
+    made = chosen(names, PICTURES, "picture")
+    for name in made:
         (FOLDER / f"{name}.svg").write_text(PICTURES[name](), encoding="utf-8")
-    return 0
+    return 0 if made else 2
 
 
 if __name__ == "__main__":

@@ -287,7 +287,7 @@ class Device(Presented):
         engine = Engine.asked(request.options.engine, self.threads if asked is None else threads_of(asked))
         known = repeatable(request, self.board, watching, bound, drawn=drawn) if inside else None
         counted = bound.instructions is not None
-        course = engine.course(request, self.board, watching, counted=counted, drawn=drawn)
+        course = engine.course(request, self.board, watching, inside=inside, counted=counted, drawn=drawn)
         if choices is None and bound is UNLIMITED and not watching:
             second = self._second(options, request, course)
             if second is not None:

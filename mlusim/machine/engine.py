@@ -20,7 +20,7 @@ from mlusim.engine.native.door import is_native
 from mlusim.engine.native.screen import Mode
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON, asked_of, debugged
 from mlusim.errors import UsageError
-from mlusim.machine.hub import Observer, hears_of_instructions, looks_inside, wants_counts, wants_steps
+from mlusim.machine.hub import Observer, hears_of_instructions, wants_counts, wants_steps
 from mlusim.machine.native.beside import run_beside, threads_for
 from mlusim.machine.native.prepared import Preparations
 from mlusim.machine.native.screening import (
@@ -86,27 +86,34 @@ class Engine:
     # -- one launch ------------------------------------------------------------------------------
 
     def course(
-        self, request: "Request", board: Board, watching: Sequence[Observer], *, counted: bool, drawn: bool
+        self,
+        request: "Request",
+        board: Board,
+        watching: Sequence[Observer],
+        *,
+        inside: bool,
+        counted: bool,
+        drawn: bool,
     ) -> "Course":
-        """Return how *request* runs while the observers are *watching*; *counted* launches have a limit of instructions, *drawn* ones another schedule.
+        """Return how *request* runs while the observers are *watching*, *inside* the launch or at its ends alone.
 
+        *counted* launches have a limit of instructions, *drawn* ones another schedule.
         Raises `UsageError` where C is asked for by name and cannot run it, and `BuildError` where it does not compile; warns where
         there is no compiler, and where compiling fails and Python runs it.
         """
-        screening, counting = None, False
-        if watching and looks_inside(watching):
+        if inside:
             screening = self.screening(request, board, watching, counted=counted, drawn=drawn)
-            counting = wants_counts(watching) and self.is_worth_compiling(request)
+            if screening is not None:
+                return Course(request, board.arch, None, 1, screening, self.threads)
+        counting = inside and wants_counts(watching) and self.is_worth_compiling(request)
         noting = bool(watching) and request.options.timing and wants_steps(watching)
-        loaded = None
-        if screening is None:
-            watched = bool(watching) and not (counting or noting) and hears_of_instructions(watching)
-            why = _why_not(request.kernel, board, watched=watched, counted=counted, drawn=drawn)
-            mode = Mode.NOTED if noting else Mode.ALONE
-            loaded = self._loaded(request.kernel, board, why, mode, covered=counting)
+        watched = bool(watching) and not (counting or noting) and hears_of_instructions(watching)
+        why = _why_not(request.kernel, board, watched=watched, counted=counted, drawn=drawn)
+        mode = Mode.NOTED if noting else Mode.ALONE
+        loaded = self._loaded(request.kernel, board, why, mode, covered=counting)
         asked = 1 if noting else self.threads
         many = threads_for(request, board, loaded, asked, self.compiler, covered=counting)
-        return Course(request, board.arch, loaded, many, screening, self.threads)
+        return Course(request, board.arch, loaded, many, None, self.threads)
 
     def screening(
         self, request: "Request", board: Board, watching: Sequence[Observer], *, counted: bool, drawn: bool
