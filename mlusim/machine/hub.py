@@ -301,10 +301,12 @@ def wants_counts(observers: Iterable[Observer]) -> bool:
     return bool(inside) and all(o.counts and not o.every_step for o in inside)
 
 
-def wants_steps(observers: Iterable[Observer]) -> bool:
+def wants_steps(observers: Sequence[Observer]) -> bool:
     """Return whether *observers* want to know every instruction of a launch behind it, and hear of nothing while it runs."""
-    watching = tuple(observers)
-    return any(o.every_step for o in watching) and not any(map(_hears_inside, watching))
+    for observer in observers:
+        if observer.every_step:
+            return not any(map(_hears_inside, observers))
+    return False
 
 
 def handed(observers: Iterable[Observer], launch: "Result") -> "Result":

@@ -769,7 +769,7 @@ def test_a_signal_leaves_no_folder_and_no_compiler(toolkit, tmp_path):
 def test_every_signal_that_ends_a_process_ends_it_in_order(number):
     """Those of a terminal, of limits of the shell, of timers, and of other programs leave by an exception, by which folders are removed."""
     wanted = signal.Signals[f"SIG{number}"]
-    # Whoever starts the tests in the background may ignore some of them, and what is ignored stays so.
+    # A shell that runs the tests in the background may ignore some of them, and what is ignored stays so.
     before = signal.signal(wanted, signal.SIG_DFL)
     try:
         with pytest.raises(SystemExit) as ended, ended_in_order():
