@@ -12,7 +12,7 @@ from pathlib import Path
 
 import processes
 import torch
-import torch_mlu  # noqa: F401 - it makes the device
+import torch_mlu
 from torch import nn
 from torch_mlu.utils.cpp_extension import load, load_inline
 
@@ -176,7 +176,7 @@ def extension():
 def refused(call):
     try:
         call()
-    except (RuntimeError, TypeError, AttributeError) as error:
+    except (RuntimeError, TypeError, AttributeError, ImportError) as error:
         return f"{type(error).__name__}: {error}"
     return "nothing"
 
@@ -421,6 +421,54 @@ def group():
         return processes.ended(PROCESSES, f"{GROUP.name}/store")
 
 
+VENDOR = {
+    "torch.mlu": "BFloat16Tensor BoolStorage ByteTensor CharTensor Device DoubleTensor Event ExternalStream FloatStorage HalfTensor IntTensor LongTensor"
+    " MLUGraph OutOfMemoryError ShortTensor Stream StreamContext _is_compiled _is_in_bad_fork _lazy_call _lazy_init amp batch_isend_irecv caching_allocator_alloc"
+    " caching_allocator_delete can_device_access_peer cncl_stream cnpx current_device current_stream default_generators default_stream device device_count"
+    " device_of empty_cache get_autocast_dtype get_device_capability get_device_name get_device_properties get_rng_state get_rng_state_all graph"
+    " graph_pool_handle init initial_seed is_autocast_enabled is_available is_bf16_supported is_cncl_available is_current_stream_capturing is_initialized"
+    " make_graphed_callables manual_seed manual_seed_all max_memory_allocated max_memory_cached max_memory_reserved mem_get_info memory_allocated memory_cached"
+    " memory_reserved memory_snapshot memory_stats memory_stats_as_nested_dict memory_summary reset_accumulated_memory_stats reset_max_memory_allocated"
+    " reset_max_memory_cached reset_peak_memory_stats seed seed_all set_autocast_dtype set_autocast_enabled set_device set_per_process_memory_fraction"
+    " set_rng_state set_rng_state_all set_stream stream supports_linear_memory synchronize version",
+    "torch.mlu.amp": "GradScaler autocast custom_bwd custom_fwd",
+    "torch.mlu.amp.common": "amp_definitely_not_available",
+    "torch.mlu.memory": "_dump_snapshot _record_memory_history _snapshot",
+    "torch.mlu.cnpx": "mark range range_pop range_push",
+    "torch_mlu": "backends distributed get_version mlu optimizers profiler utils",
+    "torch_mlu.optimizers": "FusedAdam FusedLAMB FusedLAMBAMP FusedSGD",
+    "torch_mlu.profiler": "EventList FunctionEvent supported_activities ExtraMLUCopyPattern FP32MatMulPattern MatMulDimInFP16Pattern"
+    " report_all_anti_patterns emit_cnpx tensorboard_trace_handler",
+    "torch_mlu.utils.cpp_extension": "BangExtension BuildExtension MLUExtension include_paths library_paths load load_inline",
+    "torch_mlu.utils.counter": "dump_cnnl_gencase",
+    "torch_mlu.utils.collect_env": "get_pretty_env_info",
+}
+
+
+def vendor_names():
+    m = torch.mlu
+    x = torch.ones(7, device="mlu")
+    address = x.untyped_storage().data_ptr()
+    blocks = [one for one in m.memory._snapshot()["segments"] if one["address"] == address]
+    missing = []
+    for module, listed in VENDOR.items():
+        home = sys.modules.get(module) or importlib.import_module(
+            module.replace("torch.mlu", "torch_mlu.mlu")
+        )
+        missing += [f"{module}.{name}" for name in listed.split() if not hasattr(home, name)]
+    calls = {
+        "torch.optim.AdamW": lambda: torch_mlu.optimizers.FusedAdam([x], lr=0.1),
+        "mlusim profile": torch_mlu.profiler.emit_cnpx,
+        "TORCH_MLU_FALLBACK=log": lambda: torch_mlu.utils.counter.dump_cnnl_gencase(0),
+        'device="mlu"': lambda: importlib.import_module("torch_mlu.utils.gpu_migration"),
+        "cpp_extension": lambda: torch_mlu.utils.cmake_prefix_path,
+        "gloo": m.version,
+        "_snapshot()": m.memory._record_memory_history,
+    }
+    silent = [words for words, call in calls.items() if words not in refused(call)]
+    return [missing + silent, [one["blocks"][0]["size"] for one in blocks], m.Stream.priority_range()]
+
+
 def modules():
     source = (
         '#include <torch/extension.h>\nPYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.attr("version") = %d; }\n'
@@ -448,7 +496,7 @@ EXTENSION = load_inline(
 )
 ALL = (
     *(moves, views, operators, trains, saves, memory, streams, extension, files, devices, mistakes),
-    *(flags, two_devices, casts, graphs, names, switches, modules, group),
+    *(flags, two_devices, casts, graphs, names, vendor_names, switches, modules, group),
 )
 if __name__ == "__main__":
     results = {}

@@ -49,6 +49,14 @@ def test_a_module_is_the_one_of_its_sources(found):
     assert [[1, 2], True, 4, "first"] == found["modules"]
 
 
+def test_names_of_the_vendor_s_package_are_there_or_say_what_replaces_them(found):
+    """Each of its public modules; a snapshot of memory has a tensor's bytes."""
+    lacking, sizes, priorities = found["vendor_names"]
+
+    assert [] == lacking
+    assert ([28], [0, 0]) == (sizes, priorities)
+
+
 def test_memory_is_counted_and_its_end_is_an_error(found):
     used, left, pinned, moved, said = found["memory"]
     assert (used, left, pinned, moved) == (4096, 0, True, True)

@@ -7,10 +7,15 @@ from torch_mlu import _place
 torch = _place.torch()
 _C = _place.backend()
 
-from torch_mlu import backends, distributed, mlu  # noqa: E402 - they use what was loaded
+from torch_mlu import backends, distributed, elsewhere, mlu  # noqa: E402 - they use what was loaded
 
 __version__ = mlu.__version__
-__all__ = ["mlu"]
+__all__ = ["get_version", "mlu"]
+
+
+def get_version() -> str:
+    """Return the version of the vendor's package whose names these are."""
+    return __version__
 
 
 def _start() -> None:
@@ -22,6 +27,7 @@ def _start() -> None:
     )
     backends.register()
     distributed.register()
+    elsewhere.register()
     mode = os.environ.get("TORCH_MLU_FALLBACK", "")
     if mode not in {"", "log"}:
         message = (

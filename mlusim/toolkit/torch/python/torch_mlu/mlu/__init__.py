@@ -3,7 +3,12 @@
 import torch
 from torch_mlu.mlu import amp as amp, cnpx as cnpx, memory as memory, random as random
 from torch_mlu.mlu.device import *  # noqa: F403 - `torch.mlu` has all that the parts say they have
-from torch_mlu.mlu.device import _is_in_bad_fork as _is_in_bad_fork, _lazy_init as _lazy_init
+from torch_mlu.mlu.device import (
+    _is_compiled as _is_compiled,
+    _is_in_bad_fork as _is_in_bad_fork,
+    _lazy_call as _lazy_call,
+    _lazy_init as _lazy_init,
+)
 from torch_mlu.mlu.graphs import *  # noqa: F403
 from torch_mlu.mlu.memory import *  # noqa: F403
 from torch_mlu.mlu.random import *  # noqa: F403
@@ -12,7 +17,15 @@ from torch_mlu.mlu.tensors import UntypedStorage as UntypedStorage, storage_name
 
 __version__ = "1.0.0"
 OutOfMemoryError = torch.OutOfMemoryError
+Device = torch.types.Device
+batch_isend_irecv = torch.distributed.batch_isend_irecv
 globals().update(tensor_names() | storage_names())
+
+
+def version() -> tuple[int, int, int]:
+    """Refuse the version of the vendor's collectives: `NotImplementedError`."""
+    message = "cncl has no version here: its collectives are those of gloo, `torch.distributed`'s own"
+    raise NotImplementedError(message)
 
 
 class Scheduling:

@@ -1,6 +1,8 @@
 """Autocasting and scaled gradients: PyTorch's own, for the device ``mlu``."""
 
 import functools
+import sys
+from types import ModuleType
 
 import torch
 
@@ -23,3 +25,13 @@ class GradScaler(torch.amp.GradScaler):
 
 custom_fwd = functools.partial(torch.amp.custom_fwd, device_type="mlu")
 custom_bwd = functools.partial(torch.amp.custom_bwd, device_type="mlu")
+
+
+def amp_definitely_not_available() -> bool:
+    """Return False: the device is there."""
+    return False
+
+
+common = ModuleType(f"{__name__}.common", "`amp_definitely_not_available`, by the vendor's place of it.")
+common.amp_definitely_not_available = amp_definitely_not_available  # type: ignore[attr-defined]
+sys.modules[common.__name__] = common

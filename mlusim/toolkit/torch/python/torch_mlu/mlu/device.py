@@ -1,5 +1,6 @@
 """The devices ``mlu``: how many there are, which is the current one, and what they are."""
 
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import torch
@@ -37,6 +38,15 @@ def init() -> None:
 
 
 _lazy_init = init
+
+
+def _lazy_call(call: Callable[[], object], **_: object) -> None:
+    """Do *call* now: there is nothing to wait for."""
+    call()
+
+
+def _is_compiled() -> bool:
+    return True
 
 
 def _is_in_bad_fork() -> bool:

@@ -1,5 +1,7 @@
 """The bytes of a device's memory that are used and reserved."""
 
+import pickle
+from pathlib import Path
 from typing import Any
 
 from torch_mlu import _C
@@ -80,6 +82,34 @@ def memory_snapshot(device: object = None) -> list[dict[str, int]]:
         {"address": a, "total_size": n, "device": index_of(device)}
         for a, n in _C.allocations(index_of(device))
     ]
+
+
+def _snapshot(device: object = None) -> dict[str, Any]:
+    """Return the allocations of *device* as PyTorch's viewer reads them: each is a segment of one block, without a history."""
+    segments = []
+    for address, size in _C.allocations(index_of(device)):
+        block = {
+            "address": address,
+            "size": size,
+            "requested_size": size,
+            "state": "active_allocated",
+            "frames": [],
+        }
+        counts = dict.fromkeys(("total_size", "allocated_size", "active_size", "requested_size"), size)
+        kind = {"segment_type": "large", "device": index_of(device), "stream": 0, "address": address}
+        segments.append(kind | counts | {"blocks": [block], "frames": []})
+    return {"segments": segments, "device_traces": [[] for _ in range(_C.devices())]}
+
+
+def _dump_snapshot(filename: str = "dump_snapshot.pickle") -> None:
+    """Write `_snapshot` to a file."""
+    Path(filename).write_bytes(pickle.dumps(_snapshot()))
+
+
+def _record_memory_history(*_: object, **__: object) -> None:
+    """Refuse: `NotImplementedError`."""
+    message = "the history of allocations is not recorded; `torch.mlu.memory._snapshot()` has those that live"
+    raise NotImplementedError(message)
 
 
 def set_per_process_memory_fraction(fraction: float, device: object = None) -> None:

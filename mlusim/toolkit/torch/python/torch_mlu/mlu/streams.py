@@ -1,7 +1,5 @@
 """Queues of the driver as streams, and its notifiers as events."""
 
-import contextlib
-from collections.abc import Iterator
 from typing import NamedTuple, Self
 
 import torch
@@ -32,6 +30,11 @@ class Stream(torch.Stream):
     def __del__(self) -> None:
         if getattr(self, "_own", False):
             _C.end_queue(self.mlu_stream)
+
+    @staticmethod
+    def priority_range() -> tuple[int, int]:
+        """Return the least and the greatest priority: one, for queues of the driver have none."""
+        return 0, 0
 
     def synchronize(self) -> None:
         """Wait for its work.  Raises `RuntimeError` where a launch went wrong."""
@@ -148,15 +151,25 @@ def set_stream(stream: Stream | None) -> None:
         _C.set_queue(stream.mlu_stream)
 
 
-@contextlib.contextmanager
-def stream(stream: Stream | None) -> Iterator[None]:
+class StreamContext:
+    """Puts the work of a block on *stream*; a None changes nothing."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+
+    def __enter__(self) -> None:
+        """Begin."""
+        self._before = int(_C.queue())
+        set_stream(self.stream)
+
+    def __exit__(self, *_: object) -> None:
+        """Go on with the stream before the block."""
+        _C.set_queue(self._before)
+
+
+def stream(stream: Stream | None) -> StreamContext:
     """Put the work of the block on *stream*."""
-    before = int(_C.queue())
-    set_stream(stream)
-    try:
-        yield
-    finally:
-        _C.set_queue(before)
+    return StreamContext(stream)
 
 
 class StreamInfo(NamedTuple):

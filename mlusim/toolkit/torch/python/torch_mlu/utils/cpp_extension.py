@@ -181,6 +181,11 @@ def include_paths(*args: object) -> list[str]:  # noqa: ARG001 - which devices
     return [*_place.include_paths(), str(_place.home() / "include")]
 
 
+def library_paths(*args: object) -> list[str]:  # noqa: ARG001 - which devices
+    """Return the folders of the libraries of PyTorch and the toolkit."""
+    return [str(Path(str(_place.torch().__file__)).parent / "lib"), str(_place.home() / "lib64")]
+
+
 def MLUExtension(name: str, sources: Sequence[str], *args: object, **kwargs: object) -> Extension:
     """Return an extension with C++ and BANG C for ``setup.py``; ``extra_compile_args`` may be a dictionary with ``cxx`` and ``cncc``.
 
