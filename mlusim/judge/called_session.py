@@ -18,7 +18,7 @@ from mlusim.toolkit.server.session import FROM_DEVICE, TO_DEVICE
 FOLLOWED = frozenset(("LAUNCH", "COPY", "SET", "CNNL", "DURATION"))
 HARMLESS = frozenset(
     ("RECORD", "KERNEL", "SIZES", "MALLOC", "FREE", "QUEUE", "QUEUE_END", "SYNC", "NOTIFIER", "NOTIFIER_END", "PLACE", "WAIT",
-     "QUEUE_WAIT", "ATTRIBUTE", "NAME", "MEMORY", "WHERE", "KIND", "DEVICES", "RESET", "RANGE", "REFUSED", "END", "DESCRIBE", "TOUCHED", "SYMBOL")
+     "QUEUE_WAIT", "ATTRIBUTE", "NAME", "MEMORY", "WHERE", "KIND", "DEVICES", "RESET", "RANGE", "REFUSED", "END", "DESCRIBE", "TOUCHED", "SYMBOL", "LINE")
 )  # fmt: skip
 # Another process could compute with memory that it shares, where nothing is followed; and for the name of a constant the simulator
 # would read a file whose path the candidate chooses, which its own confinement may keep from it.
@@ -53,6 +53,10 @@ class JudgedSession(CalledSession):
     def _origins(self) -> Origins | None:
         """The origins of the call that goes on; None while the process is loaded."""
         return next((one for one in attendants() if isinstance(one, Origins)), None)
+
+    def line(self, request: ProgramRequest) -> ProgramReply:  # noqa: ARG002 - whichever it is
+        """Say that lines of Python are of no use: those that call a candidate are judge's own."""
+        return ProgramReply()
 
     # -- copies ----------------------------------------------------------------------------------
 

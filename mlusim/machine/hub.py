@@ -416,13 +416,13 @@ def adoption() -> Callable[[], object]:
     return functools.partial(_ATTENDING.set, _ATTENDING.get())
 
 
-_PLACE: ContextVar[Callable[[], str] | None] = ContextVar("launched_from", default=None)
+_PLACE: ContextVar[tuple[Callable[[], str], bool] | None] = ContextVar("launched_from", default=None)
 
 
 @contextmanager
-def launched_from(place: Callable[[], str]) -> Iterator[None]:
-    """Say that launches within the block were written at *place*, which is called when a finding names it."""
-    token = _PLACE.set(place)
+def launched_from(place: Callable[[], str], *, shown: bool = False) -> Iterator[None]:
+    """Say that launches within the block were written at *place*, which is called when a finding names it; each does where it is *shown*."""
+    token = _PLACE.set((place, shown))
     try:
         yield
     finally:
@@ -432,7 +432,13 @@ def launched_from(place: Callable[[], str]) -> Iterator[None]:
 def launch_place() -> str | None:
     """Return the place of the launch that runs; None where it was not told."""
     place = _PLACE.get()
-    return None if place is None else place()
+    return None if place is None else place[0]()
+
+
+def shown_launch_place() -> str | None:
+    """Return the same where each finding of the launch names it, None elsewhere."""
+    place = _PLACE.get()
+    return launch_place() if place is not None and place[1] else None
 
 
 class EveryStep(Observer):

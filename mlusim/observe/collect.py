@@ -5,8 +5,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from attrs import evolve
+
 from mlusim.errors import Fault, SyncFault
-from mlusim.machine.hub import Hub, Observer, attending
+from mlusim.machine.hub import Hub, Observer, attending, shown_launch_place
 from mlusim.observe.checker import Allowed, Checker, told_of
 from mlusim.observe.finding import ERROR, Finding
 from mlusim.observe.memcheck import MemCheck, MemCheckFilters, MemCheckNotes
@@ -42,6 +44,7 @@ class Collector(Observer):
         self.comments: dict[Comment, None] = {}
         self._kernel: str | None = None
         self._open = False
+        self._place: str | None = None
         self._untold: Fault | None = None
         self._read: set[Any] = set()
 
@@ -50,6 +53,7 @@ class Collector(Observer):
         self.close()
         self.launches += 1
         self._kernel = launch.request.kernel.name
+        self._place = shown_launch_place()
         if launch.request.kernel not in self._read:
             self._read.add(launch.request.kernel)
             self.comments.update(dict.fromkeys(comments_in(launch.request.kernel.body)))
@@ -86,6 +90,9 @@ class Collector(Observer):
         ]
         if self._untold is not None and not any(_tells(finding, self._untold) for finding in fresh):
             fresh.append(finding_of(self._untold, self._kernel))
+        launched = f"launched at {self._place}"
+        if self._place is not None:
+            fresh = [evolve(one, context=tuple(dict.fromkeys((*one.context, launched)))) for one in fresh]
         self.found += fresh
         self.allowed += [
             a for checker in self.watching if isinstance(checker, Checker) for a in checker.allowed

@@ -6,7 +6,7 @@ import pytest
 import mlusim
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, kernel
 from mlusim.errors import Fault, OutOfMemory, UsageError
-from mlusim.machine.hub import Observer
+from mlusim.machine.hub import Observer, launched_from
 from mlusim.observe.collect import Collector, as_finding, collecting, finding_of
 
 
@@ -157,3 +157,17 @@ def test_the_id_of_a_fault_is_its_class_in_words():
     """CamelCase becomes words with hyphens."""
     assert "fault-out-of-memory" == finding_of(OutOfMemory("full"), None).id
     assert "fault" == finding_of(Fault("odd"), None).id
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_a_launch_whose_place_is_shown_is_named_by_its_findings(shown):
+    """Of each launch its own."""
+    with collecting(["racecheck", "memcheck"]) as seen:
+        for line in (8, 9):
+            with launched_from(lambda line=line: f"lab.py:{line}", shown=shown):
+                launched(forgets)
+        launched(forgets)
+
+    assert [[f"launched at lab.py:{line}"] * shown for line in (8, 9)] + [[]] == [
+        [words for words in one.context if words.startswith("launched")] for one in seen.found
+    ]

@@ -190,6 +190,7 @@ static cnrtRet_t not_launched(cnrtQueue_t queue, void *caller, const std::string
 }
 
 cnrtRet_t launch(const void *stub, cnrtDim3_t dim, cnrtFunctionType_t kind, void **args, cnrtQueue_t queue, void *caller) {
+  tell_launch();
   return launching_in(queue, [&] {
     std::vector<uint32_t> sizes;
     cnrtRet_t code = cnrtSuccess;

@@ -37,7 +37,8 @@ enum Op : uint32_t {
   OP_MAP = 33,              // a: the first byte in a file in memory of another process, bytes; payload: the file's path; answers the address
   OP_UNMAP = 34,            // a: address that OP_MAP has answered; answers its bytes
   OP_CONSTANT = 35,         // a: where the host has a __mlu_const__ variable, from the first address of its file on; payload: the file's path; answers its address on the device; payload of the answer: its bytes, u64
-  OP_DESCRIBE = 29,         // a: address; payload: what its allocation is called from now on
+  OP_DESCRIBE = 29,         // a: address, 1 where its elements do not follow one another; payload: what its allocation is called from now on
+  OP_LINE = 36,             // payload: the line of another language that the next launch comes from; answers 1 where anyone watches
 };
 
 struct Request {

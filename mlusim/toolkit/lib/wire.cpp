@@ -57,6 +57,7 @@ thread_local cnrtRet_t last = cnrtSuccess;
 thread_local int device = 0;
 thread_local Heard *hearing = nullptr;
 Trapped trapped_call = nullptr;
+Launching launching_call = nullptr;
 struct sigaction before_ours;
 
 [[noreturn]] void give_up(const std::string &sentence) {
@@ -401,6 +402,10 @@ Heard::Heard() : outer(hearing) { hearing = this; }
 Heard::~Heard() { hearing = outer; }
 void when_trapped(Trapped call) { trapped_call = call; }
 Trapped trapped() { return trapped_call; }
+void when_launching(Launching call) { launching_call = call; }
+void tell_launch() {
+  if (launching_call) launching_call();
+}
 
 void move_to_device(uint64_t address, const void *source, size_t bytes, bool fresh) {
   size_t done = 0;

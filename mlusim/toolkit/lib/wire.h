@@ -38,6 +38,10 @@ struct Heard {
 using Trapped = void (*)(cnrtRet_t code, const std::string &text);
 void when_trapped(Trapped call);
 Trapped trapped();
+// What is called before each launch, and may tell where it comes from.
+using Launching = void (*)();
+void when_launching(Launching call);
+void tell_launch();
 
 // Whether no call asks the simulator just now: a signal that comes then may ask.
 bool may_ask();

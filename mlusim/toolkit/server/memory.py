@@ -43,6 +43,7 @@ class Piece:
     caller: int
     freed: int | None = None
     managed: str = ""  # what it is for, where a library of the program manages it
+    strided: bool = False  # whether a tensor lies there whose elements do not follow one another
     shared: bool = False  # whether other processes may have it
     ptr: Ptr = field(init=False)
     mapped: ClassVar[bool] = True  # whether its bytes lie in the map
@@ -139,11 +140,11 @@ class MappedMemory:
         """Return memory for *nbytes* bytes, and the kind of its piece; *told* names it."""
         return self.device.cut(self._memory, nbytes, told), Piece
 
-    def describe(self, address: int, managed: str) -> None:
+    def describe(self, address: int, managed: str, *, strided: bool = False) -> None:
         """Name the piece of *address* by the words *managed* from now on; memory of the host, too, which a kernel may be given by mistake."""
         piece = self.find(address)
         if piece is not None:
-            piece.managed = managed
+            piece.managed, piece.strided = managed, strided
             return
         self._of_host.pop(address, None)
         self._of_host[address] = managed

@@ -17,7 +17,7 @@ import numpy as np
 from attrs import define, field, frozen
 
 from mlusim.counted import counted, plural
-from mlusim.errors import Fault, LaunchError, MlusimError, OutOfMemory, UsageError, said
+from mlusim.errors import Fault, LaunchError, MlusimError, OutOfMemory, UsageError, said, shown_file
 from mlusim.frontend.bangc.runtime.pointers import Address
 from mlusim.machine.device import Device
 from mlusim.machine.hub import attendants, hears_of_mistakes, launched_from, tell_fetched, tell_mistake
@@ -163,6 +163,9 @@ class ProgramSession:
         # What kernels have written since the host last copied something back, with the calls that launched them.
         self._unseen: dict[Allocation, int] = {}
         self._unguarded: set[LoadedKernel] = set()  # of which that has been said
+        self._strided: list[str] = []  # the tensors with gaps that the launch points to
+        self._gaps: set[tuple[LoadedKernel, str]] = set()  # of which that has been said
+        self._line = ""  # of Python, from which the next launch comes
         self._mistaken = False  # whether the host did something wrong
         self._timed = False  # whether there has been a notifier
         # What serves OP_MALLOC is `malloc`, and so on.
@@ -297,6 +300,8 @@ class ProgramSession:
                         f"{self.boards.index(self._target)}; make device {number} the current one first"
                     )
                 piece.poison()
+                if piece.strided and self._target is not None:
+                    self._strided.append(piece.managed)
                 return piece.ptr + (address - piece.start) if address != piece.start else piece.ptr
         if inside:
             return Address(address)
@@ -361,13 +366,18 @@ class ProgramSession:
             raise LaunchError(f"{z_kind >> 32} is no task type; use cnrtFuncTypeBlock or one of the unions")
         dim = xy & 0xFFFFFFFF, xy >> 32, z_kind & 0xFFFFFFFF
         self._target = board
+        self._strided.clear()
         try:
             arguments = found.arguments(request.payload)
         finally:
             self._target = None
+        if self._strided:
+            self._tell_strided(found)
         heard = TouchedGdram() if hears_of_mistakes() else None
         place = QueuePlace(queue.number, functools.partial(queue.at, queue.steps))
-        with launched_from(lambda: str(self.places(request.caller))), in_queue(place):
+        line, self._line = self._line, ""
+        told = functools.partial(self._told_launch, request.caller, line)
+        with launched_from(told, shown=bool(line)), in_queue(place):
             observe = () if heard is None else (heard,)
             launch = self._started(board, observe, found.kernel, dim, kind, arguments)
         if heard is not None:
@@ -381,6 +391,22 @@ class ProgramSession:
     def _started(self, board: BoardMemory, observe: Sequence[Any], *given: Any) -> Launch:
         """Launch what is *given*: a kernel, its grid and kind, and its arguments."""
         return board.device.launch(*given, observe=observe, **self._options)
+
+    def _told_launch(self, caller: int, line: str) -> str:
+        """Return the place of a launch in the program, and the line of Python that led there."""
+        file, _, number = line.rpartition(":")
+        return f"{self.places(caller)}" + (f", called at {shown_file(file)}:{number}" if line else "")
+
+    def _tell_strided(self, found: LoadedKernel) -> None:
+        """Say on standard error that *found* is given addresses of tensors whose elements do not follow one another: of each parameter once."""
+        for managed in self._strided:
+            name = managed.partition(",")[0]
+            if (found, name) not in self._gaps:
+                self._gaps.add((found, name))
+                sys.stderr.write(
+                    f"note: {found.kernel.name} is given the address of {managed}: its elements do not follow one another there in the tensor's order; "
+                    f"give {name}.contiguous(), or let the kernel count with the strides\n"
+                )
 
     def _tell_unguarded(self, found: LoadedKernel, launch: Launch) -> None:
         """Say once on standard error that memory cores have stored what the kernel *found* means IPU cores to store; checkers say more."""
@@ -477,9 +503,15 @@ class ProgramSession:
 
     def describe(self, request: ProgramRequest) -> ProgramReply:
         """Take a library's name for a piece of memory that it manages."""
-        address = request.words[0]
-        self.memory_at(address).describe(address, request.payload.decode("utf-8", "replace"))
+        address, strided = request.words[:2]
+        words = request.payload.decode("utf-8", "replace")
+        self.memory_at(address).describe(address, words, strided=bool(strided))
         return ProgramReply()
+
+    def line(self, request: ProgramRequest) -> ProgramReply:
+        """Take the line of Python that the next launch comes from; answer whether it is of use."""
+        self._line = request.payload.decode("utf-8", "replace")
+        return ProgramReply(int(hears_of_mistakes()))
 
     def free(self, request: ProgramRequest) -> ProgramReply:
         """Serve ``cnrtFree``: free device memory."""

@@ -44,6 +44,14 @@ def test_tensors_of_two_devices_do_not_meet(found):
     assert [True] * 3 == allowed
 
 
+def test_what_loses_in_half_is_computed_in_float_and_rounded_once(found):
+    """Within the bounds that the tutorial gives."""
+    parts = found["half"]
+
+    assert 6 == len(parts)
+    assert [] == [name for name, part in parts.items() if not part <= 1]
+
+
 def test_a_module_is_the_one_of_its_sources(found):
     """A file that was edited, under the same name, and a second one of texts."""
     assert [[1, 2], True, 4, "first"] == found["modules"]
@@ -63,6 +71,14 @@ def test_memory_is_counted_and_its_end_is_an_error(found):
     assert "MLU out of memory for a Byte tensor (1099511627776,)" in said
     assert "MLUSIM_BOARD; a tensor is freed when nothing refers to it any more (`del x`" in said
     assert "device.free" not in said
+
+
+def test_the_address_of_a_tensor_with_gaps_is_noted_once_and_a_copy_of_no_bytes_is_no_fault(found):
+    """By the name of the parameter; one whose elements follow one another is not."""
+    words = "is given the address of y, a Float tensor (2, 2) with strides (1, 2): "
+
+    assert 0 == found["strided"]
+    assert [1, 1] == [found["stderr"].count(text) for text in (words, "is given the address of")]
 
 
 def test_an_operator_that_the_device_lacks_is_told_when_asked(found):

@@ -230,11 +230,12 @@ MemoryUse &memory_of(int device) {
   return memory_use(device);
 }
 
-std::string described(c10::ScalarType type, c10::IntArrayRef sizes) {
-  std::string text = "a " + std::string(c10::toString(type)) + " tensor (";
-  for (size_t i = 0; i < sizes.size(); ++i) text += (i ? ", " : "") + std::to_string(sizes[i]);
-  return text + (sizes.size() == 1 ? ",)" : ")");
+static std::string list_of(c10::IntArrayRef numbers) {
+  std::string text = "(";
+  for (size_t i = 0; i < numbers.size(); ++i) text += (i ? ", " : "") + std::to_string(numbers[i]);
+  return text + (numbers.size() == 1 ? ",)" : ")");
 }
+std::string described(c10::ScalarType type, c10::IntArrayRef sizes) { return "a " + std::string(c10::toString(type)) + " tensor " + list_of(sizes); }
 Naming::Naming(c10::ScalarType type, c10::IntArrayRef sizes) { naming = described(type, sizes); }
 Naming::~Naming() { naming.clear(); }
 
@@ -243,12 +244,26 @@ void describe(const at::Tensor &tensor, const std::string &name) {
   bool there = tensor.device().type() == MLU;
   if (!there && !tensor.is_cpu()) return;
   std::string text = name + ", " + described(tensor.scalar_type(), tensor.sizes()) + (there ? "" : " of the CPU");
+  const bool strided = there && !tensor.is_contiguous();
+  if (strided) text += " with strides " + list_of(tensor.strides());
   const void *address = there ? tensor.storage().data() : tensor.data_ptr();
   static auto *known = new std::map<const void *, std::string>;
   std::string &before = (*known)[address];
   if (before == text) return;
   before = text;
-  asked(OP_DESCRIBE, {(uint64_t)address}, text);
+  asked(OP_DESCRIBE, {(uint64_t)address, strided}, text);
+}
+
+// Tell the simulator, where somebody watches, which line of Python launches.
+static void tell_line() {
+  static const bool watched = mlusim::ask(OP_LINE).value == 1;
+  if (!watched || !PyGILState_Check()) return;
+  PyFrameObject *frame = PyEval_GetFrame();
+  if (!frame) return;
+  PyCodeObject *code = PyFrame_GetCode(frame);
+  const std::string place = pybind11::str(code->co_filename).cast<std::string>() + ":" + std::to_string(PyFrame_GetLineNumber(frame));
+  Py_DECREF(code);
+  mlusim::ask(OP_LINE, {}, nullptr, place.data(), place.size());
 }
 
 void resize_storage(c10::StorageImpl *storage, size_t bytes) {
@@ -263,6 +278,7 @@ void resize_storage(c10::StorageImpl *storage, size_t bytes) {
 void register_hooks() {
   at::RegisterPrivateUse1HooksInterface(new Hooks);
   mlusim::when_trapped(&raise);
+  mlusim::when_launching(&tell_line);
 }
 
 }  // namespace mlusim_torch

@@ -107,7 +107,7 @@ def _dump_snapshot(filename: str = "dump_snapshot.pickle") -> None:
 
 
 def _record_memory_history(*_: object, **__: object) -> None:
-    """Refuse: `NotImplementedError`."""
+    """Refuse the history of allocations: `NotImplementedError`."""
     message = "the history of allocations is not recorded; `torch.mlu.memory._snapshot()` has those that live"
     raise NotImplementedError(message)
 

@@ -158,7 +158,7 @@ class StreamContext:
         self.stream = stream
 
     def __enter__(self) -> None:
-        """Begin."""
+        """Make the stream the current one."""
         self._before = int(_C.queue())
         set_stream(self.stream)
 
