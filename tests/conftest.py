@@ -37,6 +37,12 @@ FIRST = (
     "operators",
 )
 """Rooms whose tests compile or start programs: few in a file, and long."""
+TOGETHER = {
+    "tests/architecture": "",
+    "tests/toolkit/torch_device": "torch",
+    "tests/judge/test_judge_torch.py": "torch",
+}
+"""Whose files one worker runs, one after the other: they read the same trees, or wait for the same compilation.  By the start of the name."""
 STRETCH = 100
 """Tests that are watched together."""
 
@@ -83,6 +89,19 @@ def pytest_collection_modifyitems(items):
 
     if all(item.path.is_relative_to(item.config.rootpath / "tests") for item in items):
         items.sort(key=place)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give a worker a file at a time, or the files of one of `TOGETHER`."""
+    from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415 - only where workers are asked for
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            path = super()._split_scope(nodeid)
+            return next((name or start for start, name in TOGETHER.items() if path.startswith(start)), path)
+
+    return Scheduling(config, log)
 
 
 def pytest_collection_finish():

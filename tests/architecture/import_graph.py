@@ -29,10 +29,16 @@ def tree_of(path):
 
 
 @functools.cache
+def nodes_of(path):
+    """Every node of a file, the module first; each file is walked once for all rules."""
+    return list(ast.walk(tree_of(path)))
+
+
+@functools.cache
 def _imports(path):
     """The imports of a file, and whether each is for type checking alone."""
     found = {}
-    for node in ast.walk(tree_of(path)):  # a guard comes before what it holds
+    for node in nodes_of(path):  # a guard comes before what it holds
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
             found.update(
                 (child, True) for child in ast.walk(node) if isinstance(child, ast.Import | ast.ImportFrom)
@@ -51,7 +57,7 @@ def _imported(name, path, known, *, types):
         elif isinstance(node, ast.ImportFrom) and node.module:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         found.update(_module(target, known) for target in names)
-    found.update(_module(target, known) for target in later(ast.walk(tree_of(path))))
+    found.update(_module(target, known) for target in later(nodes_of(path)))
     return found - {"", "mlusim", name}
 
 

@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 
 import pytest
+from import_graph import nodes_of
 
 DEBUG = Path(__file__).parents[2] / "mlusim" / "debug"
 FLOORS = {"source": 0, "stop": 1, "run": 2, "look": 3, "": 4, "console": 5, "tui": 6, "dap": 6}
@@ -17,7 +18,7 @@ def room_of(parts):
 
 def imports(path):
     """The modules below ``mlusim.debug`` that a file imports, those for type checking too."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mlusim.debug"):
             yield from (
                 [*node.module.split(".")[2:], *([alias.name] if node.module == "mlusim.debug" else [])]

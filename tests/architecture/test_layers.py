@@ -6,7 +6,7 @@ import importlib.util
 import re
 from pathlib import Path
 
-from import_graph import later
+from import_graph import later, nodes_of
 
 ROOT = Path(__file__).parents[2]
 LAYERS = {
@@ -61,29 +61,23 @@ OPS_MAY_IMPORT = (
 
 
 @functools.cache
-def _nodes(path):
-    """Every node of a file, the module first: parsed and walked once for all rules."""
-    return list(ast.walk(ast.parse(path.read_text())))
-
-
-@functools.cache
 def _imports(path):
     """Every module that a file imports, inside functions too and later (`mlusim.lazy`), but for type checking."""
     guarded = {
         id(child)
-        for node in _nodes(path)
+        for node in nodes_of(path)
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
         for child in ast.walk(node)
     }
     found = []
-    for node in _nodes(path):
+    for node in nodes_of(path):
         if id(node) in guarded:
             continue
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.append(node.module)
-    return [*found, *later(_nodes(path))]
+    return [*found, *later(nodes_of(path))]
 
 
 def _offenders(paths, found):
@@ -154,7 +148,7 @@ def _changed(node):
 
 def _variables(path):
     """The names of a module that its functions change, or call `global`."""
-    nodes = _nodes(path)
+    nodes = nodes_of(path)
     named = {
         t.id
         for node in nodes[0].body
@@ -183,7 +177,7 @@ def test_nothing_prints():
     def printing(path):
         return [
             node.lineno
-            for node in _nodes(path)
+            for node in nodes_of(path)
             if isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
             and node.func.id in ("print", "input")
@@ -199,7 +193,7 @@ def test_functions_stay_small():
     def long(path):
         return [
             node.name
-            for node in _nodes(path)
+            for node in nodes_of(path)
             if isinstance(node, ast.FunctionDef)
             and node.end_lineno - node.body[1 if ast.get_docstring(node) and len(node.body) > 1 else 0].lineno
             >= 50

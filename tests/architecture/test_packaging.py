@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from import_graph import nodes_of
 
 from mlusim.installing import install_command, missing_packages
 
@@ -36,7 +37,7 @@ def imported():
         for path in (ROOT / package).rglob("*.py"):
             if path.is_relative_to(ROOT / "mlusim" / "toolkit" / "torch" / "python"):
                 continue  # it runs in Pythons that have PyTorch
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for node in nodes_of(path):
                 if isinstance(node, ast.Import):
                     found |= {alias.name.split(".")[0] for alias in node.names}
                 elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
