@@ -14,10 +14,10 @@ import numpy as np
 from benchmarks.timing import Row
 from mlusim import bangc
 from mlusim.arch.catalog import find_board
-from mlusim.engine.native.build import available
 from mlusim.engine.preference import NATIVE, PYTHON
 from mlusim.machine.device import Device
 from mlusim.machine.hub import Observer
+from mlusim.machine.native.build import available
 from mlusim.observe.coverage import LineCoverage
 from mlusim.observe.names import CHECKERS
 from mlusim.operators.registry import find_operator, operators

@@ -10,10 +10,10 @@ import numpy as np
 
 from benchmarks.timing import Row
 from mlusim import bangc
-from mlusim.engine.native.build import available
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import Fault
 from mlusim.machine.device import Device
+from mlusim.machine.native.build import available
 from mlusim.observe.names import CHECKERS
 
 TASKS, TURNS, WIDTH = 16, 64, 1024

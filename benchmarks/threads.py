@@ -20,9 +20,9 @@ import ops
 from benchmarks.operators import BOARD, _network
 from benchmarks.timing import Row
 from mlusim import bangc
-from mlusim.engine.native.build import load
 from mlusim.engine.preference import on_threads
 from mlusim.machine.device import Device
+from mlusim.machine.native.build import load
 from mlusim.machine.native.run import Loaded
 from mlusim.machine.native.threads import Threads
 

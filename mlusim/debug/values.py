@@ -17,7 +17,7 @@ from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import names_of
 from mlusim.debug.source.frames import cluster_name, line_of, name_at, name_of, parameters_of, place_of
 from mlusim.debug.stop.stops import ISSUE, LineLocation, Op
-from mlusim.engine.contract import Flight
+from mlusim.engine.contract import BUILT_INS, Flight
 from mlusim.machine.cluster import SCOPES, Half, Meeting
 from mlusim.memory.pointer import Ptr
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
 LONGEST = 4096  # elements of a value that can be unfolded
-BUILT_IN = tuple(f"{n}{axis}" for n in ("taskId", "taskDim") for axis in ("", "X", "Y", "Z"))
-BUILT_IN += ("clusterId", "clusterDim", "coreId", "coreDim")
 
 
 @frozen
@@ -167,7 +165,7 @@ def scopes(session: "DebugSession") -> tuple[Scope, ...]:
     found.append(Scope("memories", "Memories on the chip", tuple(_memory(m) for m in memories(core))))
     found.append(Scope("tensors", "Tensors", pointed(regions.tensors(paused))))
     if core is not None:
-        built = {name: getattr(core.mlu, name) for name in BUILT_IN if hasattr(core.mlu, name)}
+        built = {name: getattr(core.mlu, name) for name in BUILT_INS if hasattr(core.mlu, name)}
         found.append(Scope("built-ins", "Built-ins", tuple(_built_in(n, v) for n, v in built.items())))
     return tuple(scope for scope in found if scope.variables)
 

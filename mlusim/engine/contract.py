@@ -8,6 +8,7 @@ is rare.
 """
 
 from collections.abc import Callable
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import define
@@ -20,6 +21,22 @@ from mlusim.time.quantities import CopyLoad
 
 if TYPE_CHECKING:
     from mlusim.isa.declare import Intrinsic
+
+BUILT_INS = (
+    "taskId", "taskIdX", "taskIdY", "taskIdZ", "taskDim", "taskDimX", "taskDimY", "taskDimZ",
+    "clusterId", "clusterDim", "coreId", "coreDim",
+)  # fmt: skip
+"""The variables of a task that every kernel has."""
+
+
+class Mode(Enum):
+    """The watch that a kernel in C keeps on itself: none, for what checkers may report, for what tasks touch that run at once, or of every instruction."""
+
+    ALONE = "alone"
+    SCREENED = "screened"
+    BESIDE = "beside"
+    NOTED = "noted"
+
 
 # -- polling, told from reading: a core that looks at the same shared bytes again and again lets others run ----
 

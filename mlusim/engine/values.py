@@ -1,7 +1,7 @@
 """Numbers that vector instructions change: integers that leave their type, infinities and NaN of finite numbers, bytes of another type.
 
 A row is looked at if it computes or converts; those that move, choose or compare numbers, or work on bits, are not.
-Python looks by `Look` and `Types`, C by the lines that `engine.native.screen` renders, with the functions at the end of ``c/screen.h``.
+Python looks by `Look` and `Types`, C by the lines that `machine.native.text.screen` renders, with the functions at the end of ``c/screen.h``.
 """
 
 import math

@@ -356,7 +356,7 @@ class Intrinsic(Presented):
     """One row of the instruction set.
 
     ``overload`` names a row with the operand that it takes in addition: where a call has that operand, it is one
-    of that row.  ``native`` is its body in C, a text or a template with its mode (`engine.native.templates`);
+    of that row.  ``native`` is its body in C, a text or a template with its mode (`machine.native.text.templates`);
     a row whose body is a ufunc needs none.
     """
 

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from mlusim.arch.board import Arch, Board
-from mlusim.engine.native import build
-from mlusim.engine.native.build import BuildError, EngineWarning, available, no_compiler
-from mlusim.engine.native.door import is_native
-from mlusim.engine.native.screen import Mode
+from mlusim.engine.contract import Mode
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON, asked_of, debugged
 from mlusim.errors import UsageError
 from mlusim.machine.hub import Observer, hears_of_instructions, wants_counts, wants_steps
+from mlusim.machine.native import build
 from mlusim.machine.native.beside import run_beside, threads_for
+from mlusim.machine.native.build import BuildError, EngineWarning, available, no_compiler
 from mlusim.machine.native.prepared import Preparations
 from mlusim.machine.native.screening import (
     Screening,
@@ -31,6 +30,7 @@ from mlusim.machine.native.screening import (
     screening_of,
     threads_of_screen,
 )
+from mlusim.machine.native.text.door import is_native
 
 if TYPE_CHECKING:
     from mlusim.isa.declare import Intrinsic

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mlusim.isa.declare import Flow, Intrinsic
     from mlusim.machine.hub import Hub
     from mlusim.machine.options import LaunchOptions
+    from mlusim.machine.parts import KeptParts
     from mlusim.memory.allocation import Allocation, Arena, StackVariable
     from mlusim.memory.footprint import Access
     from mlusim.memory.regions import Placement
@@ -64,9 +65,8 @@ class ObservedKernel(Protocol):
     name: str
     body: Callable[..., Any]
 
-    # The local variables that are alive at once where they take most.
     @property
-    def on_stack(self) -> "tuple[StackVariable, ...]": ...
+    def on_stack(self) -> "tuple[StackVariable, ...]": ...  # its locals where they take most
     @property
     def compiled(self) -> bool: ...  # whether it is one of BANG C
 
@@ -167,6 +167,7 @@ class ObservedScreen(Protocol):
     refused: "Fault | None"
     whole: bool
     met: list[tuple[int, ...]]
+    parts: "KeptParts"
 
     def needs_values(self) -> bool: ...
     def sharing(self) -> "SharedRun | None": ...

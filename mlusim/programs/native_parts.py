@@ -1,7 +1,7 @@
 """The overlaps of the parts of on-chip arrays, found by runs in C, before `carve` runs a kernel twice in Python.
 
 In a first run C keeps which pointer variables the operands of each call go through, what they hold, and which bytes are touched
-(`engine.native.screen.PARTS`).  Only where two parts share a byte that both write and one of them reads may there be an overlap;
+(`machine.parts.TaskParts`).  Only where two parts share a byte that both write and one of them reads may there be an overlap;
 then a second run keeps which part wrote each byte last, as `carve` does.
 """
 
@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from attrs import define, evolve, field, frozen
 
-from mlusim.engine.native.layout import OFFSET_BITS
-from mlusim.engine.native.screen import APART, ELSEWHERE
 from mlusim.errors import MlusimError
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import FunctionUses, Root, roots
@@ -21,8 +19,8 @@ from mlusim.frontend.bangc.native.screening import followed
 from mlusim.isa.table import ISA
 from mlusim.machine.engine import Engine
 from mlusim.machine.hub import Observer
-from mlusim.machine.native.screen import Overwritten, PartChoices, PartRecord, Screen, TaskParts
 from mlusim.machine.observed import READS, ObservedLaunch, ObservedScreen, Screened, Site
+from mlusim.machine.parts import APART, ELSEWHERE, Overwritten, PartChoices, TaskParts
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import MOST_WRITERS
 from mlusim.observe.checker import Allowed
@@ -32,7 +30,6 @@ from mlusim.programs.pointer_frames import Chain, Frames, Held
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.module import BangKernel
-    from mlusim.machine.native.run import NativeProgram
     from mlusim.machine.session import Session
     from mlusim.programs.kernel_call import KernelCall
     from mlusim.programs.launch_again import LaunchAgain
@@ -144,7 +141,6 @@ class PartsQuestion(Observer):
 
     name = "parts"
     screens = Screened.PARTS
-    program: "NativeProgram"
 
     def __init__(self, choices: Mapping[tuple[int, bool], PartChoices] | None = None) -> None:
         self._choices = choices
@@ -154,8 +150,7 @@ class PartsQuestion(Observer):
     def screen_begin(self, launch: ObservedLaunch, screen: ObservedScreen) -> bool:
         """Remember what the numbers of the program mean."""
         self.program = cast("Session", launch).native.program
-        record = _record_of(screen)
-        record.choices = self._choices or {}
+        screen.parts.choices = self._choices or {}
         return True
 
     def launch_begin(self, launch: ObservedLaunch) -> None:
@@ -165,12 +160,10 @@ class PartsQuestion(Observer):
 
     def screened(self, screen: ObservedScreen) -> None:
         """Take over what *screen* has kept."""
-        record = _record_of(screen)
-        self.tasks, self.overwritten = record.tasks(), list(record.overwritten.values())
-
-
-def _record_of(screen: ObservedScreen) -> PartRecord:
-    return cast("Screen", screen).parts
+        self.tasks, self.overwritten = (
+            list(screen.parts.by_tables.values()),
+            list(screen.parts.overwritten.values()),
+        )
 
 
 @define(eq=False)
@@ -294,8 +287,7 @@ class _Parts:
         """Yield each row of what was touched, and the ways to its array."""
         places: dict[tuple[int, int], dict[Any, Held]] = {}
         locals_ = self._program.followed[1]
-        for row in one.kept:
-            number, offset = _taken_apart(int(row["first"]))
+        for row, (number, offset) in zip(one.kept, one.led_to, strict=True):
             moved = int(row["moved"])
             held = one.allocations[number], offset, bool(moved & ~APART), bool(moved & APART)
             places.setdefault((int(row["context"]), int(row["site"])), {})[locals_[row["local"]]] = held
@@ -323,12 +315,6 @@ class _Parts:
             if call is None:
                 return
             context, site = int(call["outer"]), int(call["site"])
-
-
-def _taken_apart(word: int) -> tuple[int, int]:
-    """Return the number of the allocation and the offset that a pointer is in C."""
-    number = word + (1 << OFFSET_BITS - 1) >> OFFSET_BITS
-    return number, word - (number << OFFSET_BITS)
 
 
 def _certain(chain: Chain) -> None:

@@ -1,4 +1,4 @@
-"""The costs of copies as one table, of which Python (`time.work`) and C (`engine.native.copies`) have their functions.
+"""The costs of copies as one table, of which Python (`time.work`) and C (`machine.native.text.copies`) have their functions.
 
 Amounts are text that both languages read alike: whole numbers, ``+ - * >> & |``, comparisons, calls of `FUNCTIONS`, and
 parentheses around whatever the two bind differently.

@@ -13,7 +13,7 @@ from mlusim.engine.recipes.recipe import LaunchPolicy, recipe
 from mlusim.engine.recipes.render import RENDERED
 from mlusim.isa.table import ISA
 
-C_ENGINE = "mlusim.engine.native", "mlusim.machine.native", "mlusim.frontend.bangc.native"
+C_ENGINE = "mlusim.machine.native."
 SMALL = 40  # lines of a file without a subject of its own, as a rule
 
 

@@ -8,8 +8,8 @@ import pytest
 
 import mlusim
 from mlusim import bangc
-from mlusim.engine.native.build import CHOICE, available
 from mlusim.errors import Fault
+from mlusim.machine.native.build import CHOICE, available
 from mlusim.programs.carving import carve
 from mlusim.programs.launch_again import LaunchAgain
 from mlusim.programs.native_parts import overlaps_in_c

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mlusim.counted import counted
-from mlusim.engine.native.build import available
+from mlusim.machine.native.build import available
 
 SOURCE = """\
 __nram__ float buf[64];

@@ -13,8 +13,8 @@ from mlusim.debug import Position
 from mlusim.debug.run.moments import Milestones
 from mlusim.debug.run.runs import LaunchRun
 from mlusim.debug.stop.stops import END
-from mlusim.engine.native.build import available
 from mlusim.machine.hub import Observer
+from mlusim.machine.native.build import available
 
 pytestmark = pytest.mark.skipif(available() is None, reason="no C compiler")
 SOURCE = """\

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mlusim.arch.catalog import find_board
-from mlusim.engine.native.build import available
+from mlusim.machine.native.build import available
 from mlusim.programs.kernel_call import Sources
 from mlusim.programs.native_program import HostProgram
 from mlusim.report.profiled import Profiled

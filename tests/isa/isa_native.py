@@ -8,11 +8,11 @@ from isa_rows import SCALARS, board_of, counts_of, dtype_cases
 import mlusim
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import float32, half, int32, uint8, uint32
-from mlusim.engine.native.door import NativeArgument, Use, door
 from mlusim.errors import Fault
 from mlusim.isa.table import FAMILIES, ISA, NUMBERS
 from mlusim.machine.kernel import Kernel
 from mlusim.machine.native.run import Loaded, NativeProgram, assemble
+from mlusim.machine.native.text.door import NativeArgument, Use, door
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, WRAM
 
 BYTES = 1 << 14  # of each operand's memory

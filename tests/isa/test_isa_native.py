@@ -9,12 +9,12 @@ from isa_native import Setting, board_with, cases, program_of, run, same_numbers
 from isa_rows import counts_of
 
 from mlusim.arch.catalog import find_board
-from mlusim.engine.native import layout
-from mlusim.engine.native.build import available
-from mlusim.engine.native.door import is_native
 from mlusim.isa.table import FAMILIES, ISA
 from mlusim.isa.tensor import FILTERS
+from mlusim.machine.native.build import available
 from mlusim.machine.native.core import NativeCore
+from mlusim.machine.native.text import layout
+from mlusim.machine.native.text.door import is_native
 
 FAMILY = {row.name: f.name for f in FAMILIES for row in f.rows}
 ROWS = [  # tests/frontend/bangc/test_bangc_native_registers.py calls every form of those of registers, which lie in no memory

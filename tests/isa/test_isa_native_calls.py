@@ -10,11 +10,11 @@ from isa_rows import SCALARS, counts_of
 import mlusim
 from mlusim import bangc
 from mlusim.arch.catalog import find_board
-from mlusim.engine.native.build import available
-from mlusim.engine.native.door import is_native
 from mlusim.errors import MlusimError
 from mlusim.isa.prototypes import prototypes
 from mlusim.isa.table import FAMILIES
+from mlusim.machine.native.build import available
+from mlusim.machine.native.text.door import is_native
 from mlusim.memory.space import GDRAM, LDRAM, SRAM, WRAM
 
 BOARD = "MLU590-H8"

@@ -9,9 +9,9 @@ import pytest
 
 import mlusim
 from mlusim import bangc
-from mlusim.engine.native.build import CHOICE, BuildError, EngineWarning, available
 from mlusim.engine.preference import debugged
 from mlusim.errors import UsageError
+from mlusim.machine.native.build import CHOICE, BuildError, EngineWarning, available
 
 pytestmark = pytest.mark.skipif(available() is None, reason="no C compiler")
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from mlusim.engine.native import build as native
-from mlusim.engine.native.build import (
+from mlusim.files.user_cache import SWEPT, CacheWarning
+from mlusim.machine.native import build as native
+from mlusim.machine.native.build import (
     MOST_BYTES,
     BuildError,
     available,
@@ -19,7 +20,6 @@ from mlusim.engine.native.build import (
     clean_cache,
     no_compiler,
 )
-from mlusim.files.user_cache import SWEPT, CacheWarning
 
 FAKE = """\
 import errno

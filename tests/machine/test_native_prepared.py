@@ -7,8 +7,8 @@ import pytest
 
 import mlusim
 from mlusim import bangc
-from mlusim.engine.native.build import available
 from mlusim.errors import MlusimError, UsageError
+from mlusim.machine.native.build import available
 
 pytestmark = pytest.mark.skipif(available() is None, reason="no C compiler")
 

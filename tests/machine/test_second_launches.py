@@ -17,8 +17,8 @@ from greenlet import greenlet
 
 import mlusim
 from mlusim import bangc
-from mlusim.engine.native import build
 from mlusim.machine.hub import attending
+from mlusim.machine.native import build
 from mlusim.observe.names import CHECKERS
 
 TABLE = Path(__file__).with_name("second_launches.csv")

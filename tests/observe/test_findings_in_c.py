@@ -7,9 +7,9 @@ import pytest
 
 import mlusim
 from mlusim import bangc
-from mlusim.engine.native.build import CHOICE, available
 from mlusim.errors import Fault
 from mlusim.machine.core import Core
+from mlusim.machine.native.build import CHOICE, available
 from mlusim.observe.names import CHECKERS
 
 pytestmark = pytest.mark.skipif(available() is None, reason="there is no compiler")

@@ -9,11 +9,11 @@ from screen_programs import compared, loaded
 
 import mlusim
 from mlusim import bangc
-from mlusim.engine.native.build import CHOICE, available
-from mlusim.engine.native.screen import HOW_WAITS, WINDOW, Suspicion
 from mlusim.isa.table import ISA
 from mlusim.machine.native import screen
+from mlusim.machine.native.build import CHOICE, available
 from mlusim.machine.native.screening import LONG, TRIED, VECTORS, Screening
+from mlusim.machine.native.text.screen import HOW_WAITS, WINDOW, Suspicion
 from mlusim.observe.collect import collecting
 from mlusim.observe.initcheck import InitCheck
 from mlusim.observe.names import CHECKERS

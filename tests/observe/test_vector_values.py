@@ -11,7 +11,7 @@ import mlusim
 from mlusim import bangc
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, half, int8, int16, int32, int64, kernel, uint32
 from mlusim.cli.main import main
-from mlusim.engine.native.build import CHOICE, available
+from mlusim.machine.native.build import CHOICE, available
 from mlusim.observe.collect import collecting
 from mlusim.observe.valuecheck import ValueCheckVectors
 

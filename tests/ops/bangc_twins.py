@@ -3,8 +3,8 @@
 import numpy as np
 
 from mlusim import Observer
-from mlusim.engine.native.build import available
 from mlusim.host import Handle
+from mlusim.machine.native.build import available
 from mlusim.operators.registry import find_operator
 from mlusim.operators.runner import SourceHandle, attempt, case_generator
 from mlusim.time.log import LOADS, STORES, loads_of

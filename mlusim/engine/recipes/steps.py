@@ -1,7 +1,7 @@
 """The steps of running an instruction, as values that a recipe lists in their order.
 
 Resolve, check, charge, announce, perform: each step says what is to be done, and nothing of how.  `engine.recipes.recipe` makes
-them from a row; `engine.recipes.render` renders them as Python, and the native engine (`engine.native.door`) as C.
+them from a row; `engine.recipes.render` renders them as Python, and the native engine (`machine.native.text.door`) as C.
 """
 
 from typing import TYPE_CHECKING

@@ -24,18 +24,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlusim.arch.board import Board
-from mlusim.engine.native import layout
-from mlusim.engine.native.build import BuildError
-from mlusim.engine.native.screen import KEPT_PAGE, Mode, Suspicion
-from mlusim.engine.native.sums import AT_ONCE, IN_THE_RECORD, LATER, adds
+from mlusim.engine.contract import Mode
 from mlusim.isa.table import ISA
 from mlusim.lazy import lazy
 from mlusim.machine.limits import Overdue
 from mlusim.machine.native import threads
+from mlusim.machine.native.build import BuildError
 from mlusim.machine.native.chain import Chain
 from mlusim.machine.native.screen import COLUMNS, HIGH, KEY, LOW, Rows, apart, joined
 from mlusim.machine.native.seat import Seat, shared_counters
 from mlusim.machine.native.sums import KEPT, Sums, add_up, apart_from
+from mlusim.machine.native.text import layout
+from mlusim.machine.native.text.screen import KEPT_PAGE, Suspicion
+from mlusim.machine.native.text.sums import AT_ONCE, IN_THE_RECORD, LATER, adds
 from mlusim.machine.tensor import bytes_given
 from mlusim.memory.allocation import POISON, Allocation, Bytes, fresh_bytes
 from mlusim.memory.pointer import Ptr

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlusim.engine.native import layout
+from mlusim.machine.native.text import layout
 from mlusim.machine.observed import TaskPlace
 from mlusim.machine.tally import SilentTasks
 from mlusim.memory.allocation import POISON, Allocation, Bytes

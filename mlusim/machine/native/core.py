@@ -14,11 +14,8 @@ import numpy as np
 
 from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import MEMORY_TYPES, DType, boolean, uint8
-from mlusim.engine.contract import Flight
+from mlusim.engine.contract import BUILT_INS, Flight
 from mlusim.engine.issue import has_no_effect
-from mlusim.engine.native import layout
-from mlusim.engine.native.door import barrier, is_native
-from mlusim.engine.native.screen import Suspicion
 from mlusim.engine.values import RULES, made_by
 from mlusim.errors import Fault, LaunchError, shown_file
 from mlusim.isa.table import ISA
@@ -28,6 +25,9 @@ from mlusim.machine.core import Core
 from mlusim.machine.native.chain import MOST_TASKS, Chain, DeclaredLocal, FreshMemory
 from mlusim.machine.native.seat import Seat, Start, give, taken
 from mlusim.machine.native.steps import StepLog
+from mlusim.machine.native.text import layout
+from mlusim.machine.native.text.door import barrier, is_native
+from mlusim.machine.native.text.screen import Suspicion
 from mlusim.machine.observed import Screened, TaskPlace
 from mlusim.machine.scheduling.renewal import repeats
 from mlusim.memory.allocation import POISON, Allocation
@@ -121,7 +121,7 @@ class NativePolls:
 
 MOST_LOCALS = 256  # arrays of functions, each where it has been declared, that a core keeps for further tasks
 ROWS = tuple(ISA.values())
-_built_in = operator.attrgetter(*layout.BUILTINS)
+_built_in = operator.attrgetter(*BUILT_INS)
 
 
 class NativeCore(Core):

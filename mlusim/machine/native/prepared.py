@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from attrs import evolve
 
-from mlusim.engine.native.build import available
-from mlusim.engine.native.layout import OFFSET_BITS
 from mlusim.engine.preference import AUTO, PYTHON, debugged, preferred
 from mlusim.isa.table import ISA
 from mlusim.machine.kernel import Kernel, Kind
+from mlusim.machine.native.build import available
 from mlusim.machine.native.chain import Chain, doings
 from mlusim.machine.native.team import Team, task_rows
+from mlusim.machine.native.text.layout import OFFSET_BITS
 from mlusim.machine.options import USUAL_OPTIONS, LaunchOptions
 from mlusim.machine.scheduling.carrier import Carrier, Carriers
 from mlusim.machine.scheduling.schedule import begin_memory_cores_first

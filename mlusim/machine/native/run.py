@@ -11,20 +11,21 @@ from attrs import field, frozen
 
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DType
+from mlusim.engine.contract import Mode
 from mlusim.engine.issue import left_to_others
-from mlusim.engine.native import layout, sums
-from mlusim.engine.native.build import CHOICE, BuildError, available, load
-from mlusim.engine.native.copies import copies, costs
-from mlusim.engine.native.door import IDS, MEETS, Use, barrier, door
-from mlusim.engine.native.layout import preamble
-from mlusim.engine.native.screen import CONSTANTS, KEPT_PAGE, Mode
-from mlusim.engine.native.templates import TENSOR_MARK, tensor_header
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import Fault
 from mlusim.isa.table import ISA, NUMBERS
+from mlusim.machine.native.build import CHOICE, BuildError, available, load
 from mlusim.machine.native.core import NativeCore
 from mlusim.machine.native.seat import shared_counters
 from mlusim.machine.native.steps import StepLog, StepTable
+from mlusim.machine.native.text import layout, sums
+from mlusim.machine.native.text.copies import copies, costs
+from mlusim.machine.native.text.door import IDS, MEETS, Use, barrier, door
+from mlusim.machine.native.text.layout import preamble
+from mlusim.machine.native.text.screen import CONSTANTS, KEPT_PAGE
+from mlusim.machine.native.text.templates import TENSOR_MARK, tensor_header
 from mlusim.machine.observed import ValueTest
 from mlusim.memory.space import DIRECTIONS, WRAM, Direction, Space
 
@@ -97,7 +98,7 @@ Word = Callable[[Any], int]
 @functools.cache
 def runtime(mode: Mode = Mode.ALONE) -> str:
     """Return the C that every kernel begins with in a *mode*."""
-    folder = files("mlusim.engine.native") / "c"
+    folder = files("mlusim.machine.native") / "c"
     parts = {
         part: (folder / part).read_text(encoding="utf-8")
         for part in ("pointers.h", "screen.h", "beside.h", "steps.h", *PARTS)
@@ -110,6 +111,13 @@ def runtime(mode: Mode = Mode.ALONE) -> str:
     )
     looks += parts["steps.h"] if mode is Mode.NOTED else NOT_NOTED
     return "".join((preamble(), parts["pointers.h"], looks, *(parts[p] for p in PARTS)))
+
+
+@functools.cache
+def vector_registers() -> str:
+    """Return the C that kernels with vector registers begin with."""
+    mark = f"static const uint8_t UNSET_[] = {{{','.join(map(str, layout.UNSET))}}};\n"
+    return mark + (files("mlusim.machine.native") / "c" / "registers.h").read_text(encoding="utf-8")
 
 
 def _constants() -> str:

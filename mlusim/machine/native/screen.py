@@ -7,7 +7,6 @@ second run in C, and so are numbers that arithmetic changes, in the first.
 
 import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
@@ -15,7 +14,12 @@ from attrs import define
 
 from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import MEMORY_TYPES
-from mlusim.engine.native.screen import (
+from mlusim.engine.values import RULES, VectorChange
+from mlusim.errors import Fault
+from mlusim.isa.declare import Flow, Intrinsic
+from mlusim.isa.table import ISA
+from mlusim.machine.hub import Observer
+from mlusim.machine.native.text.screen import (
     HEAD,
     HOW_FLIES,
     HOW_PENDING,
@@ -39,11 +43,6 @@ from mlusim.engine.native.screen import (
     WINDOW_MET,
     Suspicion,
 )
-from mlusim.engine.values import RULES, VectorChange
-from mlusim.errors import Fault
-from mlusim.isa.declare import Flow, Intrinsic
-from mlusim.isa.table import ISA
-from mlusim.machine.hub import Observer
 from mlusim.machine.observed import (
     READS,
     ChangedValue,
@@ -62,6 +61,7 @@ from mlusim.machine.observed import (
     ValueChange,
     WordSign,
 )
+from mlusim.machine.parts import KeptParts, Overwritten, TaskParts
 from mlusim.memory.allocation import Allocation, Bytes
 from mlusim.memory.footprint import Access, WrittenBytes
 from mlusim.memory.pointer import Ptr
@@ -71,94 +71,6 @@ from mlusim.time.log import WAITS
 if TYPE_CHECKING:
     from mlusim.machine.native.core import NativeCore
     from mlusim.machine.native.run import NativeProgram
-
-
-# `spare` is what C fills the struct up with.
-CHOICE = np.dtype([("offset", "i8"), ("part", "i4"), ("spare", "i4")])
-"""A part that bytes from *offset* on belong to, as `screen.h` has it; the number is one more than that of the part."""
-
-
-@define(eq=False)
-class TaskParts:
-    """The pointer variables of a task, and what was touched through them, as the tables of `engine.native.screen.PARTS`.
-
-    ``allocations`` are those of the numbers; ``tasks`` the tasks that are like the first, and whether each is of a memory core.
-    The last ``executed`` rows of ``touched`` are of rows that Python executed.  Without ``whole`` there was no room for all.
-    """
-
-    whole: bool
-    contexts: np.ndarray[Any, Any]
-    kept: np.ndarray[Any, Any]
-    touched: np.ndarray[Any, Any]
-    executed: int
-    allocations: dict[int, Allocation]
-    tasks: set[tuple[int, bool]]
-
-    def like(self, other: "TaskParts") -> bool:
-        """Return whether *other* has the same tables: both are of the same launch, which went the same way."""
-        ours, theirs = (
-            (t.whole, t.contexts.tobytes(), t.kept.tobytes(), t.touched.tobytes()) for t in (self, other)
-        )
-        return ours == theirs
-
-
-TOUCH = "context", "site", "row", "given", "alloc", "kind"
-"""The columns of `TaskParts.touched` that tell its rows apart."""
-
-
-@define(eq=False, slots=False)
-class PartChoices:
-    """The parts that each row of ``TaskParts.touched`` may go through: those of row *k* are ``choices[first[k]:first[k + 1]]``.
-
-    A row goes through the last that begins at or before its first byte, or through the last of all.
-    """
-
-    of: TaskParts
-    first: np.ndarray[Any, Any]
-    choices: np.ndarray[Any, Any]
-
-    @classmethod
-    def made(cls, of: TaskParts, rows: Sequence[Sequence[tuple[int, int]]]) -> "PartChoices":
-        """Return those of the pairs of offset and number, for each of the *rows* of *of*, in the order of their offsets."""
-        first = np.cumsum([0, *map(len, rows)], dtype=np.int32)
-        choices = np.zeros(int(first[-1]), CHOICE)
-        for entry, (offset, part) in zip(choices, (c for row in rows for c in row), strict=True):
-            entry["offset"], entry["part"] = offset, part
-        return cls(of, first, choices)
-
-    @property
-    def known(self) -> int:
-        """The number of the rows that C has."""
-        return len(self.of.touched) - self.of.executed
-
-    @cached_property
-    def _rows(self) -> Mapping[tuple[int, ...], int]:
-        return {tuple(int(row[name]) for name in TOUCH): n for n, row in enumerate(self.of.touched)}
-
-    def chosen(self, key: tuple[int, ...], low: int) -> int | None:
-        """Return the part through which the row that *key* names touches bytes from *low* on; None where that is not known."""
-        row = self._rows.get(key)
-        if row is None:
-            return None
-        mine = self.choices[self.first[row] : self.first[row + 1]]
-        before = mine[mine["offset"] <= low]
-        return int((before if len(before) else mine)["part"][-1])
-
-
-@define
-class Overwritten:
-    """Bytes that part *by* wrote at a place and part *of* read afterwards at another: the first time, and how often.
-
-    Parts are numbers from 1 on, places those of the program.
-    """
-
-    by: int
-    of: int
-    written: int
-    read: int
-    task: int
-    nbytes: int
-    times: int = 1
 
 
 COLUMNS = 5  # of an access:
@@ -382,7 +294,7 @@ class Windows:
 def note(
     core: "NativeCore", row: Intrinsic, how: int, reads: Sequence[Access] = (), writes: Sequence[Access] = ()
 ) -> None:
-    """Note an event of *row* on *core*, which Python executes, where a window is kept; *how* as `engine.native.screen` has it."""
+    """Note an event of *row* on *core*, which Python executes, where a window is kept; *how* as `machine.native.text.screen` has it."""
     if not core.seat.keeps_window:
         return
     window = core.seat.window
@@ -405,16 +317,10 @@ def note(
 
 
 class PartRecord:
-    """The record of the tasks of a launch in C.
+    """Writes the parts that are *kept* of the tasks of a launch in C."""
 
-    With ``choices``, by task and whether it is a memory core, the launch is made again, and which part wrote each byte is kept,
-    too: ``overwritten`` are bytes that one part reads and another has overwritten.
-    """
-
-    def __init__(self) -> None:
-        self.choices: Mapping[tuple[int, bool], PartChoices] = {}
-        self.overwritten: dict[tuple[int, int, int], Overwritten] = {}
-        self._found: dict[Any, TaskParts] = {}
+    def __init__(self, kept: KeptParts) -> None:
+        self._kept = kept
         self._touched: dict[NativeCore, dict[Any, set[tuple[int, int]]]] = {}  # by what Python executes
         self._shared: dict[Allocation, WrittenBytes] = {}
         self._own: dict[NativeCore, dict[Allocation, WrittenBytes]] = {}
@@ -423,8 +329,8 @@ class PartRecord:
     def begin(self, core: "NativeCore") -> None:
         """Begin a task on *core*.  Raises `Suspicion` where nothing is known of its parts, but of others'."""
         core.c.parts = core.seat.parts()
-        if self.choices:
-            mine = self.choices.get(_task_of(core))
+        if self._kept.choices:
+            mine = self._kept.choices.get(_task_of(core))
             if mine is None:
                 raise Suspicion
             core.seat.knows(mine.known, mine.first, mine.choices)
@@ -437,7 +343,7 @@ class PartRecord:
 
     def looked_at(self, core: "NativeCore", allocation: Allocation, number: int) -> None:
         """Provide the record of the bytes of *allocation*, which *core* is going to reach by its *number*."""
-        if not self.choices or allocation.space not in ON_CHIP:
+        if not self._kept.choices or allocation.space not in ON_CHIP:
             return
         kept = self._shared if allocation.space.shared else self._own.setdefault(core, {})
         written = kept.get(allocation)
@@ -457,8 +363,8 @@ class PartRecord:
         if len(spans) > MOST_PIECES:
             low, high = min(s[0] for s in spans), max(s[1] for s in spans)
             self._touched[core][key] = {(low, high)}
-        if self.choices:
-            part = self.choices[_task_of(core)].chosen(key, access.span[0])
+        if self._kept.choices:
+            part = self._kept.choices[_task_of(core)].chosen(key, access.span[0])
             if part is None:
                 raise Suspicion
             if kind == READS:
@@ -478,10 +384,10 @@ class PartRecord:
     def _looks(self, core: "NativeCore", access: Access, part: int) -> None:
         site = core.c.site
         for by, place, count in self._written(core, access.allocation).lost(access, part):
-            known = self.overwritten.get((by, part, place))
+            known = self._kept.overwritten.get((by, part, place))
             if known is None:
                 task = core.place.task
-                self.overwritten[by, part, place] = Overwritten(by, part, place, site, task, count)
+                self._kept.overwritten[by, part, place] = Overwritten(by, part, place, site, task, count)
             else:
                 known.times += 1
 
@@ -499,19 +405,17 @@ class PartRecord:
             entry["span"][: len(spans)] = sorted(spans)
         tables[2] = np.concatenate([tables[2], own])
         contexts, kept, touched = tables
-        numbers = {*touched["alloc"].tolist(), *core.seat.led_to(kept["first"]).tolist()}
+        led_to = core.seat.led_to(kept["first"])
+        numbers = {*touched["alloc"].tolist(), *(number for number, _ in led_to)}
         named = {n: view.allocation for n in sorted(numbers) if (view := core.views[n]) is not None}
         key = (
             *(table.tobytes() for table in tables),
             *((a.declared.file, a.declared.line, a if a.space.shared else a.space) for a in named.values()),
         )
-        found = self._found.setdefault(key, TaskParts(True, contexts, kept, touched, len(own), named, set()))
+        parts = TaskParts(True, contexts, kept, touched, len(own), led_to, named, set())
+        found = self._kept.by_tables.setdefault(key, parts)
         found.whole &= whole
         found.tasks.add(_task_of(core))
-
-    def tasks(self) -> list[TaskParts]:
-        """Return what was kept; once of tasks that are alike."""
-        return list(self._found.values())
 
 
 def _task_of(core: "NativeCore") -> tuple[int, bool]:
@@ -619,7 +523,8 @@ class Screen(Observer):
         self.flags: dict[Allocation, Bytes] = {}
         self.met: list[tuple[int, ...]] = []
         self.hopeless = False  # whether the kernel calls what no screen knows
-        self.parts = PartRecord()  # of on-chip arrays, where that is looked for
+        self.parts = KeptParts()  # of on-chip arrays, where that is looked for
+        self.part_record = PartRecord(self.parts)
         # What the kernel takes as const: the bytes from before are not kept, so that a store ends the run.
         self.read: Collection[Allocation] = ()
         self.ends: Callable[[NativeCore, Fault], None] | None = (
@@ -660,7 +565,7 @@ class Screen(Observer):
         core.mlu.watch = self.watch(self, core)
         c.parts = 0
         if self.looks & Screened.PARTS:
-            self.parts.begin(core)
+            self.part_record.begin(core)
         self._running[core] = None
         if self.whole:
             self._log.happens(TaskRan(core.place, core.union, core.cluster))
@@ -681,12 +586,12 @@ class Screen(Observer):
                 flags[HEAD:] = 1
             else:
                 del self._own[core][allocation]
-        self.parts.again(core)
+        self.part_record.again(core)
 
     def looked_at(self, core: "NativeCore", allocation: Allocation) -> tuple[int, int, bool]:
         """Return the address of the flags of *allocation*, 0 where each byte has a value, its key, and whether it is only read."""
         key = self._keys.setdefault(allocation, len(self._keys))
-        self.parts.looked_at(core, allocation, core.number_of(allocation))
+        self.part_record.looked_at(core, allocation, core.number_of(allocation))
         if allocation.space is GDRAM:
             flags = self.flags.get(allocation)
         elif allocation.filled or not self.looks & Screened.INIT:
@@ -776,7 +681,7 @@ class Screen(Observer):
             self._change(Site(*core.site()), core.place.task, change)
             return
         if why == Screened.PARTS:
-            self.parts.read(core)
+            self.part_record.read(core)
             return
         if self.windows is not None and why in (WINDOW_MET, WINDOW_ENDS):
             (self.windows.begins if why == WINDOW_MET else self.windows.ends)(core)
@@ -845,7 +750,7 @@ class Screen(Observer):
         """Keep the parts of on-chip arrays and the last window, and ask whether the stack had room for the local variables."""
         self._judged(core)
         if self.looks & Screened.PARTS:
-            self.parts.task_end(core)
+            self.part_record.task_end(core)
         if self.whole and core.union.finished():
             self._log.happens([a for cluster in core.union.clusters for a in cluster.sram.allocations])
         self._look_again()

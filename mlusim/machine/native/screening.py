@@ -15,18 +15,7 @@ import numpy as np
 from attrs import define
 
 from mlusim.arch.board import Arch, Pipe
-from mlusim.engine.native.build import BuildError, EngineWarning
-from mlusim.engine.native.screen import (
-    HEAD,
-    HOW_FLIES,
-    HOW_PIPE,
-    LISTS,
-    MOST_SPANS,
-    SPAN_LISTS,
-    SPAN_WORDS,
-    Mode,
-    Suspicion,
-)
+from mlusim.engine.contract import Mode
 from mlusim.engine.values import Look, Types, TypesInC, VectorChange, look_at
 from mlusim.errors import Fault
 from mlusim.isa.declare import Intrinsic
@@ -35,7 +24,18 @@ from mlusim.machine.announcer import accesses_of, arguments_behind
 from mlusim.machine.hub import Observer, sorted_by_interest
 from mlusim.machine.limits import UNLIMITED, Meter
 from mlusim.machine.native import threads
+from mlusim.machine.native.build import BuildError, EngineWarning
 from mlusim.machine.native.screen import KEY, KIND, SEGMENT, Rows, Screen, apart, at_flags, note
+from mlusim.machine.native.text.screen import (
+    HEAD,
+    HOW_FLIES,
+    HOW_PIPE,
+    LISTS,
+    MOST_SPANS,
+    SPAN_LISTS,
+    SPAN_WORDS,
+    Suspicion,
+)
 from mlusim.machine.observed import CHANGES, READS, WRITES, Screened
 from mlusim.machine.tensor import allocations, bytes_given
 from mlusim.memory.allocation import POISON, Allocation
@@ -535,7 +535,7 @@ class RowWatch:
                     )
                     given, memory = next(through, len(arguments)), self._core.number_of(access.allocation)
                     what = NUMBERS[row.name], given, memory, kind
-                    screen.parts.touches(self._core, what, access)
+                    screen.part_record.touches(self._core, what, access)
         lacks = any(at_flags(screen.flags_of(self._core, a.allocation), a).any() for a in reads)
         if lacks and (row.returns != "None" or row.form != "dense"):
             screen.doubt(self._core, Screened.INIT)

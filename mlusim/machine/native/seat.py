@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mlusim.engine.native import layout
-from mlusim.engine.native.loops import table
-from mlusim.engine.native.screen import (
+from mlusim.engine.contract import BUILT_INS
+from mlusim.engine.values import TYPED
+from mlusim.isa.table import ISA
+from mlusim.machine.native.text import layout
+from mlusim.machine.native.text.loops import table
+from mlusim.machine.native.text.screen import (
     HEAD_WORDS,
     KNOWN,
     LISTS,
@@ -25,8 +28,6 @@ from mlusim.engine.native.screen import (
     SPAN_WORDS,
     WINDOW,
 )
-from mlusim.engine.values import TYPED
-from mlusim.isa.table import ISA
 from mlusim.machine.observed import TaskPlace
 from mlusim.memory.allocation import Allocation, Bytes
 from mlusim.memory.space import Space
@@ -58,8 +59,8 @@ SAVE, RESTORE = (
 )
 OWN_SUMS = getattr(layout.Core, CORE[0].name).offset  # bytes of what a task counts by itself
 REST = getattr(layout.Core, LAUNCH[0].name).offset  # behind what all tasks of the core add to
-SITUATION = getattr(layout.Core, layout.BUILTINS[0]).offset  # the built-in variables and what follows them
-TASK_ID, X, Y, Z, CORE_ID = map(layout.BUILTINS.index, ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId"))
+SITUATION = getattr(layout.Core, BUILT_INS[0]).offset  # the built-in variables and what follows them
+TASK_ID, X, Y, Z, CORE_ID = map(BUILT_INS.index, ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId"))
 MET = layout.Core.met.offset
 LOG = layout.Core.log.offset  # behind what changes while a task runs
 ASKED = layout.Core.asked.offset
@@ -107,7 +108,7 @@ class Seat:
         self.at = ctypes.addressof(c)
         self.called: Callable[[int, int, int], None] | None = None  # what C calls for
         self.bytes = memoryview(c).cast("B")
-        self.built_in = self.bytes[SITUATION:][: 4 * len(layout.BUILTINS)].cast("i")
+        self.built_in = self.bytes[SITUATION:][: 4 * len(BUILT_INS)].cast("i")
         self.met = self.bytes[MET:][:16].cast("q")  # the number of a meeting, and how many met
         self.counters = {f.name: memoryview(getattr(c, f.name)).cast("B").cast("q") for f in (*TASK, *CORE)}
         self.log = _pages(8 * CHUNK * COLUMNS).view(np.int64).reshape(CHUNK, COLUMNS)
@@ -271,7 +272,7 @@ class Seat:
 
     @property
     def window(self) -> "np.void":
-        """The work of the core since it waited for all, which C may keep (`engine.native.screen.WINDOW`)."""
+        """The work of the core since it waited for all, which C may keep (`machine.native.text.screen.WINDOW`)."""
         window: np.void = self._window[0]
         return window
 
@@ -319,12 +320,15 @@ class Seat:
         return not short, found
 
     @staticmethod
-    def led_to(words: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-        """Return the numbers of the allocations that pointers lead to, which are *words*."""
-        return words + (1 << layout.OFFSET_BITS - 1) >> layout.OFFSET_BITS
+    def led_to(words: "np.ndarray[Any, Any]") -> list[tuple[int, int]]:
+        """Return the number of the allocation and the offset that each pointer leads to, of those that are *words*."""
+        numbers = words + (1 << layout.OFFSET_BITS - 1) >> layout.OFFSET_BITS
+        return list(
+            zip(numbers.tolist(), (words - (numbers << layout.OFFSET_BITS)).view("i8").tolist(), strict=True)
+        )
 
     def over(self, lists: Iterable[str]) -> None:
-        """Forget what is in *lists* (`engine.native.screen.LISTS`)."""
+        """Forget what is in *lists* (`machine.native.text.screen.LISTS`)."""
         for name in lists:
             at = 8 * LISTS.index(name)
             self._spans[at : at + 8] = 0

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mlusim.engine.native import layout
+from mlusim.machine.native.text import layout
 from mlusim.time.log import COLUMNS, LEAVE, MOST, MOST_STEPS, At, CoreSteps, Log, LoggedStep, Table
 
 FIRST = 256  # steps that there is room for at first

@@ -1,6 +1,6 @@
 """Sums that the tasks of a launch on several threads make off chip: noted by each thread, and made in the order of tasks.
 
-The thread with the first tasks adds at once; the others write down what they would add, and where (`engine.native.sums`).
+The thread with the first tasks adds at once; the others write down what they would add, and where (`machine.native.text.sums`).
 A launch is made in waves of tasks, so that what is written down stays small.
 """
 
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlusim.engine.native.sums import LATER, SUMMED
 from mlusim.lazy import lazy
+from mlusim.machine.native.text.sums import LATER, SUMMED
 from mlusim.memory.allocation import Allocation
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _rooms: list[mmap.mmap] = []
 
 
 class Sums:
-    """The sums of one of *many* threads, to the memories that *numbers* has; *manner* is one of `engine.native.sums`."""
+    """The sums of one of *many* threads, to the memories that *numbers* has; *manner* is one of `machine.native.text.sums`."""
 
     def __init__(self, numbers: Mapping[Allocation, int], many: int, manner: int) -> None:
         self.manner = manner

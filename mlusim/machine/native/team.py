@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlusim.engine.native import layout
-from mlusim.engine.native.door import MEETS, barrier
 from mlusim.isa.table import ISA, NUMBERS
 from mlusim.machine.cluster import Meeting, participants
+from mlusim.machine.native.text import layout
+from mlusim.machine.native.text.door import MEETS, barrier
 from mlusim.machine.scheduling.scheduler import TakenUp
 from mlusim.time.log import Rows
 

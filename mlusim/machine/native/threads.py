@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from mlusim.arch.board import Arch
-from mlusim.engine.native.screen import Suspicion
 from mlusim.lazy import lazy
 from mlusim.machine.limits import Overdue
+from mlusim.machine.native.text.screen import Suspicion
 from mlusim.machine.tensor import allocation_of
 from mlusim.memory.allocation import Allocation, Bytes, fresh_bytes
 

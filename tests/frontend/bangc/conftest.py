@@ -6,7 +6,7 @@ import shlex
 import pytest
 
 from mlusim import bangc
-from mlusim.engine.native.build import CHOICE, available
+from mlusim.machine.native.build import CHOICE, available
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -3,8 +3,8 @@
 import numpy as np
 
 import mlusim
-from mlusim.engine.native.build import available
 from mlusim.errors import MlusimError
+from mlusim.machine.native.build import available
 
 MEASURES = (
     "instructions", "traffic", "lanes", "memory", "scalar_loads", "scalar_stores", "busy_us", "time_us", "bound", "io_bytes", "printed",

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from engines import NATIVE, alike, run
 
-from mlusim.engine.native.build import available
 from mlusim.frontend.bangc.errors import SourceError
+from mlusim.machine.native.build import available
 
 SOURCE = """\
 #include <utility>

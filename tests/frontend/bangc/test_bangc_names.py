@@ -9,8 +9,8 @@ import pytest
 from engines import NATIVE, run
 
 import mlusim
-from mlusim.engine.native.layout import BUILTINS
 from mlusim.frontend.bangc import names, render
+from mlusim.machine.native.text.layout import BUILTINS
 from mlusim.memory.space import DIRECTIONS
 
 _OF_CPP = frozenset(

@@ -6,7 +6,7 @@ import numpy as np
 from engines import alike
 
 from mlusim import bangc
-from mlusim.engine.native.build import CHOICE, available
+from mlusim.machine.native.build import CHOICE, available
 
 KERNEL = """
 #include <mlu.h>

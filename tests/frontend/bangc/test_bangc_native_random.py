@@ -12,8 +12,8 @@ from wrong_statements import faulty, hostile
 
 import mlusim
 from mlusim import bangc
-from mlusim.engine.native.build import available
 from mlusim.errors import MlusimError
+from mlusim.machine.native.build import available
 
 LAUNCHES = (  # one core, and those of a cluster with its memory core
     {},

@@ -10,7 +10,7 @@ from random_kernels import OUT, Writer
 
 import mlusim
 from mlusim import bangc
-from mlusim.engine.native.build import available
+from mlusim.machine.native.build import available
 from mlusim.time.log import MOST_STEPS
 
 MIXED = """\

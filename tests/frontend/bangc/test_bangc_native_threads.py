@@ -8,10 +8,10 @@ from engines import MEASURES, NATIVE, run
 
 import mlusim
 from mlusim import bangc
-from mlusim.engine.native.build import available
 from mlusim.errors import Fault, LimitReached, MlusimError, UsageError
 from mlusim.machine.native import beside as at_once, core, screen, sums
 from mlusim.machine.native.beside import Crew
+from mlusim.machine.native.build import available
 from mlusim.machine.native.core import NativeCore
 from mlusim.memory.allocation import POISON, Arena
 from mlusim.observe.coverage import LineCoverage

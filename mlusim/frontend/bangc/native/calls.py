@@ -3,9 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from mlusim.counted import plural
-from mlusim.engine.native.door import MEETS, REGISTERS, WAITS, NativeArgument, Use, door
-from mlusim.engine.native.layout import MOST_ARGUMENTS
-from mlusim.engine.native.screen import Mode
+from mlusim.engine.contract import Mode
 from mlusim.engine.recipes.recipe import lanes_of
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir, types as t
@@ -15,6 +13,17 @@ from mlusim.frontend.bangc.native.numbers import IDS, NoForm, ctype, dtype_of, r
 from mlusim.frontend.bangc.native.rendering import Rendering, Signature
 from mlusim.isa.mlisa import Argument, AssemblyCall, assembly_calls
 from mlusim.isa.table import ISA, NUMBERS
+from mlusim.machine.native.text.door import (
+    MEETS,
+    REGISTER_MEMORY,
+    REGISTERS,
+    RUN_TIME,
+    WAITS,
+    NativeArgument,
+    Use,
+    door,
+)
+from mlusim.machine.native.text.layout import MOST_ARGUMENTS
 from mlusim.memory.space import code_address
 from mlusim.time.log import FOR_ALL
 
@@ -45,11 +54,12 @@ def _intrinsic(c: Rendering, node: ir.IntrinsicCall) -> str:
     # Copies of one dimension and of two; others go up to Python.
     if node.row in ("memcpy", "memcpy_async") and len(node.arguments) in (4, 7):
         return _copy(c, node, number, site)
+    if node.row in REGISTER_MEMORY:
+        return registers.transfer(c, node, _kinds(node))
     if node.row in REGISTERS:
         return registers.call(c, node, _kinds(node))
-    use = _use(node)
-    if use is not None and door(use, c.arch, c.mode) is not None:
-        c.uses[use] = None
+    use = _door(c, node)
+    if use is not None:
         made = c.in_order(node.arguments, lambda *a: f"{use.name}({', '.join(('m', *a, str(site)))})")
         return _result(node, made)
     return _python(c, node, _up(c, node.row, site))
@@ -67,8 +77,14 @@ def _kinds(node: ir.IntrinsicCall) -> list[t.Type]:
     return [*node.overload, *(a.type for a in node.arguments[len(node.overload) :])]
 
 
-def _use(node: ir.IntrinsicCall) -> Use | None:
-    """Return how the row's door is called if all arguments are numbers and pointers, otherwise None."""
+def uses(c: Rendering) -> list[Use]:
+    """Return the doors in C that the calls of the program go through."""
+    called = (node for nodes in c.calls.values() for node in nodes if node.row not in RUN_TIME)
+    return [use for node in called if (use := _door(c, node)) is not None]
+
+
+def _door(c: Rendering, node: ir.IntrinsicCall) -> Use | None:
+    """Return how the row's door in C is called; None where there is none, or an argument is neither a number nor a pointer."""
     given = []
     for kind in _kinds(node):
         if isinstance(kind, t.Pointer):
@@ -78,7 +94,8 @@ def _use(node: ir.IntrinsicCall) -> Use | None:
             given.append(NativeArgument(False, dtype_of(kind)))
         else:
             return None
-    return Use(node.row, tuple(given))
+    use = Use(node.row, tuple(given))
+    return None if door(use, c.arch, c.mode) is None else use
 
 
 def _copy(c: Rendering, node: ir.IntrinsicCall, number: int, site: int) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mlusim.engine.native.layout import BUILTINS
+from mlusim.engine.contract import BUILT_INS
 from mlusim.frontend.bangc import ir, names, types as t
 from mlusim.frontend.bangc.ir.walk import effectful
 from mlusim.frontend.bangc.native import calls, classes, records, registers, screening
@@ -196,7 +196,7 @@ def _combined(c: Rendering, node: ir.Update, old: str) -> str:
 
 
 def _builtin(_c: Rendering, node: ir.Builtin) -> str:
-    if node.name not in BUILTINS:
+    if node.name not in BUILT_INS:
         raise NoForm(f"{node.name} as a variable of the device")
     return f"m->{node.name}"
 

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DTYPES, int8, int16, int32, int64
 from mlusim.counted import plural
-from mlusim.engine.native.door import REGISTERS
-from mlusim.engine.native.layout import CELL_BYTES, DEEP_CELL_BYTES, LITERAL, MOST_CELLS
-from mlusim.engine.native.screen import Mode
+from mlusim.engine.contract import Mode
 from mlusim.errors import Fault, LaunchError
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.fitting import limits_of, packed_number, packed_structure
@@ -28,7 +26,9 @@ from mlusim.frontend.bangc.runtime.variables import VariableOfC
 from mlusim.frontend.bangc.scalars import converted
 from mlusim.kernel_frames import own_file
 from mlusim.machine.native.core import NativeCore
-from mlusim.machine.native.run import CIRCLES, FRAMES, Loaded, NativeProgram, Word, assemble
+from mlusim.machine.native.run import CIRCLES, FRAMES, Loaded, NativeProgram, Word, assemble, vector_registers
+from mlusim.machine.native.text.door import REGISTERS
+from mlusim.machine.native.text.layout import CELL_BYTES, DEEP_CELL_BYTES, LITERAL, MOST_CELLS
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import LDRAM, NRAM, SRAM, WRAM
@@ -135,7 +135,7 @@ class BangForm:
         text = "\n".join([*kinds, *heads, *bodies, *by_pointer, self._entry(first)])
         self._places = list(c.places)
         return NativeProgram(
-            assemble(arch, c.uses, text, mode),
+            assemble(arch, calls.uses(c), text, mode),
             "mlusim_enter",
             self._sites(c),
             list(c.texts),
@@ -383,7 +383,7 @@ def _registers(mode: Mode, forms: Sequence[ir.Function]) -> str:
         raise NoForm("a union with vectors in registers")
     if mode is not Mode.ALONE:
         raise NoForm("vector registers, of which only Python knows whether they have a value")
-    return registers.runtime()
+    return vector_registers()
 
 
 def _literals(c: Rendering) -> Iterator[str]:

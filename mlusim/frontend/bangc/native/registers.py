@@ -1,12 +1,8 @@
 """Vector registers in C: bytes of a variable that has an address; a value is a pointer to them until the next effect."""
 
-import functools
 from collections.abc import Iterator
-from importlib.resources import files
 
 from mlusim.arch.dtypes import boolean
-from mlusim.engine.native.door import REGISTER_MEMORY
-from mlusim.engine.native.layout import UNSET
 from mlusim.frontend.bangc import ir, names, types as t
 from mlusim.frontend.bangc.native.numbers import IDS, NoForm, dtype_of, name, suffix
 from mlusim.frontend.bangc.native.rendering import Rendering
@@ -49,8 +45,6 @@ def assigned(c: Rendering, node: ir.Assign) -> str:
 def call(c: Rendering, node: ir.IntrinsicCall, kinds: list[t.Type]) -> str:
     """Render a call of a row of registers."""
     number, site = NUMBERS[node.row], c.site(node.span)
-    if node.row in REGISTER_MEMORY:
-        return c.in_order(node.arguments, lambda *a: _moved(node.row, number, site, kinds, a))
     base, how = _how(node.row)
     register = kinds[0].to if isinstance(kinds[0], t.Pointer) else kinds[0]
     sources = kinds[1:] if how == _WHOLE else kinds[1:-1]
@@ -101,8 +95,13 @@ def _rooms(c: Rendering, values: tuple[str, ...], kinds: list[t.Type]) -> Iterat
             yield f"uint8_t {room}[REGISTER_BYTES];", f"lanes_{suffix(kind)}({room}, {given})"  # type: ignore[arg-type]
 
 
-def _moved(row: str, number: int, site: int, kinds: list[t.Type], values: tuple[str, ...]) -> str:
+def transfer(c: Rendering, node: ir.IntrinsicCall, kinds: list[t.Type]) -> str:
     """Render a load or a store of a register."""
+    number, site = NUMBERS[node.row], c.site(node.span)
+    return c.in_order(node.arguments, lambda *a: _moved(node.row, number, site, kinds, a))
+
+
+def _moved(row: str, number: int, site: int, kinds: list[t.Type], values: tuple[str, ...]) -> str:
     base, how = _how(row)
     loads = base == LOAD
     memory, register = (kinds[1], kinds[0]) if loads else (kinds[0], kinds[1])
@@ -174,13 +173,6 @@ def in_union(kind: t.Type) -> bool:
 def used(form: ir.Function) -> bool:
     """Return whether a function has registers."""
     return any(inside(local.type) for local in form.locals)
-
-
-@functools.cache
-def runtime() -> str:
-    """Render the C that kernels with registers begin with."""
-    mark = f"static const uint8_t UNSET_[] = {{{','.join(map(str, UNSET))}}};\n"
-    return mark + (files("mlusim.engine.native") / "c" / "registers.h").read_text(encoding="utf-8")
 
 
 def arrives(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
-from mlusim.engine.native.screen import Mode
+from mlusim.engine.contract import Mode
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import effectful, is_branch
 from mlusim.frontend.bangc.native.numbers import ctype
@@ -17,7 +17,6 @@ from mlusim.kernel_frames import own_file
 
 if TYPE_CHECKING:
     from mlusim.arch.board import Arch
-    from mlusim.engine.native.door import Use
 
 
 Signature = tuple[str, ...]  # of a function: the type of its result in C, and those of its parameters
@@ -28,7 +27,6 @@ class Rendering(ABC):
     """A program while it is rendered: the things that it refers to, by number, and the rendering of its expressions."""
 
     arch: "Arch"
-    uses: "dict[Use, None]" = field(factory=dict)
     sites: dict[tuple[str, int], int] = field(factory=dict)
     calls: dict[tuple[int, int], list[ir.IntrinsicCall]] = field(factory=dict)  # of each row at each place
     texts: dict[str, int] = field(factory=dict)

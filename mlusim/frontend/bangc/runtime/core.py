@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType, as_elements, uint8
+from mlusim.engine.contract import BUILT_INS
 from mlusim.errors import Fault, MemoryFault, RuleFault, Unsupported, UsageError
 from mlusim.frontend.bangc import names, scalars, types as t
 from mlusim.frontend.bangc.ir.walk import DEEP
@@ -75,10 +76,6 @@ _VALUES = ("any", "either", "value")  # kinds of parameters that an instruction 
 _ARITHMETIC = frozenset(
     f"_c_{name}" for name in ("f16", "bf16", "div", "long_div", "mod", "fdiv", "whole", "wrap", "long_to")
 )
-_BUILTINS = (
-    "taskId", "taskIdX", "taskIdY", "taskIdZ", "taskDim", "taskDimX", "taskDimY", "taskDimZ", "clusterId",
-    "clusterDim", "coreId", "coreDim",
-)  # fmt: skip
 _OF_TASK = ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId")  # those that differ between Block tasks
 
 
@@ -202,7 +199,7 @@ class Task:
     def _namespace(self, layouts: Mapping[str, t.Type]) -> dict[str, Any]:
         mlu = self.mlu
         space = dict(common())  # a copy, for the variables at file scope are stored in it
-        for name in _BUILTINS:
+        for name in BUILT_INS:
             space[name] = getattr(mlu, name)
         for name in self.plan.rows:
             space[ISA[name].spelling] = getattr(mlu, name)

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from mlusim.arch.dtypes import DType
-from mlusim.engine.native.templates import SUFFIX, RowCall, body
 from mlusim.isa.declare import Intrinsic
+from mlusim.machine.native.text.templates import SUFFIX, RowCall, body
 
 AT_ONCE, LATER, IN_THE_RECORD = range(3)
 """What a thread does with its sums: adds, writes them down, or adds and notes them as reads and writes."""
@@ -30,7 +30,7 @@ def later(extent: str, dtype: int, text: str, *, scalar: bool) -> Iterator[str]:
 
 def header(sums: Iterable[tuple[Intrinsic, DType]], numbers: Mapping[DType, int]) -> str:
     """Return the C that stands before the rows; what a thread has written down of *sums* is added by `SUMMED`, with *numbers* for types."""
-    lines, cases = [(Path(__file__).with_name("c") / "sums.h").read_text(encoding="utf-8")], []
+    lines, cases = [(Path(__file__).parents[1] / "c" / "sums.h").read_text(encoding="utf-8")], []
     for dtype, row in {dtype: row for row, dtype in sums}.items():
         text = body(RowCall(row, {"dst": dtype, "src": dtype}))
         if text is not None:

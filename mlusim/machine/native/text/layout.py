@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mlusim.arch.board import Pipe
-from mlusim.engine.contract import PATIENCE, POLL_BYTES, POLL_COPIES, POLLED, SPIN_LOADS
-from mlusim.engine.native.loops import NAMES
+from mlusim.engine.contract import BUILT_INS, PATIENCE, POLL_BYTES, POLL_COPIES, POLLED, SPIN_LOADS
 from mlusim.isa.table import ISA
 from mlusim.isa.vv import BYTES
+from mlusim.machine.native.text.loops import NAMES
 from mlusim.memory.allocation import POISON
 from mlusim.memory.pointer import REACH
 from mlusim.memory.space import DIRECTIONS, SPACES
@@ -30,10 +30,6 @@ LITERAL = 1 << 40  # stands for the bytes of an element where an array is a stri
 ACCESSES = quantities.LOADS.many() + quantities.STORES.many()  # counters of scalar accesses
 MOST_CELLS = 30000  # such variables of a core; with the allocations they have to fit above OFFSET_BITS
 MOST_ALLOCATIONS = (1 << 64 - OFFSET_BITS) - MOST_CELLS - 1
-BUILTINS = (
-    "taskId", "taskDim", "taskIdX", "taskIdY", "taskIdZ", "taskDimX", "taskDimY", "taskDimZ",
-    "clusterId", "clusterDim", "coreId", "coreDim",
-)  # fmt: skip
 
 _C: dict[str, tuple[str, Any]] = {
     "i64": ("int64_t", ctypes.c_int64),
@@ -56,7 +52,7 @@ def _fields(kind: str, names: str) -> Fields:
 _CORE: Fields = (
     *((field.name, "i64", field.many(len(ISA))) for field in (*quantities.TASK, *quantities.CORE)),
     *((field.name, "ptr", 1) for field in quantities.LAUNCH),
-    *_fields("i32", " ".join(BUILTINS)),
+    *_fields("i32", " ".join(BUILT_INS)),
     *_fields(
         "i32",
         "memory_core timing late compiled directions rows_directions async_directions idle_directions pending fence nflights head_transfers",

@@ -1,6 +1,6 @@
 """The forms of copies as C: a function of the run-time for each, from the steps that Python's method has, and what they cost.
 
-If a check fails, the whole call is left to Python, as in the doors of other rows (`engine.native.door`).
+If a check fails, the whole call is left to Python, as in the doors of other rows (`machine.native.text.door`).
 """
 
 import functools

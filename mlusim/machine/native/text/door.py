@@ -14,23 +14,23 @@ from attrs import field, frozen
 from mlusim.arch.board import Arch, Pipe
 from mlusim.arch.dtypes import MEMORY_TYPES, DType, float32, int32, uint32
 from mlusim.engine import strides
-from mlusim.engine.native.screen import (
-    Footprint,
-    Mode,
-    before,
-    behind,
-    beside,
-    numbers_before,
-    numbers_behind,
-)
-from mlusim.engine.native.sums import adds, later
-from mlusim.engine.native.templates import SUFFIX, RowCall, body
+from mlusim.engine.contract import Mode
 from mlusim.engine.recipes import steps
 from mlusim.engine.recipes.recipe import LaunchPolicy, Recipe, lanes_of, recipe
 from mlusim.formula.expr import Expr, SizeOf
 from mlusim.formula.render import c_leaf, to_c
 from mlusim.isa.declare import Intrinsic, Operand, Parameter, Passes
 from mlusim.isa.table import ISA, NUMBERS
+from mlusim.machine.native.text.screen import (
+    Footprint,
+    before,
+    behind,
+    beside,
+    numbers_before,
+    numbers_behind,
+)
+from mlusim.machine.native.text.sums import adds, later
+from mlusim.machine.native.text.templates import SUFFIX, RowCall, body
 from mlusim.time.log import FOR_ALL, FOR_IO, FOR_MOVE
 from mlusim.time.work import IN_SRAM, READS, TENSOR_SETUP, WRITES, macs
 
@@ -78,7 +78,7 @@ def result_type(row: Intrinsic) -> str:
 def door(use: Use, arch: Arch, mode: Mode = Mode.ALONE) -> str | None:
     """Render the C function of *use* on *arch*, named as it is; None where the row has no C for these types.
 
-    In the *mode* `SCREENED` it looks at what checkers want to know, in `BESIDE` it notes what is off chip (`engine.native.screen`).
+    In the *mode* `SCREENED` it looks at what checkers want to know, in `BESIDE` it notes what is off chip (`machine.native.text.screen`).
     """
     try:
         lines = list(_Door(use, arch, mode).lines())

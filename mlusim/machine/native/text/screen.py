@@ -6,7 +6,6 @@ the row declares, for both engines.
 """
 
 from collections.abc import Iterator, Sequence
-from enum import Enum
 
 import numpy as np
 from attrs import frozen
@@ -16,16 +15,8 @@ from mlusim.arch.dtypes import MEMORY_TYPES, DType
 from mlusim.engine import values
 from mlusim.isa.declare import Flow, Intrinsic, Operand
 from mlusim.machine.observed import Screened
+from mlusim.machine.parts import APART, ELSEWHERE, MOVED
 from mlusim.memory.space import GDRAM
-
-
-class Mode(Enum):
-    """The watch that a kernel in C keeps on itself: none, for what checkers may report, for what tasks touch that run at once, or of every instruction."""
-
-    ALONE = "alone"
-    SCREENED = "screened"
-    BESIDE = "beside"
-    NOTED = "noted"
 
 
 class Suspicion(Exception):
@@ -102,9 +93,7 @@ CONTEXT = np.dtype([("outer", "i4"), ("site", "i4"), ("function", "i4"), ("spare
 KEPT = np.dtype(
     [*((n, "i4") for n in ("context", "local", "site", "spare")), ("first", "u8"), ("moved", "i8")]
 )
-"""A pointer variable of a call, where it is used: what it held first, and of `MOVED`, `ELSEWHERE` and `APART` what is so."""
-MOVED, ELSEWHERE, APART = 1, 2, 4
-"""It has held another place there, one in other memory; it was seen at another place than the variable that it is computed from."""
+"""A pointer variable of a call, where it is used: what it held first, and of `machine.parts.MOVED`, `ELSEWHERE` and `APART` what is so."""
 TOUCHED = np.dtype(
     [
         *((name, "i4") for name in ("context", "site", "row", "given", "alloc", "kind", "many", "spare")),
@@ -116,7 +105,7 @@ HEAD_WORDS = 16
 """Words in front of the tables: how many rows of each there are, and whether there was not room for all; `PART_WORDS` from `KNOWN` on."""
 KNOWN = 4
 PART_WORDS = "known", "first", "choices", "bytes", "alloc", "low", "size", "more", "step", "part"
-"""Of a launch that is made again when the parts are known (`machine.native.screen.PartChoices`): the rows for which parts are known, and the
+"""Of a launch that is made again when the parts are known (`machine.parts.PartChoices`): the rows for which parts are known, and the
 addresses of what says which, and of the records of the memories' bytes by number; then what is read of bytes that another part wrote."""
 PARTS = (("context", CONTEXT, MOST_CONTEXTS), ("keep", KEPT, MOST_KEPT), ("touch", TOUCHED, MOST_TOUCHED))
 """What a core knows of the parts of on-chip arrays, as `screen.h` lays it out behind the head."""

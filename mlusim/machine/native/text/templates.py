@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlusim.arch.dtypes import DType, half
-from mlusim.engine.native.loops import NAMES
 from mlusim.isa.declare import CallStyle, Intrinsic
 from mlusim.isa.extremes import maximum, minimum, nan_maximum, nan_minimum
 from mlusim.isa.factors import EXACT, LANES, TOGETHER, beside
+from mlusim.machine.native.text.loops import NAMES
 
 SUFFIX: Mapping[str, str] = {
     "half": "f16", "bfloat16": "b16", "float": "f32", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
@@ -447,7 +447,7 @@ _SHARES = (
 )
 
 
-# -- transcendental functions: NumPy's own loops (`engine.native.loops`), and what stands around them ----
+# -- transcendental functions: NumPy's own loops (`machine.native.text.loops`), and what stands around them ----
 
 _TILES = "for (int64_t k = 0; k < elem_count; k += TILE) { int64_t n = smaller_(elem_count - k, TILE);"
 _EXP, _EXP_WIDE, _TANH_WIDE = (
@@ -535,7 +535,7 @@ TENSOR_MARK = "Tensor_"  # in the text of each row that needs the header
 
 def tensor_header() -> str:
     """Return the C that stands before the rows."""
-    text = (Path(__file__).with_name("c") / "tensor.h").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[1] / "c" / "tensor.h").read_text(encoding="utf-8")
     return f"#include <stdlib.h>\nenum {{ EXACT = {EXACT}, TOGETHER = {TOGETHER} }};\n{text}"
 
 

@@ -1,1 +1,0 @@
-"""The instruction set in C: rows and kernels rendered from recipes, and compiled."""
