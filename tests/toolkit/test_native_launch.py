@@ -401,6 +401,7 @@ int main() {
   cnrtMemcpyFromSymbolAsync(h, table, 4, 12, cnrtMemcpyNoDirection, q); cnrtQueueSync(q); printf("%zu %d\n", n, h[0]);
   printf("%s\n", cnrtGetErrorName(cnrtMemcpyFromSymbol(h, h, 4, 0, cnrtMemcpyDevToHost)));
   printf("%s\n", cnrtGetErrorName(cnrtMemcpyFromSymbol(h, &unused, 4, 0, cnrtMemcpyDevToHost)));
+  for (size_t offset : {8, 13, -4}) printf("%s\n", cnrtGetErrorName(cnrtMemcpyToSymbol(deep::rows, two, 8, offset, cnrtMemcpyHostToDev)));
   a = cnrtMemcpyToSymbol(deep::rows, two, 8, 4, cnrtMemcpyHostToDev); b = cnrtMemcpyToSymbol(&number, two, 4, 0, cnrtMemcpyHostToDev);
   Read<<<d, cnrtFuncTypeBlock, q>>>(p); cnrtQueueSync(q); cnrtMemcpy(h, p, 16, cnrtMemcpyDevToHost); cnrtGetSymbolSize(&n, deep::rows);
   printf("%d %d %zu: %d %d %d %d\n", a, b, n, h[0], h[1], h[2], h[3]);
@@ -419,11 +420,13 @@ def test_variables_of_the_device_are_reached_from_the_host(compiled, native):
         "16 99",
         "cnrtErrorInvalidSymbol",
         "cnrtErrorInvalidSymbol",
+        *("cnrtErrorArgsInvalid",) * 3,
         "0 0 12: 5 7 8 7",
     ]
-    other, unused = done.stderr.splitlines()
+    other, unused, *ends = done.stderr.splitlines()
     assert "cnrtMemcpyFromSymbol is given no variable of the program" in other
     assert "the variable unused is not in code of the device" in unused
+    assert "is given 8 bytes from byte 8 on of a variable of 12 bytes" in ends[0]
 
 
 HOOK = r"""

@@ -99,15 +99,25 @@ cnrtRet_t copy_rows(char *to, size_t to_pitch, const char *from, size_t from_pit
   return cnrtSuccess;
 }
 
+// The address of byte *offset* of a symbol, of which *bytes* are copied: constants lie in one piece, which no copy may tell apart.
+cnrtRet_t place_in_symbol(const void *symbol, size_t bytes, size_t offset, uint64_t *address, void *caller, const char *call) {
+  uint64_t size = 0;
+  cnrtRet_t code = find_symbol(symbol, address, &size, caller, call);
+  if (code != cnrtSuccess) return code;
+  if (offset > size || bytes > size - offset)
+    return refuse(cnrtErrorArgsInvalid, caller, std::string(call) + " is given " + std::to_string(bytes) + " bytes from byte " + std::to_string(offset) + " on of a variable of " + std::to_string(size) + " bytes; count and offset are in bytes, and have to fit");
+  *address += offset;
+  return code;
+}
 cnrtRet_t copy_to_symbol(const void *symbol, const void *source, size_t bytes, size_t offset, cnrtMemTransDir_t direction, uint64_t queue, void *caller, const char *call) {
   uint64_t address = 0;
-  cnrtRet_t code = find_symbol(symbol, &address, nullptr, caller, call);
-  return code == cnrtSuccess ? copy((void *)(address + offset), source, bytes, direction, queue, caller, call) : code;
+  cnrtRet_t code = place_in_symbol(symbol, bytes, offset, &address, caller, call);
+  return code == cnrtSuccess ? copy((void *)address, source, bytes, direction, queue, caller, call) : code;
 }
 cnrtRet_t copy_from_symbol(void *target, const void *symbol, size_t bytes, size_t offset, cnrtMemTransDir_t direction, uint64_t queue, void *caller, const char *call) {
   uint64_t address = 0;
-  cnrtRet_t code = find_symbol(symbol, &address, nullptr, caller, call);
-  return code == cnrtSuccess ? copy(target, (void *)(address + offset), bytes, direction, queue, caller, call) : code;
+  cnrtRet_t code = place_in_symbol(symbol, bytes, offset, &address, caller, call);
+  return code == cnrtSuccess ? copy(target, (void *)address, bytes, direction, queue, caller, call) : code;
 }
 
 // The piece of pinned memory in which a pointer lies, with the lock held; the end where there is none.
