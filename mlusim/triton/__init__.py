@@ -7,17 +7,17 @@
     launch = mlusim.triton.run(softmax, (48,), out, x, M, N, BM=8, BN=1024, board="MLU590-H8", observe=["initcheck"])
     launch.time_us, launch.findings
 
-Nothing of this is imported unless it is asked for; it needs the extra ``triton``.  Predicted times and the use of NRAM are those of
+After the import, ``softmax[grid](...)`` launches on a simulated board, too: on NumPy arrays, and on tensors of PyTorch's device ``mlu``
+once ``torch_mlu`` is imported.  Nothing of this is imported unless it is asked for; it needs the extra ``triton``.  Predicted times and the use of NRAM are those of
 this lowering, not of the vendor's compiler.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from mlusim.errors import UsageError
 from mlusim.machine.launch import Launch
-from mlusim.triton.backend import _STATE, ArrayArgument, activate
+from mlusim.triton.backend import _STATE, activate, collecting
 
 __all__ = ["activate", "run"]
 
@@ -36,14 +36,19 @@ def run(
     constants among them, and Triton's options (``num_warps``, ``num_stages``).  Raises `Unsupported`, with the line of the Python file,
     for what has no form in BANG C here, Triton's ``OutOfResources`` where NRAM does not suffice, and faults of the kernel.
     """
-    activate(board)
+    if board is not None:
+        activate(board)
     _STATE.observe[:] = observe
     try:
-        kernel[grid](*map(_seen, arguments), **{name: _seen(value) for name, value in named.items()})
+        with collecting() as launches:
+            kernel[grid](*arguments, **named)
     finally:
         _STATE.observe.clear()
-    return _STATE.launches.pop()
+    if not launches:
+        raise UsageError(
+            "run gives the launch of a kernel on NumPy arrays; tensors on mlu go to kernel[grid](...)"
+        )
+    return launches[-1]
 
 
-def _seen(value: Any) -> Any:
-    return ArrayArgument(value) if isinstance(value, np.ndarray) else value
+activate()

@@ -1,8 +1,10 @@
 """Triton's back end for a simulated board: its compiler, whose last stage is BANG C text, and its driver, which launches that."""
 
 import hashlib
+import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -17,16 +19,20 @@ from triton.backends.driver import DriverBase
 from triton.language.extra.cuda import libdevice
 from triton.runtime import driver as runtime
 from triton.runtime.errors import OutOfResources
+from triton.runtime.jit import KernelInterface
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
 from mlusim.errors import LaunchError, MlusimError, UsageError
+from mlusim.files.user_cache import make_own_folder, user_cache
 from mlusim.frontend.bangc.module import BangKernel, load_module
 from mlusim.machine.device import Device
 from mlusim.machine.kernel import BLOCK, UNION1, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.tensor import DeviceTensor
+from mlusim.triton import torch_launches
 from mlusim.triton.text import OutOfRoom
+from mlusim.triton.torch_launches import TextKernel
 from mlusim.triton.translate import translate
 
 BACKEND = "mlu"
@@ -192,6 +198,19 @@ class ArrayArgument:
         """Return an address that is a multiple of 16, as those of the device are."""
         return 4096
 
+    # What autotune asks of tensors that it resets or restores.
+    def zero_(self) -> None:
+        """Set all elements to zero."""
+        self.array[...] = 0
+
+    def clone(self) -> "ArrayArgument":
+        """Return an argument with a copy of the array."""
+        return ArrayArgument(self.array.copy())
+
+    def copy_(self, other: "ArrayArgument") -> None:
+        """Take the elements of *other*."""
+        self.array[...] = other.array
+
 
 class _Utils:
     """The answers to what Triton asks about devices and loaded kernels."""
@@ -212,15 +231,13 @@ class _Utils:
 
     def load_binary(
         self, name: str, kernel: bytes, shared: int, device: int
-    ) -> tuple[Any, BangKernel, int, int, int]:
+    ) -> tuple[Any, TextKernel, int, int, int]:
         """Load a kernel from its text."""
         del shared, device
-        # Beside each other: two specialisations of a function have one name.
-        digest = hashlib.sha256(kernel).hexdigest()[:12]
-        path = _folder() / f"{name}-{digest}.mlu"
-        path.write_bytes(kernel)
-        module = load_module((str(path),), (), {}, active_board())
-        return module, module[name], 0, 0, 1 << 20
+        path = kept(name, kernel.decode())
+        board = active_board()
+        module = load_module((str(path),), (), {}, board)
+        return module, TextKernel(path, name, module, module[name], board), 0, 0, 1 << 20
 
     def unload_module(self, module: Any) -> None:
         """Forget a kernel."""
@@ -230,14 +247,26 @@ class MluLauncher:
     """Launches one compiled kernel."""
 
     def __init__(self, src: Any, metadata: Any) -> None:
-        self._constant = [name for name, kind in src.signature.items() if kind == "constexpr"]
-        self._names = [*src.signature]
+        self._kinds = [*src.signature.items()]
 
-    def __call__(self, x: int, y: int, z: int, stream: Any, kernel: BangKernel, *more: Any) -> None:
+    def __call__(self, x: int, y: int, z: int, stream: Any, kernel: TextKernel, *more: Any) -> None:
         """Launch *kernel* on a grid; the arguments are the last of *more*."""
-        arguments = more[4:]
-        given = [a for name, a in zip(self._names, arguments, strict=True) if name not in self._constant]
-        _STATE.launches.append(launch_kernel(kernel, (x, y, z), given))
+        passed = [
+            (kind, argument)
+            for (_, kind), argument in zip(self._kinds, more[4:], strict=True)
+            if kind != "constexpr"
+        ]
+        if any(is_on_device(argument) for _, argument in passed):
+            torch_launches.launch(kernel, *kind_and_dim(kernel.board, (x, y, z)), passed)
+            return
+        launch = launch_kernel(kernel.bang, (x, y, z), [argument for _, argument in passed])
+        for launches in _STATE.collected:
+            launches.append(launch)
+
+
+def is_on_device(argument: object) -> bool:
+    """Return whether *argument* is a tensor of PyTorch's device ``mlu``."""
+    return str(getattr(argument, "device", "")).partition(":")[0] == BACKEND
 
 
 def kind_and_dim(board: Board, grid: tuple[int, int, int]) -> tuple[Kind, tuple[int, int, int]]:
@@ -277,15 +306,21 @@ def launch_kernel(kernel: BangKernel, grid: tuple[int, int, int], arguments: lis
         elif isinstance(argument, bool | int | float | np.generic):
             given.append(argument)
         else:
-            raise UsageError(
-                f"{argument!r:.60} is no array and no number; a kernel takes NumPy arrays and numbers"
-            )
+            raise UsageError(_no_argument(argument))
     kind, dim = kind_and_dim(device.board, grid)
     launch = device.launch(kernel, dim, kind, given, observe=_STATE.observe)
     for tensor, array in tensors.values():
         if array.flags.writeable:
             array[...] = device.get(tensor)
     return launch
+
+
+def _no_argument(argument: object) -> str:
+    if hasattr(argument, "data_ptr"):
+        return f"a tensor on {getattr(argument, 'device', 'another device')} is none of the simulated board; pass x.mlu(), or a NumPy array"
+    return (
+        f"{argument!r:.60} is no array and no number; a kernel takes NumPy arrays, tensors on mlu and numbers"
+    )
 
 
 class MluDriver(DriverBase):  # type: ignore[misc]
@@ -310,8 +345,8 @@ class MluDriver(DriverBase):  # type: ignore[misc]
         return GPUTarget(BACKEND, active_board().name, 1)
 
     def get_active_torch_device(self) -> Any:
-        """Refuse: arrays are NumPy's."""
-        raise UsageError("the simulated board takes NumPy arrays; a device of PyTorch is not behind it")
+        """Return PyTorch's device ``mlu``.  Raises `UsageError` where ``torch_mlu`` is not imported."""
+        return torch_launches.device()
 
     def get_current_device(self) -> int:
         """Return the number of the device: of the board, since Triton keeps compiled kernels by it."""
@@ -336,40 +371,75 @@ class MluDriver(DriverBase):  # type: ignore[misc]
 def _predicted(call: Any, *, quantiles: Any = None, **_: Any) -> Any:
     """Return the predicted milliseconds of the launches that *call* makes."""
     # What one launch takes does not vary: it is made once, and neither warmed up nor repeated.
-    before = len(_STATE.launches)
-    call()
-    time = sum(launch.time_us for launch in _STATE.launches[before:]) / 1000
+    with collecting() as launches, torch_launches.timing() as milliseconds:
+        call()
+    time = sum(launch.time_us for launch in launches) / 1000 + sum(milliseconds)
     return time if quantiles is None else [time for _ in quantiles]
 
 
 @frozen
 class _State:
-    """The launches that Triton's own way of calling has made, and what the next ones are observed by."""
+    """Lists that collect the launches that Triton's own way of calling makes, and what the next ones are observed by."""
 
-    launches: list[Launch] = field(factory=list)
+    collected: list[list[Launch]] = field(factory=list)
     observe: list[Any] = field(factory=list)
     board: list[Board] = field(factory=list)
-    folder: list[Any] = field(factory=list)
 
 
 _STATE = _State()
 
 
-def _folder() -> Path:
-    if not _STATE.folder:
-        _STATE.folder.append(tempfile.TemporaryDirectory(prefix="mlusim-triton-"))
-    return Path(_STATE.folder[0].name)
+@contextmanager
+def collecting() -> Iterator[list[Launch]]:
+    """Collect the launches on arrays that are made inside."""
+    launches: list[Launch] = []
+    _STATE.collected.append(launches)
+    try:
+        yield launches
+    finally:
+        _STATE.collected.remove(launches)
+
+
+def kept(name: str, text: str) -> Path:
+    """Write *text* where it is found again, in the user's cache, and return its path."""
+    cache = user_cache()
+    folder = Path(tempfile.mkdtemp(prefix="mlusim-")) if cache is None else cache / "triton"
+    make_own_folder(folder)
+    # By its contents: two specialisations have one name, and findings of two runs name one file.
+    path = folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.mlu"
+    if not path.exists():
+        path.write_text(text, encoding="utf-8")
+    return path
 
 
 def active_board() -> Board:
-    """Return the board that kernels are compiled for and run on."""
-    return _STATE.board[-1] if _STATE.board else find_board(DEFAULT_BOARDS[0])
+    """Return the board that kernels are compiled for: the one that was named, that of PyTorch's device, that of ``MLUSIM_BOARD``."""
+    if _STATE.board:
+        return _STATE.board[-1]
+    name = torch_launches.board_name() or os.environ.get("MLUSIM_BOARD", "").partition(",")[0]
+    return find_board(name or DEFAULT_BOARDS[0])
 
 
 def activate(board: str | None = None) -> None:
     """Make a simulated board what Triton compiles for and launches on.  Raises `UsageError` for an unknown board."""
     back_ends.backends[BACKEND] = back_ends.Backend(compiler=MluBackend, driver=MluDriver)
-    _STATE.board[:] = [find_board(board or DEFAULT_BOARDS[0])]
+    _STATE.board[:] = [] if board is None else [find_board(board)]
     # What Triton keeps on disk is found by the text of a function alone, and would name the file of another checkout.
     knobs.compilation.always_compile = True
+    KernelInterface.__getitem__ = _taking_arrays
     runtime.set_active(MluDriver())
+
+
+def _taking_arrays(kernel: KernelInterface, grid: object) -> Callable[..., Any]:
+    """Return the call of ``kernel[grid]``, for arrays of NumPy as well."""
+
+    # Triton knows a tensor by what it has, which an array has not; no hook of a call may change an argument.
+    def call(*arguments: object, **named: object) -> object:
+        by_name = {name: _seen(value) for name, value in named.items()}
+        return kernel.run(*map(_seen, arguments), grid=grid, warmup=False, **by_name)
+
+    return call
+
+
+def _seen(value: object) -> object:
+    return ArrayArgument(value) if isinstance(value, np.ndarray) else value

@@ -1,11 +1,8 @@
 """A ``@triton.jit`` function of a Python file, called with arguments that are texts, as a BANG C file that every verb reads."""
 
-import hashlib
 import inspect
 import re
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import triton
@@ -18,7 +15,6 @@ from mlusim.arch.board import Board
 from mlusim.arch.dtypes import as_dtype
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.arrays import read_array, read_member
-from mlusim.files.user_cache import make_own_folder, user_cache
 from mlusim.machine.kernel import Kind
 from mlusim.near import near
 from mlusim.programs.argument_forms import ArgumentValue
@@ -84,7 +80,9 @@ def translated(
         for n, v in arguments.items()
         if signature.get(n) != "constexpr" or re.search(rf"\b{n}\b", others)
     }
-    return TritonCall(_kept(compiled.metadata.name, text), compiled.metadata.name, left, dim, kind, text)
+    return TritonCall(
+        str(backend.kept(compiled.metadata.name, text)), compiled.metadata.name, left, dim, kind, text
+    )
 
 
 def _function(path: str, kernel: str | None) -> Any:
@@ -186,15 +184,3 @@ def _element_type(value: ArgumentValue, name: str) -> str:
     if dtype.name not in _TYPES:
         raise UsageError(f"{name} has elements of {dtype}, which Triton kernels do not take")
     return _TYPES[dtype.name]
-
-
-def _kept(name: str, text: str) -> str:
-    """Write *text* where it is found again, in the user's cache, and return its path."""
-    cache = user_cache()
-    folder = Path(tempfile.mkdtemp(prefix="mlusim-")) if cache is None else cache / "triton"
-    make_own_folder(folder)
-    # By its contents, so that findings of two runs name one file.
-    path = folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.mlu"
-    if not path.exists():
-        path.write_text(text, encoding="utf-8")
-    return str(path)

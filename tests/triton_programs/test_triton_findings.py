@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("triton")
+import triton
 import triton_kernels as kernels
 from triton.runtime.errors import OutOfResources
 
@@ -76,6 +77,19 @@ def test_a_word_of_c_is_no_name():
     """Of a parameter, which the text keeps."""
     with pytest.raises(Unsupported, match="long in word is a word of C"):
         mlusim.triton.run(kernels.word, (1,), np.zeros(1, np.int32), 2)
+
+
+def test_a_call_of_the_kernel_chooses_by_predicted_time():
+    """On arrays; what does not fit is a candidate that fails."""
+    configs = [triton.Config({"B": block}) for block in (64, 256, 262144)]
+    tuned = triton.autotune(configs, key=["n"], restore_value=["o"])(kernels.add)
+    x, out = np.ones(1000, np.float32), np.zeros(1000, np.float32)
+    tuned[lambda meta: (triton.cdiv(1000, meta["B"]),)](x, x, out, 1000)
+    times = {config.kwargs["B"]: time for config, (time, *_) in tuned.configs_timings.items()}
+
+    assert [2.0] * 1000 == out.tolist()
+    assert float("inf") == times[262144]
+    assert min(times, key=times.get) == tuned.best_config.kwargs["B"]
 
 
 CALL = [

@@ -43,6 +43,28 @@ def moves():
     ]
 
 
+def triton_kernels():
+    """Kernels of Triton: in place, chosen by predicted time, beyond a tensor, on tensors of two places."""
+    if importlib.util.find_spec("triton") is None:
+        return ["no Triton"]
+    kernels = importlib.import_module("triton_on_tensors")
+    x, y = torch.randn(3000), torch.randn(3000)
+    sums = kernels.added(x.mlu(), y.mlu())
+    says = []
+    for call in (lambda: kernels.beyond(x.mlu()), lambda: kernels.beyond(x)):
+        try:
+            call()
+        except Exception as error:
+            says.append(str(error))
+    return [
+        sums.cpu().equal(x + y),
+        kernels.chosen(),
+        "reach 288 bytes past its end" in says[0],
+        "triton_on_tensors.py:" in says[0],
+        "pass x.mlu()" in says[1],
+    ]
+
+
 def views():
     x = torch.randn(4, 6)
     y = x.mlu()
@@ -523,7 +545,7 @@ EXTENSION = load_inline(
 )
 ALL = (
     *(moves, views, operators, trains, saves, memory, streams, extension, strided, files, devices, mistakes),
-    *(flags, two_devices, casts, half, graphs, names, vendor_names, switches, modules, group),
+    *(flags, two_devices, casts, half, graphs, names, vendor_names, switches, modules, group, triton_kernels),
 )
 if __name__ == "__main__":
     results = {}

@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
             "files",
             "devices",
         ),
-        *("flags", "casts", "graphs", "names", "switches"),
+        *("flags", "casts", "graphs", "names", "switches", "triton_kernels"),
     ],
 )
 def test_the_device_does_what_the_cpu_does(found, name):

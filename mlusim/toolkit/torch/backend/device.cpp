@@ -356,6 +356,13 @@ PYBIND11_MODULE(MODULE_NAME, m) {
   m.def("is_capturing", [] { return mlusim::capturing(queue()); });
   m.def("run_captured", [](uint64_t entity) { checked(cnrtTaskTopoEntityInvoke((cnrtTaskTopoEntity_t)entity, (cnrtQueue_t)queue())); });
   m.def("end_captured", [](uint64_t entity) { cnrtTaskTopoEntityDestroy((cnrtTaskTopoEntity_t)entity); });
+  // A kernel of cnModuleGetKernel on the current stream: a launch that goes wrong throws, which no caller in C may let through.
+  m.def("invoke", [](uint64_t kernel, const std::array<uint32_t, 3> &dim, int kind, const std::vector<pybind11::bytes> &values) {
+    std::vector<std::string> held(values.begin(), values.end());
+    std::vector<void *> places;
+    for (std::string &one : held) places.push_back(one.data());
+    checked(mlusim::launch((const void *)kernel, cnrtDim3_t{dim[0], dim[1], dim[2]}, (cnrtFunctionType_t)kind, places.data(), (cnrtQueue_t)queue(), nullptr));
+  });
   m.def("describe", &describe);
   // The tensor at an address of device 0, whose memory is another's, with the sizes and the type of `like`.
   m.def("tensor_at", [](uint64_t address, const at::Tensor &like) {

@@ -1,0 +1,150 @@
+"""Launches on tensors of PyTorch's device ``mlu``: by the driver's library, in the simulator that has the memory of the tensors."""
+
+import ctypes
+import struct
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from mlusim.arch.board import Board
+from mlusim.errors import LaunchError, UsageError
+from mlusim.frontend.bangc.module import BangKernel, Module
+from mlusim.machine.kernel import Kind
+from mlusim.toolkit import record
+
+PACKAGE = "torch_mlu"
+_FORMATS = {"i1": "i", "i8": "b", "i16": "h", "i32": "i", "i64": "q", "fp16": "e", "fp32": "f", "fp64": "f"}
+"""The form of a number in memory, by Triton's type of the parameter; of unsigned ones that of the signed."""
+_UNION = 4
+"""The number of Union1 among the driver's kinds; Union2 is twice that."""
+
+
+def _package() -> Any:
+    return sys.modules.get(PACKAGE)
+
+
+def board_name() -> str:
+    """Return the name of the board behind PyTorch's device; "" where ``torch_mlu`` is not imported."""
+    package = _package()
+    return "" if package is None else str(package.torch.mlu.get_device_name())
+
+
+def device() -> Any:
+    """Return PyTorch's device ``mlu``.  Raises `UsageError` where ``torch_mlu`` is not imported."""
+    package = _package()
+    if package is None:
+        raise UsageError("import torch_mlu first: PyTorch has no device mlu without it")
+    return package.torch.device("mlu", package.torch.mlu.current_device())
+
+
+@frozen
+class TextKernel:
+    """A kernel as text in the file *path* and as what runs on arrays."""
+
+    path: Path
+    name: str
+    module: Module
+    bang: BangKernel
+    board: Board
+
+
+class _Modules:
+    """The kernels that the driver's library has, by the file and name of their text."""
+
+    def __init__(self) -> None:
+        self._handles: dict[tuple[str, str], ctypes.c_void_p] = {}
+        self._library: ctypes.CDLL | None = None
+
+    @property
+    def library(self) -> ctypes.CDLL:
+        """The driver's library, beside the one that the tensors use."""
+        if self._library is None:
+            home = _package()._place.home()  # noqa: SLF001 - the toolkit folder of the tensors' library
+            self._library = ctypes.CDLL(str(home / "lib64" / "libcndrv.so"))
+        return self._library
+
+    def handle(self, kernel: TextKernel) -> ctypes.c_void_p:
+        """Return the driver's handle of *kernel*, which is compiled and loaded at first.  Raises `LaunchError`."""
+        key = str(kernel.path), kernel.name
+        if key not in self._handles:
+            source = record.RecordSource(key[0], (), (), (kernel.board,))
+            form = record.device_side(kernel.module.files[0].form)
+            content = record.write(source, [form])
+            module, found = ctypes.c_void_p(), ctypes.c_void_p()
+            self.checked(self.library.cnModuleLoadFatBinary(content, ctypes.byref(module)), kernel)
+            name = kernel.name.encode()
+            self.checked(self.library.cnModuleGetKernel(module, name, ctypes.byref(found)), kernel)
+            self._handles[key] = found
+        return self._handles[key]
+
+    def checked(self, code: int, kernel: TextKernel) -> None:
+        """Raise `LaunchError` where the driver refuses *kernel*; it has said why on standard error."""
+        if code:
+            raise LaunchError(f"the driver's library refuses {kernel.name} with code {code}")
+
+
+_MODULES = _Modules()
+_TIMED: list[list[float]] = []
+
+
+def launch(
+    kernel: TextKernel, kind: Kind, dim: tuple[int, int, int], arguments: Sequence[tuple[str, Any]]
+) -> None:
+    """Launch *kernel* on the current stream; each of *arguments* has Triton's type of its parameter beside it."""
+    torch = _package().torch
+    _refuse_another_board(kernel.board)
+    handle = _MODULES.handle(kernel)
+    values = [_bytes_of(word, argument) for word, argument in arguments]
+    events = [torch.mlu.Event(enable_timing=True) for _ in range(2 * bool(_TIMED))]
+    for before in events[:1]:
+        before.record()
+    # In C++, where what the launch throws becomes an exception of Python.
+    _package()._C.invoke(handle.value, dim, _UNION * kind.unions or 1, values)  # noqa: SLF001 - the compiled device
+    for after in events[1:]:
+        after.record()
+        after.synchronize()
+        for milliseconds in _TIMED:
+            milliseconds.append(events[0].elapsed_time(after))
+
+
+@contextmanager
+def timing() -> Iterator[list[float]]:
+    """Collect the predicted milliseconds of the launches on tensors that are made inside."""
+    milliseconds: list[float] = []
+    _TIMED.append(milliseconds)
+    try:
+        yield milliseconds
+    finally:
+        _TIMED.remove(milliseconds)
+
+
+def _refuse_another_board(board: Board) -> None:
+    own = board_name()
+    if own != board.name:
+        raise UsageError(
+            f"the kernel is compiled for {board.name} and the tensors are on {own}; call mlusim.triton.activate() without a board"
+        )
+
+
+def _bytes_of(word: str, argument: object) -> bytes:
+    """Return *argument* as the driver reads it.  Raises `UsageError` for what is no tensor of the device and no number."""
+    if word.startswith("*"):
+        place = getattr(argument, "device", None)
+        if str(place).partition(":")[0] != "mlu":
+            said = "no tensor" if place is None else f"on {place}"
+            raise UsageError(
+                f"one argument of a kernel is a tensor on mlu and another is {said}; pass x.mlu() for each"
+            )
+        address: int = getattr(argument, "data_ptr")()  # noqa: B009 - PyTorch is not imported here
+        return struct.pack("=Q", address)
+    form = _FORMATS.get(word.replace("u", "i"))
+    if form is None or not isinstance(argument, int | float):
+        raise UsageError(f"a number of type {word} is no parameter of a kernel; pass it in a tensor")
+    if form in "efd":
+        return struct.pack(f"={form}", argument)
+    half = 1 << 8 * struct.calcsize(form) - 1
+    return struct.pack(f"={form}", (int(argument) + half) % (2 * half) - half)
