@@ -368,6 +368,18 @@ def half():
             lambda a, b: a.index_add(0, torch.zeros(64, dtype=torch.long).to(a.device), b),
             (x[0, 0], torch.randn(64, 9)),
         ),
+        "index_put": (
+            lambda a, b: a.index_put((torch.zeros(64, dtype=torch.long).to(a.device),), b, accumulate=True),
+            (x[0, 0], torch.randn(64, 9)),
+        ),
+        "embedding": (
+            lambda a: torch.ops.aten.embedding_dense_backward(
+                a, torch.zeros(64, dtype=torch.long).to(a.device), 2, -1, False
+            ),
+            (torch.randn(64, 9),),
+        ),
+        "prod": (lambda a: a.prod(0), (1 + torch.rand(64, 9) / 64,)),
+        "bce with logits": (nn.functional.binary_cross_entropy_with_logits, (x, x.sigmoid())),
     }
     parts = {}
     for name, (call, arguments) in calls.items():
@@ -480,6 +492,7 @@ VENDOR = {
     " reset_max_memory_cached reset_peak_memory_stats seed seed_all set_autocast_dtype set_autocast_enabled set_device set_per_process_memory_fraction"
     " set_rng_state set_rng_state_all set_stream stream supports_linear_memory synchronize version",
     "torch.mlu.amp": "GradScaler autocast custom_bwd custom_fwd",
+    "torch_mlu.mlu._utils": "_get_device_index",
     "torch.mlu.amp.common": "amp_definitely_not_available",
     "torch.mlu.memory": "_dump_snapshot _record_memory_history _snapshot",
     "torch.mlu.cnpx": "mark range range_pop range_push",

@@ -48,7 +48,7 @@ def test_what_loses_in_half_is_computed_in_float_and_rounded_once(found):
     """Within the bounds that the tutorial gives."""
     parts = found["half"]
 
-    assert 6 == len(parts)
+    assert 14 == len(parts)
     assert [] == [name for name, part in parts.items() if not part <= 1]
 
 

@@ -25,7 +25,8 @@ c10::ScalarType held(std::optional<c10::ScalarType> asked_for) {
   c10::ScalarType type = c10::dtype_or_default(asked_for);
   switch (type) {
     case c10::kBool: case c10::kByte: case c10::kChar: case c10::kShort: case c10::kInt: case c10::kLong: case c10::kUInt16: case c10::kUInt32:
-    case c10::kUInt64: case c10::kHalf: case c10::kBFloat16: case c10::kFloat: case c10::kDouble: case c10::kComplexFloat: case c10::kComplexDouble:
+    case c10::kUInt64: case c10::kHalf: case c10::kBFloat16: case c10::kFloat: case c10::kDouble: case c10::kComplexHalf: case c10::kComplexFloat:
+    case c10::kComplexDouble:
       return type;
     default:
       TORCH_CHECK(false, "the device mlu has no dtype ", c10::toString(type),
@@ -293,11 +294,18 @@ void whole_on_cpu(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
 
 bool is_half(const at::Tensor &x) { return x.defined() && (x.scalar_type() == c10::kHalf || x.scalar_type() == c10::kBFloat16); }
 
+// Whether the value of an argument makes a call one that sums nothing, or whose result has a type of its own.
+bool keeps_half(const c10::Argument &argument, const c10::IValue &value) {
+  return (argument.name() == "accumulate" && value.isBool() && !value.toBool()) || (argument.name() == "dtype" && !value.isNone());
+}
+
 // Operators whose parts in half lose what a sum in float keeps: computed in float, and rounded once.
 void in_float(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   const auto &arguments = op.schema().arguments();
   const auto &returns = op.schema().returns();
   const size_t first = stack->size() - arguments.size();
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (keeps_half(arguments[i], (*stack)[first + i])) return fallback(op, stack);
   std::vector<at::Tensor> before(arguments.size());
   std::optional<c10::ScalarType> half;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -368,7 +376,8 @@ TORCH_LIBRARY_IMPL(aten, AutogradPrivateUse1, m) { MLUSIM_WHOLE(MLUSIM_ONE) }
 #define MLUSIM_IN_FLOAT(X) \
   X("grid_sampler_2d") X("grid_sampler_3d") X("grid_sampler_2d_backward") X("grid_sampler_3d_backward") X("binary_cross_entropy") \
   X("binary_cross_entropy.out") X("binary_cross_entropy_backward") X("binary_cross_entropy_backward.grad_input") X("index_add") X("index_add_") \
-  X("index_add.out")
+  X("index_add.out") X("index_reduce") X("index_reduce_") X("index_reduce.out") X("_index_put_impl_") X("put_") X("embedding_dense_backward") \
+  X("prod") X("prod.dim_int") X("prod.int_out") X("cumprod") X("cumprod_") X("cumprod.out") X("binary_cross_entropy_with_logits")
 TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 #define MLUSIM_FLOAT_ONE(name) m.impl(name, torch::CppFunction::makeFromBoxedFunction<&in_float>());
   MLUSIM_IN_FLOAT(MLUSIM_FLOAT_ONE)

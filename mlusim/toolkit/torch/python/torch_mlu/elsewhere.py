@@ -9,7 +9,7 @@ import torch
 
 _PROFILED = "`mlusim profile SCRIPT.py` shows what the kernels of a script cost, and torch.profiler the work of the CPU"
 _DUMPED = "the calls of the closed library are not dumped; TORCH_MLU_FALLBACK=log names each operator that runs on the CPU"
-_PYTORCH: Mapping[str, Mapping[str, str]] = {
+_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "profiler": {
         "EventList": "torch.autograd.profiler_util",
         "FunctionEvent": "torch.autograd.profiler_util",
@@ -23,8 +23,9 @@ _PYTORCH: Mapping[str, Mapping[str, str]] = {
         "main": "torch.utils.collect_env",
         "pretty_str": "torch.utils.collect_env",
     },
+    "mlu._utils": {"_get_device_index": "torch_mlu.mlu.device"},
 }
-"""Modules of the package: names, and where PyTorch has them."""
+"""Modules of the package: names, and where they are."""
 _REFUSED: Mapping[str, Mapping[str, str]] = {
     "optimizers": {
         "FusedAdam": "use torch.optim.AdamW, or torch.optim.Adam for adam_w_mode=False",
@@ -71,9 +72,9 @@ def _refused(name: str, instead: str) -> type:
 
 def register() -> None:
     """Make the modules, by which ``import`` finds them."""
-    for path in dict.fromkeys([*_PYTORCH, *_REFUSED]):
+    for path in dict.fromkeys([*_ELSEWHERE, *_REFUSED]):
         module = ModuleType(f"torch_mlu.{path}", __doc__)
-        for name, home in _PYTORCH.get(path, {}).items():
+        for name, home in _ELSEWHERE.get(path, {}).items():
             setattr(module, name, getattr(importlib.import_module(home), name))
         for name, instead in _REFUSED.get(path, {}).items():
             setattr(module, name, _refused(f"torch_mlu.{path}.{name}", instead))

@@ -18,9 +18,26 @@ def index_of(device: object = None) -> int:
         return device if device >= 0 else int(_C.current_device())
     found = torch.device(device)
     if found.type != "mlu":
-        message = f"{found} is no device mlu"
+        message = f"Expected a mlu device, but got: {found}"  # as PyTorch says it
         raise ValueError(message)
     return int(_C.current_device()) if found.index is None else found.index
+
+
+def _get_device_index(device: object, optional: bool = False, allow_cpu: bool = False) -> int:
+    """Return the number of *device*; -1 for the CPU where that is allowed.
+
+    Raises `ValueError` where it is another kind of device, and where it has no number and that is not *optional*.
+    """
+    if isinstance(device, str):
+        device = torch.device(device)
+    kind = device.type if isinstance(device, torch.device) else "mlu"
+    if allow_cpu and kind == "cpu":
+        return -1
+    number = device.index if isinstance(device, torch.device) else device
+    if kind == "mlu" and number is None and not optional:
+        message = f"Expected a mlu device with a number, such as mlu:0, but got: {device}"
+        raise ValueError(message)
+    return index_of(device)
 
 
 def is_available() -> bool:
