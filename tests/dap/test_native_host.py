@@ -16,12 +16,17 @@ __mlu_entry__ void add(int *x, int n) {
   int sum = x[0] + n;
   x[0] = sum;
 }
+
+__mlu_entry__ void twice(int *x) {
+  x[0] *= 2;
+}
 int main() {
   int host = 40, *there;
   cnrtMalloc((void **)&there, sizeof host);
   cnrtMemcpy(there, &host, sizeof host, cnrtMemcpyHostToDev);
   cnrtDim3_t dim = {1, 1, 1};
   add<<<dim, cnrtFuncTypeBlock, nullptr>>>(there, 2);
+  twice<<<dim, cnrtFuncTypeBlock, nullptr>>>(there);
   cnrtMemcpy(&host, there, sizeof host, cnrtMemcpyDevToHost);
   printf("host %d, %s\n", host, getchar() == EOF ? "nothing to read" : "another's bytes");
 }
@@ -30,7 +35,7 @@ int main() {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with a native program of one kernel, ``lab``, and its source."""
+    """A folder with a native program of two kernels, ``lab``, and its source."""
     folder = tmp_path_factory.mktemp("lab")
     make(folder / "neuware", find_board("MLU370-X4"))
     (folder / "lab.mlu").write_text(ADDS)
@@ -40,14 +45,18 @@ def folder(tmp_path_factory):
 
 
 def _stopped_in_kernel(folder, program, *words):
-    """What the editor shows of *program*, with a stop in its kernel on the way."""
+    """What the editor shows of *program*, with a stop in each of its kernels on the way; between them there is no place to stop."""
     editor = Editor(cwd=folder)
     source = {"path": str(folder / "lab.mlu")}
-    editor.launch(program, args=list(words), cwd=str(folder), stopAtEnd=False,
-                  setup=lambda e: e.ask("setBreakpoints", source=source, breakpoints=[{"line": 6}]))  # fmt: skip
+    places = [{"line": line} for line in (6, 8, 10)]
+    stops = editor.launch(program, args=list(words), cwd=str(folder), stopAtEnd=False,
+                          setup=lambda e: e.ask("setBreakpoints", source=source, breakpoints=places))["breakpoints"]  # fmt: skip
     thread = editor.event("stopped")["threadId"]
     assert (editor.top(thread)["name"], editor.top(thread)["line"]) == ("add", 6)
     assert editor.scope(editor.top(thread), "Locals")[1]["sum"]["value"] == "42"
+    thread = editor.go("continue", threadId=thread)["threadId"]
+    assert (editor.top(thread)["name"], editor.top(thread)["line"]) == ("twice", 10)
+    assert [(True, 6), (False, None), (True, 10)] == [(stop["verified"], stop.get("line")) for stop in stops]
     editor.ask("continue", threadId=thread)
     editor.event("terminated")
     assert editor.close() == 0
@@ -56,7 +65,7 @@ def _stopped_in_kernel(folder, program, *words):
 
 def test_a_native_program_does_not_read_the_editors_requests(folder):
     """Its input is empty: the editor's stream is the adapter's alone."""
-    assert "host 42, nothing to read\n" in _stopped_in_kernel(folder, "./lab")
+    assert "host 84, nothing to read\n" in _stopped_in_kernel(folder, "./lab")
 
 
 @pytest.mark.skipif(shutil.which("gdb") is None, reason="no gdb")
@@ -65,6 +74,6 @@ def test_gdb_has_the_host_and_the_editor_the_kernels(folder):
     words = [f"-ex={line}" for line in ("break main", "run", "next", "print host", "continue")]
     said = _stopped_in_kernel(folder, "gdb", "-q", "-nx", "-batch", *words, "./lab")
 
-    assert "main () at lab.mlu:9" in said
+    assert "main () at lab.mlu:13" in said
     assert "$1 = 40" in said
-    assert "host 42, nothing to read\n" in said
+    assert "host 84, nothing to read\n" in said

@@ -7,8 +7,9 @@ from border_align_tools import BOARDS, NAME, Recorder, exact, expected_of, launc
 
 import ops
 from mlusim.errors import OutOfMemory, StatusError, UsageError
-from mlusim.host import Status
+from mlusim.host import Status, TensorDescriptor
 from mlusim.operators.accuracy import bit_equal
+from mlusim.operators.runner import SourceHandle
 from mlusim.plan.claims import Verdict
 from ops.border_align_backward.cases import CASES
 from ops.border_align_backward.operator import OPERATORS
@@ -185,6 +186,28 @@ def test_any_schedule_gives_the_same_bits_where_sums_are_exact():
     runs.append(ops.run(NAME, *made, effects="eager"))
 
     assert all(bit_equal(expected, run.outputs["grad_input"]) for run in runs)
+
+
+def test_sums_have_the_same_bits_whichever_way_the_operator_is_called():
+    """Through `ops.run` on both engines, and through the host function on a handle of kernel.mlu: the order of sums is the launch's."""
+    inputs, params = named("one_cell_collects_all_float").make(np.random.default_rng(3))
+    handle = SourceHandle("MLU370-X4", engine=NATIVE)
+    grads, boxes, argmax = (
+        handle.device.put(inputs[name]) for name in ("grad_output", "boxes", "argmax_idx")
+    )
+    images, _, _, channels = grads.shape
+    out = handle.device.empty((images, params["height"], params["width"], 4 * channels), np.float32)
+    described = [
+        (TensorDescriptor(array.shape, array.dtype.c, layout), array)
+        for array, layout in ((grads, "NHWC"), (boxes, "ARRAY"), (argmax, "NHWC"), (out, "NHWC"))
+    ]
+    ops.host.mluOpBorderAlignBackward(
+        handle, *described[0], *described[1], *described[2], params["pool_size"], *described[3]
+    )
+    run = [ops.run(NAME, inputs, params, board="MLU370-X4", engine=engine) for engine in ("python", NATIVE)]
+
+    assert handle.last_error == ""
+    assert {handle.device.get(out).tobytes()} == {one.outputs["grad_input"].tobytes() for one in run}
 
 
 def test_schedules_differ_only_by_rounding():
