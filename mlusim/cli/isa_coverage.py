@@ -100,13 +100,11 @@ __bang_expand_channel_mul_add=1 __bang_incseq=3 __bang_lut_s16 __bang_lut_s32 __
 __bang_tiling_2d_b8 __bang_tiling_2d_b16 __bang_tiling_2d_b32 __bang_tiling_2d_b64 __bang_tiling_2d_b128
 __bang_tiling_2d_b256 __bang_tiling_2d_b512 __bang_tiling_2d_b1024 __bang_trans_tiling_2d_b8
 __bang_trans_tiling_2d_b16 __bang_trans_tiling_2d_b32 __memcpy=522 __memcpy_async=607 __mluop_div=?
-__mluop_recip=? __mluop_mod=? __mluop_load_str_2D __mluop_load_str_3D __mluop_store_str_3D
+__mluop_mod=? __mluop_load_str_2D __mluop_load_str_3D __mluop_store_str_3D
 __mluop_store_str_2D __mluop_float2half=? __mluop_exp=? __mluop_log=? __mluop_sigmoid=? __mluop_max=46
 __mluop_min=? __mluop_recursive_sum_pool=? __mluop_is_half=1 __mluop_is_float=? __mluop_gather=?
-__mluop_gather_async=? __mluop_scatter=? __mluop_scatter_async=? __mluop_gen_random_u32=?
-__mluop_cvt_uniform=? __mluop_gen_uniform=? __mluop_gen_integer_incr_seq_=2
-__mluop_get_stage_indices_tfuse=? __mluop_gen_stage_index=? __mluop_get_indices=? __mluop_arange_base_=4
-__mluop_arange_by_expand_=3 __mluop_arange_vv_=3
+__mluop_gather_async=? __mluop_scatter=?
+__mluop_get_stage_indices_tfuse=? __mluop_gen_stage_index=? __mluop_get_indices=?
 __abort __sync_copy_wram_to_gdram __sync_copy_dram_to_nram __sync_copy_nram_to_dram
 __sync_copy_dram_to_sram __sync_copy_sram_to_dram __sync_copy_dram_to_wram __sync_copy_wram_to_dram
 __float2short_tz __float2short_oz __float2short_up __float2short_dn __float2short_rd __float2short_rn

@@ -126,7 +126,7 @@ REPLACED: Mapping[str, str] = {
     "__bang_histogram": "add up __bang_count of __bang_eq_scalar for each value",
     "__bang_mul_pad": "call __bang_mul, then __bang_pad",
     "__bang_mul_reduce_sum": "call __bang_mul, then __bang_reduce_sum",
-    "__bang_rand": "make the numbers in the kernel, as __mluop_gen_random_u32 does",
+    "__bang_rand": "make the numbers in the kernel from a counter, by __vv_mulh and __vv_xor",
     "__bang_tiling_2d": "call __bang_tiling_2d_b8 to __bang_tiling_2d_b1024",
     "__bang_tiling_3d": "call __bang_tiling_2d_b8 to __bang_tiling_2d_b1024 for each plane",
     "__sync_copy": "call __sync_io and __sync_move",

@@ -15,7 +15,6 @@ from mlusim.bang import (
     mluop_gather,
     mluop_gather_async,
     mluop_scatter,
-    mluop_scatter_async,
     uint8,
     uint32,
 )
@@ -64,8 +63,8 @@ def test_a_gather_takes_pieces_that_the_mask_selects(count, waits, masked, data)
 
 
 @settings(max_examples=40, deadline=None)
-@given(COUNTS, st.booleans(), st.booleans(), st.data())
-def test_a_scatter_stores_pieces_that_the_mask_selects(count, waits, masked, data):
+@given(COUNTS, st.booleans(), st.data())
+def test_a_scatter_stores_pieces_that_the_mask_selects(count, masked, data):
     """Pieces to places of their own in GDRAM; those left out leave it as it is."""
     chosen = np.array(data.draw(st.lists(st.booleans(), min_size=count, max_size=count)))
     index = np.array(data.draw(st.permutations(range(100))))[:count]
@@ -74,9 +73,7 @@ def test_a_scatter_stores_pieces_that_the_mask_selects(count, waits, masked, dat
     def body(mlu, dst):
         offset = mlu.nram(uint32, count, index * 4)
         bits = mlu.nram(uint8, -(-count // 8), bits_of(chosen)) if masked else None
-        helper = mluop_scatter if waits else mluop_scatter_async
-        helper(mlu, dst, mlu.nram(float32, count, numbers), offset, bits, 4, NRAM2GDRAM, 4, count)
-        mlu.sync()
+        mluop_scatter(mlu, dst, mlu.nram(float32, count, numbers), offset, bits, 4, NRAM2GDRAM, 4, count)
 
     expected = np.full(100, CANARY, np.float32)
     moved = chosen if masked else np.ones(count, bool)
@@ -102,7 +99,6 @@ def test_waiting_helpers_wait():
             (mluop_gather, True),
             (mluop_scatter, True),
             (mluop_gather_async, False),
-            (mluop_scatter_async, False),
         ):
             before, after = result_of(lambda mlu, h=helper, m=masked: body(mlu, h, m), NEW)
 

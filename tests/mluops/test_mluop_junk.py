@@ -32,14 +32,8 @@ NUMBERS = {
     "src_str_out": 6,
     "start": 0,
     "step": 1,
-    "filled": 2,
     "start_index": 0,
     "stride": 4,
-    "seed": 1,
-    "offset": 0,
-    "subsequence": 0,
-    "low": 0,
-    "high": 1,
     "dtype": "half",
 }
 JUNK = [
@@ -62,7 +56,7 @@ JUNK = [
     NRAM2GDRAM,
     half,
 ]
-INTEGERS = ("stage_indices", "integer_incr", "arange", "gen_stage")
+INTEGERS = ("stage_indices", "gen_stage")
 
 
 def arguments(mlu, name, far, element):
@@ -78,9 +72,7 @@ def arguments(mlu, name, far, element):
     made |= {"mask": lambda: near(uint8), "dir": lambda: GDRAM2NRAM}
     if name in ("mluop_min", "mluop_max"):
         made |= {"a": lambda: 1, "b": lambda: 2}
-    if name in ("mluop_gen_random_u32", "mluop_cvt_uniform"):
-        made |= {"dst" if "random" in name else "src": lambda: near(uint32)}
-    if name in ("mluop_gather", "mluop_gather_async", "mluop_scatter", "mluop_scatter_async"):
+    if name in ("mluop_gather", "mluop_gather_async", "mluop_scatter"):
         made |= {"size": lambda: 4, "offset": lambda: near(uint32)}
     if "store_str" in name or "scatter" in name:
         made |= {"dst": lambda: far, "dir": lambda: NRAM2GDRAM}
@@ -96,7 +88,7 @@ def arguments(mlu, name, far, element):
 
 def elements(name):
     """The types that the helper computes with."""
-    one = ("mod", "float2half", "get_indices", "cvt_uniform", "gather", "scatter", "str_")
+    one = ("mod", "float2half", "get_indices", "gather", "scatter", "str_")
     return (float32,) if any(part in name for part in one) else (float32, half)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from mluops_tools import BOARDS, CANARY, OLD, get, later_board, on_core, result_of
+from mluops_tools import BOARDS, CANARY, OLD, get, on_core, result_of
 
 from mlusim.bang import (
     float32,
@@ -11,10 +11,6 @@ from mlusim.bang import (
     int8,
     int16,
     int32,
-    mluop_arange_base_,
-    mluop_arange_by_expand_,
-    mluop_arange_vv_,
-    mluop_gen_integer_incr_seq_,
     mluop_gen_stage_index,
     mluop_get_indices,
     mluop_get_stage_indices_tfuse,
@@ -48,7 +44,6 @@ def filled(fill, dtype, count, board=OLD):
     ("helper", "dtype", "rest"),
     [
         (mluop_get_stage_indices_tfuse, int32, ()),
-        (mluop_gen_integer_incr_seq_, int32, ()),
         (mluop_gen_stage_index, int32, ()),
         (mluop_gen_stage_index, float32, ()),
         (mluop_gen_stage_index, half, ()),
@@ -99,45 +94,6 @@ def test_steps_that_floats_do_not_hold():
     assert np.allclose(np.arange(4000) * float(np.float32(0.1)), got, rtol=1e-6)
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(1, 300), st.integers(1, 400))
-def test_doubling_goes_on_from_anywhere(n, begun):
-    """The pieces alone: a prologue of any length, doubled; nothing happens where all is there."""
-
-    def fill(mlu, dst):
-        mluop_arange_base_(mlu, dst, min(begun, n), -5, 3)
-        mluop_arange_by_expand_(mlu, dst, n, begun, 3)
-
-    assert np.array_equal(np.arange(n) * 3 - 5, filled(fill, int32, n))
-
-
-def test_what_registers_hold():
-    """2048 bytes in eight of them: 512 of four, 1024 of two; not one more."""
-    for dtype, most in ((int32, 512), (half, 1024)):
-        got = filled(lambda mlu, dst, m=most: mluop_arange_vv_(mlu, dst, m, 7), dtype, most)
-
-        assert np.array_equal(np.arange(7, 7 + most).astype(dtype.dtype), got)
-        with pytest.raises(
-            RuleFault, match=f"n = {most + 1} is too large; legal: up to {most}; mluop_gen_stage"
-        ):
-            filled(lambda mlu, dst, m=most: mluop_arange_vv_(mlu, dst, m + 1), dtype, most + 1)
-
-
-def test_one_instruction_counts_above_592():
-    """Where the architecture has it; the result is the same."""
-    for board, names in ((OLD, ["vv_index", "vv_store"]), (later_board(), ["bang_incseq"])):
-        got, launch, _ = on_core(lambda mlu: _counted(mlu, 40), board)
-
-        assert list(range(40)) == got
-        assert dict.fromkeys(names, 1) == launch.instructions
-
-
-def _counted(mlu, n):
-    dst = mlu.nram(int32, n)
-    mluop_gen_integer_incr_seq_(mlu, dst, n)
-    return get(dst).tolist()
-
-
 @pytest.mark.parametrize(
     ("dtype", "board", "doublings"),
     [(int32, OLD, 6), (half, OLD, 9), (float32, "CE3226-V101", 10)],
@@ -175,7 +131,6 @@ def test_long_sequences_take_few_instructions(dtype, board, doublings):
         (lambda mlu, dst: mluop_gen_stage_index(mlu, mlu.wram(int32, 4), 4), WrongSpace, "into WRAM"),
         (lambda mlu, dst: mluop_get_indices(mlu, dst, 0, 4), WrongSpace, "dst is int32; legal: float"),
         (lambda mlu, dst: mluop_get_stage_indices_tfuse(mlu, dst, -1), RuleFault, "length = -1"),
-        (lambda mlu, dst: mluop_arange_by_expand_(mlu, dst, 8, 0), RuleFault, "filled = 0"),
     ],
     ids=lambda value: None,
 )

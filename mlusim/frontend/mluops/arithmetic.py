@@ -149,7 +149,7 @@ def mluop_float2half(mlu: Mlu, dst: Any, src: Any = None, n: Any = None) -> np.f
     return None
 
 
-_DIV, _RECIP, _MOD = (Helper(f"__mluop_{name}") for name in ("div", "recip", "mod"))
+_DIV, _MOD = (Helper(f"__mluop_{name}") for name in ("div", "mod"))
 
 
 def divides(mlu: Mlu) -> bool:
@@ -213,26 +213,6 @@ def mluop_div(
     else:
         invert(mlu, dst, b, n)
     mlu.bang_mul(dst, a, dst, n)
-
-
-def mluop_recip(mlu: Mlu, dst: Ptr, src: Ptr, addition: Ptr | None, is_high_precision: bool, n: int) -> None:
-    """Reciprocal: ``dst[i] = 1 / src[i]`` for *n* elements of half or float in NRAM.
-
-    *dst* may be exactly *src*.  Half goes through floats in *addition* (room for *n* floats, destroyed,
-    apart from *src*); float leaves *addition* alone, and it may be None.  Certain (vendor's common.h).
-    Inferred: MLU2xx uses ``__bang_active_reciphp``, there alone *is_high_precision* matters, and false
-    keeps half in half.  Raises faults as `mluop_div` does.
-    """
-    n = _RECIP.count(mlu, "n", n)
-    precise = _RECIP.flag(mlu, "is_high_precision", is_high_precision)
-    _, source = _RECIP.vectors(mlu, n, dst=dst, src=src)
-    if dst.dtype is float32:
-        invert(mlu, dst, src, n)
-    elif mlu.BANG_ARCH < 300 and not precise:
-        mlu.bang_active_reciphp(dst, src, n)
-    else:
-        room = _RECIP.scratch(mlu, "addition", addition, n, source)
-        through_floats(mlu, invert, dst, src, room, n)
 
 
 def mluop_mod(mlu: Mlu, dst: Ptr, src: Ptr, divisor: object, addition: Ptr | None, n: int) -> None:

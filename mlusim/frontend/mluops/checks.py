@@ -55,20 +55,6 @@ class Helper:
             raise self.refuse(mlu, RuleFault, said, operand=name, legal=wanted, hint=hint)
         return number
 
-    def at_most(self, mlu: Mlu, name: str, value: int, most: int, hint: str | None = None) -> None:
-        """Raise the fault of a *value* above *most*."""
-        if value > most:
-            said = f"{name} = {value} is too large"
-            raise self.refuse(mlu, RuleFault, said, operand=name, legal=f"up to {most}", hint=hint)
-
-    def word(self, mlu: Mlu, name: str, value: object) -> int:
-        """Return *value* as an unsigned 64-bit integer."""
-        number = self.count(mlu, name, value, 0, "0 to 2**64 - 1")
-        if number >> 64:
-            said = f"{name} = {number:#x} has more than 64 bits"
-            raise self.refuse(mlu, RuleFault, said, operand=name, legal="0 to 2**64 - 1")
-        return number
-
     def flag(self, mlu: Mlu, name: str, value: object) -> bool:
         """Return *value* as a C condition: any number, true unless it is 0."""
         if not is_number(value):

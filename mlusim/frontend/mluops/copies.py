@@ -204,8 +204,8 @@ def _planes(
 MOST = 65535  # pieces of one instruction above arch 592
 MOST_MASKED = 65528  # the same in whole bytes of the mask
 
-_GATHER, _SCATTER, _GATHER_ASYNC, _SCATTER_ASYNC = (
-    Helper(f"__mluop_{name}") for name in ("gather", "scatter", "gather_async", "scatter_async")
+_GATHER, _SCATTER, _GATHER_ASYNC = (
+    Helper(f"__mluop_{name}") for name in ("gather", "scatter", "gather_async")
 )
 
 
@@ -297,25 +297,6 @@ def mluop_gather(
         _wait_gather(mlu, dir)
 
 
-def mluop_scatter_async(
-    mlu: Mlu,
-    dst: Ptr,
-    src: Ptr,
-    offset: Ptr,
-    mask: Ptr | None,
-    size: int,
-    dir: Direction,
-    stride: int,
-    n: int,
-) -> None:
-    """Start to scatter: ``dst.byte[offset[i] + b] = src.byte[i * stride + b]`` where bit i of *mask* is set.
-
-    *dir* is ``NRAM2GDRAM`` or ``NRAM2NRAM``.  All else is as of `mluop_gather_async`.
-    """
-    n = _check_gather(_SCATTER_ASYNC, mlu, offset, mask, stride, dir, n)
-    _run_gather(mlu, mlu.scatter_async, (dst, src), offset, mask, (size, dir, stride, n), 1)
-
-
 def mluop_scatter(
     mlu: Mlu,
     dst: Ptr,
@@ -327,7 +308,11 @@ def mluop_scatter(
     stride: int,
     n: int,
 ) -> None:
-    """Scatter and wait: `mluop_scatter_async` and the sync for its pipe (inferred)."""
+    """Scatter and wait: ``dst.byte[offset[i] + b] = src.byte[i * stride + b]`` where bit i of *mask* is set.
+
+    *dir* is ``NRAM2GDRAM`` or ``NRAM2NRAM``.  It is the asynchronous instruction and the sync for its pipe (inferred); all else is as of
+    `mluop_gather_async`.
+    """
     n = _check_gather(_SCATTER, mlu, offset, mask, stride, dir, n)
     _run_gather(mlu, mlu.scatter_async, (dst, src), offset, mask, (size, dir, stride, n), 1)
     _wait_gather(mlu, dir)

@@ -27,7 +27,7 @@ NAMES = (
     "__vv_rem", "__vv_div_m", "__vv_sll", "__vv_load_m", "vv_bfloat16", "vv_int64", "vv_uint64",
 )  # fmt: skip
 HERE = {prototype.spelling for prototype in all_prototypes()}
-OTHERS = ("__bang_", "__mluop_gen_random_u32", "vv_int32", "vv_uint32")  # that a sentence may name
+OTHERS = ("__bang_", "vv_int32", "vv_uint32")  # that a sentence may name
 REFUSED = [name for name in NAMES if name not in HERE]
 
 
