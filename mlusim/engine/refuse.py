@@ -15,7 +15,7 @@ from mlusim.formula.expr import Expr, Fact, SizeOf, symbol
 from mlusim.formula.render import to_python
 from mlusim.isa.declare import READ_FIRST, Intrinsic, Operand, Refused
 from mlusim.memory.pointer import Ptr, View, bounds_fault
-from mlusim.memory.space import Space
+from mlusim.memory.space import LDRAM, Space
 
 if TYPE_CHECKING:
     from mlusim.engine.contract import IssuingMlu
@@ -137,11 +137,14 @@ def no_pointer(name: str, value: object, space: object) -> Fault:
 
 
 def forgotten(view: View, space: Space) -> str | None:
-    """Return how a local variable of BANG C is declared in *space*, where it says nothing and lies on the stack; None for others."""
+    """Return how a local variable of BANG C is declared in *space*, where it is an array on the stack or a scalar; None for others."""
     declared = view.allocation.declared
+    word = "__mlu_shared__" if space.name == "SRAM" else f"__{space.name.lower()}__"
+    if declared.name is not None and declared.space == LDRAM and declared.count == 1:
+        name, dtype = declared.name, declared.dtype
+        return f"{name} is one {dtype} in LDRAM; give an array, declared as `{word} {dtype} {name}[N]`"
     if not declared.stack or declared.name is None:
         return None
-    word = "__mlu_shared__" if space.name == "SRAM" else f"__{space.name.lower()}__"
     told = f"{declared.dtype} {declared.name}[{declared.count}]"
     return (
         f"declare it `{word} {told}`: a local array that names no memory lies on the task's stack, in LDRAM"

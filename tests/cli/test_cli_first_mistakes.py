@@ -17,6 +17,11 @@ __mlu_global__ void Loaded(float *out, const float *x) {
   __memcpy(mine, x, 256, GDRAM2NRAM);
 }
 
+__mlu_global__ void Summed(float *out, const float *x) {
+  float sum;
+  __bang_reduce_sum(&sum, tile, 64);
+}
+
 __mlu_global__ void Counted(float *out, const float *x) {
   __memcpy(tile, x, 256, GDRAM2NRAM);
   __bang_add(tile, tile, tile, 64 * sizeof(float));
@@ -40,6 +45,7 @@ __mlu_global__ void Read(float *out, const float *x) {
 """
 ARGUMENTS = ("--arg", "out=out:float32:64", "--arg", "x=randn:float32:64")
 FORGOTTEN = "declare it `__nram__ float mine[64]`: a local array that names no memory lies on the task's stack, in LDRAM"
+SCALAR = "sum is one float in LDRAM; give an array, declared as `__nram__ float sum[N]`"
 SIZED = "the size of a copy is in bytes, so multiply a count of elements by sizeof(float)"
 GPU = """\
 #include <bang.h>
@@ -65,6 +71,8 @@ def source(tmp_path, monkeypatch):
     [
         ("Local", "python", FORGOTTEN),
         ("Loaded", "python", FORGOTTEN),
+        ("Summed", "python", SCALAR),
+        ("Summed", "native", SCALAR),
         *(
             (
                 "Counted",
@@ -77,7 +85,7 @@ def source(tmp_path, monkeypatch):
     ],
 )
 def test_a_fault_says_what_was_forgotten_and_which_verb_looks_further(cli, source, kernel, engine, hint):
-    """A local array without a memory, a size where a count is meant; a count that is merely too large has the usual hint."""
+    """A local array or scalar without a memory, a size where a count is meant; a count that is merely too large has the usual hint."""
     done = cli("run", source, "--kernel", kernel, *ARGUMENTS, "--engine", engine)
     first, *_, last = done.err.splitlines()
 
