@@ -18,16 +18,16 @@ def near(name: str, known: Iterable[str], most: int = 3, *, beside: str = "") ->
     if parts:
         return sorted(parts, key=len)[:most]
     whole = _plain(name.removeprefix(beside))
-    ranked = sorted((distance(whole, plain), one) for one, plain in every.items() if _alike(whole, plain))
+    ranked = sorted(
+        (distance(whole, plain), one)
+        for one, plain in every.items()
+        if len(whole) >= SHORT or whole[:1] == plain[:1]
+    )
     return [one for apart, one in ranked if apart <= max(1, len(whole) // 4)][:most]
 
 
 def _plain(name: str) -> str:
     return name.lower().replace("_", "").replace("-", "")
-
-
-def _alike(one: str, other: str) -> bool:
-    return len(one) >= SHORT or one[:1] == other[:1]
 
 
 def distance(one: str, other: str) -> int:

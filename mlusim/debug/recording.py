@@ -224,15 +224,11 @@ def _words(made: Breakpoint) -> str:
 def _sources(session: "DebugSession") -> dict[str, str]:
     """Return a hash of each source file that a kernel of the program reaches, by the end of its path."""
     files = {f.code.co_filename for recorded in session.launches for f in recorded.functions}
-    return {_tail(file): _hash(file) for file in sorted(files) if Path(file).is_file()}
-
-
-def _tail(file: str) -> str:
-    return "/".join(Path(file).parts[-2:])
-
-
-def _hash(file: str) -> str:
-    return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    return {
+        "/".join(Path(file).parts[-2:]): hashlib.sha256(Path(file).read_bytes()).hexdigest()
+        for file in sorted(files)
+        if Path(file).is_file()
+    }
 
 
 # -- reading -----------------------------------------------------------------------------------------

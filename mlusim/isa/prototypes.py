@@ -193,7 +193,7 @@ def _choices(row: Intrinsic, p: Parameter) -> Iterator[tuple[CParameter, ...]]:
             yield tuple(_parsed(part) for part in text.split(", ")) if text else ()
         return
     for text in _of_operand(row, p) if p.c is None else p.c:
-        yield (CParameter(_name(p.name), text, _default(p)),)
+        yield (CParameter(f"{p.name}_" if p.name in KEYWORDS else p.name, text, _default(p)),)
 
 
 def _of_operand(row: Intrinsic, p: Parameter) -> Iterator[str]:
@@ -212,10 +212,6 @@ def _parsed(text: str) -> CParameter:
     """Return a parameter that a row gives as text, such as ``const void *mask`` or ``...``."""
     name = text if text == "..." else re.split(r"[ *&]", text)[-1]
     return CParameter(name, "..." if text == "..." else text[: -len(name)].strip())
-
-
-def _name(name: str) -> str:
-    return f"{name}_" if name in KEYWORDS else name
 
 
 def _default(p: Parameter) -> str:

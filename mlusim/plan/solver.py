@@ -4,7 +4,7 @@ It bisects where growth is proven, and searches by intervals elsewhere.  A `Prob
 over named integers.  A plan on a board is one, and so is the limit that a document states.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from heapq import heappop, heappush
 from itertools import count
@@ -302,10 +302,6 @@ class _Grid:
         return result
 
 
-def _both_sides(constraints: Sequence[Constraint]) -> list[Any]:
-    return [side for c in constraints for side in (c.left, c.right)]
-
-
 def only_tightens(problem: Problem, name: str, ranges: Mapping[str, Interval]) -> bool:
     """Return whether it is proven that no constraint loosens as *name* grows."""
     return all(trend(c.left - c.right, name, ranges) in {Trend.UP, Trend.STILL} for c in problem.constraints)
@@ -378,7 +374,7 @@ def trace(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Frontie
         raise UsageError(f"a frontier needs two variables, not {x} twice")
     xs = _xs(problem, x, y, fixed)
     ask = search(problem, y, {**fixed, x: problem.variable(x).low})
-    code = compile_exprs(_both_sides(problem.constraints), vector=True)
+    code = compile_exprs([side for c in problem.constraints for side in (c.left, c.right)], vector=True)
     ranges = box(problem, x, xs, y, fixed)
     found = ways(problem, y, ranges) if len(xs) else None
     tighter = frozenset(n for n, c in enumerate(problem.constraints) if found is not None and c in found[0])

@@ -1,6 +1,6 @@
 """Advice for a launch: the changes with the largest predicted gain, each timed by the model on the changed work."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, frozen
@@ -219,7 +219,10 @@ def _overlap(launch: "Launch", about: Figures) -> Iterator[_Change]:
             "wait later", words, work.changed(launch.tasks, work.waits_later), line=_first_wait(launch)
         )
         return
-    stored, loaded = (_moved(launch.traffic, sides) for sides in (WRITES, READS))
+    stored, loaded = (
+        sum(launch.traffic.get(d.name, 0) for d, there in zip(DIRECTIONS, sides, strict=True) if there)
+        for sides in (WRITES, READS)
+    )
     stores = stored / (stored + loaded) if stored + loaded else 0.0
     computes = max(about.busy.get(pipe, 0.0) for pipe in ("scalar", "vector", "tensor"))
     if computes < LITTLE * about.busy.get("IO-DMA", 0.0) and stored and loaded:
@@ -240,7 +243,3 @@ def _first_wait(launch: "Launch") -> int:
                 table = task.steps.table
                 return table.sites[table.steps[int(task.steps.rows[at])].at.site][1]
     return 0
-
-
-def _moved(traffic: Mapping[str, int], sides: tuple[bool, ...]) -> int:
-    return sum(traffic.get(d.name, 0) for d, there in zip(DIRECTIONS, sides, strict=True) if there)

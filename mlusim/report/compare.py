@@ -454,7 +454,12 @@ def measured_call(record: CallRecord) -> Measured:
     """Take the figures of a call from *record*."""
     key = (record.operator, record.case or "", record.board)
     return Measured(
-        key, entry_of(record), _why(record), explained(record).reasons[:2], record.time_band, record.passed
+        key,
+        entry_of(record),
+        f"it ends in {record.message or record.status}" if record.fault else "nothing is launched",
+        explained(record).reasons[:2],
+        record.time_band,
+        record.passed,
     )
 
 
@@ -511,10 +516,6 @@ def compare(
         pairs=tuple(Pair(before, c.entry, c.band) for before, c in both if c.entry is not None),
         allow_missing=allow_missing,
     )
-
-
-def _why(record: CallRecord) -> str:
-    return f"it ends in {record.message or record.status}" if record.fault else "nothing is launched"
 
 
 # -- as text and JSON ------------------------------------------------------------------------------

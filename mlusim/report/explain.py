@@ -319,17 +319,14 @@ def _launch(bound: str, about: Figures, spent_us: float, board: Board) -> Iterat
 
 def _pace(bound: str, about: Figures) -> Reason:
     """Return the pipe that sets the time; name the core if one does much more than the mean."""
-    pipe, share = _pipe(bound), about.busy.get(bound, 0.0)
+    pipe = f"the {bound}" if "DMA" in bound else f"the {bound} pipe"
+    share = about.busy.get(bound, 0.0)
     waits = ""
     if about.critical:
         pipe, share = f"{pipe} of {about.critical}", about.critical_busy
         waits = f"; the cores wait at {about.waits_at}" if about.waits_at else ""
     busy = f"busy {percent(share)} of it{waits}"
     return Reason(1.0, f"{pipe} sets the time, {busy}", f"T{pipe[1:]} sets the time: {busy}")
-
-
-def _pipe(name: str) -> str:
-    return f"the {name}" if "DMA" in name else f"the {name} pipe"
 
 
 def _cores(about: Figures) -> Iterator[Reason]:

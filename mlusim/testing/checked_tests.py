@@ -62,7 +62,7 @@ class CheckedTests:
 
     def _watched(self, item: pytest.Item, phase: str) -> Generator[None, Any, Any]:
         """Run the phase; fail it for its findings, or show them where it has failed already."""
-        accepted = _accepted(item, self.mark)
+        accepted = frozenset(str(rule) for mark in item.iter_markers(self.mark) for rule in mark.args)
         with collecting(self.names) as collector, limiting(self.limit):
             try:
                 outcome = yield
@@ -89,10 +89,6 @@ def _refuse_bare_marks(item: pytest.Item, name: str) -> None:
                 f'as in @pytest.mark.{name}("memcheck-out-of-bounds", reason="the test is about the fault")',
                 pytrace=False,
             )
-
-
-def _accepted(item: pytest.Item, name: str) -> frozenset[str]:
-    return frozenset(str(rule) for mark in item.iter_markers(name) for rule in mark.args)
 
 
 def _text(collector: Collector, accepted: frozenset[str]) -> str:

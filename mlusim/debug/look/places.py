@@ -60,7 +60,7 @@ def ahead(text: str, paused: PausedRun) -> ByteSpan | None:
     if form is not None and form[1].upper() != GDRAM.name:
         space = next(s for s in SPACES if s.name == form[1].upper())
         first, count = _offset(form), int(form[4], 0) if form[4] else 1
-        size = _capacity(space, paused)
+        size = paused.session.memory_limits.get(space.name, LDRAM_SIZE)
         if not 0 <= first < first + count <= size:
             raise UsageError(
                 f"{text} is no run of bytes of {space}, which has {size} on {paused.session.board.name}"
@@ -82,10 +82,6 @@ def ahead(text: str, paused: PausedRun) -> ByteSpan | None:
 def _offset(form: re.Match[str]) -> int:
     offset = int(form[3], 0) if form[3] else 0
     return -offset if form[2] == "-" else offset
-
-
-def _capacity(space: Space, paused: PausedRun) -> int:
-    return paused.session.memory_limits.get(space.name, LDRAM_SIZE)
 
 
 def locate(span: ByteSpan, paused: PausedRun, core: "Core | None") -> tuple[Allocation, int]:

@@ -131,7 +131,7 @@ def _whole(kind: t.Record) -> Iterator[str]:
     if (
         kind.fields
         and not (kind.others or kind.virtual or kind.bitfields)
-        and all(_exact(f) for f in kind.fields)
+        and all(isinstance(t.element_of(f.type), t.Arithmetic | t.Pointer | t.Record) for f in kind.fields)
     ):
         last = max(f.offset + f.type.size for f in kind.fields)
         if kind.size != -(-max(last, 1) // kind.align) * kind.align:  # C++ gives even an empty record a byte
@@ -141,10 +141,6 @@ def _whole(kind: t.Record) -> Iterator[str]:
 def _known(kind: t.Type) -> int:
     """Return the bytes of a type; 0 if only the library knows them, and no code in C is made of it."""
     return 0 if isinstance(t.element_of(kind), t.ClassType | t.FunctionType | t.Void) else kind.size
-
-
-def _exact(field: t.Field) -> bool:
-    return isinstance(t.element_of(field.type), t.Arithmetic | t.Pointer | t.Record)
 
 
 def _held(kind: t.Type) -> int:

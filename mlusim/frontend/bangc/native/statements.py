@@ -424,7 +424,12 @@ def _known(node: ir.Expr, stores: Mapping[ir.Local, int]) -> bool:
         return True
     if isinstance(node, ir.Load):
         place = node.place
-        return isinstance(place, ir.LocalStorage) and _unstored(place.local) and not stores.get(place.local)
+        return (
+            isinstance(place, ir.LocalStorage)
+            and place.local.parameter
+            and place.local.storage is ir.Storage.VALUE
+            and not stores.get(place.local)
+        )
     if isinstance(node, ir.Convert):
         return _known(node.value, stores)
     if isinstance(node, ir.Offset):
@@ -435,7 +440,3 @@ def _known(node: ir.Expr, stores: Mapping[ir.Local, int]) -> bool:
         and _known(node.left, stores)
         and _known(node.right, stores)
     )
-
-
-def _unstored(local: ir.Local) -> bool:
-    return local.parameter and local.storage is ir.Storage.VALUE
