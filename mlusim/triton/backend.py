@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from triton import knobs
 from triton._C.libtriton import ir, passes
 from triton.backends.compiler import BaseBackend, GPUTarget
 from triton.backends.driver import DriverBase
-from triton.language.extra.cuda import libdevice
+from triton.language import extra
 from triton.runtime import driver as runtime
 from triton.runtime.errors import OutOfResources
 from triton.runtime.jit import KernelInterface
@@ -30,7 +31,7 @@ from mlusim.machine.device import Device
 from mlusim.machine.kernel import BLOCK, UNION1, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.tensor import DeviceTensor
-from mlusim.triton import torch_launches
+from mlusim.triton import libdevice, torch_launches
 from mlusim.triton.text import OutOfRoom
 from mlusim.triton.torch_launches import TextKernel
 from mlusim.triton.translate import translate
@@ -427,7 +428,20 @@ def activate(board: str | None = None) -> None:
     # What Triton keeps on disk is found by the text of a function alone, and would name the file of another checkout.
     knobs.compilation.always_compile = True
     KernelInterface.__getitem__ = _taking_arrays
+    _lend_names()
     runtime.set_active(MluDriver())
+
+
+def _lend_names() -> None:
+    """Let programs import what they import of the card's Triton: its device library, and what its driver says of devices."""
+    back_end, library = ModuleType("triton.backends.mlu"), ModuleType("triton.language.extra.mlu")
+    driver = ModuleType(f"{back_end.__name__}.driver")
+    vars(driver).update(BangUtils=_Utils, BangDriver=MluDriver)
+    vars(back_end).update(driver=driver, __path__=[])
+    vars(library).update(libdevice=libdevice, __path__=[])
+    vars(back_ends)["mlu"], vars(extra)["mlu"] = back_end, library
+    names = {f"{library.__name__}.libdevice": libdevice}
+    sys.modules.update(names | {one.__name__: one for one in (back_end, library, driver)})
 
 
 def _taking_arrays(kernel: KernelInterface, grid: object) -> Callable[..., Any]:

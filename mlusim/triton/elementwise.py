@@ -40,6 +40,13 @@ SCALAR = {
     "precise_sqrt": "sqrtf({0})", "precise_divf": "{0} / {1}",
     "mulhiui": "(int)(((unsigned long)(unsigned int){0} * (unsigned int){1}) >> 32)",
     "mulhsi": "(int)(((int64_t){0} * (int64_t){1}) >> 32)",
+    **{name: f"{name}f({{0}})" for name in (
+        "expm1", "log10", "log1p", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erfc", "lgamma", "cbrt",
+        "trunc", "rint", "round", "exp10",
+    )},
+    **{name: f"{name}f({{0}}, {{1}})" for name in ("pow", "atan2", "copysign")}, "roundeven": "rintf({0})", "nearbyint": "rintf({0})",
+    "sigmoid": "1.0f / (1.0f + expf(-{0}))", "silu": "{0} / (1.0f + expf(-{0}))", "gelu": "0.5f * {0} * (1.0f + erff({0} * 0.70710678f))",
+    "isnan": "({0} != {0})", "isinf": "(fabsf({0}) == INFINITY)", "finite": "(fabsf({0}) < INFINITY)", "signbit": "(copysignf(1.0f, {0}) < 0.0f)",
     "select": "({0} ? {1} : {2})", "clampf": "fminf(fmaxf({0}, {1}), {2})",
 }  # fmt: skip
 """What an operation is in C, for scalars and for the elements that no vector instruction takes."""
@@ -95,8 +102,14 @@ CASTS = {
 """Conversions that an instruction makes."""
 # By the C names of the libraries, since Triton keeps those: __nv_expf of its own, __cn_ of the card's.
 LIBRARY = {
-    "div_rn": "divf", "fast_dividef": "divf", "sqrt": "sqrt", "sqrt_rn": "sqrt", "rsqrt": "rsqrt", "exp": "exp", "fast_expf": "exp",
+    "fast_dividef": "divf", "sqrt": "sqrt", "sqrt_rn": "sqrt", "rsqrt": "rsqrt", "exp": "exp", "fast_expf": "exp",
     "exp2": "exp2", "log": "log", "fast_logf": "log", "log2": "log2", "sin": "sin", "fast_sinf": "sin", "cos": "cos", "fast_cosf": "cos",
+    **{name: name for name in (
+        "expm1", "log10", "log1p", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erfc", "lgamma", "cbrt",
+        "trunc", "rint", "round", "nearbyint", "pow", "atan2", "copysign", "isnan", "isinf", "finite", "signbit",
+    )},
+    "fast_powf": "pow", "fast_tanh": "tanh", "fast_erf": "erf", "fast_sigmoid": "sigmoid", "fast_silu": "silu", "fast_gelu": "gelu",
+    "fast_exp2f": "exp2", "div_rn": "divf",
     "tanh": "tanh", "fast_tanhf": "tanh", "erf": "erf", "floor": "floor", "ceil": "ceil", "fabs": "absf", "fmod": "remf",
 }  # fmt: skip
 """Functions of device libraries, by their names without prefix and suffix, and the operation that each is."""
@@ -583,8 +596,11 @@ def library(low: KernelLowering, op: TtirOperation) -> Lowered:
     name = LIBRARY.get(plain) or LIBRARY.get(plain.removesuffix("f"))
     if not name:
         raise low.refuse(f"the library function {symbol} has no form in BANG C here")
-    shape, kind = result_of(op)
-    return apply(low, name, low.operands(op), shape, kind, op.results[0])
+    (shape, kind), values = result_of(op), low.operands(op)
+    if op.types[-1].endswith("i1>"):  # a test of each element is a mask
+        tensors = [low.small(v) if isinstance(v, Mask | Ramp) else v for v in values]
+        return evolve(lanes(low, name, tensors, shape, "float", op.results[0]), logic=True)
+    return apply(low, name, values, shape, kind, op.results[0])
 
 
 def bitcast(low: KernelLowering, op: TtirOperation) -> Lowered:

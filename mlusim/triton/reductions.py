@@ -202,21 +202,38 @@ def dot(low: KernelLowering, op: TtirOperation) -> Lowered:
     assert not isinstance(right, ScalarValue)
     assert not isinstance(before, ScalarValue)
     a, b = low.whole(left, left.shape), low.whole(right, right.shape)
-    if len(a.shape) != 2:
-        raise low.refuse(
-            "a product of stacks of matrices has no form in BANG C here; loop over the first axis"
-        )
-    (m, n), kind = (a.shape[0], b.shape[1]), b.type
+    kind, shape = b.type, (*a.shape[:-1], b.shape[-1])
     if kind not in FLOATS and kind not in ("int8_t", "int16_t"):
         raise low.refuse(f"a product of matrices of {kind} has no instruction")
     to = "float" if kind in FLOATS else "int"
-    product = _product(low, a, b, to, op.results[0])
+    product = (_product if len(shape) == 2 else _stacked)(low, a, b, to, op.results[0])
     if isinstance(before, Uniform) and before.c.strip("()") in ("0.0f", "0", "-0.0f"):
         return product
-    added = binary(low, "add", low.whole(before, (m, n)), product, (m, n), to, op.results[0])
+    added = binary(low, "add", low.whole(before, shape), product, shape, to, op.results[0])
     if added is None:
         raise low.refuse(f"sums of {to} have no vector instruction on this board")
     return added
+
+
+def _stacked(low: KernelLowering, a: Tile, b: Tile, to: str, word: str) -> Tile:
+    """Return the products of two stacks of matrices, one after another."""
+    out = low.text.block(to, (*a.shape[:-1], b.shape[-1]), "dot", word=word)
+    step = low.text.name("i")
+
+    def matrix(block: Tile) -> Tile:
+        shape = block.shape[-2:]
+        at = low.text.name("matrix")
+        low.text.line(f"{block.type} *{at} = {block.name} + {step} * {count(shape)};")
+        return Tile(at, block.type, shape, shape)
+
+    with low.text.inside(f"for (int {step} = 0; {step} < {count(a.shape[:-2])}; ++{step})", loop=True):
+        target, product = matrix(out), _product(low, matrix(a), matrix(b), to, word)
+        size = count(target.shape) * BYTES[to]
+        # The blocks themselves, too: what a pointer leads to lives as long as the loop that has it.
+        low.text.line(
+            f"__bang_move({target.name}, {product.name}, {size});  // {out.name}, {a.name}, {b.name}"
+        )
+    return out
 
 
 FILTERS, FILTER = 64, 64

@@ -152,6 +152,29 @@ def test_order(board):
     assert np.sort(x, axis=1).tobytes() == ordered[:, 2:].tobytes()
 
 
+def test_products_of_stacks(board):
+    """One after another; the products of floats are the board's, of which one has fewer bits."""
+    x, y = drawn(4, 16, 16), drawn(4, 16, 16, seed=1)
+    out = np.zeros_like(x)
+    run(board, kernels.stacked, 1, x, y, out, B=16)
+
+    np.testing.assert_allclose(x.astype(float) @ y, out, atol=0.02)
+
+
+def test_the_device_library(board):
+    """By the names of the card's, beside those of Triton's own; Philox counts as `tl.rand` does."""
+    x = np.abs(drawn(20))
+    x[3] = np.nan
+    out, words, expected = np.zeros_like(x), np.zeros((8, 4), np.int32), np.ones((8, 4), np.int32)
+    run(board, kernels.library, 1, x, out, 20, B=32)
+    run(board, kernels.random, 1, words, expected, 42, B=8)
+    wide = x.astype(float)
+    y = wide**2 + np.tanh(wide) + 1 / (1 + np.exp(-wide)) + np.arctan(wide)
+
+    np.testing.assert_allclose(np.where(np.isnan(x), 7, y), out, atol=1e-5)
+    assert expected.tolist() == words.tolist()
+
+
 def test_control(board):
     """A loop of one's own, a branch that gives back a tensor, elements at a stride."""
     x, out = drawn(50), np.zeros((2, 32), np.float32)

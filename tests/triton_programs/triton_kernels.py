@@ -2,6 +2,28 @@
 
 import triton
 import triton.language as tl
+from triton.language.extra import libdevice
+
+
+@triton.jit
+def library(x, o, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    v = tl.load(x + i, mask=i < n, other=0.5)
+    y = tl.extra.mlu.libdevice.fast_tanh(v) + tl.extra.mlu.libdevice.fast_sigmoid(v)
+    y += libdevice.pow(v, 2.0) + libdevice.atan(v)
+    tl.store(o + i, tl.where(tl.extra.mlu.libdevice.isnan(v), 7.0, y), mask=i < n)
+
+
+@triton.jit
+def random(words, expected, seed, B: tl.constexpr):
+    i = tl.arange(0, B)
+    r = tl.extra.mlu.libdevice.philox(B, seed, seed * 0, seed * 0 + 5, 0, 0, 0, 10)
+    tl.store(words + i[:, None] * 4 + tl.arange(0, 4)[None, :], r.to(tl.int32, bitcast=True))
+    a, b, c, d = tl.randint4x(seed, i + 5)
+    tl.store(expected + i * 4, a.to(tl.int32, bitcast=True))
+    tl.store(expected + i * 4 + 1, b.to(tl.int32, bitcast=True))
+    tl.store(expected + i * 4 + 2, c.to(tl.int32, bitcast=True))
+    tl.store(expected + i * 4 + 3, d.to(tl.int32, bitcast=True))
 
 
 @triton.jit
@@ -209,7 +231,14 @@ def word(x, long):
 
 
 @triton.jit
-def stacked(x, o, B: tl.constexpr):
+def stacked(x, y, o, B: tl.constexpr):
     i = tl.arange(0, B)
-    at = i[:, None, None] * B * B + i[None, :, None] * B + i[None, None, :]
-    tl.store(o + at, tl.dot(tl.load(x + at), tl.load(x + at)))
+    s = tl.arange(0, 4)
+    at = s[:, None, None] * B * B + i[None, :, None] * B + i[None, None, :]
+    tl.store(o + at, tl.dot(tl.load(x + at), tl.load(y + at)))
+
+
+@triton.jit
+def changed_size(x, o, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.store(o + i, tl.histogram(tl.load(x + i), B))
