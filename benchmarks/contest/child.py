@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any
 
 from mlusim.judge.confine import confined, limited, without_network
+from mlusim.toolkit.torch.builder import TorchBuilder, installed
 
 DRAWN_SINGLY = 16  # for fewer numbers than this, PyTorch draws one at a time, in double precision
 _PART = 1 << 22  # elements that are drawn at once
@@ -32,8 +33,14 @@ def main(path: Path) -> None:
     if "MLUSIM_SERVER" in os.environ:  # under mlusim check, whose socket is of this network
         driver = ctypes.CDLL(f"{os.environ['NEUWARE_HOME']}/lib64/libcnrt.so", ctypes.RTLD_GLOBAL)
         driver.cnrtGetDeviceCount(ctypes.byref(ctypes.c_uint()))
+    builder = TorchBuilder(
+        installed(os.environ["NEUWARE_HOME"])
+    )  # what all share opens more files than a submission may
+    builder.backend()
+    builder.prepare(Path(asked["source"]).read_text(encoding="utf-8"))
     network = without_network()  # in a user namespace no process can raise its priority
-    confined(asked["writable"], network=network)
+    everything = [str(path) for path in Path("/").iterdir() if path.is_dir()]
+    confined(asked["writable"], everything, network=network)  # submissions look for nothing among files
     limited(asked["seconds"], asked["memory"], asked["memory"] << 4)
     run(path.parent, asked["reference"], asked["solution"], asked["seed"])
 

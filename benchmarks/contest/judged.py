@@ -112,6 +112,7 @@ class Court:
         request = folder / "request.json"
         words = {
             "reference": str(problem.reference()),
+            "source": str(given),
             "solution": str(solution),
             "seed": self.seed,
             "seconds": self.timeout,
