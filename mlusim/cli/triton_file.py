@@ -4,7 +4,7 @@ import argparse
 import importlib.util
 from typing import TYPE_CHECKING
 
-from mlusim.cli import programs
+from mlusim.cli import plain_text, programs
 from mlusim.errors import UsageError
 from mlusim.files.reading import read_text
 from mlusim.installing import missing_packages
@@ -61,6 +61,9 @@ def as_bang(args: argparse.Namespace) -> argparse.Namespace:
         programs.board_of(boards[0] if boards else None),
         dim_of(args.grid),
         **{name: getattr(args, name) for name in ("num_warps", "num_stages") if getattr(args, name)},
+    )
+    plain_text.remark(
+        f"{call.kernel}: {call.nram:,} bytes of NRAM and all times are an estimate of this lowering, not of the vendor's compiler"
     )
     plain = dict.fromkeys(OPTIONS) | {"constexpr": []}
     found = {

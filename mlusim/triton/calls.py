@@ -39,14 +39,14 @@ WORDS: Mapping[str, Any] = {"True": True, "False": False, "None": None}
 
 @frozen
 class TritonCall:
-    """A Triton kernel as BANG C: the file, the kernel's name in it, its arguments that are left, its dim and kind."""
+    """A Triton kernel as BANG C: the file, the kernel's name in it, its arguments that are left, its dim and kind, and its bytes of NRAM."""
 
     path: str
     kernel: str
     arguments: Mapping[str, str]
     dim: tuple[int, int, int]
     kind: Kind
-    text: str
+    nram: int
 
 
 def translated(
@@ -80,9 +80,8 @@ def translated(
         for n, v in arguments.items()
         if signature.get(n) != "constexpr" or re.search(rf"\b{n}\b", others)
     }
-    return TritonCall(
-        str(backend.kept(compiled.metadata.name, text)), compiled.metadata.name, left, dim, kind, text
-    )
+    name = compiled.metadata.name
+    return TritonCall(str(backend.kept(name, text)), name, left, dim, kind, compiled.metadata.nram)
 
 
 def _function(path: str, kernel: str | None) -> Any:

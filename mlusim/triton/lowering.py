@@ -38,6 +38,18 @@ _DTYPES = {
 }
 SCALAR_UNIT = "no vector instruction does this: element by element on the scalar unit"
 
+INSTEAD = {
+    "tt.print": "; store what you want to see, and look at it in `mlusim debug`",
+    "tt.assert": "; store the condition, or leave debug=True out",
+    "tt.histogram": "; add to bins in memory by tl.atomic_add",
+    "tt.atomic_cas": "; use an atomic operation that needs no comparison",
+    "tt.make_tensor_descriptor": "; use pointers with masks",
+    "tt.descriptor": "; use pointers with masks",
+    "tt.dot_scaled": "; scale the operands, and use tl.dot",
+    "tt.elementwise_inline_asm": "; write it in Triton",
+}
+"""The way around an operation without a form, by how its name begins; it ends the sentence that refuses it."""
+
 
 class KernelLowering:
     """One kernel for one architecture."""
@@ -72,7 +84,8 @@ class KernelLowering:
     def _lowered(self, operation: TtirOperation) -> Lowered:
         function = self.operations.get(operation.name)
         if function is None:
-            raise self.refuse(f"{operation.name} has no form in BANG C here")
+            instead = next((text for start, text in INSTEAD.items() if operation.name.startswith(start)), "")
+            raise self.refuse(f"{operation.name} has no form in BANG C here{instead}")
         lowered: Lowered = function(self, operation)
         return lowered
 
