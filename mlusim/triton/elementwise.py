@@ -455,8 +455,8 @@ def cast(low: KernelLowering, op: TtirOperation) -> Lowered:
     (value,) = low.operands(op)
     shape, kind = result_of(op)
     source = ttir.shape_and_element(op.types[0])[1] if shape else op.types[0]
-    if "rounding" in op.attributes and not any(w in op.attributes for w in ("rtne", "= 1")):
-        raise low.refuse("a conversion with this rounding has no form here; leave fp_downcast_rounding out")
+    if "rtz" in op.attributes:
+        return _toward_zero(low, value, kind, shape, op.results[0])
     # C knows the numbers as signed; read as unsigned they keep their bits.
     unsigned = UNSIGNED_TYPES.get(source, "") if op.name in ("arith.uitofp", "arith.extui") else ""
     read = f"({unsigned})" if unsigned else ""
@@ -478,6 +478,22 @@ def cast(low: KernelLowering, op: TtirOperation) -> Lowered:
             low, "subi", [Uniform("0", kind, shape), convert(low, block, kind, shape, "t")], shape, kind
         )
     return convert(low, block, kind, shape, op.results[0])
+
+
+TOWARD_ZERO = {"half": "bang_float2half_tz", "bfloat16_t": "bang_float2bfloat16_tz"}
+
+
+def _toward_zero(low: KernelLowering, value: Value, kind: str, shape: Shape, word: str) -> Tile:
+    """Return floats as *kind*, cut off instead of rounded to the nearest.  Raises `Unsupported` where no instruction does that."""
+    instruction = TOWARD_ZERO.get(kind, "")
+    block = value if isinstance(value, Tile) else None
+    if block is None or block.type != "float" or not _has_cast(low, instruction):
+        raise low.refuse(
+            f"this conversion to {kind} toward zero has no form here; leave fp_downcast_rounding out"
+        )
+    out = low.text.block(kind, block.held, "to fewer bits, toward zero", word=word)
+    low.text.line(f"__{instruction}({out.name}, {block.name}, {count(block.held)});", out.name)
+    return evolve(out, shape=shape)
 
 
 def convert(

@@ -175,6 +175,16 @@ def test_the_device_library(board):
     assert expected.tolist() == words.tolist()
 
 
+def test_a_conversion_toward_zero(board):
+    """Nothing gets larger, and what a half holds stays."""
+    x, out = drawn(64), np.zeros(64, np.float16)
+    run(board, kernels.cut, 1, x, out, B=64)
+    nearest = x.astype(np.float16)
+    larger = np.abs(nearest.astype(np.float32)) > np.abs(x)
+
+    assert np.where(larger, np.nextafter(nearest, np.float16(0)), nearest).tobytes() == out.tobytes()
+
+
 def test_control(board):
     """A loop of one's own, a branch that gives back a tensor, elements at a stride."""
     x, out = drawn(50), np.zeros((2, 32), np.float32)
