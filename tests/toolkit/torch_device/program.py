@@ -219,6 +219,7 @@ def mistakes():
         "strided": refused(lambda: EXTENSION.add(x[:8, :8], x[:8, :8])),
         "dtype": refused(lambda: torch.zeros(3, dtype=torch.float8_e4m3fn, device="mlu")),
         "device": refused(lambda: torch.zeros(3, device="mlu:7")),
+        "generator": refused(lambda: torch.rand(2, device="mlu", generator=torch.Generator())),
         "host": refused(lambda: EXTENSION.add(x, 3)),
         "number": refused(lambda: EXTENSION.fails("many")),
         "list": refused(lambda: EXTENSION.counts("many")),

@@ -91,6 +91,7 @@ def test_an_operator_that_the_device_lacks_is_told_when_asked(found):
         ("fault", ["RuntimeError: __memcpy", "reach 12288 bytes past its end", "added.mlu:10, task 0"]),
         ("strided", ["RuntimeError: add takes contiguous tensors"]),
         ("dtype", ["the device mlu has no dtype Float8_e4m3fn; it has bool"]),
+        ("generator", ["Expected a 'mlu' device type for generator but found 'cpu'"]),
         ("device", ["there is no device mlu:7; 2 are there, counted from 0"]),
         ("host", ["TypeError: add: argument 2 (y) is int, where torch.Tensor is expected"]),
         ("number", ["TypeError: fails: argument 1 (how) is str, where int is expected"]),

@@ -40,7 +40,8 @@ const at::Generator &default_generator(int device) {
 
 at::Generator host_generator(const at::Generator &found) {
   auto *held = dynamic_cast<MluGenerator *>(found.unsafeGetGeneratorImpl());
-  return held ? held->host : found;
+  TORCH_CHECK(held, "Expected a 'mlu' device type for generator but found '", found.device().type(), "'");  // as PyTorch says it
+  return held->host;
 }
 
 }  // namespace mlusim_torch

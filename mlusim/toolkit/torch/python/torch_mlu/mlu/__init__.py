@@ -1,5 +1,7 @@
 """``torch.mlu``: devices, streams, events, memory, random numbers and the names of types."""
 
+import importlib
+
 import torch
 from torch_mlu.mlu import amp as amp, cnpx as cnpx, memory as memory, random as random
 from torch_mlu.mlu.device import *  # noqa: F403 - `torch.mlu` has all that the parts say they have
@@ -28,7 +30,7 @@ def version() -> tuple[int, int, int]:
     raise NotImplementedError(message)
 
 
-class Scheduling:
+class _Scheduling:
     """The class that ``torch.compile`` with inductor makes first: `RuntimeError`, with the back ends that there are."""
 
     supports_caching = False  # inductor asks before it makes one
@@ -37,12 +39,24 @@ class Scheduling:
         message = 'inductor makes no code for the simulated device mlu; use torch.compile(..., backend="aot_eager") or "eager"'
         raise RuntimeError(message)
 
+    @classmethod
+    def create(cls, *args: object) -> "_Scheduling":
+        """Refuse as a wrapper of code, too, which inductor makes by this name."""
+        return cls(*args)
 
-PythonWrapperCodegen = CppWrapperCodegen = WrapperFxCodegen = Scheduling
+
+PythonWrapperCodegen = CppWrapperCodegen = WrapperFxCodegen = _Scheduling
 
 
 def __getattr__(name: str) -> object:
-    """Return the generators of the devices, which are counted at the first question: the simulator starts then."""
+    """Return the generators of the devices, which are counted at the first question: the simulator starts then.
+
+    And the class that inductor asks for, which first asks for operations of the device by its name.
+    """
+    if name == "Scheduling":
+        common = importlib.import_module("torch._inductor.codegen.common")
+        common.register_device_op_overrides("mlu", common.DeviceOpOverrides())
+        return _Scheduling
     if name == "default_generators":
         return random._generators()  # noqa: SLF001
     message = f"module 'torch.mlu' has no attribute {name!r}"
