@@ -44,6 +44,10 @@ MOST_BYTES = 256 << 20
 """Bytes of the arrays of one launch of the search."""
 DIMS = ("dim.x", "dim.y", "dim.z")  # the tasks of a launch
 BRANCHES = 4  # places of branches that are printed
+ASSERTED = (
+    "static assertion failed",
+    "#error",
+)  # what a source says of a value of a macro that it does not take
 PASSED = ("fault", "overlap", "launch")
 """Kinds of failures of a value that the checks of a host function let pass."""
 
@@ -52,7 +56,7 @@ PASSED = ("fault", "overlap", "launch")
 class Failure:
     """A *value* with which the kernel does not run: what is wrong, as a sentence, and where.
 
-    ``kind`` is "fault", "overlap", "refused" where the sources or the launch are, "check" where a host function refuses it,
+    ``kind`` is "fault", "overlap", "refused" where the launch is, "source" where an assertion of the source is, "check" where a host function refuses it,
     "launch" where it does not and its launch is refused, or "limit" where the launch took more than the search waits for.  ``space`` is the memory that a fault is about, ``address`` and ``nbytes`` the access, and
     ``declared`` the place of the array.
     """
@@ -74,6 +78,7 @@ class Failure:
             "fault": "fails",
             "overlap": "overlaps",
             "refused": "is refused",
+            "source": "is refused",
             "check": "is refused by the function's own checks",
             "launch": "is launched with what the board refuses",
             "limit": "takes more than the search waits for",
@@ -380,7 +385,8 @@ class Shapes:
 
         With *near* it is expected at *start*.
         """
-        if _is_function(self.call) and name not in (*DIMS, *self._steps) and not self.is_macro(name):
+        wants_multiples = self.is_macro(name) or _is_function(self.call)
+        if wants_multiples and name not in (*DIMS, *self._steps):
             self._find_step(name, fixed, start)
         # In steps, for a host function may refuse all that is no multiple.
         top, step = self.top(name), self.step(name)
@@ -475,7 +481,7 @@ class Shapes:
         return {key: found or self._overlaps.get(key) for key, found in self._faults.items()}
 
     def odd(self, name: str) -> Failure | None:
-        """Return how a value fails that is no multiple of the step of *name*, where a host function wants multiples."""
+        """Return how a value fails that is no multiple of the step of *name*, where a host function or the source wants multiples."""
         return self._odd.get(name)
 
     def _overlap(self, call: "SearchedCall", values: Mapping[str, int], name: str) -> Failure | None:
@@ -526,10 +532,12 @@ class Shapes:
         except UsageError as error:
             refused = isinstance(error, LaunchError)
             unfit = _is_function(self.call) and refused
+            asserted = any(word in str(error) for word in ASSERTED)
             # Arrays that are too large for the board may be declared with a macro; what else is refused, no value mends.
-            if first and not unfit and not (refused and self.is_macro(name)):
+            if first and not unfit and not ((refused or asserted) and self.is_macro(name)):
                 raise
-            found = Failure(value, "launch" if unfit else "refused", str(error))
+            kind = "launch" if unfit else "source" if asserted else "refused"
+            found = Failure(value, kind, str(error).partition("\n")[0])
         if isinstance(found, Failure) and found.kind == "check":
             found = evolve(found, sentence="; ".join((found.sentence, *printed())))
         return found if isinstance(found, Failure) else None
@@ -595,11 +603,11 @@ class Shapes:
         return sorted(found, key=lambda one: one.value)
 
     def _find_step(self, name: str, fixed: Mapping[str, int], start: int) -> None:
-        """Find the divisor of *start* that values of *name* must be multiples of, if the checks of a host function want that."""
+        """Find the divisor of *start* that values of *name* must be multiples of, if the checks of a host function or an assertion of the source want that."""
 
         def refused(value: int) -> Failure | None:
             found = self.fault({**fixed, name: value}, name)
-            return found if found is not None and found.kind == "check" else None
+            return found if found is not None and found.kind in ("check", "source") else None
 
         if refused(start):
             return

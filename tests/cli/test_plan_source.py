@@ -421,6 +421,23 @@ def test_a_macro_is_searched_for_from_a_value_of_its_own_that_does_not_fit(tmp_p
     assert main(["plan", str(source), "--arg", "p=zeros:float:16", "--max", "dim.x"]) == 2
 
 
+def test_a_macro_that_the_source_wants_in_multiples_is_searched_for_in_them(tmp_path, capsys):
+    """Values that an ``#error`` of the source refuses neither end the search nor hide a larger one that fits."""
+    source = tmp_path / "wide.mlu"
+    source.write_text(
+        "#ifndef TILE\n#define TILE 262144\n#endif\n#if TILE % 64\n#error TILE is no multiple of 64\n#endif\n"
+        "__nram__ float wide[TILE + 1];\n"
+        "__mlu_entry__ void Wide(float *p) { __memcpy(wide, p, 64, GDRAM2NRAM); }\n"
+    )
+
+    assert main(["plan", str(source), "--arg", "p=zeros:float:16", "--max", "-DTILE"]) == 0
+    stack, runs = capsys.readouterr().out.splitlines()[:2]
+
+    # The largest multiples of 64 below 640 and 768 KiB of floats.
+    assert stack.endswith("the largest TILE that leaves the compiler its stack is 163,776")
+    assert runs.startswith("  the largest TILE that runs is 196,544,")
+
+
 @pytest.mark.parametrize(
     ("space", "begin", "direction", "board", "safe", "runs"),
     [
