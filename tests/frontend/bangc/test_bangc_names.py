@@ -9,8 +9,8 @@ import pytest
 from engines import NATIVE, run
 
 import mlusim
+from mlusim.engine.contract import BUILT_INS
 from mlusim.frontend.bangc import names, render
-from mlusim.machine.native.text.layout import BUILTINS
 from mlusim.memory.space import DIRECTIONS
 
 _OF_CPP = frozenset(
@@ -113,7 +113,7 @@ def test_a_variable_may_hide_what_the_device_gives(load):
 
 def test_the_names_of_the_device_are_known():
     """What code reads of the core, and the directions of its copies."""
-    assert [] == [name for name in (*BUILTINS, *(d.name for d in DIRECTIONS)) if not names.taken(name)]
+    assert [] == [name for name in (*BUILT_INS, *(d.name for d in DIRECTIONS)) if not names.taken(name)]
 
 
 def test_what_renderings_name_in_python_is_known_to_be_theirs():
