@@ -25,7 +25,8 @@ from triton.runtime.jit import KernelInterface
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
 from mlusim.errors import LaunchError, MlusimError, UsageError
-from mlusim.files.user_cache import make_own_folder, user_cache
+from mlusim.files.user_cache import user_cache
+from mlusim.frontend.bangc import cache
 from mlusim.frontend.bangc.module import BangKernel, load_module
 from mlusim.machine.device import Device
 from mlusim.machine.kernel import BLOCK, UNION1, Kind
@@ -403,13 +404,12 @@ def collecting() -> Iterator[list[Launch]]:
 
 def kept(name: str, text: str) -> Path:
     """Write *text* where it is found again, in the user's cache, and return its path."""
-    cache = user_cache()
-    folder = Path(tempfile.mkdtemp(prefix="mlusim-")) if cache is None else cache / "triton"
-    make_own_folder(folder)
+    base = user_cache()
+    folder = Path(tempfile.mkdtemp(prefix="mlusim-")) if base is None else base / "triton"
     # By its contents: two specialisations have one name, and findings of two runs name one file.
     path = folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.mlu"
     if not path.exists():
-        path.write_text(text, encoding="utf-8")
+        cache.put(path, text.encode())
     return path
 
 
