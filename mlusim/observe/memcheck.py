@@ -236,7 +236,7 @@ def _outlived(name: str, declared: tuple[str, int], used: tuple[str, int], how: 
         **place_of(Site(*used)),
         places=(RelatedPlace(*declared, f"{name} is declared here"),),
         note="the next variable may take its bytes on the stack; found in the source, whatever the run did",
-        hint=f"declare {name} where all that use it see it, or let the caller give the array",
+        hint=f"declare {name} where all that use it see it, or let the caller give it",
     )
 
 

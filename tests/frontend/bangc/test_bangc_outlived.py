@@ -1,4 +1,4 @@
-"""Pointers to arrays on the stack that have ended, told from the source: out of a function, or out of a block."""
+"""Pointers to variables on the stack that have ended, told from the source: out of a function, or out of a block."""
 
 import numpy as np
 import pytest
@@ -10,6 +10,9 @@ HEAD = """#include <bang.h>
 __mlu_func__ int *kept(int n) { int v[4]; for (int i = 0; i < 4; ++i) v[i] = n + i; int *p = v; return p; }
 __mlu_func__ int *pick(int *a, int *b, int n) { int *p = n ? a : b; return p; }
 __mlu_func__ int *table() { static int t[4] = {1, 2, 3, 4}; return t; }
+__mlu_func__ int *of_number(int n) { int x = n; int *p = &x; return n ? p : nullptr; }
+__mlu_func__ const int &bound(int n) { int x = n; return x; }
+struct Pair { int a, b; };
 __mlu_func__ float *on_chip() { __nram__ float t[16]; t[0] = 1; return t; }
 __mlu_entry__ void K(int *out, int n) {
   int v[4] = {1, 2, 3, 4}, w[4] = {5, 6, 7, 8};
@@ -17,7 +20,13 @@ __mlu_entry__ void K(int *out, int n) {
 """
 BODIES = {
     "returned": ("out[0] = kept(n)[1];", ("v", 2)),
-    "behind its block": ("for (int i = 0; i < 3; ++i) { int x[2] = {i, n}; if (i == 0) p = x; }\n  out[0] = p[1];", ("x", 10)),
+    "a number returned": ("out[0] = of_number(n) ? 1 : 0;", ("x", 5)),
+    "a reference returned": ("out[0] = bound(n);", ("x", 6)),
+    "a number behind its block": ("{ int x = n; p = &x; }\n  out[0] = *p;", ("x", 13)),
+    "a record behind its block": ("Pair *q; { Pair x = {n, n}; q = &x; }\n  out[0] = q->a;", ("x", 13)),
+    "a number used inside": ("for (int i = 0; i < 3; ++i) { int x = i; p = &x; out[0] = *p; }\n  p = w; out[1] = *p;", None),
+    "an address in a number": ("{ long x = (long)v; p = (int *)x; }\n  out[0] = *p;", None),
+    "behind its block": ("for (int i = 0; i < 3; ++i) { int x[2] = {i, n}; if (i == 0) p = x; }\n  out[0] = p[1];", ("x", 13)),
     "used inside": ("for (int i = 0; i < 3; ++i) { int x[2] = {i, n}; p = x; out[0] = p[1]; }", None),
     "set again": ("for (int i = 0; i < 3; ++i) { int x[2] = {i, n}; p = x; p[0] = 1; p = v; }\n  out[0] = p[1];", None),
     "set again behind": ("{ int x[2] = {n, n}; p = x; out[1] = p[0]; }\n  p = w;\n  out[0] = p[1];", None),
@@ -27,8 +36,8 @@ BODIES = {
 
 @pytest.mark.parametrize("engine", ["python", "native"])
 @pytest.mark.parametrize("name", BODIES)
-def test_a_pointer_that_outlives_an_array_is_told(tmp_path, engine, name):
-    """Both engines say the same; arrays of the caller, static ones and those on the chip are no mistake."""
+def test_a_pointer_that_outlives_a_variable_is_told(tmp_path, engine, name):
+    """Both engines say the same; variables of the caller, static ones and those on the chip are no mistake."""
     body, expected = BODIES[name]
     (tmp_path / "k.mlu").write_text(f"{HEAD}  {body}\n}}\n")
     device = mlusim.Device("MLU370-X4")

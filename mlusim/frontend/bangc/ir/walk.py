@@ -363,14 +363,23 @@ def _behind_block(
 
 
 def _on_stack(value: ir.Expr, uses: FunctionUses, seen: set[ir.Local]) -> Iterator[ir.Local]:
-    """Yield the arrays on the stack to which the pointer *value* may lead, through pointer variables of the function."""
+    """Yield the variables on the stack to which the pointer *value* may lead, through pointer variables of the function."""
     for root in roots(value):
         local = root.local
         if local is None or local in seen or local.parameter or root.path:
             continue
         seen.add(local)
-        if local.stack and isinstance(local.type, t.Array) and local.storage is not ir.Storage.STATIC:
+        is_array = local.stack and isinstance(local.type, t.Array)
+        if (is_array or _takes_address(value, local)) and local.storage is not ir.Storage.STATIC:
             yield local
         elif isinstance(local.type, t.Pointer) and not isinstance(local.type.to, t.Pointer):
             for given in uses.given.get(local, ()):
                 yield from _on_stack(given, uses, seen)
+
+
+def _takes_address(value: ir.Expr, local: ir.Local) -> bool:
+    """Return whether *value* has ``&v`` of the variable *local*, which the sources name and put in no memory of the chip."""
+    if not local.source_name or (local.space and not local.stack):
+        return False
+    addresses = (node.place for node in walk(value) if isinstance(node, ir.AddressOf))
+    return any(isinstance(place, ir.LocalStorage) and place.local is local for place in addresses)
