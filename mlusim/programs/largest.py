@@ -44,10 +44,8 @@ MOST_BYTES = 256 << 20
 """Bytes of the arrays of one launch of the search."""
 DIMS = ("dim.x", "dim.y", "dim.z")  # the tasks of a launch
 BRANCHES = 4  # places of branches that are printed
-ASSERTED = (
-    "static assertion failed",
-    "#error",
-)  # what a source says of a value of a macro that it does not take
+ASSERTED = "static assertion failed", "#error"
+"""What a source says of a value of a macro that it does not take."""
 PASSED = ("fault", "overlap", "launch")
 """Kinds of failures of a value that the checks of a host function let pass."""
 

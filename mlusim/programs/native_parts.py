@@ -160,10 +160,8 @@ class PartsQuestion(Observer):
 
     def screened(self, screen: ObservedScreen) -> None:
         """Take over what *screen* has kept."""
-        self.tasks, self.overwritten = (
-            list(screen.parts.by_tables.values()),
-            list(screen.parts.overwritten.values()),
-        )
+        self.tasks = list(screen.parts.by_tables.values())
+        self.overwritten = list(screen.parts.overwritten.values())
 
 
 @define(eq=False)

@@ -37,6 +37,10 @@ not: how far an iterator has come is in none of its variables.
 """
 
 
+def _asks(rounds: int, *, early: bool) -> bool:
+    return rounds % SPIN_LIMIT == 0 or (early and 4 <= rounds < SPIN_LIMIT and rounds & (rounds - 1) == 0)
+
+
 def _quiet() -> Context:
     """Return a context in which NumPy says nothing of overflows and invalid operations."""
     context = Context()
@@ -415,11 +419,7 @@ class Scheduler:
         waiting = [c for c in self._alive if c.waiting is not None]
         if len(self._spinning.union(waiting)) >= len(self._alive) + self._coming:
             self._idle_rounds += 1
-            if self._idle_rounds % SPIN_LIMIT == 0 or (
-                core.session.compiled
-                and 4 <= self._idle_rounds < SPIN_LIMIT
-                and self._idle_rounds & (self._idle_rounds - 1) == 0
-            ):
+            if _asks(self._idle_rounds, early=core.session.compiled):
                 self._ask(waiting)
             if core in self._asked and self._stalled(core, waiting):
                 spinning = self._spinning.difference(waiting)
