@@ -62,6 +62,22 @@ def test_what_was_compiled_is_kept(environ):
     assert {first.name, other.name} == {p.name for p in first.parent.glob("*.so")}
 
 
+def test_what_kernels_share_is_compiled_once(environ):
+    """Two kernels take three compilations; a truncated object is compiled again, and cleaning counts kernels alone."""
+    first = build("int a;", environ, shared="int s;")
+    build("int b;", environ, shared="int s;")
+    assert calls(environ) == 3
+
+    (shared,) = first.parent.glob("*.o")
+    os.truncate(shared, 10)
+    build("int c;", environ, shared="int s;")
+
+    assert calls(environ) == 5
+    assert shared.stat().st_size > 10
+    assert clean_cache(environ) == 3
+    assert not shared.exists()
+
+
 def test_a_library_that_others_may_write_is_compiled_again(environ):
     """It may hold anything; the compiler's umask does not count."""
     before = os.umask(0)

@@ -32,7 +32,6 @@ NAMES = ("cc", "gcc", "clang")
 FLAGS = (
     "-std=gnu11",
     "-fPIC",
-    "-shared",
     "-w",
     "-fwrapv",  # integers wrap, as on the device
     "-fno-strict-aliasing",
@@ -139,14 +138,20 @@ def clean_cache(environ: Mapping[str, str] = os.environ) -> int:
     The folder of a compiler that may still run stays.
     """
     removed, folder = 0, cache_folder(environ)
-    for path in folder.glob("*.so"):
+    for path in _compiled(folder):
         with contextlib.suppress(OSError):
             path.unlink()
-            removed += 1
+            removed += path.suffix == ".so"
     _sweep(folder.glob(f"{MAKING}*"))
     (folder / SWEPT).unlink(missing_ok=True)
     shutil.rmtree(folder / ZIG, ignore_errors=True)
     return removed
+
+
+def _compiled(folder: Path) -> Iterator[Path]:
+    """Yield the kernels in *folder*, and what they share."""
+    yield from folder.glob("*.so")
+    yield from folder.glob("*.o")
 
 
 def _sweep(left: Iterable[Path]) -> None:
@@ -157,11 +162,13 @@ def _sweep(left: Iterable[Path]) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def build(text: str, environ: Mapping[str, str] = os.environ, folder: Path | None = None) -> Path:
+def build(
+    text: str, environ: Mapping[str, str] = os.environ, folder: Path | None = None, shared: str = ""
+) -> Path:
     """Return the library compiled from *text*, from the cache, which is *folder* if given, where it was compiled before.
 
-    The name is the digest of text, flags and compiler.  A library appears under its name when it is complete, so
-    two processes may compile the same.  Raises `BuildError`.
+    *shared* is C that many libraries have: it is compiled once, and linked with each.  The name is the digest of texts, flags and
+    compiler.  A file appears under its name when it is complete, so two processes may compile the same.  Raises `BuildError`.
     """
     command = available(environ)
     if command is None:
@@ -172,13 +179,17 @@ def build(text: str, environ: Mapping[str, str] = os.environ, folder: Path | Non
         *_unless("-fsanitize", UNGUARDED, command),
         *machine_flags(),
     )
-    target = (folder or cache_folder(environ)) / f"{_digest(text, command, flags)}.so"
-    if target.exists():
-        with contextlib.suppress(OSError):
-            os.utime(target)  # used now: the oldest go first
+    cache = folder or cache_folder(environ)
+    target = cache / f"{_digest(shared + text, command, flags)}.so"
+    if _used(target):
         return target
     try:
-        _compile(text, command, flags, target)
+        linked = []
+        if shared:
+            linked = [made := cache / f"{_digest(shared, command, flags)}.o"]
+            if not _used(made) or not _whole(made):
+                _compile(shared, command, (*flags, "-c"), made)
+        _compile(text, command, (*flags, "-shared", *map(str, linked), "-lm"), target)
     except OSError as error:
         raise BuildError(
             f"a kernel's C cannot be compiled in {target.parent}: {error.strerror or error}; "
@@ -188,8 +199,16 @@ def build(text: str, environ: Mapping[str, str] = os.environ, folder: Path | Non
     return target
 
 
-def load(text: str, environ: Mapping[str, str] = os.environ) -> ctypes.PyDLL:
-    """Compile *text*, or take it from the cache, and load it.  Raises `BuildError`.
+def _used(path: Path) -> bool:
+    """Return whether *path* is there; it is marked as used now, since the oldest go first."""
+    with contextlib.suppress(OSError):
+        os.utime(path)
+        return True
+    return path.exists()
+
+
+def load(text: str, environ: Mapping[str, str] = os.environ, shared: str = "") -> ctypes.PyDLL:
+    """Compile *text*, or take it from the cache, link it with *shared*, and load it.  Raises `BuildError`.
 
     An incomplete library is compiled again, and so is one that another process removed; the second folder is used if
     programs in the first must not run, as in homes that are mounted that way.
@@ -197,10 +216,10 @@ def load(text: str, environ: Mapping[str, str] = os.environ) -> ctypes.PyDLL:
     why: OSError | None = None
     for folder in _folders(environ):
         try:
-            path = build(text, environ, folder)
+            path = build(text, environ, folder, shared)
             if not _whole(path):
                 path.unlink(missing_ok=True)
-                path = build(text, environ, folder)
+                path = build(text, environ, folder, shared)
             return ctypes.PyDLL(str(path))
         except OSError as error:
             why = why or error  # that of the first folder, which is the one to mend
@@ -246,11 +265,11 @@ def _digest(text: str, command: tuple[str, ...], flags: tuple[str, ...]) -> str:
     return hashlib.sha256(f"{key}\n{text}".encode()).hexdigest()[:40]
 
 
-def _compile(text: str, command: tuple[str, ...], flags: tuple[str, ...], target: Path) -> None:
+def _compile(text: str, command: Sequence[str], flags: Sequence[str], target: Path) -> None:
     with tempfile.TemporaryDirectory(prefix=MAKING, dir=target.parent) as folder:
-        source, made = Path(folder) / "kernel.c", Path(folder) / "kernel.so"
+        source, made = Path(folder) / "kernel.c", Path(folder) / f"kernel{target.suffix}"
         source.write_text(text, encoding="utf-8")
-        whole = (*command, *flags, str(source), "-o", str(made), "-lm")
+        whole = (*command, str(source), *flags, "-o", str(made))
         try:
             environ = {ZIG_FOLDER: str(target.parent / ZIG), **os.environ}
             code, output = _run(whole, environ, folder)
@@ -316,7 +335,7 @@ def _bound(folder: Path, keep: Path) -> None:
     if not sweep_due(folder):
         return
     found = []
-    for path in folder.glob("*.so"):
+    for path in _compiled(folder):
         with contextlib.suppress(OSError):
             status = path.stat()
             found.append((status.st_mtime_ns, status.st_size, path))

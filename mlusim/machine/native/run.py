@@ -35,6 +35,11 @@ if TYPE_CHECKING:
     from mlusim.time.log import Table
 
 PARTS = ("core.h", "floats.h", "rows.h", "copies.h", "scalars.h")
+OF_MODES = {
+    Mode.SCREENED: "screen",
+    Mode.BESIDE: "beside",
+    Mode.NOTED: "steps",
+}  # what a mode adds to the run-time
 # What is left to the other kind of core has no effect; where a screen looks, Python tells it.
 UNSCREENED = "#define SCREENED_(...)\n#define IDLE_(test, result) if (UNLIKELY(test)) return result;\n"
 NOT_BESIDE = "#define BESIDE_(...)\n"
@@ -95,29 +100,37 @@ Word = Callable[[Any], int]
 """Names a pointer for the words of a kernel's arguments."""
 
 
+def _part(name: str) -> str:
+    return (files("mlusim.machine.native") / "c" / name).read_text(encoding="utf-8")
+
+
 @functools.cache
 def runtime(mode: Mode = Mode.ALONE) -> str:
-    """Return the C that every kernel begins with in a *mode*."""
-    folder = files("mlusim.machine.native") / "c"
-    parts = {
-        part: (folder / part).read_text(encoding="utf-8")
-        for part in ("pointers.h", "screen.h", "beside.h", "steps.h", *PARTS)
-    }
-    parts["core.h"] = costs() + parts["core.h"]
-    parts["copies.h"] += copies()
-    looks = _constants() + parts["screen.h"] if mode is Mode.SCREENED else UNSCREENED
+    """Return the C that every kernel begins with in a *mode*: what it declares is compiled apart (`functions`)."""
+    looks = _constants() + _part("screen.h") if mode is Mode.SCREENED else UNSCREENED
     looks += (
-        f"enum {{ KEPT_PAGE = {KEPT_PAGE} }};\n" + parts["beside.h"] if mode is Mode.BESIDE else NOT_BESIDE
+        f"enum {{ KEPT_PAGE = {KEPT_PAGE} }};\n" + _part("beside.h") if mode is Mode.BESIDE else NOT_BESIDE
     )
-    looks += parts["steps.h"] if mode is Mode.NOTED else NOT_NOTED
-    return "".join((preamble(), parts["pointers.h"], looks, *(parts[p] for p in PARTS)))
+    looks += _part("steps.h") if mode is Mode.NOTED else NOT_NOTED
+    before, behind = {"core.h": costs()}, {"copies.h": copies()}
+    parts = (before.get(part, "") + _part(part) + behind.get(part, "") for part in PARTS)
+    return "".join((preamble(), _part("pointers.h"), looks, *parts))
+
+
+@functools.cache
+def functions(mode: Mode) -> str:
+    """Return the C of the functions that no kernel of a *mode* has to compile again: it is linked with each."""
+    own = [OF_MODES[mode]] if mode in OF_MODES else []
+    return runtime(mode) + "".join(
+        _part(f"{name}.c") for name in ("pointers", *own, "core", "scalars", "tasks")
+    )
 
 
 @functools.cache
 def vector_registers() -> str:
     """Return the C that kernels with vector registers begin with."""
     mark = f"static const uint8_t UNSET_[] = {{{','.join(map(str, layout.UNSET))}}};\n"
-    return mark + (files("mlusim.machine.native") / "c" / "registers.h").read_text(encoding="utf-8")
+    return mark + _part("registers.h")
 
 
 def _constants() -> str:
@@ -189,11 +202,11 @@ def _on_darwin() -> int:
 
 
 @functools.lru_cache(maxsize=256)
-def library_of(text: str, compiler: tuple[str, ...] | None) -> ctypes.PyDLL:
-    """Return the library of *text*, compiled once a process; *compiler* is what chose it."""
+def library_of(text: str, mode: Mode, compiler: tuple[str, ...] | None) -> ctypes.PyDLL:
+    """Return the library of *text* for a *mode*, compiled once a process; *compiler* is what chose it."""
     # It is in the key of the cache alone: the library of another compiler is another one.
     del compiler
-    library = load(text)
+    library = load(text, shared=functions(mode))
     library.mlusim_sizeof.restype = ctypes.c_int64
     # Padding is the compiler's choice; where it differs, C would write over what Python reads.
     if library.mlusim_sizeof() != ctypes.sizeof(layout.Core):
@@ -217,7 +230,7 @@ def library_of(text: str, compiler: tuple[str, ...] | None) -> ctypes.PyDLL:
 @functools.lru_cache(maxsize=1024)
 def entry_of(program: NativeProgram, compiler: tuple[str, ...] | None) -> tuple[ctypes.PyDLL, Any]:
     """Return the library of *program* and the function that runs its kernel."""
-    library = library_of(program.text, compiler)
+    library = library_of(program.text, program.mode, compiler)
     entry = getattr(library, program.entry)
     entry.argtypes, entry.restype = [ctypes.c_void_p, ctypes.c_void_p], None
     return library, entry

@@ -7,10 +7,11 @@ extern int sched_yield(void); /* what else is in its header takes a compiler lon
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define SLOW goto slow
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define COLD __attribute__((cold, noinline, unused)) static
+#define COLD __attribute__((cold)) /* declares what is rare, and compiled once for all kernels (run.py) */
 #define ALWAYS __attribute__((always_inline, unused)) static inline
 #define PART __attribute__((unused)) static
 #define VISIBLE __attribute__((visibility("default")))
+#pragma GCC visibility push(hidden) /* up to the end of scalars.h: what is called stands in the same library */
 #if defined(__clang__)
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -49,61 +50,20 @@ ALWAYS int64_t either(int64_t a, int64_t b) { return a ? a : b; }
 ALWAYS int64_t times_(int64_t a, int64_t b) { int64_t r; return __builtin_mul_overflow(a, b, &r) || r > 1ll << 50 || r < -(1ll << 50) ? 1ll << 50 : r; }
 
 /* ---- the way up: Python does what is rare; where that raises, the kernel ends ---- */
-/* Python has one lock.  A core that runs beside others gives it back, keeps the state of its thread in `thread`, and takes the
-   lock for its calls. */
-COLD void take_lock_(Core *m) {
-  void *thread = m->thread;
-  m->thread = 0;
-  if (thread) ((void (*)(void *))m->restore)(thread);
-}
-COLD void give_lock_(Core *m) { m->thread = ((void *(*)(void))m->save)(); }
-/* Python has to do something for the task that runs: nothing follows it in C alone. */
-COLD void for_python_(Core *m) {
-  Chain *c = (Chain *)m->chain;
-  if (c) c->called = 1;
-  if (c && c->team) ((Team *)c->team)->called = 1;
-}
-COLD void call_(Core *m, void *object) { /* what it raises, an interrupt too, is raised where C was called */
-  const int gave = m->thread != 0;
-  if (gave) take_lock_(m);
-  void *done = ((void *(*)(void *))m->call)(object);
-  if (!done) {
-    for_python_(m);
-    longjmp(*(jmp_buf *)m->jump, 1);
-  }
-  ((void (*)(void *))m->drop)(done);
-  if (gave) give_lock_(m);
-}
+COLD void take_lock_(Core *m);
+COLD void give_lock_(Core *m);
+COLD void for_python_(Core *m);
+COLD void call_(Core *m, void *object);
 /* A number that stands for everything that the kernel keeps in C's own variables: its stack, and the registers that calls
    leave alone, where C has called for Python.  Equal numbers of one core: its variables are as they were.  A deep stack is
    not read; its number is new each time. */
 #define DEEP_STACK (1 << 16)
 typedef uint64_t __attribute__((may_alias)) Word_;
-COLD uint64_t mixed_(const Word_ *from, const Word_ *to) {
-  uint64_t h = UINT64_C(0xcbf29ce484222325);
-  for (; from < to; from++) { h = (h ^ *from) * UINT64_C(0x9e3779b97f4a7c15); h ^= h >> 32; }
-  return h;
-}
-COLD void state_now_(Core *m) {
-  jmp_buf here;
-  memset(&here, 0, sizeof here);
-  if (setjmp(here)) return;
-  if (m->base - (uint64_t)(uintptr_t)&here > DEEP_STACK) m->state++;
-  else m->state = mixed_((const Word_ *)&here, (const Word_ *)(uintptr_t)m->base);
-}
+COLD uint64_t mixed_(const Word_ *from, const Word_ *to);
+COLD void state_now_(Core *m);
 /* What may look at memory again and again remembers the state; inside of Python's own calls it is that of where C called. */
 #define MAY_LOOK(why) ((why) == UP_SPIN || (why) == UP_ATOMIC || (why) == UP_ROW || (why) == UP_ACCESS || (why) == UP_LIBRARY)
-COLD int64_t up_(Core *m, int64_t why, int64_t a, int64_t b) {
-  int inside = m->inside;
-  if (!inside && MAY_LOOK(why)) state_now_(m);
-  /* To have room in a record is nothing that the task has to be known for. */
-  if (why != UP_SUSPECT || a) for_python_(m);
-  m->asked[0] = why; m->asked[1] = a; m->asked[2] = b;
-  m->inside = 1;
-  call_(m, m->up);
-  m->inside = inside;
-  return 0;
-}
+COLD int64_t up_(Core *m, int64_t why, int64_t a, int64_t b);
 ALWAYS Argument a_pointer(Ptr p, int dtype) { return (Argument){IS_POINTER, dtype, p}; }
 ALWAYS Argument a_integer(int64_t i, int dtype) { return (Argument){IS_INTEGER, dtype, (uint64_t)i}; }
 ALWAYS Argument a_unsigned(int64_t i, int dtype) { return (Argument){IS_UNSIGNED, dtype, (uint64_t)i}; }

@@ -1,18 +1,10 @@
 /* Scalar accesses through pointers, and numbers as C on the device has them. */
-/* Python loads or stores one element, and says what is wrong with it. */
-COLD Argument access_up(Core *m, int store, Ptr p, int64_t i, int dtype, Argument value, int site) {
-  m->argv[0] = a_pointer(p, dtype); m->argv[1] = a_integer(i, -1); m->argv[2] = value; m->argc = 3; m->site = site;
-  up_(m, UP_ACCESS, store, 0);
-  return m->argv[0];
-}
+COLD Argument access_up(Core *m, int store, Ptr p, int64_t i, int dtype, Argument value, int site);
 /* Pointers move by bytes; beyond what any memory has they stay outside of all: from the ends of the offset no step leads
    back, and no pointer to other bytes is made of one that had no offset.  An address that leads to no memory is a number.
    Not cold: the compiler may ask a function without effects ahead of time, and then holds everything behind it for cold too. */
 #define WHOLE_ 4096 /* the far ends are whole multiples of every element */
-PART __attribute__((noinline)) Ptr far_away_(Ptr p, int forward) {
-  const int64_t end = number_(p) ? INT64_C(1) << (OFFSET_BITS - 1) : REACH;
-  return ((uint64_t)number_(p) << OFFSET_BITS) + (uint64_t)(forward ? end - (end > REACH ? WHOLE_ : 0) : -end);
-}
+__attribute__((const)) Ptr far_away_(Ptr p, int forward);
 ALWAYS Ptr moved_(Ptr p, int64_t count, int64_t size) {
   if (__builtin_constant_p(count) && count == 0) return p; /* within reach already */
   const int64_t most = (REACH - WHOLE_) / size; /* a wider step leaves every reach, and its product might wrap */
@@ -23,19 +15,11 @@ ALWAYS Ptr moved_(Ptr p, int64_t count, int64_t size) {
 }
 ALWAYS int64_t back_(int64_t n) { return n == INT64_MIN ? INT64_MAX : -n; }
 #define OWN(space) ((space) < SPACES)
-/* A load of what several cores see: it may be a poll. */
-PART __attribute__((noinline)) void shared_load_(Core *m, At p, int site, int waits) {
-  m->loads[p.a->counted + waits]++;
-  NOTED_(accesses_(m, site, p.a->counted + waits);)
-  m->site = site;
-  poll_load(m, p.a->address + (uint64_t)p.o);
-}
+void shared_load_(Core *m, At p, int site, int waits);
 /* What is rare is called, not inlined: a kernel has hundreds of accesses, and the compiler takes longer over each. */
 #define ACCESS(T, S, D, AS, OF)                                                                                   \
-  COLD T refused_load_##S(Core *m, Ptr q, int64_t i, int site) {                                                  \
-    Argument r = access_up(m, 0, q, i, D, a_integer(0, -1), site); return OF;                                     \
-  }                                                                                                               \
-  COLD T refused_store_##S(Core *m, Ptr q, int64_t i, T v, int site) { access_up(m, 1, q, i, D, AS, site); return v; } \
+  COLD T refused_load_##S(Core *m, Ptr q, int64_t i, int site);                                                   \
+  COLD T refused_store_##S(Core *m, Ptr q, int64_t i, T v, int site);                                             \
   ALWAYS T load_##S(Core *m, Ptr q, int64_t i, int site, int waits) {                                             \
     At p = see(m, moved_(q, i, sizeof(T)));                                                                       \
     if (UNLIKELY(out(p, sizeof(T)))) return refused_load_##S(m, q, i, site);                                      \
@@ -56,19 +40,21 @@ PART __attribute__((noinline)) void shared_load_(Core *m, At p, int site, int wa
 #define INTEGER(D) a_integer((int64_t)v, D)
 #define REAL(G, D) a_float(G(v), D)
 #define R_INT(T) (T)(int64_t)r.bits
-ACCESS(f16, f16, 0, REAL(from_f16, 0), to_f16((float)float_of(r)))
-ACCESS(b16, b16, 1, REAL(from_b16, 1), to_b16((float)float_of(r)))
-ACCESS(float, f32, 2, REAL(, 2), (float)float_of(r))
-ACCESS(int8_t, i8, 3, INTEGER(3), R_INT(int8_t)) ACCESS(int16_t, i16, 4, INTEGER(4), R_INT(int16_t))
-ACCESS(int32_t, i32, 5, INTEGER(5), R_INT(int32_t)) ACCESS(int64_t, i64, 6, INTEGER(6), R_INT(int64_t))
-ACCESS(uint8_t, u8, 7, INTEGER(7), R_INT(uint8_t)) ACCESS(uint16_t, u16, 8, INTEGER(8), R_INT(uint16_t))
-ACCESS(uint32_t, u32, 9, INTEGER(9), R_INT(uint32_t)) ACCESS(uint64_t, u64, 10, INTEGER(10), R_INT(uint64_t))
-ACCESS(double, f64, 11, REAL(, 11), float_of(r))
+/* Every element type: how C names it, its suffix, its number, a value as an argument for Python, and back. */
+#define ACCESSED(A) \
+  A(f16, f16, 0, REAL(from_f16, 0), to_f16((float)float_of(r))) \
+  A(b16, b16, 1, REAL(from_b16, 1), to_b16((float)float_of(r))) \
+  A(float, f32, 2, REAL(, 2), (float)float_of(r)) \
+  A(int8_t, i8, 3, INTEGER(3), R_INT(int8_t)) A(int16_t, i16, 4, INTEGER(4), R_INT(int16_t)) \
+  A(int32_t, i32, 5, INTEGER(5), R_INT(int32_t)) A(int64_t, i64, 6, INTEGER(6), R_INT(int64_t)) \
+  A(uint8_t, u8, 7, INTEGER(7), R_INT(uint8_t)) A(uint16_t, u16, 8, INTEGER(8), R_INT(uint16_t)) \
+  A(uint32_t, u32, 9, INTEGER(9), R_INT(uint32_t)) A(uint64_t, u64, 10, INTEGER(10), R_INT(uint64_t)) \
+  A(double, f64, 11, REAL(, 11), float_of(r))
+ACCESSED(ACCESS)
 
 ALWAYS uint64_t address_(const Core *m, Ptr p) { At a = see(m, p); return a.a->address + (uint64_t)a.o; }
 enum { FAULT_CELLS, FAULT_ZERO, FAULT_DEPTH, FAULT_ELEMENT, FAULT_ADDRESS, FAULT_CLASS, FAULT_FAR };
-/* The address that a pointer is as a number; variables have none, nor has one that has left its memory for good. */
-COLD void fault_(Core *m, int why, int site) { m->site = site; up_(m, UP_FAULT, why, 0); }
+COLD void fault_(Core *m, int why, int site);
 ALWAYS uint64_t shown_(Core *m, Ptr p, int site) {
   if (UNLIKELY(see(m, p).a->space == CELL)) fault_(m, FAULT_ADDRESS, site);
   if (UNLIKELY(number_(p) && (uint64_t)(offset_(p) + REACH) >= (uint64_t)(2 * REACH))) fault_(m, FAULT_FAR, site);
@@ -120,17 +106,7 @@ PART Ptr fixed_(Core *m, Ptr p, int text) {
   a->writable = 0; a->counted = (int16_t)text;
   return p;
 }
-/* The index of an element of an array in a record, which does not leave the array; an open one in memory ends where the memory does. */
-COLD void no_element_(Core *m, Ptr array, Ptr p, int64_t at, int64_t count, int64_t size, int text, int site) {
-  const int gone = see(m, array).a->space == CELL && out(see(m, array), count * size);
-  if (gone) { access_up(m, 0, array, 0, 3, a_integer(0, -1), site); return; } /* the record is not there */
-  const int64_t most = REACH / size;
-  if (offset_(p) >= REACH || at > most) at = most; /* as far as pointers reach */
-  if (offset_(p) <= -REACH || at < -most) at = -most;
-  m->argv[0] = a_integer(at, -1); m->argv[1] = a_integer(count, -1); m->argv[2] = a_integer(size, -1); m->argv[3] = a_text(text);
-  m->site = site;
-  up_(m, UP_FAULT, FAULT_ELEMENT, 4);
-}
+COLD void no_element_(Core *m, Ptr array, Ptr p, int64_t at, int64_t count, int64_t size, int text, int site);
 ALWAYS int64_t member_(Core *m, Ptr array, Ptr p, int64_t i, int64_t count, int64_t size, int open, int text, int site) {
   if (open && OWN(see(m, array).a->space)) return i;
   int64_t at = (offset_(p) - offset_(array)) / size + i;
@@ -139,22 +115,8 @@ ALWAYS int64_t member_(Core *m, Ptr array, Ptr p, int64_t i, int64_t count, int6
   return i;
 }
 #define PLACES_(m) ((Ptr *)(m)->globals)
-/* The pointer that an address is; what leads to no memory keeps its address. */
-PART Ptr pointer_of(Core *m, uint64_t address) {
-  SCREENED_(if (address) suspect_(m, ~0, m->site);) /* it may lead to memory that the screen does not know */
-  int64_t behind = 0; /* the end of one allocation may be the begin of the next */
-  if (address) for (int64_t n = 1; n < m->nallocs; n++) {
-    const Alloc *a = (Alloc *)m->allocs + n;
-    if (a->address <= address && address < a->address + (uint64_t)a->nbytes) return ((uint64_t)n << OFFSET_BITS) + (address - a->address);
-    if (!behind && address == a->address + (uint64_t)a->nbytes) behind = n;
-  }
-  if (behind) return ((uint64_t)behind << OFFSET_BITS) + ((Alloc *)m->allocs + behind)->nbytes;
-  return address < REACH ? address : REACH;
-}
-COLD Ptr load_pointer_elsewhere_(Core *m, At q, Ptr p, int64_t i, int site) {
-  if (q.a->space == CELL && q.a->read == 8) return (Ptr)(-REACH / 2); /* beside pointers that a compiler has on the stack: their use is a fault */
-  return pointer_of(m, load_u64(m, p, i, site, 0));
-}
+Ptr pointer_of(Core *m, uint64_t address);
+COLD Ptr load_pointer_elsewhere_(Core *m, At q, Ptr p, int64_t i, int site);
 ALWAYS Ptr load_pointer(Core *m, Ptr p, int64_t i, int site) {
   At q = see(m, moved_(p, i, 8));
   if (UNLIKELY(OWN(q.a->space) || out(q, 8))) return load_pointer_elsewhere_(m, q, p, i, site);
@@ -173,16 +135,7 @@ ALWAYS const uint8_t *record_(const Core *m, Ptr p, int64_t bytes) {
 }
 /* The same of one that is going to be stored to: null where it is a constant. */
 ALWAYS const uint8_t *changing_(const Core *m, Ptr p, int64_t bytes) { return see(m, p).a->writable ? record_(m, p, bytes) : 0; }
-PART Ptr store_pointer(Core *m, Ptr p, int64_t i, Ptr v, int site) {
-  At q = see(m, moved_(p, i, 8));
-  if (LIKELY(!OWN(q.a->space) && !out(q, 8))) {
-    if (UNLIKELY(!q.a->writable)) return refused_store_u64(m, p, i, 0, site);
-    SCREENED_(if (q.a->flags) memset(FLAGS_(q), 0, 8);)
-    memcpy(at(q), &v, 8); return v;
-  }
-  store_u64(m, p, i, shown_(m, v, site), site);
-  return v;
-}
+Ptr store_pointer(Core *m, Ptr p, int64_t i, Ptr v, int site);
 ALWAYS int64_t whole_of(Argument a) { return a.kind == IS_FLOAT ? (int64_t)float_of(a) : (int64_t)a.bits; }
 ALWAYS double number_of(Argument a) { return a.kind == IS_FLOAT ? float_of(a) : (double)(int64_t)a.bits; }
 ALWAYS double round_half_away(double x) { return isfinite(x) ? copysign(floor(fabs(x) + 0.5), x) : x; }
@@ -192,16 +145,6 @@ ALWAYS double round_half_away(double x) { return isfinite(x) ? copysign(floor(fa
   ALWAYS T rest_##S(Core *m, T a, T b, int site) { if (UNLIKELY(b == 0)) fault_(m, FAULT_ZERO, site); SCREENED_(if (NEGATIVE && b == (T)-1 && a && a == (T)(0 - a)) suspect_(m, SCREEN_VALUE, site);) return NEGATIVE && b == (T)-1 ? 0 : (T)(a % b); }
 DIVISIONS(int8_t, i8, 1) DIVISIONS(int16_t, i16, 1) DIVISIONS(int32_t, i32, 1) DIVISIONS(int64_t, i64, 1)
 DIVISIONS(uint8_t, u8, 0) DIVISIONS(uint16_t, u16, 0) DIVISIONS(uint32_t, u32, 0) DIVISIONS(uint64_t, u64, 0)
-/* Objects with virtual methods: the number of the class is where C++ has its pointer to a table, in variables only. */
-PART Ptr become_(Core *m, Ptr p, uint64_t number) {
-  uint8_t *found = (uint8_t *)object_(m, p, 8);
-  if (found) memcpy(found, &number, 8);
-  return p;
-}
-/* The class of an object; of one in simulated memory it is *own*, that of the pointer, where no other is derived of it. */
-PART uint64_t class_(Core *m, Ptr p, uint64_t own, int derived, int site) {
-  const uint8_t *found = object_(m, p, 8);
-  if (LIKELY(found)) { uint64_t n; memcpy(&n, found, 8); return n; }
-  if (derived || !OWN(see(m, p).a->space)) { m->argv[0] = a_pointer(p, -1); m->argc = 1; m->site = site; up_(m, UP_FAULT, FAULT_CLASS, 1); }
-  return own;
-}
+Ptr become_(Core *m, Ptr p, uint64_t number);
+uint64_t class_(Core *m, Ptr p, uint64_t own, int derived, int site);
+#pragma GCC visibility pop

@@ -1,0 +1,144 @@
+/* What core.h declares: calls of Python, the log, what is in flight, barriers, polling. */
+/* Python executes a row; its result comes back in argv[0]. */
+Argument row_up(Core *m, int row, int site, int n, const Argument *given) {
+  for (int i = 0; i < n; i++) m->argv[i] = given[i];
+  m->argc = n; m->site = site;
+  up_(m, UP_ROW, row, 0);
+  return m->argv[0];
+}
+NOTED_(Argument row_up_noted_(Core *m, int row, int site, int place, int idle, int n, const Argument *given) {
+  const int plain = place >= 0 && place < n && given[place].dtype < 0;
+  const int64_t lanes = !plain ? 0 : given[place].kind == IS_DIRECTION ? -1 - (int64_t)given[place].bits : given[place].kind == IS_INTEGER ? (int64_t)given[place].bits : 0;
+  if (!(idle && m->memory_core)) begins_(m, site, row, lanes);
+  return row_up(m, row, site, n, given);
+})
+Argument library_up(Core *m, int name, int site, int n, const Argument *given) {
+  for (int i = 0; i < n; i++) m->argv[i] = given[i];
+  m->argc = n; m->site = site;
+  up_(m, UP_LIBRARY, name, 0);
+  return m->argv[0];
+}
+/* Loops and calls let Python look after signals now and then: sooner where instructions are long. */
+void tick_(Core *m, int site) { m->fuel = FUEL; m->site = site; call_(m, m->look); }
+/* The memory of an array of a function.  The tasks of a chain mostly declare what the first did, in that order and so at the same
+   bytes: Python hears of it where it is called for something else (machine/native/chain.py). */
+Ptr declared_(Core *m, int name, int site, int64_t place) {
+  Chain *c = (Chain *)m->chain;
+  if (c && c->met < c->known) {
+    const int64_t *row = (const int64_t *)c->arrays + A_COLUMNS * c->met;
+    if (row[A_PLACE] == place && row[A_SITE] == site) {
+      Alloc *a = (Alloc *)m->allocs + number_((Ptr)row[A_WORD]);
+      a->nbytes = row[A_NBYTES]; a->writable = 1;
+      if (row[A_FILL] >= 0) memset((void *)(uintptr_t)row[A_RAW], (int)row[A_FILL], (size_t)row[A_NBYTES]);
+      c->met++;
+      return (Ptr)row[A_WORD];
+    }
+  }
+  return (Ptr)CALL_UP(m, name, site, a_integer(place, -1)).bits;
+}
+void note_(Core *m, int kind, int64_t argument, int64_t l0, int64_t l1, int64_t l2, int64_t l3, int64_t l4) {
+  if (!m->timing) return;
+  NOTED_(owns_(m, kind, (const int64_t[]){l0, l1, l2, l3, l4});)
+  int64_t *r = (int64_t *)m->log + (int64_t)COLUMNS * m->nlog++;
+  r[0] = kind; r[1] = argument; r[2] = l0; r[3] = l1; r[4] = l2; r[5] = l3; r[6] = l4;
+  memcpy(r + LOG_SUMS, m->work, sizeof(int64_t) * (COLUMNS - LOG_SUMS));
+  if (m->nlog == LOG_ROWS) { up_(m, UP_LOG, 0, 0); m->nlog = 0; }
+}
+/* What a task loads before it can compute: see mlusim/time/quantities.py. */
+void head_ends_(Core *m) {
+  m->head_transactions += m->work[W_TRANSACTIONS];
+  m->head_transfers += (int)m->work[W_IO_STARTS];
+  m->pending &= ~OPENING;
+}
+void head_settles_(Core *m) {
+  int begun = m->work[W_TRANSACTIONS] || m->head_transactions;
+  if (begun && (m->work[W_VECTOR] || m->work[W_TENSOR_CYCLES] || m->work[W_IO_STARTS] >= LONGEST)) head_ends_(m);
+}
+void land_(Core *m, const Flight *f) {
+  if (!f->rows) return;
+  if (f->number >= 0) { up_(m, UP_LAND, f->number, 0); return; }
+  const Alloc *dst = (Alloc *)m->allocs + f->dst, *src = (Alloc *)m->allocs + f->src;
+  uint8_t *d = (uint8_t *)dst->raw + f->to, *s = (uint8_t *)src->raw + f->frm;
+  SCREENED_(flags_move_(m, (At){(Alloc *)dst, f->to}, (At){(Alloc *)src, f->frm}, f->size, f->rows, f->to_stride, f->from_stride, m->site);)
+  for (int64_t k = 0; k < f->rows; k++) carry_(dst->space, src->space, d + k * f->to_stride, s + k * f->from_stride, f->size);
+}
+void drain_(Core *m, int pipes) {
+  int keep = 0;
+  for (int i = 0; i < m->nflights; i++) {
+    Flight f = ((Flight *)m->flights)[i];
+    if (f.pipe & pipes) land_(m, &f); else ((Flight *)m->flights)[keep++] = f;
+  }
+  m->nflights = keep;
+}
+void settle_now_(Core *m, int pipe) {
+  if (m->pending & OPENING) head_settles_(m);
+  if (m->pending & FOR_ALL) { await_(m, pipe); if (m->nflights) drain_(m, pipe); }
+}
+void land_inside_(Core *m) {
+  Flight *f = (Flight *)m->flights, *last = f + m->nflights - 1;
+  for (; f < last; f++) if (f->pipe == P_MOVE && f->rows) return;
+  land_(m, last);
+  last->rows = 0;
+}
+void fly_(Core *m, Flight f, int64_t l0, int64_t l1, int64_t l2, int64_t l3, int64_t l4) {
+  if (m->fence) { m->fence = 0; note_(m, K_WAIT, FOR_COMPUTE, 0, 0, 0, 0, 0); }
+  note_(m, f.pipe == P_IO ? K_IO : K_MOVE, 0, l0, l1, l2, l3, l4);
+  m->pending |= f.pipe;
+  if (m->pending & OPENING) { m->head_transactions += l0 - l2; if (l0 > l2 && !m->head_transfers) m->head_transfers = 1; }
+  if (m->nflights == m->most_flights) up_(m, UP_GROW, 0, 0);
+  ((Flight *)m->flights)[m->nflights++] = f;
+  if (!m->late) drain_(m, f.pipe);
+  else if (m->compiled && inside_(m, &f)) land_inside_(m);
+}
+/* Behind an atomic that others may wait for. */
+void atomic_step_(Core *m, int unchanged) { if (unchanged || !team_pauses_(m)) up_(m, UP_ATOMIC, unchanged, 0); }
+/* A barrier: wait for the own pipes, then for the other cores; Python knows who they are, and which meeting that was. */
+void meet_(Core *m, int row, int site, int passes) {
+  NOTED_(begins_(m, site, row, 0);)
+  m->counts[row]++;
+  if (passes) return;
+  await_(m, FOR_ALL);
+  if (m->nflights) { m->site = site; drain_(m, FOR_ALL); }
+  SCREENED_(waits_(m, row, EVERY_LIST); if (!m->clusterDim && CLUSTER_ROW(row)) suspect_(m, SCREEN_SYNC, site);)
+  if (!m->clusterDim) return; /* a Block task has no others */
+  m->site = site; m->met = 0;
+  if (!team_meets_(m, row)) up_(m, UP_MEET, row, 0);
+  if (m->met) note_(m, K_MEET, m->met, m->many, 0, 0, 0, 0);
+}
+/* Wait for the compute stream, and for the copies inside NRAM with what the move-DMA does before them. */
+void wait_compute_(Core *m, int row) {
+  NOTED_(begins_(m, m->site, row, 0);)
+  m->counts[row]++;
+  SCREENED_(waits_(m, row, 1 << IN_COMPUTE);)
+  await_(m, FOR_COMPUTE);
+  int last = -1, keep = 0, left = 0;
+  Flight *f = (Flight *)m->flights;
+  for (int i = 0; i < m->nflights; i++) if (inside_(m, f + i)) last = i;
+  if (last < 0) return;
+  await_(m, FOR_MOVE);
+  for (int i = 0; i < m->nflights; i++) {
+    Flight one = ((Flight *)m->flights)[i];
+    if (one.pipe == P_MOVE && i <= last) land_(m, &one);
+    else { left |= one.pipe == P_MOVE; ((Flight *)m->flights)[keep++] = one; }
+  }
+  m->nflights = keep;
+  if (left) m->pending |= P_MOVE;
+}
+PART int known_(Core *m, uint64_t address) { for (int i = 0; i < m->nseen; i++) if (m->seen[i] == address) return 1; return 0; }
+PART void looked_(Core *m, int64_t looks) {
+  const int64_t others = m->work[W_IO] + m->work[W_MOVE] + m->stores[GDRAM] + m->stores[SRAM] - m->looked;
+  const int waits = others == m->others || looks % PATIENCE == 0;
+  m->others = others;
+  if (waits) up_(m, UP_SPIN, 0, 0);
+}
+void poll_load(Core *m, uint64_t address) {
+  if (known_(m, address)) { if (++m->polls % SPIN_LOADS == 0) looked_(m, m->polls); }
+  else if (m->nseen < POLLED) m->seen[m->nseen++] = address;
+  else { m->seen[0] = address; m->nseen = 1; m->polls = 0; }
+}
+void poll_again(Core *m, int64_t nbytes) { m->looked += nbytes; if (++m->looks % POLL_COPIES == 0) looked_(m, m->looks); }
+void poll_copy(Core *m, uint64_t address, int64_t nbytes) {
+  if (known_(m, address)) poll_again(m, nbytes);
+  else if (m->nseen < POLLED) m->seen[m->nseen++] = address;
+  else { m->seen[0] = address; m->nseen = 1; }
+}

@@ -1,0 +1,408 @@
+/* What screen.h declares. */
+void suspect_(Core *m, int why, int site) {
+  if (!(m->screens & why)) return;
+  m->site = site;
+  up_(m, UP_SUSPECT, why, 0);
+}
+int any_(const uint8_t *f, int64_t n) {
+  int64_t i = 0;
+  for (; i + 128 <= n; i += 128) {
+    const Wide_ *p = (const Wide_ *)(f + i);
+    const Wide_ w = (p[0] | p[1]) | (p[2] | p[3]);
+    if (w[0] | w[1] | w[2] | w[3]) return 1;
+  }
+  uint64_t x = 0;
+  for (; i + 8 <= n; i += 8) { uint64_t w; memcpy(&w, f + i, 8); x |= w; }
+  for (; i < n; i++) x |= f[i];
+  return x != 0;
+}
+int lacks_rows_(At p, int64_t n, int64_t more, int64_t step) {
+  if (!p.a->flags) return 0;
+  for (int64_t k = 0; k <= more; k++) if (any_(FLAGS_(p) + k * step, n)) return 1;
+  return 0;
+}
+void given_rows_(At p, int64_t n, int64_t more, int64_t step) {
+  if (!p.a->flags) return;
+  STORED_(p);
+  for (int64_t k = 0; k <= more; k++) memset(FLAGS_(p) + k * step, 0, (size_t)n);
+}
+/* Rows of bytes move with their flags. */
+void flags_move_(Core *m, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int site) {
+  if (!d.a->flags) {
+    if (lacks_rows_(s, n, rows - 1, fs)) suspect_(m, SCREEN_INIT, site);
+    return;
+  }
+  if (!s.a->flags) { given_rows_(d, n, rows - 1, ts); return; }
+  if (d.a->space == GDRAM) {
+    if (lacks_rows_(s, n, rows - 1, fs)) suspect_(m, SCREEN_INIT, site);
+    given_rows_(d, n, rows - 1, ts);
+    return;
+  }
+  for (int64_t k = 0; k < rows; k++) memmove(FLAGS_(d) + k * ts, FLAGS_(s) + k * fs, (size_t)n);
+}
+/* Some source lacks a value.  Lane by lane where each lane depends on its own sources (2: shorter ones again and again), otherwise
+   all of *d* has none. */
+void flags_flow_(Core *m, int lanewise, int many, const Piece_ *s, Piece_ d, int site) {
+  if (d.at.a->space == GDRAM || !d.at.a->flags) { suspect_(m, SCREEN_INIT, site); return; }
+  uint8_t *to = FLAGS_(d.at);
+  const int64_t lanes = d.bytes / d.size;
+  for (int j = 0; j < many; j++) {
+    const int same = s[j].at.a == d.at.a && s[j].at.o < d.at.o + d.bytes && d.at.o < s[j].at.o + s[j].bytes;
+    const int64_t own = s[j].bytes / s[j].size;
+    if ((own != lanes && (lanewise != 2 || own <= 0 || lanes % own)) || (same && (s[j].size != d.size || s[j].at.o != d.at.o || own != lanes))) lanewise = 0;
+  }
+  if (!lanewise) { memset(to, 1, (size_t)d.bytes); return; }
+  uint8_t lane[1024];
+  for (int64_t k = 0; k < lanes; k += 1024) {
+    const int64_t n = lanes - k < 1024 ? lanes - k : 1024;
+    memset(lane, 0, sizeof lane);
+    for (int j = 0; j < many; j++) {
+      if (!s[j].at.a->flags) continue;
+      const uint8_t *from = FLAGS_(s[j].at) + k * s[j].size;
+      const int64_t own = s[j].bytes / s[j].size;
+      if (own != lanes) for (int64_t i = 0; i < n; i++) lane[i] |= any_(FLAGS_(s[j].at) + (k + i) % own * s[j].size, s[j].size);
+      else if (s[j].size == 4) for (int64_t i = 0; i < n; i++) { uint32_t w; memcpy(&w, from + 4 * i, 4); lane[i] |= w != 0; }
+      else if (s[j].size == 2) for (int64_t i = 0; i < n; i++) { uint16_t w; memcpy(&w, from + 2 * i, 2); lane[i] |= w != 0; }
+      else for (int64_t i = 0; i < n; i++) lane[i] |= any_(from + s[j].size * i, s[j].size);
+    }
+    if (d.size == 4) for (int64_t i = 0; i < n; i++) { const uint32_t w = lane[i] * 0x01010101u; memcpy(to + 4 * (k + i), &w, 4); }
+    else if (d.size == 2) for (int64_t i = 0; i < n; i++) { const uint16_t w = (uint16_t)(lane[i] * 0x0101u); memcpy(to + 2 * (k + i), &w, 2); }
+    else for (int64_t i = 0; i < n; i++) memset(to + d.size * (k + i), lane[i], (size_t)d.size);
+  }
+}
+int meets_(const Core *m, int list, int64_t alloc, int64_t low, int64_t high, int writes) {
+  const Span_ *s = SCREEN_(m)->span[list], *end = s + SCREEN_(m)->n[list];
+  for (; s < end; s++) if (s->alloc == alloc && low < s->high && s->low < high && (writes | s->writes)) return 1;
+  return 0;
+}
+void keep_(Core *m, int list, int64_t alloc, int64_t low, int64_t high, int writes) {
+  Span_ *first = SCREEN_(m)->span[list];
+  int64_t n = SCREEN_(m)->n[list];
+  for (Span_ *s = first + n - 1; s >= first; s--)
+    if (s->alloc == alloc && s->writes == writes && low <= s->high && s->low <= high) {
+      if (low < s->low) s->low = low;
+      if (high > s->high) s->high = high;
+      return;
+    }
+  if (n == MOST_SPANS) { /* fewer, wider ones: what lies between counts as touched, too */
+    int64_t kept = 0;
+    for (int64_t i = 0; i < n; i++) {
+      int64_t j = 0;
+      while (j < kept && (first[j].alloc != first[i].alloc || first[j].writes != first[i].writes)) j++;
+      if (j == kept) { first[kept++] = first[i]; continue; }
+      if (first[i].low < first[j].low) first[j].low = first[i].low;
+      if (first[i].high > first[j].high) first[j].high = first[i].high;
+    }
+    if (kept == MOST_SPANS) { suspect_(m, SCREEN_RACE, m->site); return; }
+    n = kept;
+  }
+  first[n] = (Span_){alloc, low, high, writes};
+  SCREEN_(m)->n[list] = n + 1;
+}
+/* An access meets what is not over.  Where a window is kept, Python judges it when it ends; otherwise the run ends here. */
+void clashes_(Core *m, int space, int site) {
+  Window_ *w = SCREEN_(m)->window;
+  if (!w || w->unclear) { suspect_(m, SCREEN_RACE | (w ? 0 : WINDOW_MET), site); return; }
+  w->shared |= space == GDRAM;
+  if (w->met) return;
+  w->met = 1;
+  if (SCREEN_(m)->stores->alone) return;
+  m->site = site;
+  up_(m, UP_SUSPECT, WINDOW_MET, 0);
+}
+/* Whether the window is the last one again, elsewhere in its memories; off chip that does not count where nothing there is in no order. */
+int same_window_(const Core *m, const Window_ *w) {
+  if (w->many != w->kept || w->unclear || w->shared) return 0;
+  for (int64_t k = 0; k < w->many; k++) {
+    const Noted_ *r = w->noted + k, *s = w->last + k;
+    if (r->event != s->event || r->site != s->site || r->row != s->row || r->how != s->how || r->alloc != s->alloc || r->size != s->size || r->more != s->more || r->step != s->step) return 0;
+    if (r->how & HOW_WAITS || (!w->shared && ((Alloc *)m->allocs)[r->alloc].space == GDRAM)) continue;
+    int64_t j = 0;
+    while (w->noted[j].alloc != r->alloc || w->noted[j].how & HOW_WAITS) j++;
+    if (r->low - s->low != w->noted[j].low - w->last[j].low) return 0;
+  }
+  return 1;
+}
+void held_(Core *m, int list, At p, int64_t n, int writes, int site) {
+  if (SCREEN_(m)->n[list] && meets_(m, list, PLACE_(m, p), p.o, p.o + n, writes)) clashes_(m, p.a->space, site);
+}
+void window_ends_(Core *m) {
+  Window_ *w = SCREEN_(m)->window;
+  if (w->met && same_window_(m, w)) w->again++;
+  else if (w->met) {
+    up_(m, UP_SUSPECT, WINDOW_ENDS, 0);
+    w->kept = SCREEN_(m)->stores->alone && !w->shared && w->many <= MOST_COMPARED ? w->many : 0;
+    memcpy(w->last, w->noted, (size_t)w->kept * sizeof *w->last);
+  }
+  w->many = w->events = w->met = w->shared = w->unclear = 0;
+}
+/* The room for *many* operands of an event, which begins a window where nothing is left of the one before; 0 where there is none. */
+Noted_ *happens_(Core *m, int many) {
+  Window_ *w = SCREEN_(m)->window;
+  int64_t held = 0;
+  for (int k = 0; k < LISTS; k++) held |= SCREEN_(m)->n[k];
+  if (!held && w->many) window_ends_(m);
+  if (w->many + many > MOST_NOTED) { w->unclear = 1; return 0; }
+  w->events++; w->many += many;
+  return w->noted + w->many - many;
+}
+void noted_(Core *m, int row, int how, At p, int64_t n, int site) {
+  Noted_ *r = happens_(m, 1);
+  if (r) *r = (Noted_){SCREEN_(m)->window->events, site, row, how, how & HOW_WAITS ? 0 : PLACE_(m, p), p.o, n, -1, 0};
+}
+void over_(Core *m, int lists) { for (int k = 0; k < LISTS; k++) if (lists >> k & 1) SCREEN_(m)->n[k] = 0; }
+void stored_(Core *m, int64_t key, int64_t end, int site) {
+  Stores_ *t = SCREEN_(m)->stores;
+  int is_new;
+  int64_t k = LOOK_UP_(t->store, t->store_at, MOST_STORED, t->stored, spread_((uint32_t)key, (uint32_t)site, 0), r->key == key && r->site == site);
+  if (k < 0) { t->unclear = 1; return; }
+  Stored_ *r = &t->store[k];
+  if (is_new) *r = (Stored_){key, site, {0}, {-1, 0, 0, 0}};
+  r->last = (Went_){end, ++t->number, (int32_t)SCREEN_(m)->row, (int32_t)m->segment};
+  if (end > r->furthest.end) r->furthest = r->last;
+}
+void keeps_shared_(Core *m, At p, int64_t n, int kind, int site) {
+  Stores_ *t = SCREEN_(m)->stores;
+  if (t->many == t->most) suspect_(m, SCREEN_RACE, site);
+  ((Shared_ *)t->shared)[t->many++] = (Shared_){p.o, p.o + n, t->time, 0, p.a->key, (int32_t)m->segment, site, (int32_t)SCREEN_(m)->row, kind, (int32_t)t->pipe, 0, 0};
+}
+/* What the last of them stores, where that is small. */
+void valued_(Core *m, int space, int type, const void *value, int64_t n) {
+  Stores_ *t = SCREEN_(m)->stores;
+  if (!t->shared || !SHARED(space) || n > 8) return;
+  Shared_ *r = (Shared_ *)t->shared + t->many - 1;
+  r->type = type;
+  memcpy(&r->value, value, (size_t)n);
+}
+/* The last of them is an atomic, on one *word* or not, which others may take for a sign. */
+void orders_(Core *m, int space, int word) {
+  const Screen_ *s = SCREEN_(m);
+  if (!s->stores->shared || !SHARED(space)) return;
+  int how = word ? HOW_WORD : 0;
+  if (s->n[IN_STORES]) how |= HOW_PENDING;
+  for (int list = IN_IO; list <= IN_MOVE; list++)
+    for (int64_t k = 0; k < s->n[list]; k++)
+      if (SHARED(((Alloc *)m->allocs)[s->span[list][k].alloc].space)) how |= list == IN_IO ? HOW_PENDING : HOW_UNCLEAR;
+  ((Shared_ *)s->stores->shared)[s->stores->many - 1].how = how;
+}
+void share_(Core *m, At p, int64_t n, int kind, int site) {
+  const int only_read = p.a->last_write < 0; /* by the type of the kernel's parameter */
+  if (kind == READS_ && ((only_read && !SCREEN_(m)->stores->shared) || !p.a->writable)) return;
+  if (kind != READS_ && UNLIKELY(only_read)) { m->site = site; up_(m, UP_SUSPECT, STORES_CONST, 0); }
+  if (kind != READS_ && UNLIKELY(p.a->flags != 0) && p.a->space == GDRAM) stored_(m, p.a->key, p.o + n, site);
+  if (UNLIKELY(SCREEN_(m)->stores->shared != 0)) { keeps_shared_(m, p, n, kind, site); return; }
+  int64_t *table = (int64_t *)m->records;
+  int32_t *last = kind == WRITES_ ? &p.a->last_write : &p.a->last_read;
+  const int64_t low = p.o, high = p.o + n;
+  if (*last) {
+    int64_t *row = table + R_COLUMNS * (int64_t)*last;
+    if (row[R_KEY] == p.a->key && row[R_KIND] == kind && row[R_SEGMENT] == m->segment && low <= row[R_HIGH] && row[R_LOW] <= high) {
+      if (low < row[R_LOW]) row[R_LOW] = low;
+      if (high > row[R_HIGH]) row[R_HIGH] = high;
+      return;
+    }
+  }
+  if (table[0] == table[1]) { m->site = site; up_(m, UP_SUSPECT, 0, 0); } /* Python makes room */
+  *last = (int32_t)++table[0];
+  int64_t *row = table + R_COLUMNS * (int64_t)*last;
+  row[R_LOW] = low; row[R_HIGH] = high; row[R_KIND] = kind; row[R_SEGMENT] = m->segment; row[R_KEY] = p.a->key;
+}
+/* The function is called at *site*; for an argument of the call, whose others are evaluated by then. */
+void called_(Core *m, int site, int function) {
+  Parts_ *t = PARTS(m);
+  const int32_t outer = m->context;
+  int is_new;
+  int64_t k = LOOK_UP_(t->context, t->context_at, MOST_CONTEXTS, t->contexts, spread_(outer, site, function),
+                       r->outer == outer && r->site == site && r->function == function);
+  if (k < 0) { t->doubt = 1; return; }
+  if (is_new) t->context[k] = (Context_){outer, site, function, 0};
+  m->context = (int32_t)k + 1;
+}
+/* The pointer variable *local* holds *v* at *site*, where it is used, and what it is computed from *before*. */
+void keeps_(Core *m, int site, int local, Ptr v, Ptr before) {
+  Parts_ *t = PARTS(m);
+  const int32_t context = m->context;
+  if (!ON_CHIP(see(m, v).a->space)) return;
+  int is_new;
+  int64_t k = LOOK_UP_(t->keep, t->kept_at, MOST_KEPT, t->kept, spread_(context, local, site), r->context == context && r->local == local && r->site == site);
+  if (k < 0) { t->doubt = 1; return; }
+  if (is_new) t->keep[k] = (Kept_){context, local, site, 0, v, 0};
+  else if (t->keep[k].first != v) t->keep[k].moved |= number_(t->keep[k].first) == number_(v) ? MOVED_ : ELSEWHERE_;
+  if (before != v) t->keep[k].moved |= APART_;
+}
+/* The same in C as `memory.footprint`: who wrote each byte last, whose it was before, and where; of row *k* of what is touched.
+   Python looks at what is read of bytes that another part wrote. */
+void written_(Core *m, int64_t k, int64_t alloc, int64_t low, int64_t size, int64_t more, int64_t step, int kind, int site) {
+  Parts_ *t = PARTS(m);
+  const int64_t all = ((Alloc *)m->allocs)[alloc].nbytes;
+  uint16_t *last = ((uint16_t **)t->bytes)[alloc];
+  if (k >= t->known || !last) { t->doubt = 1; return; }
+  const int32_t *first = (int32_t *)t->first + k;
+  const Choice_ *c = (Choice_ *)t->choices + first[0], *end = (Choice_ *)t->choices + first[1], *chosen = end - 1;
+  for (; c < end && c->offset <= low; c++) chosen = c;
+  const uint16_t who = (uint16_t)chosen->part;
+  uint16_t *lost = last + all;
+  int32_t *where = (int32_t *)(lost + all);
+  unsigned gone = 0;
+  for (int64_t j = 0; j <= more; j++) {
+    const int64_t from = low + j * step;
+    uint16_t *const l = last + from, *const o = lost + from;
+    if (kind == READS_) { for (int64_t i = 0; i < size; i++) gone |= (unsigned)(o[i] == who) & (unsigned)(l[i] != who); continue; }
+    for (int64_t i = 0; i < size; i++) { const uint16_t was = l[i]; o[i] = was == who ? o[i] : was; l[i] = who; }
+    for (int64_t i = 0; i < size; i++) where[from + i] = site;
+  }
+  if (LIKELY(!gone)) return;
+  t->alloc = alloc; t->low = low; t->size = size; t->more = more; t->step = step; t->part = who;
+  m->site = site;
+  up_(m, UP_SUSPECT, SCREEN_PARTS, 0);
+}
+/* *size* bytes at *low*, and *more* times at distances of *step*, by argument *given* of *row*, which is -1 of a scalar access. */
+void touched_(Core *m, int64_t alloc, int64_t low, int64_t size, int64_t more, int64_t step, int row, int given, int kind, int site) {
+  Parts_ *t = PARTS(m);
+  const int32_t context = m->context;
+  const int64_t high = low + more * step + size;
+  int is_new;
+  int64_t k = LOOK_UP_(t->touch, t->touched_at, MOST_TOUCHED, t->touched, spread_(context * 64 + given, site * 1024 + row, (uint32_t)alloc * 2 + kind),
+                       r->context == context && r->site == site && r->row == row && r->given == given && r->alloc == alloc && r->kind == kind);
+  if (k < 0) { t->doubt = 1; return; }
+  if (t->bytes) written_(m, k, alloc, low, size, more, step, kind, site);
+  Touched_ *r = &t->touch[k];
+  if (is_new) *r = (Touched_){context, site, row, given, (int32_t)alloc, kind, 0, 0, {{0}}};
+  int64_t n = r->many;
+  for (int64_t j = n - 1; j >= 0; j--)
+    if (low <= r->span[j][1] && r->span[j][0] <= high) {
+      if (low < r->span[j][0]) r->span[j][0] = low;
+      if (high > r->span[j][1]) r->span[j][1] = high;
+      return;
+    }
+  if (n < MOST_PIECES) { r->span[n][0] = low; r->span[n][1] = high; r->many++; return; }
+  if (low < r->span[n - 1][0]) r->span[n - 1][0] = low; /* what lies between counts as touched, too */
+  if (high > r->span[n - 1][1]) r->span[n - 1][1] = high;
+}
+void operands_(Core *m, int many, const Operand_ *o, int row, int how, int site) {
+  Noted_ *r = WINDOW(m) ? happens_(m, many) : 0;
+  if (r) for (int k = 0; k < many; k++)
+    r[k] = (Noted_){SCREEN_(m)->window->events, site, row, how | o[k].reads * HOW_READS | o[k].writes * HOW_WRITES | o[k].place * HOW_PLACE,
+                    PLACE_(m, o[k].at), o[k].at.o, o[k].bytes, o[k].shaped ? o[k].more : -1, o[k].more ? o[k].step : 0};
+  if (!FOLLOWS(m)) return;
+  for (int kind = READS_; kind <= WRITES_; kind += WRITES_ - READS_) /* it reads all before it writes */
+    for (int k = 0; k < many; k++) {
+      if (!(kind == READS_ ? o[k].reads : o[k].writes) || !ON_CHIP(o[k].at.a->space)) continue;
+      touched_(m, PLACE_(m, o[k].at), o[k].at.o, o[k].bytes, o[k].more, o[k].step, row, o[k].given, kind, site);
+    }
+}
+/* The flags of such a variable, which say nothing before its declaration is met. */
+uint8_t *flagged_(Core *m, Ptr p, int64_t size) {
+  At q = see(m, p);
+  q.a->flags = (uint8_t *)m->cell_flags + ((uint8_t *)q.a->raw - (uint8_t *)m->cells);
+  memset(q.a->flags, 0, (size_t)size);
+  return (uint8_t *)q.a->flags;
+}
+/* Rows of bytes that are shared, each by itself. */
+void shares_rows_(Core *m, At p, int64_t n, int64_t rows, int64_t step, int kind, int site) {
+  if (!SHARED(p.a->space) || !(m->screens & SCREEN_RACE)) return;
+  for (int64_t k = 0; k < rows; k++) share_(m, (At){p.a, p.o + (step < 0 ? rows - 1 - k : k) * step}, n, kind, site); /* from the first byte on */
+}
+/* An operand of an asynchronous copy on *pipe*. */
+void flies_(Core *m, At p, int64_t n, int kind, int pipe, int site) {
+  if (!(m->screens & SCREEN_RACE)) return;
+  for (int list = 0; list < LISTS; list++) if (list != (pipe == P_IO ? IN_IO : IN_MOVE)) held_(m, list, p, n, kind, site);
+}
+/* A copy that waits for its end. */
+void copies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int shaped, int pipe, int site) {
+  if (HEARS(m)) operands_(m, 2, (Operand_[]){{d, n, rows - 1, ts, 0, 0, 1, 0, shaped}, {s, n, rows - 1, fs, 1, 1, 0, 1, shaped}}, row, HOW_PIPE * pipe, site);
+  if (!(m->screens & SCREEN_RACE)) return;
+  held_(m, pipe == P_IO ? IN_MOVE : IN_IO, s, (rows - 1) * fs + n, READS_, site);
+  held_(m, pipe == P_IO ? IN_MOVE : IN_IO, d, (rows - 1) * ts + n, WRITES_, site);
+  held_(m, IN_STORES, s, (rows - 1) * fs + n, READS_, site);
+  held_(m, IN_STORES, d, (rows - 1) * ts + n, WRITES_, site);
+  blocked_(m, pipe);
+  begins_(m, row, pipe);
+  shares_rows_(m, d, n, rows, ts, WRITES_, site);
+  if (HEARS(m) && !shaped) valued_(m, d.a->space, TYPE_BYTES, (const uint8_t *)s.a->raw + s.o, n);
+  shares_rows_(m, s, n, rows, fs, READS_, site);
+}
+/* One that does not. */
+void copy_flies_(Core *m, int row, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int shaped, int pipe, int site) {
+  if (HEARS(m)) operands_(m, 2, (Operand_[]){{d, n, rows - 1, ts, 0, 0, 1, 0, shaped}, {s, n, rows - 1, fs, 1, 1, 0, 1, shaped}}, row, HOW_PIPE * pipe | HOW_FLIES, site);
+  if (!(m->screens & SCREEN_RACE)) return;
+  flies_(m, s, (rows - 1) * fs + n, READS_, pipe, site);
+  flies_(m, d, (rows - 1) * ts + n, WRITES_, pipe, site);
+  keep_(m, pipe == P_IO ? IN_IO : IN_MOVE, PLACE_(m, s), s.o, s.o + (rows - 1) * fs + n, 0);
+  keep_(m, pipe == P_IO ? IN_IO : IN_MOVE, PLACE_(m, d), d.o, d.o + (rows - 1) * ts + n, 1);
+  begins_(m, row, pipe);
+  if (UNLIKELY(d.a->flags != 0) && !SCREEN_(m)->stores->alone) SCREEN_(m)->stores->unclear = 1; /* others may land in between */
+  shares_rows_(m, d, n, rows, ts, WRITES_, site);
+  if (HEARS(m) && !shaped) valued_(m, d.a->space, TYPE_BYTES, (const uint8_t *)s.a->raw + s.o, n);
+  shares_rows_(m, s, n, rows, fs, READS_, site);
+}
+/* Whether *change*, which is no 0, is counted here because it has been at *site* before. */
+int counted_(Core *m, int64_t change, int site) {
+  Again_ *again = &SCREEN_(m)->again[(change ^ site) & (MOST_AGAIN - 1)];
+  if (again->change == change && again->site == site) { again->times++; return 1; }
+  if (!again->change) *again = (Again_){change, site, 0};
+  return 0;
+}
+void changed_(Core *m, int change, Argument a, Argument b, int site) {
+  if (!(m->screens & SCREEN_VALUE) || counted_(m, change + 1, site)) return;
+  m->argv[0] = a; m->argv[1] = b;
+  m->site = site;
+  up_(m, UP_SUSPECT, SCREEN_VALUE, change + 1);
+}
+int odd_rows_(At p, int64_t n, int64_t more, int64_t step, int size, uint32_t ones) {
+  int odd = 0;
+  for (int64_t k = 0; k <= more; k++) odd |= odd_(at(p) + k * step, n, size, ones);
+  return odd;
+}
+void made_(Core *m, int row, int rule, int many, int site) {
+  if (counted_(m, MADE_ + RULES_ * (int64_t)row + rule, site)) return;
+  m->argc = many;
+  m->site = site;
+  up_(m, UP_SUSPECT, SCREEN_VECTORS, RULES_ * row + rule + 1);
+}
+void returned_(Core *m, int row, double value, int site) {
+  m->argv[0] = a_integer(0, -1); m->argv[1] = a_float(value, -1);
+  made_(m, row, 0, 2, site);
+}
+/* The first float of a result, whose type has the number *dtype*, that is not finite. */
+void not_finite_(Core *m, int row, At p, int64_t n, int64_t more, int64_t step, int size, uint32_t ones, int dtype, int site) {
+  for (int64_t k = 0; k <= more; k++) for (int64_t i = 0; i < n; i += size) {
+    const uint8_t *one = at(p) + k * step + i;
+    if (!odd_(one, size, size, ones)) continue;
+    uint32_t bits = 0;
+    memcpy(&bits, one, (size_t)size);
+    const int nan = (bits & (ones & -ones) - 1) != 0, negative = bits >> (8 * size - 1);
+    m->argv[0] = a_integer((k * n + i) / size, -1);
+    m->argv[1] = a_float(nan ? NAN : negative ? -INFINITY : INFINITY, dtype);
+    made_(m, row, 0, 2, site);
+    return;
+  }
+}
+/* The first integer that does not fit, made of three numbers of the type *dtype* by the operation *op* of the row. */
+void wraps_(Core *m, int row, int64_t index, int64_t a, int64_t b, int64_t c, int64_t op, int dtype, int site) {
+  m->argv[0] = a_integer(index, dtype); m->argv[1] = a_integer(a, -1); m->argv[2] = a_integer(b, -1);
+  m->argv[3] = a_integer(c, -1); m->argv[4] = a_integer(op, -1);
+  made_(m, row, 1, 5, site);
+}
+void wrote_(Core *m, At p, int64_t n, int dtype, int how, int site) {
+  if (n < SAMPLE || p.a->space != NRAM) return;
+  Typed_ *t = typed_(m, p);
+  *t = (Typed_){p.a->address + (uint64_t)p.o, dtype | how << 8, site, {0}};
+  memcpy(t->sample, at(p), SAMPLE);
+}
+void retyped_(Core *m, int row, const Typed_ *t, int size, uint32_t ones, int dtype, int site) {
+  uint8_t any = 0;
+  for (int i = 0; i < SAMPLE; i++) any |= t->sample[i];
+  if (!any) return;
+  if (!(t->dtype >> 16) && (t->dtype >> 8 & 255) == size)
+    for (int i = 0; i < SAMPLE; i += size) { uint32_t w = 0; memcpy(&w, t->sample + i, (size_t)size); if (w & ones) return; }
+  m->argv[0] = a_integer(t->dtype & 255, -1); m->argv[1] = a_integer(dtype, -1); m->argv[2] = a_integer(t->site, -1);
+  made_(m, row, 2, 3, site);
+}
+/* Floats are read, which may have been written as another type. */
+void read_as_(Core *m, int row, At p, int64_t n, int size, uint32_t ones, int dtype, int site) {
+  if (n < SAMPLE || p.a->space != NRAM) return;
+  const Typed_ *t = typed_(m, p);
+  if (t->address != p.a->address + (uint64_t)p.o || (t->dtype & 255) == dtype || memcmp(t->sample, at(p), SAMPLE)) return;
+  retyped_(m, row, t, size, ones, dtype, site);
+}
