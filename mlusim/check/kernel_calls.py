@@ -20,7 +20,8 @@ from mlusim.programs.program import FunctionProgram
 
 if TYPE_CHECKING:
     from mlusim.machine.launch import Launch
-    from mlusim.programs.other_calls import Came, TextCall
+    from mlusim.programs.kernel_call import CallProgram
+    from mlusim.programs.other_calls import Came
     from mlusim.programs.program import Program
 
 Array = np.ndarray[Any, Any]
@@ -52,7 +53,7 @@ def check_program(
 
 
 def check_call(
-    call: "KernelCall | TextCall",
+    call: "CallProgram",
     path: str,
     names: tuple[str, ...],
     expected: Expectation | None = None,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from attrs import define, evolve, field, frozen
+from attrs import define, field, frozen
 
 from mlusim.counted import counted
 from mlusim.errors import Fault, UsageError
@@ -28,8 +28,7 @@ from mlusim.operators.accuracy import bit_equal, judge
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import Run, run_case
 from mlusim.operators.spec import Operator, Thresholds
-from mlusim.programs.kernel_call import KernelCall
-from mlusim.programs.other_calls import TextCall
+from mlusim.programs.kernel_call import CallProgram
 from mlusim.programs.program import ScriptProgram
 
 Array = np.ndarray[Any, Any]
@@ -224,7 +223,7 @@ class ScriptSubject(LaunchesSubject):
 class CallSubject(LaunchesSubject):
     """A call of a kernel, or of a host function that launches some, of the file *path*."""
 
-    call: KernelCall | TextCall
+    call: CallProgram
     path: str
 
     @property
@@ -234,7 +233,7 @@ class CallSubject(LaunchesSubject):
 
     def launched(self, effects: str, observe: Iterable[Observer]) -> None:
         """Make the call."""
-        evolve(self.call, effects=effects).run(tuple(observe))
+        self.call.asking(effects=effects).run(tuple(observe))
 
     def again(self, seed: int | None, effects: str) -> str:
         """Say how the schedule is chosen."""

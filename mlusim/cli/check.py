@@ -46,7 +46,7 @@ from mlusim.programs.launch_again import LaunchKeeper
 from mlusim.report.json_values import json_text
 
 if TYPE_CHECKING:
-    from mlusim.programs.other_calls import TextCall
+    from mlusim.programs.kernel_call import CallProgram
 
 Array = np.ndarray[Any, Any]
 FORMATS: Mapping[str, Callable[[CheckReport], str]] = {
@@ -128,7 +128,7 @@ def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script
         return _operator(args, names)
 
 
-def _called(args: argparse.Namespace, call: "KernelCall | TextCall", names: tuple[str, ...]) -> Checked:
+def _called(args: argparse.Namespace, call: "CallProgram", names: tuple[str, ...]) -> Checked:
     done = check_call(call, args.program, names, programs.expectation_of(args), notes=args.notes)
     others, enough = _others(args)
     # After a fault there is no result that could be compared.

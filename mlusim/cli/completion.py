@@ -119,9 +119,14 @@ def _arguments(prefix: str, args: argparse.Namespace) -> Iterable[str]:
 def _module(args: argparse.Namespace) -> "Module":
     board = args.board if isinstance(args.board, str) else next(iter(args.board or ()), None)
     paths = (str(_program(args)),)
-    return kernel_call.Sources(
-        paths, programs.board_of(board), tuple(args.include), programs.defines(args.define)
-    ).load()
+    return kernel_call.load(
+        kernel_call.AskedCall(
+            paths,
+            board=programs.board_of(board).name,
+            include=tuple(args.include),
+            define=programs.defines(args.define),
+        )
+    )
 
 
 def _program(args: argparse.Namespace) -> str | None:

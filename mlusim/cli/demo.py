@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 import mlusim
-from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
+from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.check.checking import report_of
 from mlusim.check.formats import renderables
 from mlusim.check.kernel_calls import check_call
@@ -17,11 +17,10 @@ from mlusim.cli.arguments.shared import GROUP
 from mlusim.errors import UsageError, shown_file
 from mlusim.files.writing import check_writable, write_text
 from mlusim.installing import shipped
-from mlusim.machine.kernel import BLOCK
 from mlusim.observe.names import checkers
 from mlusim.operators.campaign import Job, matching_cases
 from mlusim.operators.registry import operators
-from mlusim.programs.kernel_call import KernelCall, Sources
+from mlusim.programs.kernel_call import AskedCall, KernelCall
 from mlusim.report.advice import advice, advice_table
 from mlusim.report.explain import because
 from mlusim.report.page.html import html_text
@@ -77,9 +76,7 @@ def _call(name: str) -> KernelCall:
     path = shipped(f"first_kernel/{name}", f"examples/first/{name}")
     if path is None:
         raise UsageError(f"{name} is not installed with mlusim; install mlusim from a checkout or a wheel")
-    call = KernelCall(
-        Sources((str(path),), find_board(DEFAULT_BOARDS[0])), None, (TASKS, 1, 1), BLOCK, ARGUMENTS
-    )
+    call = KernelCall(AskedCall((str(path),), dim=(TASKS, 1, 1), arguments=ARGUMENTS))
     call.loaded()
     return call
 
@@ -87,7 +84,7 @@ def _call(name: str) -> KernelCall:
 def _typed(verb: str, call: KernelCall) -> Text:
     """Return the command that does with *call* what the demonstration does."""
     given = " ".join(f"--arg {name}={text}" for name, text in call.arguments.items())
-    return Text(f"$ mlusim {verb} {shown_file(call.sources.paths[0])} --dim {TASKS} {given}", style="bold")
+    return Text(f"$ mlusim {verb} {shown_file(call.asked.file)} --dim {TASKS} {given}", style="bold")
 
 
 def _bug(call: KernelCall) -> Iterator[RenderableType]:
@@ -95,7 +92,7 @@ def _bug(call: KernelCall) -> Iterator[RenderableType]:
     yield "\nA bug that a card may not show, a copy that nothing waits for:"
     yield _typed("check", call)
     names = tuple(checkers())
-    yield from renderables(report_of(names, [check_call(call, call.sources.paths[0], names)]))
+    yield from renderables(report_of(names, [check_call(call, call.asked.file, names)]))
 
 
 def _help(call: KernelCall) -> Iterator[RenderableType]:

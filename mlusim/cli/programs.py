@@ -8,7 +8,9 @@ import os
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from attrs import evolve
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
@@ -227,11 +229,19 @@ def source_program(
     files, rest = split([args.program, *args.arguments])
     rest += behind(args)
     refuse(args, OF_OPERATORS, "goes with an operator; a BANG C file takes --kernel and --arg")
-    sources = calls.Sources(tuple(files), board_of(args.board), tuple(args.include), defines(args.define))
-    # Not every verb that takes a source has all of these options.
-    effects, seed = getattr(args, "effects", None) or "late", getattr(args, "seed", None)
-    engine = getattr(args, "engine", None) or "auto"
-    program = natives.HostProgram(sources, tuple(rest), checks, seed, effects, engine)
+    asked = calls.AskedCall(
+        tuple(files),
+        board=board_of(args.board).name,
+        include=tuple(args.include),
+        define=defines(args.define),
+        words=tuple(rest),
+        checks=checks,
+        # Not every verb that takes a source has all of these options.
+        seed=getattr(args, "seed", None),
+        effects=getattr(args, "effects", None) or "late",
+        engine=getattr(args, "engine", None) or "auto",
+    )
+    program = natives.HostProgram(asked)
     # A file with both is run as its author runs it, unless an option asks for a kernel.
     if not any(getattr(args, o, None) for o in OF_KERNELS) and program.has_main:
         return program
@@ -239,14 +249,40 @@ def source_program(
         raise _no_word(
             args, rest[0], f"{rest[0]!r} is no argument of a kernel; {_spelled(*rest[0].partition('=')[::2])}"
         )
-    dim, kind = calls.dim_of(args.dim), calls.kind_of(args.kind)
-    how = (checks, seed, effects, engine)
-    draws = getattr(args, "draws", None)
-    given = calls.named_values(args.arg, "--arg")
+    asked = evolve(asked, **_of_launch(args), kernel=args.kernel, draws=getattr(args, "draws", None))
     case = getattr(args, "named_case", None)
     # A number that only the case's own sizes use is not misspelt when typed sizes replace those.
-    formulas = () if case is None else (*case.args.values(), *given.values())
-    return calls.KernelCall(sources, args.kernel, dim, kind, given, *how, draws=draws, formulas=formulas)
+    formulas = () if case is None else (*case.args.values(), *asked.arguments.values())
+    return calls.KernelCall(asked, formulas=formulas)
+
+
+def _of_launch(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what *args* say of a launch."""
+    return {
+        "dim": calls.dim_of(args.dim),
+        "kind": calls.kind_of(args.kind).name,
+        "arguments": calls.named_values(args.arg, "--arg"),
+    }
+
+
+def _triton_call(
+    args: argparse.Namespace, checks: tuple[str, ...], rest: Sequence[str]
+) -> "calls.KernelCall":
+    """Return the call of a Triton kernel, whose own lowering is chosen by the board."""
+    if rest:
+        raise _no_word(
+            args, rest[0], f"{rest[0]!r} is no argument of a kernel; {_spelled(*rest[0].partition('=')[::2])}"
+        )
+    call: calls.KernelCall = args.triton.call(
+        calls.named_values(args.arg, "--arg"),
+        board_of(args.board),
+        checks=checks,
+        seed=getattr(args, "seed", None),
+        effects=getattr(args, "effects", None) or "late",
+        engine=getattr(args, "engine", None) or "auto",
+        draws=getattr(args, "draws", None),
+    )
+    return call
 
 
 def kernel_call(args: argparse.Namespace, board: str | None) -> "calls.KernelCall":
@@ -332,7 +368,7 @@ def is_python_call(args: argparse.Namespace) -> bool:
     return script and bool(args.kernel or args.arg)
 
 
-def other_call(args: argparse.Namespace) -> "other_calls.TextCall":
+def other_call(args: argparse.Namespace) -> "calls.CallProgram":
     """Return the call that *args* describe.  Raises `UsageError` for what does not go with it."""
     files, rest = (
         split([args.program, *args.arguments]) if args.function is not None else ([], args.arguments)
@@ -342,24 +378,21 @@ def other_call(args: argparse.Namespace) -> "other_calls.TextCall":
         raise UsageError(f"{more[0]!r} is no argument of a call; give arguments as --arg NAME=VALUE")
     ours = ("case", "inputs", "set", "schedules", "record")
     refuse(args, ours, "goes with an operator or a script; leave it out")
-    around = (
-        board_of(args.board),
-        calls.dim_of(args.dim),
-        calls.kind_of(args.kind),
-        calls.named_values(args.arg, "--arg"),
+    asked = calls.AskedCall(
+        (args.program,),
+        board=board_of(args.board).name,
+        **_of_launch(args),
+        seed=args.seed,
+        effects=args.effects or EFFECTS[0],
     )
-    schedule = (args.seed, args.effects or EFFECTS[0])
     if args.function is None:
         if args.include or args.define:
             raise UsageError("-I and -D go with BANG C files; leave them out")
-        return other_calls.PythonCall(*around, *schedule, path=args.program, kernel=args.kernel)
+        return other_calls.PythonCall(evolve(asked, kernel=args.kernel))
     if args.kernel is not None:
         raise UsageError("--kernel and --function exclude each other; the function launches by itself")
-    macros = defines(args.define)
-    sources = calls.Sources(tuple(files), around[0], tuple(args.include), macros)
-    return other_calls.HostFunctionCall(
-        *around, *schedule, macros=macros, sources=sources, function=args.function
-    )
+    asked = evolve(asked, include=tuple(args.include), define=defines(args.define))
+    return other_calls.HostFunctionCall(evolve(asked, program=tuple(files), function=args.function))
 
 
 # -- ``--reference`` and ``--expect``, and what a case says in their place -----------------------------

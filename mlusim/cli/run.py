@@ -106,7 +106,7 @@ def _call_document(
 ) -> dict[str, Any]:
     launch = done.launch
     return {
-        "program": call.sources.paths[0],
+        "program": call.asked.file,
         "kernel": launch.kernel,
         "board": launch.board,
         "accuracy": {name: one.to_json() for name, one in judged.items()},
@@ -194,7 +194,7 @@ def _show_program(args: argparse.Namespace, done: "Launched", *, printed: bool) 
 
 def _program_document(args: argparse.Namespace, program: "Program", done: "Launched") -> dict[str, Any]:
     boards = dict.fromkeys(launch.board for launch in done.launches)
-    own = program.sources.board.name if isinstance(program, natives.HostProgram) else next(iter(boards), None)
+    own = program.asked.board if isinstance(program, natives.HostProgram) else next(iter(boards), None)
     return {
         "program": args.program,
         "arguments": list(getattr(program, "arguments", ())),

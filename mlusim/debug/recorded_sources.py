@@ -4,24 +4,24 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from mlusim.arch.catalog import find_board
 from mlusim.debug.recorded import Arrays, ExpectationFacts, KernelCallFacts, MainFacts, SourceFacts
 from mlusim.errors import UsageError
 from mlusim.files.reading import shown
 from mlusim.frontend.bangc.parse.sources import digest, read
 from mlusim.operators.spec import Thresholds
 from mlusim.programs.expectation import Expectation
-from mlusim.programs.kernel_call import KernelCall, Sources, kind_of
+from mlusim.programs.kernel_call import AskedCall, KernelCall, kind_of
 from mlusim.programs.native_program import HostProgram
+from mlusim.report.json_values import members
 
 
 @frozen
 class FoundSources:
     """The sources of `SourceFacts` as they were found: ``files`` by the names of the facts, and those that have ``changed``."""
 
-    sources: Sources
+    sources: AskedCall
     files: Mapping[str, str]
     changed: tuple[str, ...]
 
@@ -34,14 +34,15 @@ def source_program(
     Raises `UsageError` for sources that are missing.
     """
     sources = found_sources(facts.sources, recording).sources
+    asked = evolve(sources, **members(facts, "checks", "seed", "effects", "engine"))
     if isinstance(facts, MainFacts):
-        return HostProgram(sources, facts.arguments, facts.checks, facts.seed, facts.effects, facts.engine)
+        return HostProgram(evolve(asked, words=facts.arguments))
+    asked = evolve(
+        asked, kind=kind_of(facts.type).name, **members(facts, "kernel", "dim", "arguments", "draws")
+    )
     # The others are what outputs are compared with.
     given = {key: array for key, array in arrays.items() if key in facts.arguments}
-    how = (facts.checks, facts.seed, facts.effects, facts.engine, given, facts.draws)
-    call = KernelCall(sources, facts.kernel, facts.dim, kind_of(facts.type), facts.arguments, *how)
-    call.expectation = _expectation(facts.expectation, arrays)
-    return call
+    return KernelCall(asked, given, expectation=_expectation(facts.expectation, arrays))
 
 
 def _expectation(facts: ExpectationFacts | None, arrays: Arrays) -> Expectation | None:
@@ -69,11 +70,11 @@ def found_sources(facts: SourceFacts, recording: str) -> FoundSources:
             "put them there, beside the recording, or into the current folder"
         )
     folder = folders[tried.index(best)]
-    sources = Sources(
+    sources = AskedCall(
         tuple(best[name] for name in facts.paths),
-        find_board(facts.board),
-        tuple(_directory(facts, folder, name) for name in facts.include),
-        dict(facts.define),
+        board=facts.board,
+        include=tuple(_directory(facts, folder, name) for name in facts.include),
+        define=dict(facts.define),
     )
     return FoundSources(sources, best, _changed(facts, best))
 

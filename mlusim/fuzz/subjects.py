@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from attrs import evolve, frozen
 
-from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
+from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import DType
 from mlusim.check.checking import CheckJob, check_arrays
 from mlusim.check.findings import Checked
@@ -18,13 +18,13 @@ from mlusim.errors import StatusError, UsageError, said
 from mlusim.formula.expr import Expr, Var, walk
 from mlusim.fuzz.corpus import BUNDLE, KeptCall
 from mlusim.fuzz.draws import Landmarks, landmarks, memory_limits, whole_constants
-from mlusim.machine.kernel import KINDS, Kind
+from mlusim.machine.kernel import KINDS
 from mlusim.operators.registry import find_operator
 from mlusim.operators.spec import Scalar, Tensor, Thresholds
 from mlusim.programs.argument_values import ArgumentScope
 from mlusim.programs.expectation import Expectation, function_of
-from mlusim.programs.kernel_call import KernelCall, Sources
-from mlusim.programs.other_calls import HostFunctionCall, PythonCall, TextCall
+from mlusim.programs.kernel_call import AskedCall, CallProgram, KernelCall, SourceCall
+from mlusim.programs.other_calls import HostFunctionCall, PythonCall
 
 Array = np.ndarray[Any, Any]
 
@@ -147,16 +147,12 @@ class FuzzedKernel(_OfSources):
         """Return what calls the kernel in this process."""
 
         def made(board: str) -> KernelCall:
-            sources = Sources(self.files, find_board(board), self.include, dict(self.define))
-            return KernelCall(sources, self.kernel, (1, 1, 1), _kind(self.kind), {})
+            asked = AskedCall(self.files, self.kernel, kind=self.kind, board=board)
+            return KernelCall(evolve(asked, include=self.include, define=self.macros))
 
         return OpenCall(
             self.label, made, self.case.expectation() if self.case else expected_of(self.reference)
         )
-
-
-def _kind(name: str) -> Kind:
-    return next(kind for kind in KINDS if kind.name == name)
 
 
 def _source_options(subject: "FuzzedKernel | FuzzedFunction") -> list[str]:
@@ -373,12 +369,9 @@ class FuzzedPython:
 
     def opened(self) -> "OpenCall":
         """Return what calls the kernel in this process."""
-        call = PythonCall(
-            find_board(DEFAULT_BOARDS[0]), (1, 1, 1), _kind(self.kind), {}, path=self.path, kernel=self.kernel
-        )
+        call = PythonCall(AskedCall(self.files, self.kernel, kind=self.kind))
         call.loaded()  # once for all boards
-        expected = expected_of(self.reference)
-        return OpenCall(self.path, lambda board: evolve(call, board=find_board(board)), expected)
+        return OpenCall(self.path, lambda board: call.asking(board=board), expected_of(self.reference))
 
 
 @frozen
@@ -404,12 +397,8 @@ class FuzzedFunction(_OfSources):
         """Return what calls the function in this process."""
 
         def made(board: str) -> HostFunctionCall:
-            found = find_board(board)
-            sources = Sources(self.files, found, self.include, dict(self.define))
-            kind, macros = _kind(self.kind), self.macros
-            return HostFunctionCall(
-                found, (1, 1, 1), kind, {}, macros=macros, sources=sources, function=self.function
-            )
+            asked = AskedCall(self.files, function=self.function, kind=self.kind, board=board)
+            return HostFunctionCall(evolve(asked, include=self.include, define=self.macros))
 
         return OpenCall(self.label, made, expected_of(self.reference))
 
@@ -417,9 +406,7 @@ class FuzzedFunction(_OfSources):
 class OpenCall(OpenSubject):
     """A kernel or a host function that is called by texts, made once a board."""
 
-    def __init__(
-        self, label: str, made: Callable[[str], KernelCall | TextCall], expected: Expectation | None
-    ) -> None:
+    def __init__(self, label: str, made: Callable[[str], CallProgram], expected: Expectation | None) -> None:
         self._label, self._expected = label, expected
         self._base = functools.cache(made)
 
@@ -442,7 +429,7 @@ class OpenCall(OpenSubject):
     def marks(self, board: str) -> Landmarks:
         """Return those of the sources."""
         base = self._base(board)
-        if isinstance(base, KernelCall | HostFunctionCall):
+        if isinstance(base, SourceCall):
             return landmarks(base.module, find_board(board))
         return Landmarks(whole_constants(self._label), memory_limits(find_board(board)))
 

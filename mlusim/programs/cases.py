@@ -30,7 +30,7 @@ from mlusim.near import near
 from mlusim.operators.spec import Thresholds
 from mlusim.programs.argument_values import value_of
 from mlusim.programs.expectation import CLOSE, Expectation, function_of
-from mlusim.programs.kernel_call import KernelCall, Sources, dim_of, kind_of
+from mlusim.programs.kernel_call import AskedCall, KernelCall, dim_of, kind_of
 
 TABLE = "case"
 
@@ -67,10 +67,18 @@ class KernelCase:
 
     def call(self) -> KernelCall:
         """Make the call.  Raises `UsageError` for a board, a grid or a kind that there is not."""
-        board = find_board(self.board or DEFAULT_BOARDS[0])
-        sources = Sources(self.program, board, self.include, self.define)
         return KernelCall(
-            sources, self.kernel, dim_of(self.dim), kind_of(self.kind), self.args, draws=self.seed
+            AskedCall(
+                self.program,
+                self.kernel,
+                dim=dim_of(self.dim),
+                kind=kind_of(self.kind).name,
+                arguments=self.args,
+                board=find_board(self.board or DEFAULT_BOARDS[0]).name,
+                include=self.include,
+                define=self.define,
+                draws=self.seed,
+            )
         )
 
     def expectation(self) -> Expectation | None:

@@ -19,8 +19,8 @@ from mlusim.programs.argument_forms import ARRAYS, spellings
 from mlusim.programs.argument_values import value_of
 
 if TYPE_CHECKING:
-    from mlusim.programs.kernel_call import Called, KernelCall
-    from mlusim.programs.other_calls import Came, TextCall
+    from mlusim.programs.kernel_call import Called, CallProgram
+    from mlusim.programs.other_calls import Came
 
 Array = np.ndarray[Any, Any]
 CLOSE = Thresholds(diff1=3e-3, diff2=3e-3)  # the vendor's usual ones
@@ -122,7 +122,7 @@ class Expectation:
     close: Thresholds = CLOSE
     given: Mapping[str, Array] = field(factory=dict)
 
-    def compared(self, call: "KernelCall | TextCall", done: "Called | Came") -> dict[str, Compared]:
+    def compared(self, call: "CallProgram", done: "Called | Came") -> dict[str, Compared]:
         """Compare the outputs by name.
 
         Raises `UsageError` where the function cannot be called with the inputs, and for what does not come back.
@@ -132,7 +132,7 @@ class Expectation:
             for name, array in self.expected(call, tuple(done.outputs)).items()
         }
 
-    def expected(self, call: "KernelCall | TextCall", outputs: Sequence[str]) -> dict[str, Array]:
+    def expected(self, call: "CallProgram", outputs: Sequence[str]) -> dict[str, Array]:
         """Return the arrays that *outputs* of *call* are compared with, by name.
 
         Raises `UsageError` where the function cannot be called with the inputs, and for what does not come back.
@@ -167,7 +167,7 @@ class Expectation:
 
 
 def _of_function(
-    function: Callable[..., Any], call: "KernelCall | TextCall", outputs: Sequence[str]
+    function: Callable[..., Any], call: "CallProgram", outputs: Sequence[str]
 ) -> Mapping[str, Any]:
     """Return the results of ``function(**inputs and numbers)``: a mapping by name, or the one output."""
     given: dict[str, Any] = {name.removeprefix("input."): a for name, a in call.arrays().items()}

@@ -1,15 +1,16 @@
-"""One launch of a kernel of BANG C sources, with arguments that are given as text."""
+"""The value that says in texts what is asked, and calls of kernels of BANG C sources that are asked so."""
 
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from attrs import define, evolve, field, frozen
 
 from mlusim.arch.board import Board
+from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.arch.dtypes import DType
 from mlusim.counted import with_article
 from mlusim.engine.preference import NATIVE
@@ -22,7 +23,7 @@ from mlusim.frontend.bangc.module import BangKernel, Module, load_module
 from mlusim.frontend.bangc.parse.sources import read
 from mlusim.kernel_frames import installed
 from mlusim.machine.device import Device
-from mlusim.machine.kernel import Kind, kind_called
+from mlusim.machine.kernel import BLOCK, Kind, kind_called
 from mlusim.machine.launch import Launch
 from mlusim.machine.observed import MEMORY_CORES
 from mlusim.machine.scheduling.schedule import begin_memory_cores_first, other_order_of_memory_cores
@@ -38,39 +39,183 @@ Array = np.ndarray[Any, Any]
 
 
 @frozen
-class Sources:
-    """BANG C files, and how they are compiled."""
+class AskedCall:
+    """A value that says what is asked of the files *program*: one call of a *kernel* or of a host *function*, or their ``main`` with *words*.
 
-    paths: tuple[str, ...]
-    board: Board
+    *arguments* are texts by the name of a parameter, in the forms of `mlusim.programs.argument_forms`.  What is drawn depends on
+    *draws*, or where that is None on *seed*, which is that of the schedule.
+    """
+
+    program: tuple[str, ...]
+    kernel: str | None = None
+    function: str | None = None
+    dim: tuple[int, int, int] = (1, 1, 1)
+    kind: str = BLOCK.name
+    arguments: Mapping[str, str] = field(factory=dict, hash=False)
+    board: str = DEFAULT_BOARDS[0]
     include: tuple[str, ...] = ()
-    define: Mapping[str, str | None] = field(factory=dict)
+    define: Mapping[str, str | None] = field(factory=dict, hash=False)
+    words: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+    seed: int | None = None
+    draws: int | None = None
+    effects: str = "late"
+    engine: str = "auto"
 
-    def load(self) -> Module:
-        """Load them.  Raises `SourceError` for what does not parse."""
-        return load_module(self.paths, self.include, self.define, self.board)
+    @property
+    def file(self) -> str:
+        """The first of the files, which names the whole."""
+        return self.program[0]
 
-    def facts(self, module: Module) -> dict[str, Any]:
-        """Return what they are found again by: where they lie, and digests of what *module* was compiled from.
 
-        mlusim's own headers are left out: they are those of the version that reads the record.
-        """
-        folder = Path(module.files[0].form.path).parent
-        every = {path: known for file in module.files for path, known in file.form.includes.items()}
+@define(eq=False)
+class CallProgram:
+    """A call of a kernel or a host function that can be run; a `Program`.
+
+    *given* are arrays by the name of an argument, which stand for those that its text reads or draws.  A name that is no parameter
+    stands in formulas of others: of the arguments, or of *formulas*, the texts that others of their values had.
+    """
+
+    asked: AskedCall
+    given: Mapping[str, Array] = field(factory=dict)
+    formulas: tuple[str, ...] = ()
+    _kept: dict[str, Any] = field(factory=dict)  # what was loaded, which other calls of the same share
+    _arrays: dict[str, Array] = field(factory=dict, init=False)
+    _plain: dict[str, Any] = field(factory=dict, init=False)
+
+    LOADED: ClassVar[frozenset[str]] = frozenset({"program", "board", "include", "define"})
+    """The parts of what is asked that decide what is loaded."""
+
+    @property
+    def name(self) -> str:
+        """The name of what is called, or of its file."""
+        return self.asked.kernel or Path(self.asked.file).name
+
+    @property
+    def called(self) -> str:
+        """The name of what is called, as its sources have it."""
+        return self.name
+
+    @property
+    def board(self) -> Board:
+        """The board that it runs on."""
+        return find_board(self.asked.board)
+
+    @property
+    def dim(self) -> tuple[int, int, int]:
+        """The tasks in x, y and z."""
+        return self.asked.dim
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of its launches."""
+        return kind_called(self.asked.kind)
+
+    @property
+    def arguments(self) -> Mapping[str, str]:
+        """The texts of its arguments."""
+        return self.asked.arguments
+
+    @property
+    def macros(self) -> Mapping[str, str | None]:
+        """The macros of its sources."""
+        return self.asked.define
+
+    def parameters(self) -> tuple[str, ...]:
+        """Return the names of what it takes."""
+        raise NotImplementedError
+
+    def needed(self) -> tuple[str, ...]:
+        """Return those that have no value by themselves."""
+        return self.parameters()
+
+    def usual(self) -> Mapping[str, DType]:
+        """Return the element types that its pointers point to, where these say so."""
+        return {}
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the arrays that went in, under ``input.NAME``."""
+        return self._arrays
+
+    def plain(self) -> dict[str, Any]:
+        """Return the arguments of the last run other than tensors, by name: a number, a tuple for a structure, or None."""
+        return self._plain
+
+    def scope(self) -> ArgumentScope:
+        """Return all arguments in one scope, since formulas of one may name another.  Raises `UsageError` for a name that is misspelt."""
+        asked = self.asked
+        seed = asked.seed if asked.draws is None else asked.draws
+        scope = ArgumentScope(asked.arguments, asked.define, self.board, seed or 0, self.given, self._arrays)
+        scope.refuse_misspelt(self.called, self.parameters(), self.needed(), self.formulas)
+        return scope
+
+    def asking(self, **changes: Any) -> Self:
+        """Return the same program with *changes* of what is asked; it is loaded again where they decide what is loaded."""
+        # The same object, and not a copy: what one of two calls loads later the other need not load again.
+        kept = {} if self.LOADED & changes.keys() else self._kept
+        return evolve(self, asked=evolve(self.asked, **changes), kept=kept)
+
+    def given_arrays(self, arguments: Mapping[str, str], arrays: Mapping[str, Array], **changes: Any) -> Self:
+        """Return the same call with other *arguments*, whose files stand for *arrays*, and *changes* of the rest."""
+        return evolve(self.asking(arguments=dict(arguments), **changes), given=dict(arrays))
+
+    def tensor(
+        self,
+        device: Device,
+        scope: ArgumentScope,
+        name: str,
+        what: str,
+        usual: DType | None = None,
+        *,
+        read_only: bool = False,
+    ) -> DeviceTensor | None:
+        """Return the tensor that argument *name* makes, of *usual* elements where it does not say; None for a null pointer."""
+        if scope.value(name, what).is_null:
+            self._plain[name] = None
+            return None
+        return scope.tensor(device, name, what, usual, read_only=read_only)
+
+    def outputs(self, device: Device, scope: ArgumentScope, values: Mapping[str, Any]) -> dict[str, Array]:
+        """Return the arrays that come back among the *values* of arguments."""
         return {
-            "folder": str(folder),
-            "paths": [_from(file.form.path, folder) for file in module.files],
-            "digests": {_from(path, folder): known for path, known in every.items() if not installed(path)},
-            "include": [_from(path, folder) for path in self.include],
-            "define": dict(self.define),
-            "board": self.board.name,
+            # Of a device that nothing uses again.
+            name: value if isinstance(value, np.ndarray) else device.elements(value)
+            for name, value in values.items()
+            if isinstance(value, DeviceTensor | np.ndarray) and scope.value(name, name).comes_back
         }
 
-    def macro_texts(self, module: Module) -> "MacroTexts":
-        """Return the user's files that *module* was compiled from."""
-        facts = self.facts(module)
-        paths = [Path(facts["folder"]) / path for path in facts["digests"]]
-        return MacroTexts({str(path): path.read_text(errors="replace") for path in paths})
+    def recorded(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """Raise `UsageError`: recordings are made of other programs."""
+        raise UsageError(f"a call of {self.name} by --arg is not recorded; launch it from a script")
+
+    def run(self, observe: Iterable[Any]) -> Any:
+        """Run the call once."""
+        raise NotImplementedError
+
+
+# -- sources of BANG C -----------------------------------------------------------------------------
+
+
+def load(asked: AskedCall) -> Module:
+    """Load the sources of *asked*.  Raises `SourceError` for what does not parse."""
+    return load_module(asked.program, asked.include, asked.define, find_board(asked.board))
+
+
+def source_facts(asked: AskedCall, module: Module) -> dict[str, Any]:
+    """Return what the sources of *asked* are found again by: where they lie, and digests of what *module* was compiled from.
+
+    mlusim's own headers are left out: they are those of the version that reads the record.
+    """
+    folder = Path(module.files[0].form.path).parent
+    every = {path: known for file in module.files for path, known in file.form.includes.items()}
+    return {
+        "folder": str(folder),
+        "paths": [_from(file.form.path, folder) for file in module.files],
+        "digests": {_from(path, folder): known for path, known in every.items() if not installed(path)},
+        "include": [_from(path, folder) for path in asked.include],
+        "define": dict(asked.define),
+        "board": asked.board,
+    }
 
 
 @frozen
@@ -78,6 +223,13 @@ class MacroTexts:
     """The texts of sources by their paths, and what they do with a macro of ``-D``."""
 
     texts: Mapping[str, str]
+
+    @classmethod
+    def of(cls, asked: AskedCall, module: Module) -> Self:
+        """Return the user's files of *asked* that *module* was compiled from."""
+        facts = source_facts(asked, module)
+        paths = [Path(facts["folder"]) / path for path in facts["digests"]]
+        return cls({str(path): path.read_text(errors="replace") for path in paths})
 
     def identifiers(self) -> set[str]:
         """Return the words that may be names."""
@@ -131,46 +283,42 @@ class Called:
 
 
 @define(eq=False)
-class KernelCall:
-    """A kernel of BANG C sources with its launch dimensions and arguments; a `Program`.
+class SourceCall(CallProgram):
+    """A call of what BANG C sources have."""
 
-    *arguments* are texts by the name of a parameter, in the forms of `mlusim.programs.argument_forms`.  *given* are arrays
-    by the name of a parameter, which stand for those that *arguments* read or draw.  What is drawn depends on *draws*, or
-    where that is None on *seed*.  A name that is no parameter stands in formulas of others: of *arguments*, or of *formulas*,
-    the texts that others of their values had.  The outputs are compared with *expectation* at the end of a run.
-    """
+    @property
+    def module(self) -> Module:
+        """Return the module of the sources, which are loaded once."""
+        if "module" not in self._kept:
+            self._kept["module"] = load(self.asked)
+        module: Module = self._kept["module"]
+        return module
 
-    sources: Sources
-    kernel: str | None
-    dim: tuple[int, int, int]
-    kind: Kind
-    arguments: Mapping[str, str]
-    checks: tuple[str, ...] = ()
-    seed: int | None = None
-    effects: str = "late"
-    engine: str = "auto"
-    given: Mapping[str, Array] = field(factory=dict)
-    draws: int | None = None
-    formulas: tuple[str, ...] = ()
+    def formals(self) -> Sequence[ir.Local]:
+        """Return the parameters of what is called."""
+        raise NotImplementedError
+
+    def usual(self) -> Mapping[str, DType]:
+        """Return the element types of its pointers, by parameter; those of ``void *`` are left out."""
+        pointed = ((p.source_name or p.name, t.pointed_dtype(p.type)) for p in self.formals())
+        return {name: dtype for name, dtype in pointed if dtype is not None}
+
+    def with_values(
+        self, arguments: Mapping[str, str], macros: Mapping[str, str], dim: tuple[int, int, int] | None = None
+    ) -> Self:
+        """Return the same call with other values of *arguments*, of *macros*, for which the sources are loaded again, and of *dim*."""
+        formulas = self.formulas or tuple(self.arguments.values())
+        changes: dict[str, Any] = {"arguments": {**self.arguments, **arguments}, "dim": dim or self.dim}
+        if macros:
+            changes["define"] = {**self.asked.define, **macros}
+        return evolve(self.asking(**changes), formulas=formulas)
+
+
+@define(eq=False)
+class KernelCall(SourceCall):
+    """A call of a kernel of BANG C sources, whose outputs are compared with *expectation* at the end of a run."""
+
     expectation: "Expectation | None" = None
-    _module: Module | None = field(default=None, init=False)  # no part of a call with other sources
-    _arrays: dict[str, Array] = field(factory=dict, init=False)
-    _plain: dict[str, Any] = field(factory=dict, init=False)
-
-    @property
-    def name(self) -> str:
-        """The kernel's name, or the file's."""
-        return self.kernel or Path(self.sources.paths[0]).name
-
-    @property
-    def board(self) -> Board:
-        """The board that its sources are compiled for."""
-        return self.sources.board
-
-    @property
-    def macros(self) -> Mapping[str, str | None]:
-        """The macros of its sources."""
-        return self.sources.define
 
     @property
     def called(self) -> str:
@@ -185,42 +333,17 @@ class KernelCall:
         """Return the names of its parameters."""
         return tuple(self.loaded().parameters)
 
-    def needed(self) -> tuple[str, ...]:
-        """Return those that have no value by themselves: all."""
-        return self.parameters()
-
-    def usual(self) -> Mapping[str, DType]:
-        """Return the element types of its pointers, by parameter; those of ``void *`` are left out."""
-        return self.loaded().element_types
-
-    def arrays(self) -> dict[str, Array]:
-        """Return the arrays that go in, under ``input.NAME``."""
-        return self._arrays
-
-    def plain(self) -> dict[str, Any]:
-        """Return the arguments of the last run other than tensors, by name: a number, a tuple for a structure, or None."""
-        return self._plain
-
-    def scope(self) -> ArgumentScope:
-        """Return all arguments in one scope, since formulas of one may name another.  Raises `UsageError` for a name that is misspelt."""
-        seed = self.seed if self.draws is None else self.draws
-        around = (self.sources.define, self.sources.board, seed or 0, self.given, self._arrays)
-        found = ArgumentScope(self.arguments, *around)
-        names = self.parameters()
-        found.refuse_misspelt(self.called, names, names, self.formulas)
-        return found
-
     def recorded(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return what a recording holds of it: its sources by name and digest, the call, and the arrays that go in."""
-        module = self._module or self.sources.load()
+        asked = self.asked
         facts = {
             "kind": "kernel",
-            "sources": self.sources.facts(module),
+            "sources": source_facts(asked, self.module),
             "dim": list(self.dim),
             "type": self.kind.name,
             "arguments": dict(self.arguments),
-            "checks": list(self.checks),
-            **members(self, "kernel", "seed", "draws", "effects", "engine"),
+            "checks": list(asked.checks),
+            **members(asked, "kernel", "seed", "draws", "effects", "engine"),
         }
         arrays = dict(self._arrays)
         if self.expectation is not None:
@@ -243,7 +366,7 @@ class KernelCall:
         """Launch the kernel once on a new device."""
         kernel = self.loaded()
         # A new one: what an earlier run left in memory is not seen.
-        device = Device(self.sources.board)
+        device = Device(self.board)
         scope = self.scope()
         given = [self._argument(device, scope, kernel, p) for p in kernel.form.parameters]
         launch = device.launch(
@@ -251,16 +374,12 @@ class KernelCall:
             self.dim,
             self.kind,
             given,
-            observe=(*self.checks, *observe),
+            observe=(*self.asked.checks, *observe),
             seed=self._schedule_seed(scope),
-            effects=self.effects,
-            engine=self.engine,
+            effects=self.asked.effects,
+            engine=self.asked.engine,
         )
-        back = {
-            name: device.elements(tensor)  # of a device that nothing uses again
-            for name, tensor in zip(self.parameters(), given, strict=True)
-            if isinstance(tensor, DeviceTensor) and scope.value(name, name).comes_back
-        }
+        back = self.outputs(device, scope, dict(zip(self.parameters(), given, strict=True)))
         done = Called(back, launch)
         expected = self.expectation
         return done if expected is None else Called(back, launch, expected.compared(self, done))
@@ -273,7 +392,7 @@ class KernelCall:
         if not self.kind.unions:
             return ""
         with other_order_of_memory_cores():
-            other = self._alike(checks=(), expectation=None).run(())
+            other = evolve(self.asking(checks=()), expectation=None).run(())
         if all(a.tobytes() == other.outputs[name].tobytes() for name, a in done.outputs.items()):
             return ""
         order = "last" if begin_memory_cores_first() else "first"
@@ -286,65 +405,28 @@ class KernelCall:
         """Return the seed of the schedule; none on the native engine if arguments are drawn, as the seed is then for the drawing."""
         drawn = any(scope.value(name, name).form.drawn for name in self.arguments)
         # C has one schedule; the same option would otherwise be refused there.
-        return None if drawn and self.engine == NATIVE else self.seed
+        return None if drawn and self.asked.engine == NATIVE else self.asked.seed
 
     def watched(self) -> "KernelCall":
         """Return the same call on the Python engine, whose instructions can be watched, with the sources that are loaded."""
-        return self._alike(engine="python", checks=())
+        return self.asking(engine="python", checks=())
 
     def natively(self) -> "KernelCall":
         """Return the same call on the engine in C, without checkers."""
-        return self._alike(engine=NATIVE, checks=())
+        return self.asking(engine=NATIVE, checks=())
 
     def loaded(self) -> BangKernel:
         """Return the kernel, from the sources, which are loaded once."""
-        if self._module is not None:
-            return self._found(self._module)
-        self._module = self.sources.load()
-        found = self._found(self._module)
+        known = "module" in self._kept
+        kernel = self._found(self.module)
         # Once: calls with other values share the module.
-        self._module.warn_of_broken()
-        return found
-
-    def with_values(
-        self, arguments: Mapping[str, str], macros: Mapping[str, str], dim: tuple[int, int, int] | None = None
-    ) -> "KernelCall":
-        """Return the same call with other values of *arguments*, of *macros*, for which the sources are loaded again, and of *dim*."""
-        formulas = self.formulas or tuple(self.arguments.values())
-        found = self._alike(
-            arguments={**self.arguments, **arguments}, formulas=formulas, dim=self.dim if dim is None else dim
-        )
-        if not macros:
-            return found
-        define = {**self.sources.define, **macros}
-        return evolve(found, sources=evolve(self.sources, define=define))
-
-    def given_arrays(
-        self, arguments: Mapping[str, str], arrays: Mapping[str, Array], **around: object
-    ) -> "KernelCall":
-        """Return a call of the same sources, not loaded again, with other *arguments*, whose files stand for *arrays*.
-
-        *around* changes ``dim``, ``seed`` and ``effects``.
-        """
-        return self._alike(arguments=dict(arguments), given=dict(arrays), **around)
-
-    @property
-    def module(self) -> Module:
-        """The sources, loaded once."""
-        if self._module is None:
-            self._module = self.sources.load()
-        return self._module
-
-    def _alike(self, **changes: Any) -> "KernelCall":
-        """Return this call of the same sources with *changes*; they are not loaded, and warned of, again."""
-        # evolve makes a new object without the private fields.
-        found = evolve(self, **changes)
-        found._module = self._module  # noqa: SLF001 - of its own class
-        return found
+        if not known:
+            self.module.warn_of_broken()
+        return kernel
 
     def _found(self, module: Module) -> BangKernel:
-        if self.kernel is not None:
-            return module[self.kernel]
+        if self.asked.kernel is not None:
+            return module[self.asked.kernel]
         names = list(module.kernels)
         if len(names) == 1:
             return module[names[0]]
@@ -353,7 +435,7 @@ class KernelCall:
         if absent and not names:
             raise SourceError(tuple(diagnostic_of(f) for f in absent))
         what = f"{', '.join(names)} are in it" if names else "it has no kernel that could be launched"
-        raise UsageError(f"name the kernel of {self.sources.paths[0]} with --kernel; {what}")
+        raise UsageError(f"name the kernel of {self.asked.file} with --kernel; {what}")
 
     def _argument(self, device: Device, scope: ArgumentScope, kernel: BangKernel, parameter: ir.Local) -> Any:
         try:
@@ -374,15 +456,14 @@ class KernelCall:
             if isinstance(kind, t.Record):
                 example = ",".join("1" for _ in kind.fields)
             raise UsageError(f"{what} has no value; give one, as --arg {name}={example}")
-        value = scope.value(name, what)
         if isinstance(kind, t.Pointer):
-            if not value.is_null:
-                usual, only = t.pointed_dtype(kind), parameter.points_to_const
-                tensor = scope.tensor(device, name, what, usual, read_only=only)
-                _fit(tensor, kind.to, value.text, what)
-                return tensor
-            self._plain[name] = None
-        elif isinstance(kind, t.Record):
+            usual, only = t.pointed_dtype(kind), parameter.points_to_const
+            tensor = self.tensor(device, scope, name, what, usual, read_only=only)
+            if tensor is not None:
+                _fit(tensor, kind.to, text, what)
+            return tensor
+        scope.value(name, what)
+        if isinstance(kind, t.Record):
             self._plain[name] = _structure(text, kind, what)
         elif isinstance(kind, t.Arithmetic):
             self._plain[name] = _number(text, kind, scope, name, what)
@@ -441,7 +522,7 @@ def _same(one: Array, other: Array) -> bool:
 
 def kind_of(text: str | None) -> Kind:
     """Return the task type called *text* in any case; vendor names too."""
-    return kind_called(text or "BLOCK")
+    return kind_called(text or BLOCK)
 
 
 def dim_of(text: str | None) -> tuple[int, int, int]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field, frozen
 
-from mlusim.arch.catalog import board_constants, find_board
+from mlusim.arch.catalog import board_constants
 from mlusim.counted import counted
 from mlusim.errors import Fault, LaunchError, LimitReached, MlusimError, StatusError, UsageError, shown_file
 from mlusim.formula.expr import INT32_MAX
@@ -28,6 +28,7 @@ from mlusim.machine.observed import ObservedLaunch
 from mlusim.observe.finding import Finding
 from mlusim.programs.argument_forms import DRAW, NUMBER
 from mlusim.programs.carving import ArrayPart, Carving, carve, totals_of
+from mlusim.programs.kernel_call import MacroTexts
 from mlusim.programs.launch_again import LaunchAgain, LaunchKeeper
 from mlusim.programs.native_parts import overlaps_in_c
 from mlusim.programs.other_calls import Came, HostFunctionCall, by_itself
@@ -304,7 +305,7 @@ class Shapes:
     def top(self, name: str) -> int:
         """Return the largest value that *name* may have, of a variable or of the tasks."""
         if name in DIMS:
-            return find_board(self.call.board).max_dim[DIMS.index(name)]
+            return self.call.board.max_dim[DIMS.index(name)]
         return self.variables()[name]
 
     def _macros(self) -> list[str]:
@@ -314,7 +315,7 @@ class Shapes:
         """Return by how much *name* grows at least: dim.x of a union by its cores, others by 1 or by what a host function wants."""
         if name in self._steps:
             return self._steps[name]
-        cores = find_board(self.call.board).arch.cores_per_cluster
+        cores = self.call.board.arch.cores_per_cluster
         return max(1, self.call.kind.unions * cores) if name == DIMS[0] else 1
 
     def is_macro(self, name: str) -> bool:
@@ -356,7 +357,7 @@ class Shapes:
         """
         if name in self.call.arguments or (name in self.variables() and not self.is_macro(name)):
             return
-        texts = self.call.sources.macro_texts(self.call.module)
+        texts = MacroTexts.of(self.call.asked, self.call.module)
         texts.refuse_fixed(name)
         number = texts.defined(name)
         if self.is_macro(name):
@@ -446,7 +447,7 @@ class Shapes:
 
     def with_stack(self, name: str, largest: int, start: int) -> int | None:
         """Return the largest *name* up to *largest*, which runs, at which the arrays leave the compiler its stack; None where none does."""
-        arch, step = find_board(self.call.board).arch, self.step(name)
+        arch, step = self.call.board.arch, self.step(name)
 
         def taking(many: int) -> Failure | None:
             values = {name: many * step}
@@ -554,7 +555,7 @@ class Shapes:
             return Binding(what, fails.file, fails.line)
         if fails.space == "GDRAM":
             return Binding("an array given with --arg", fails.file, fails.line)
-        arch = find_board(self.call.board).arch
+        arch = self.call.board.arch
         bases = {"NRAM": arch.nram_base, "WRAM": arch.wram_base, "SRAM": arch.sram_base}
         if fails.space not in bases or fails.address is None:
             return Binding(fails.sentence, fails.file, fails.line)

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
+from mlusim.arch.catalog import find_board
 from mlusim.lazy import lazy
 from mlusim.machine.hub import attending
 
@@ -17,13 +18,15 @@ if TYPE_CHECKING:
     from mlusim.frontend.bangc import module as modules
     from mlusim.frontend.bangc.parse import sources as texts
     from mlusim.observe import names as checkers
-    from mlusim.programs.kernel_call import Sources
+    from mlusim.programs import kernel_call as kernel_calls
+    from mlusim.programs.kernel_call import AskedCall
     from mlusim.toolkit.server import command as commands
 else:  # a command needs no front end
-    modules, texts, checkers, commands = lazy(
+    modules, texts, checkers, kernel_calls, commands = lazy(
         "mlusim.frontend.bangc.module",
         "mlusim.frontend.bangc.parse.sources",
         "mlusim.observe.names",
+        "mlusim.programs.kernel_call",
         "mlusim.toolkit.server.command",
     )
 
@@ -71,40 +74,48 @@ class CommandProgram:
 
 @define(eq=False)
 class HostProgram:
-    """The ``main`` of BANG C sources, compiled by ``cncc``, with *arguments* after the program's name; a `Program`."""
+    """The ``main`` of BANG C sources, compiled by ``cncc``; a `Program`."""
 
-    sources: "Sources"
-    arguments: tuple[str, ...] = ()
-    checks: tuple[str, ...] = ()
-    seed: int | None = None
-    effects: str = "late"
-    engine: str = "auto"
+    asked: "AskedCall"
     _module: "modules.Module | None" = field(default=None, init=False)
     _built: Path | None = field(default=None, init=False)
 
     @property
     def name(self) -> str:
         """The file's name without its folder."""
-        return Path(self.sources.paths[0]).name
+        return Path(self.asked.file).name
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The words after the program's name."""
+        return self.asked.words
+
+    @property
+    def _folders(self) -> tuple[str, ...]:
+        return tuple(str(Path(folder).resolve()) for folder in self.asked.include)
 
     @property
     def module(self) -> "modules.Module":
         """The sources, loaded once.  The compiler, which has the real headers of host code, says what is wrong there."""
         if self._module is None:
-            sources = self.sources
-            include = tuple(str(Path(folder).resolve()) for folder in sources.include)
-            options = texts.Options(include, tuple(sources.define.items()), sources.board, vouched=True)
-            self._module = modules.Module([str(Path(path).resolve()) for path in sources.paths], options)
+            asked = self.asked
+            macros, board = tuple(asked.define.items()), find_board(asked.board)
+            options = texts.Options(self._folders, macros, board, vouched=True)
+            self._module = modules.Module([str(Path(path).resolve()) for path in asked.program], options)
         return self._module
 
     @property
     def has_main(self) -> bool:
         """Return whether a source defines ``main``."""
-        return any(_MAIN.search(texts.read(path)) for path in self.sources.paths) and self.module.has_main
+        return any(_MAIN.search(texts.read(path)) for path in self.asked.program) and self.module.has_main
 
     @property
     def _options(self) -> dict[str, Any]:
-        return {"seed": self.seed, "effects": self.effects, "engine": self.engine}
+        return {name: getattr(self.asked, name) for name in ("seed", "effects", "engine")}
+
+    def asking(self, **changes: Any) -> "HostProgram":
+        """Return the same program with *changes* of what is asked."""
+        return HostProgram(evolve(self.asked, **changes))
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
         """Return no arrays: a program has them in its own memory."""
@@ -114,9 +125,9 @@ class HostProgram:
         """Return what a recording holds of it: its sources by name and digest, and its arguments; no arrays."""
         facts = {
             "kind": "main",
-            "sources": self.sources.facts(self.module),
+            "sources": kernel_calls.source_facts(self.asked, self.module),
             "arguments": list(self.arguments),
-            "checks": list(self.checks),
+            "checks": list(self.asked.checks),
             **self._options,
         }
         return facts, {}
@@ -126,22 +137,18 @@ class HostProgram:
 
         Raises what `CommandProgram.run` does, and `HostBuildError` for sources that do not compile.
         """
+        asked = self.asked
         if self._built is None:
-            sources = self.sources
             compiled = importlib.import_module("mlusim.toolkit.built")  # only what runs needs a compiler
             self._built = compiled.built(
                 compiled.HostSources(
-                    tuple(os.path.abspath(path) for path in sources.paths),  # noqa: PTH100 - as the user named it
-                    sources.board,
-                    tuple(str(Path(folder).resolve()) for folder in sources.include),
-                    tuple(sources.define.items()),
+                    tuple(os.path.abspath(path) for path in asked.program),  # noqa: PTH100 - as the user named it
+                    find_board(asked.board),
+                    self._folders,
+                    tuple(asked.define.items()),
                 )
             )
-        CommandProgram(
-            str(Path(self.sources.paths[0]).resolve()),
-            self.arguments,
-            self.checks,
-            (self.sources.board.name,),
-            self._options,
-            str(self._built),
-        ).run(observe)
+        file = str(Path(asked.file).resolve())
+        CommandProgram(file, asked.words, asked.checks, (asked.board,), self._options, str(self._built)).run(
+            observe
+        )

@@ -86,9 +86,7 @@ def _elsewhere(
 def _run_on(program: Program, board: Board) -> list[Launch]:
     """Return the launches of *program* on devices of *board*.  Raises `UsageError` where it fails."""
     found = Profiled(lines=False)
-    moved = program
-    if isinstance(program, KernelCall | HostProgram):
-        moved = evolve(program, sources=evolve(program.sources, board=board))
+    moved = program.asking(board=board.name) if isinstance(program, KernelCall | HostProgram) else program
     try:
         with devices_on(board), contextlib.redirect_stdout(io.StringIO()), _errors_of(program):
             moved.run([found])

@@ -3,29 +3,23 @@
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from attrs import define, evolve, field, frozen
+from attrs import define, frozen
 
-from mlusim.arch.board import Board
-from mlusim.arch.dtypes import DType
 from mlusim.errors import StatusError, UsageError, shown_file
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.host.handle import Handle
 from mlusim.host.library import Status, TensorDescriptor
 from mlusim.machine.device import Device
-from mlusim.machine.kernel import Kernel, Kind
+from mlusim.machine.kernel import Kernel
 from mlusim.machine.scheduling.schedule import EFFECTS, Director, directing
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
 from mlusim.programs.argument_values import ArgumentScope
 from mlusim.programs.expectation import file_module
-
-if TYPE_CHECKING:
-    from mlusim.frontend.bangc.module import Module
-    from mlusim.programs.kernel_call import Sources
+from mlusim.programs.kernel_call import CallProgram, SourceCall
 
 Array = np.ndarray[Any, Any]
 DIM, KIND, QUEUE = "cnrtDim3_t", "cnrtFunctionType_t", "cnrtQueue_t"
@@ -46,137 +40,28 @@ class Came:
     returned: Any = None  # by a host function
 
 
-@define(eq=False)
-class TextCall:
-    """A call with launch dimensions and arguments that are texts, in the forms of `mlusim.programs.argument_forms`; a `Program`.
-
-    *given* are arrays by the name of an argument, which stand for those that *arguments* read or draw.
-    """
-
-    board: Board
-    dim: tuple[int, int, int]
-    kind: Kind
-    arguments: Mapping[str, str]
-    seed: int | None = None
-    effects: str = "late"
-    given: Mapping[str, Array] = field(factory=dict)
-    macros: Mapping[str, str | None] = field(factory=dict)
-    # The texts that arguments had before others of their values took their place.
-    formulas: tuple[str, ...] = ()
-    _arrays: dict[str, Array] = field(factory=dict, init=False)
-    _plain: dict[str, Any] = field(factory=dict, init=False)
-
-    @property
-    def name(self) -> str:
-        """The name of what is called."""
-        raise NotImplementedError
-
-    @property
-    def called(self) -> str:
-        """The name of what is called, as its sources have it."""
-        return self.name
-
-    def parameters(self) -> tuple[str, ...]:
-        """Return the names of what it takes."""
-        raise NotImplementedError
-
-    def needed(self) -> tuple[str, ...]:
-        """Return those that have no value by themselves."""
-        return self.parameters()
-
-    def usual(self) -> Mapping[str, DType]:
-        """Return the element types that its pointers point to, where these say so."""
-        return {}
-
-    def arrays(self) -> dict[str, Array]:
-        """Return the arrays that went in, under ``input.NAME``."""
-        return self._arrays
-
-    def plain(self) -> dict[str, Any]:
-        """Return the arguments of the last run that are no tensors, by name."""
-        return self._plain
-
-    def scope(self) -> ArgumentScope:
-        """Return the arguments, read together.  Raises `UsageError` for a name that is misspelt."""
-        around = (self.macros, self.board, self.seed or 0, self.given, self._arrays)
-        found = ArgumentScope(self.arguments, *around)
-        found.refuse_misspelt(self.name, self.parameters(), self.needed(), self.formulas)
-        return found
-
-    def recorded(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Raise `UsageError`: recordings are made of other programs."""
-        raise UsageError(f"a call of {self.name} by --arg is not recorded; launch it from a script")
-
-    def run(self, observe: Iterable[Any]) -> Came:
-        """Run the call once."""
-        raise NotImplementedError
-
-    def given_arrays(
-        self, arguments: Mapping[str, str], arrays: Mapping[str, Array], **around: Any
-    ) -> "TextCall":
-        """Return the same call with other *arguments*, whose files stand for *arrays*; *around* changes the rest."""
-        return evolve(self, arguments=dict(arguments), given=dict(arrays), **around)
-
-    def tensor(
-        self,
-        device: Device,
-        scope: ArgumentScope,
-        name: str,
-        what: str,
-        usual: DType | None = None,
-        *,
-        read_only: bool = False,
-    ) -> DeviceTensor | None:
-        """Return the tensor that argument *name* makes, of *usual* elements where it does not say; None for a null pointer."""
-        if scope.value(name, what).is_null:
-            self._plain[name] = None
-            return None
-        return scope.tensor(device, name, what, usual, read_only=read_only)
-
-    def came_back(self, device: Device, scope: ArgumentScope, tensors: Mapping[str, Any]) -> Came:
-        """Return the outputs among *tensors*."""
-        back = {n: made for n, made in tensors.items() if isinstance(made, DeviceTensor | np.ndarray)}
-        return Came(
-            {
-                # Of a device that nothing uses again.
-                n: made if isinstance(made, np.ndarray) else device.elements(made)
-                for n, made in back.items()
-                if scope.value(n, n).comes_back
-            }
-        )
-
-
 # -- kernels in Python -----------------------------------------------------------------------------
 
 
 @define(eq=False)
-class PythonCall(TextCall):
-    """A kernel of the Python file *path*; *kernel* may be left out where it has one."""
+class PythonCall(CallProgram):
+    """A call of a kernel of a Python file, whose name may be left out where the file has one."""
 
-    path: str = field(kw_only=True)
-    kernel: str | None = field(default=None, kw_only=True)
-    _loaded: list[Kernel] = field(factory=list)
+    # A file of Python is the same for every board.
+    LOADED = frozenset({"program", "kernel"})
 
     @property
     def name(self) -> str:
         """The kernel's name, or the file's."""
-        return self._loaded[0].name if self._loaded else self.kernel or Path(self.path).name
+        kernel: Kernel | None = self._kept.get("kernel")
+        return super().name if kernel is None else kernel.name
 
     def loaded(self) -> Kernel:
         """Return the kernel, from the file, which is loaded once.  Raises `UsageError` where it is not there."""
-        if not self._loaded:
-            module = file_module(self.path)
-            own = {n: one for n, one in vars(module).items() if isinstance(one, Kernel)}
-            found = {n: one for n, one in own.items() if one.body.__module__ == module.__name__}
-            if self.kernel is None and len(found) != 1:
-                what = f"{', '.join(found)} are in it" if found else "it has none"
-                raise UsageError(f"name the kernel of {self.path} with --kernel; {what}")
-            one = next(iter(found.values())) if self.kernel is None else found.get(self.kernel)
-            if one is None:
-                legal = ", ".join(found) or "it has none"
-                raise UsageError(f"{self.path} has no kernel {self.kernel!r}; its kernels: {legal}")
-            self._loaded.append(one)
-        return self._loaded[0]
+        if "kernel" not in self._kept:
+            self._kept["kernel"] = _kernel_of(self.asked.file, self.asked.kernel)
+        kernel: Kernel = self._kept["kernel"]
+        return kernel
 
     def parameters(self) -> tuple[str, ...]:
         """Return what the kernel takes after ``mlu``."""
@@ -198,14 +83,14 @@ class PythonCall(TextCall):
             self.kind,
             [*values.values()],
             observe=tuple(observe),
-            seed=self.seed,
-            effects=self.effects,
+            seed=self.asked.seed,
+            effects=self.asked.effects,
         )
-        return self.came_back(device, scope, values)
+        return Came(self.outputs(device, scope, values))
 
     def _value(self, device: Device, scope: ArgumentScope, parameter: inspect.Parameter) -> Any:
         name = parameter.name
-        what = f"{name} of {self.loaded().name} ({shown_file(self.path)})"
+        what = f"{name} of {self.loaded().name} ({shown_file(self.asked.file)})"
         if name not in self.arguments:
             if parameter.default is not inspect.Parameter.empty:
                 return parameter.default
@@ -215,6 +100,24 @@ class PythonCall(TextCall):
             return self.tensor(device, scope, name, what)
         self._plain[name] = _number(scope, name, what, real=parameter.annotation in (float, "float"))
         return self._plain[name]
+
+
+def _kernel_of(path: str, name: str | None) -> Kernel:
+    """Return the kernel *name* of the Python file *path*, or the one that it has."""
+    module = file_module(path)
+    kernels = {
+        n: value
+        for n, value in vars(module).items()
+        if isinstance(value, Kernel) and value.body.__module__ == module.__name__
+    }
+    if name is None and len(kernels) != 1:
+        what = f"{', '.join(kernels)} are in it" if kernels else "it has none"
+        raise UsageError(f"name the kernel of {path} with --kernel; {what}")
+    kernel = next(iter(kernels.values())) if name is None else kernels.get(name)
+    if kernel is None:
+        legal = ", ".join(kernels) or "it has none"
+        raise UsageError(f"{path} has no kernel {name!r}; its kernels: {legal}")
+    return kernel
 
 
 def _number(scope: ArgumentScope, name: str, what: str, *, real: bool) -> Any:
@@ -233,36 +136,24 @@ def _number(scope: ArgumentScope, name: str, what: str, *, real: bool) -> Any:
 
 
 @define(eq=False)
-class HostFunctionCall(TextCall):
-    """The host function called *function* of BANG C sources.
+class HostFunctionCall(SourceCall):
+    """A call of a host function of BANG C sources.
 
     Grid, task type, queue, handle and descriptors of tensors are given by themselves.  The device, and with it the process that
     calls, is kept from run to run.
     """
 
-    sources: "Sources" = field(kw_only=True)
-    function: str = field(kw_only=True)
-    _kept: dict[str, Any] = field(factory=dict)
-
     @property
     def name(self) -> str:
         """The function's name."""
-        return self.function
-
-    @property
-    def module(self) -> "Module":
-        """The sources, loaded once."""
-        if "module" not in self._kept:
-            self._kept["module"] = self.sources.load()
-        found: Module = self._kept["module"]
-        return found
+        return self.asked.function or ""
 
     def form(self) -> ir.Function:
         """Return the function.  Raises `UsageError` where several share the name, or none has it."""
-        found = self.module.functions[self.function]
+        found = self.module.functions[self.name]
         if len(found.forms) != 1:
             raise UsageError(
-                f"several functions are called {self.function}; give the one that is meant a name of its own"
+                f"several functions are called {self.name}; give the one that is meant a name of its own"
             )
         form: ir.Function = found.forms[0]
         return form
@@ -275,30 +166,9 @@ class HostFunctionCall(TextCall):
         """Return the names of its parameters."""
         return tuple(p.source_name for p in self.formals())
 
-    def with_values(
-        self, arguments: Mapping[str, str], macros: Mapping[str, str], dim: tuple[int, int, int] | None = None
-    ) -> "HostFunctionCall":
-        """Return the same call with other values of *arguments*, of *macros*, for which the sources are loaded again, and of *dim*."""
-        formulas = self.formulas or tuple(self.arguments.values())
-        found = evolve(
-            self,
-            arguments={**self.arguments, **arguments},
-            formulas=formulas,
-            dim=self.dim if dim is None else dim,
-        )
-        if not macros:
-            return found
-        define = {**self.macros, **macros}
-        return evolve(found, macros=define, sources=evolve(self.sources, define=define), kept={})
-
     def needed(self) -> tuple[str, ...]:
         """Return those that are not known from the rest of the call."""
         return tuple(p.source_name for p in self.form().parameters if by_itself(p) is None)
-
-    def usual(self) -> Mapping[str, DType]:
-        """Return those of pointers that are no ``void *``."""
-        found = ((p.source_name, t.pointed_dtype(p.type)) for p in self.formals())
-        return {name: dtype for name, dtype in found if dtype is not None}
 
     def run(self, observe: Iterable[Any]) -> Came:
         """Call it.  Raises `StatusError` where it returns a status other than success."""
@@ -315,13 +185,13 @@ class HostFunctionCall(TextCall):
             values = [self._value(scope, p, tensors, handle) for p in form.parameters]
             first: tuple[Any, ...] = () if handle in values else (device,)
             with self._directed():
-                status = self.module.functions[self.function](*first, *values)
+                status = self.module.functions[self.name](*first, *values)
             if isinstance(status, Status) and status != Status.MLUOP_STATUS_SUCCESS:
-                raise StatusError(status, f"{status.name}: {handle.last_error or self.function}")
+                raise StatusError(status, f"{status.name}: {handle.last_error or self.name}")
             if getattr(form.result, "name", "") == RUNTIME_STATUS and status:
-                raise StatusError(status, f"{self._status_name(status)}: {self.function}")
+                raise StatusError(status, f"{self._status_name(status)}: {self.name}")
             launches = len(self.module.launches)
-            return evolve(self.came_back(device, scope, tensors), launches=launches, returned=status)
+            return Came(self.outputs(device, scope, tensors), launches=launches, returned=status)
         finally:
             handle.launches.clear()
             self.module.launches.clear()
@@ -332,10 +202,10 @@ class HostFunctionCall(TextCall):
 
     def _directed(self) -> AbstractContextManager[Any]:
         """Let launches take the schedule that is asked for; the usual one needs no director, and C has none."""
-        if self.seed is None and self.effects == EFFECTS[0]:
+        if self.asked.seed is None and self.asked.effects == EFFECTS[0]:
             return nullcontext()
-        director = Director(self.seed)
-        director.effects = self.effects
+        director = Director(self.asked.seed)
+        director.effects = self.asked.effects
         return directing(director)
 
     def _status_name(self, status: object) -> str:
@@ -360,7 +230,7 @@ class HostFunctionCall(TextCall):
 
     def _what(self, parameter: ir.Local) -> str:
         span = parameter.span
-        return f"{parameter.spelling} {parameter.source_name} of {self.function} ({shown_file(span.file)}:{span.line})"
+        return f"{parameter.spelling} {parameter.source_name} of {self.name} ({shown_file(span.file)}:{span.line})"
 
     def _needed_name(self, parameter: ir.Local) -> str:
         name = parameter.source_name

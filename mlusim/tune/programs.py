@@ -11,18 +11,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from mlusim.arch.catalog import find_board
 from mlusim.errors import Fault, UsageError
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import Limit, limiting
 from mlusim.operators.kept_work import sources_of
-from mlusim.programs.kernel_call import Sources
+from mlusim.programs.kernel_call import AskedCall
 from mlusim.programs.native_program import CommandProgram, HostProgram
 from mlusim.report.explain import because
 from mlusim.report.figures import shares
-from mlusim.report.json_values import plain
+from mlusim.report.json_values import members, plain
 from mlusim.report.profiled import Profiled
 from mlusim.tune.ranking import REFUSED, WRONG, mechanisms, out
 from mlusim.tune.space import MACRO, Settings, filled, variables_set, with_macros
@@ -33,29 +32,30 @@ if TYPE_CHECKING:
 
 @frozen
 class ProgramTask:
-    """The part that all candidates of a program share: the program without its settings; ``sources`` is a word for its files."""
+    """The part that all candidates of a program share: what is *asked*, without its settings; ``sources`` is a word for its files."""
 
-    paths: tuple[str, ...]
-    words: tuple[str, ...]
-    include: tuple[str, ...]
-    define: tuple[tuple[str, str | None], ...]
-    options: tuple[tuple[str, Any], ...]
+    asked: AskedCall
     sources: str
-    board: str
     limit: Limit
     criterion: "Criterion"
     first: Settings | None = None
-    main: bool = True  # the paths are sources of BANG C, and not a program
+    main: bool = True  # of sources of BANG C, and not a program
+    threads: int | None = None
+
+    @property
+    def board(self) -> str:
+        """The board of the program as it was asked for."""
+        return self.asked.board
 
     def program(self, settings: Settings, board: str) -> HostProgram | CommandProgram:
         """Return the program with *settings* on *board*."""
-        words = tuple(filled(one, settings) for one in self.words)
-        options = dict(self.options)
-        if not self.main:
-            return CommandProgram(self.paths[0], words, (), (board,), options)
-        macros = {one.name: one.value for one in settings if one.role == MACRO}
-        sources = Sources(self.paths, find_board(board), self.include, {**dict(self.define), **macros})
-        return HostProgram(sources, words, (), options["seed"], options["effects"], options["engine"])
+        asked = evolve(
+            self.asked, board=board, words=tuple(filled(word, settings) for word in self.asked.words)
+        )
+        if self.main:
+            return with_macros(HostProgram(asked), {s.name: s.value for s in settings if s.role == MACRO})
+        options = {**members(asked, "engine", "seed", "effects"), "threads": self.threads}
+        return CommandProgram(asked.file, asked.words, (), (board,), options)
 
     def tried(self, job: "TuneJob") -> dict[str, Any]:
         """Return the document of one candidate, here and now: whether the program ends well, its time and what sets it."""
@@ -87,28 +87,15 @@ def program_task(
     if isinstance(program, HostProgram):
         macros = {one.name: one.value for one in wanted[0] if one.role == MACRO}
         digests = with_macros(program, macros).recorded()[0]["sources"]["digests"]
-        options = {"seed": program.seed, "effects": program.effects, "engine": program.engine}
-        sources = program.sources
-        paths, include, define = sources.paths, sources.include, tuple(sources.define.items())
+        asked, threads = program.asked, None
     else:
         place = shutil.which(program.path) or program.path
         digests, options = hashlib.sha256(Path(place).read_bytes()).hexdigest(), dict(program.options)
-        paths, include, define = (program.path,), (), ()
+        threads = options.pop("threads", None)
+        asked = AskedCall((program.path,), board=board, words=program.arguments, **options)
     word = hashlib.sha256(repr(digests).encode()).hexdigest()[:16]
     files = f"{sources_of(())}-{word}"
-    main = isinstance(program, HostProgram)
-    return ProgramTask(
-        paths,
-        program.arguments,
-        include,
-        define,
-        tuple(options.items()),
-        files,
-        board,
-        limit,
-        criterion,
-        main=main,
-    )
+    return ProgramTask(asked, files, limit, criterion, main=isinstance(program, HostProgram), threads=threads)
 
 
 def _why(printed: str) -> str:

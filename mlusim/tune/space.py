@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from mlusim.counted import counted
 from mlusim.errors import UsageError
@@ -75,7 +75,7 @@ def parameters_of(words: Sequence[str], call: KernelCall) -> tuple[TuneParameter
     own = [parameter.source_name for parameter in call.loaded().form.parameters]
     made = tuple(_parameter(word, own, call) for word in found)
     for one in made:
-        taken = call.arguments if one.role == ARGUMENT else call.sources.define if one.role == MACRO else ()
+        taken = call.arguments if one.role == ARGUMENT else call.asked.define if one.role == MACRO else ()
         if one.name in taken and (one.role == ARGUMENT or one.name not in names):
             raise UsageError(f"--param and --arg both give {one.name}; leave the --arg out")
     return made
@@ -112,13 +112,13 @@ def _values(text: str, word: str) -> Sequence[str]:
 def _compiling(call: KernelCall, words: Sequence[ParameterWord]) -> KernelCall:
     """Return *call* with the first values of the macros without which its source does not compile."""
     macros = {word.name: word.values[0] for word in words if word.macro}
-    both = next((name for name in macros if name in call.sources.define), None)
+    both = next((name for name in macros if name in call.asked.define), None)
     if both is not None:
         raise UsageError(f"--param and -D both give {both}; leave the -D out")
     free = {word.name: word.values[0] for word in words if not word.macro and word.name not in (DIM, KIND)}
     first: SourceError | None = None
     while True:
-        made = evolve(call, sources=evolve(call.sources, define={**call.sources.define, **macros}))
+        made = call.asking(define={**call.asked.define, **macros})
         try:
             made.loaded()
         except SourceError as error:
@@ -168,7 +168,7 @@ def refuse_unused(name: str, own: Sequence[str], call: KernelCall | HostProgram)
 
 
 def _texts(call: KernelCall | HostProgram) -> MacroTexts:
-    return call.sources.macro_texts(call.module)
+    return MacroTexts.of(call.asked, call.module)
 
 
 def grid(parameters: Sequence[TuneParameter]) -> list[Settings]:
@@ -188,12 +188,11 @@ def with_settings(call: KernelCall, settings: Settings) -> KernelCall:
     values = {
         role: {s.name: s.value for s in settings if s.role == role} for role in (MACRO, ARGUMENT, DIM, KIND)
     }
-    return evolve(
-        call,
-        sources=evolve(call.sources, define={**call.sources.define, **values[MACRO]}),
+    return call.asking(
+        define={**call.asked.define, **values[MACRO]},
         arguments={**call.arguments, **values[ARGUMENT]},
         dim=dim_of(values[DIM][DIM]) if values[DIM] else call.dim,
-        kind=kind_of(values[KIND][KIND]) if values[KIND] else call.kind,
+        kind=kind_of(values[KIND][KIND]).name if values[KIND] else call.kind.name,
     )
 
 
@@ -226,7 +225,7 @@ def program_parameters(
             role = WORD
         elif isinstance(program, HostProgram):
             role = MACRO
-            if name in program.sources.define:
+            if name in program.asked.define:
                 raise UsageError(f"--param and -D both give {name}; leave the -D out")
         else:
             raise UsageError(f"--param {name}: no word of {program.name} has {{{name}}}; {BEHIND}")
@@ -242,10 +241,7 @@ def program_parameters(
 
 def with_macros(program: HostProgram, macros: Mapping[str, str]) -> HostProgram:
     """Return *program* with *macros* beside its own."""
-    sources = evolve(program.sources, define={**program.sources.define, **macros})
-    return HostProgram(
-        sources, program.arguments, program.checks, program.seed, program.effects, program.engine
-    )
+    return program.asking(define={**program.asked.define, **macros})
 
 
 def filled(word: str, settings: Settings) -> str:

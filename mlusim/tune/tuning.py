@@ -18,7 +18,6 @@ from typing import Any, Protocol
 import numpy as np
 from attrs import evolve, field, frozen
 
-from mlusim.arch.catalog import find_board
 from mlusim.errors import Fault, UsageError, said
 from mlusim.files.reading import shown
 from mlusim.frontend.bangc.errors import SourceError
@@ -29,7 +28,7 @@ from mlusim.operators.kept_work import InOrder, Keep, KeptWork, WorkerAnswer, in
 from mlusim.operators.spec import Thresholds
 from mlusim.programs.carving import carve
 from mlusim.programs.expectation import CLOSE, Compared, Expectation, beside, function_of
-from mlusim.programs.kernel_call import Called, KernelCall, Sources, kind_of
+from mlusim.programs.kernel_call import AskedCall, Called, KernelCall
 from mlusim.report.efficiency import efficiency
 from mlusim.report.explain import because
 from mlusim.report.figures import shares
@@ -69,43 +68,25 @@ USUAL_CRITERION = Criterion()
 
 @frozen
 class TuneTask:
-    """The part that all candidates of a run share: the call without its settings; ``sources`` is a word for every file behind it.
+    """The part that all candidates of a run share: what is *asked*, without its settings; ``sources`` is a word for every file behind it.
 
     ``first`` are the settings whose results on ``board`` are right, where the criterion says nothing.
     """
 
-    paths: tuple[str, ...]
+    asked: AskedCall
     sources: str
-    board: str
-    include: tuple[str, ...]
-    define: tuple[tuple[str, str | None], ...]
-    kernel: str | None
-    dim: tuple[int, int, int]
-    kind: str
-    arguments: tuple[tuple[str, str], ...]
-    seed: int | None = None
-    effects: str = "late"
-    engine: str = "auto"
-    draws: int | None = None
     criterion: Criterion = USUAL_CRITERION
     first: Settings | None = None
     limit: Limit = USUAL
 
+    @property
+    def board(self) -> str:
+        """The board of the call."""
+        return self.asked.board
+
     def call(self, settings: Settings, board: str) -> KernelCall:
         """Return the call with *settings* on *board*."""
-        sources = Sources(self.paths, find_board(board), self.include, dict(self.define))
-        own = KernelCall(
-            sources,
-            self.kernel,
-            self.dim,
-            kind_of(self.kind),
-            dict(self.arguments),
-            seed=self.seed,
-            effects=self.effects,
-            engine=self.engine,
-            draws=self.draws,
-        )
-        return with_settings(own, settings)
+        return with_settings(KernelCall(evolve(self.asked, board=board)), settings)
 
     def tried(self, job: "TuneJob") -> dict[str, Any]:
         """Return the document of one candidate, here and now: what it is, whether it fits and is right, its time and what sets it."""
@@ -174,24 +155,8 @@ def task_of(
     digests = _digests(call, wanted)
     texts = [*call.arguments.values(), *(text for _, text in criterion.expect)]
     texts += [setting.value for settings in wanted for setting in settings]
-    return TuneTask(
-        call.sources.paths,
-        f"{sources_of(())}-{_word_of(digests, texts, criterion)}",
-        call.sources.board.name,
-        call.sources.include,
-        tuple(call.sources.define.items()),
-        call.kernel,
-        call.dim,
-        call.kind.name,
-        tuple(call.arguments.items()),
-        call.seed,
-        call.effects,
-        call.engine,
-        call.draws,
-        criterion,
-        None,
-        limit,
-    )
+    sources = f"{sources_of(())}-{_word_of(digests, texts, criterion)}"
+    return TuneTask(call.asked, sources, criterion, limit=limit)
 
 
 def _digests(call: KernelCall, wanted: Iterable[Settings]) -> Mapping[str, str]:
@@ -257,7 +222,7 @@ def _timed(call: KernelCall, done: Called) -> dict[str, Any]:
     moved = sum(array.nbytes for array in (*call.arrays().values(), *done.outputs.values()))
     first = next(iter((*call.arrays().values(), *done.outputs.values())), np.zeros(0, np.float32))
     theory = efficiency(
-        call.sources.board, "half" if first.dtype.itemsize == 2 else "float", 0, moved, launch.time_us
+        call.board, "half" if first.dtype.itemsize == 2 else "float", 0, moved, launch.time_us
     )
     return {
         "time_us": launch.time_us,

@@ -7,10 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlusim.arch.catalog import find_board
-from mlusim.machine.kernel import BLOCK
 from mlusim.machine.limits import USUAL
-from mlusim.programs.kernel_call import KernelCall, Sources
+from mlusim.programs.kernel_call import AskedCall, KernelCall
 from mlusim.tune.ranking import MECHANISMS, ranked
 from mlusim.tune.space import grid, parameters_of
 from mlusim.tune.tuning import compared_to, task_of, tune
@@ -160,10 +158,8 @@ def test_sweep_and_what_if_take_the_same_words(cli, scale):
 
 def test_any_executor_gives_the_same(scale):
     """In the order of the grid, by threads too; each mechanism is a time."""
-    call = KernelCall(
-        Sources(("scale.mlu",), find_board("MLU370-X4")), None, (1, 1, 1), BLOCK,
-        {"dst": "out:float32:2048", "src": "in.npy", "n": "2048", "step": "32"}, engine="python",
-    )  # fmt: skip
+    texts = {"dst": "out:float32:2048", "src": "in.npy", "n": "2048", "step": "32"}
+    call = KernelCall(AskedCall(("scale.mlu",), arguments=texts, engine="python"))
     wanted = grid(parameters_of(["TILE=256..512:256", "kind=block,union1", "dim=4"], call))
     task = compared_to(task_of(call, wanted, USUAL), wanted)
     alone = list(tune(task, wanted))

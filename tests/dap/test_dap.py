@@ -502,7 +502,7 @@ def test_a_launch_names_a_case_of_a_file(tmp_path):
     cases.write_text('program = "k.mlu"\nkernel = "K"\n[case.small]\nargs = { n = 3, m = 4 }\n[case.large]\n')
     call = program_of({"program": str(cases), "case": "small", "dim": "4", "arg": {"n": "5"}})
 
-    assert ((str(tmp_path / "k.mlu"),), "K", (4, 1, 1)) == (call.sources.paths, call.kernel, call.dim)
+    assert ((str(tmp_path / "k.mlu"),), "K", (4, 1, 1)) == (call.asked.program, call.asked.kernel, call.dim)
     assert {"n": "5", "m": "4"} == call.arguments
     with pytest.raises(UsageError, match="name one with --case: small, large"):
         program_of({"program": str(cases)})

@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 from debug_tools import says
 
-from mlusim.arch.catalog import find_board
 from mlusim.debug import Console, DebugSession
 from mlusim.debug.recording import load, program_in, stand
 from mlusim.errors import UsageError
-from mlusim.machine.kernel import BLOCK
 from mlusim.programs.cases import KernelCase
-from mlusim.programs.kernel_call import KernelCall, Sources
+from mlusim.programs.kernel_call import AskedCall, KernelCall
 from mlusim.programs.native_program import HostProgram
 
 KERNEL = """#include <bang.h>
@@ -61,8 +59,10 @@ def _record(program, *lines):
 
 
 def _recorded_kernel():
-    sources = Sources(("k.mlu",), find_board("MLU370-X4"), ("headers",), {"SIZE": "256"})
-    call = KernelCall(sources, "K", (1, 1, 1), BLOCK, {"out": "out:float32:64", "x": "x.npy"})
+    texts = {"out": "out:float32:64", "x": "x.npy"}
+    call = KernelCall(
+        AskedCall(("k.mlu",), "K", arguments=texts, include=("headers",), define={"SIZE": "256"})
+    )
     return _record(call, "break 7 if b[1] > 2", "run")
 
 
@@ -132,7 +132,7 @@ def test_what_a_case_expects_goes_with_the_recording(home, expected, told):
 
 def test_a_program_with_a_main_is_replayed(home):
     """Its arguments go with it."""
-    state = _record(HostProgram(Sources(("main.mlu",), find_board("MLU370-X4")), ("word",)), "break K", "run")
+    state = _record(HostProgram(AskedCall(("main.mlu",), words=("word",))), "break K", "run")
 
     assert ([], state) == _replayed("here")
 

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from mlusim.arch.catalog import find_board
 from mlusim.machine.native.build import available
-from mlusim.programs.kernel_call import Sources
+from mlusim.programs.kernel_call import AskedCall
 from mlusim.programs.native_program import HostProgram
 from mlusim.report.profiled import Profiled
 
@@ -21,7 +20,7 @@ MEASURES = (
 def executed(path, words, engine, capfd):
     """What was printed, and the launches of a program."""
     found = Profiled(lines=False)
-    program = HostProgram(Sources((str(path),), find_board("MLU370-X4")), tuple(words), engine=engine)
+    program = HostProgram(AskedCall((str(path),), words=tuple(words), engine=engine))
     program.run([found])
     return capfd.readouterr().out, found.launches
 

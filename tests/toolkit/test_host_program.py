@@ -5,11 +5,10 @@ import sys
 
 import pytest
 
-from mlusim.arch.catalog import find_board
 from mlusim.cli.main import main
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import cache
-from mlusim.programs.kernel_call import Sources
+from mlusim.programs.kernel_call import AskedCall
 from mlusim.programs.native_program import HostProgram
 from mlusim.toolkit import built, compiler
 
@@ -133,7 +132,7 @@ def test_what_does_not_compile_is_said_in_the_compilers_words(tmp_path, monkeypa
 def test_main_may_be_in_no_file(tmp_path):
     """A comment is no main, and kernels alone need no compiler."""
     (tmp_path / "k.mlu").write_text("// main() is elsewhere\n__mlu_entry__ void K(int *x) { x[0] = 1; }\n")
-    program = HostProgram(Sources((str(tmp_path / "k.mlu"),), find_board("MLU370-X4")))
+    program = HostProgram(AskedCall((str(tmp_path / "k.mlu"),)))
 
     assert not program.has_main
     with pytest.raises(UsageError, match="cannot be compiled"):
