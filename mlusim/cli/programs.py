@@ -265,26 +265,6 @@ def _of_launch(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _triton_call(
-    args: argparse.Namespace, checks: tuple[str, ...], rest: Sequence[str]
-) -> "calls.KernelCall":
-    """Return the call of a Triton kernel, whose own lowering is chosen by the board."""
-    if rest:
-        raise _no_word(
-            args, rest[0], f"{rest[0]!r} is no argument of a kernel; {_spelled(*rest[0].partition('=')[::2])}"
-        )
-    call: calls.KernelCall = args.triton.call(
-        calls.named_values(args.arg, "--arg"),
-        board_of(args.board),
-        checks=checks,
-        seed=getattr(args, "seed", None),
-        effects=getattr(args, "effects", None) or "late",
-        engine=getattr(args, "engine", None) or "auto",
-        draws=getattr(args, "draws", None),
-    )
-    return call
-
-
 def kernel_call(args: argparse.Namespace, board: str | None) -> "calls.KernelCall":
     """Return the call that *args* describe for *board*.  Raises `UsageError` where they name no kernel of BANG C."""
     if args.program and {".", "/"} & {*args.program} and not Path(args.program).exists():

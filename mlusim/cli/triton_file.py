@@ -4,15 +4,12 @@ import argparse
 import importlib.util
 from typing import TYPE_CHECKING
 
-from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
-from mlusim.cli import plain_text
-from mlusim.cli.options import boards_in, refuse
+from mlusim.cli import plain_text, programs
 from mlusim.errors import UsageError
-from mlusim.files.reading import read_text, refuse_no_file
+from mlusim.files.reading import read_text
 from mlusim.installing import missing_packages
 from mlusim.lazy import lazy
-from mlusim.machine.kernel import ESTIMATE
-from mlusim.programs.kernel_call import named_values
+from mlusim.programs.kernel_call import dim_of, named_values
 
 if TYPE_CHECKING:
     from mlusim.triton import calls
@@ -20,8 +17,6 @@ else:
     (calls,) = lazy("mlusim.triton.calls")
 
 OPTIONS = ("grid", "constexpr", "num_warps", "num_stages")
-NAMED = ("program", "operator", "operators", "files")
-OF_BANG_C = ("dim", "kind", "include", "define", "function")
 
 
 def is_triton(args: argparse.Namespace) -> bool:

@@ -21,7 +21,6 @@ from mlusim.programs.argument_forms import ArgumentValue
 from mlusim.programs.argument_values import value_of
 from mlusim.programs.expectation import file_module
 from mlusim.triton import backend
-from mlusim.triton.text import NRAM, estimate_of
 
 _TYPES = {
     "half": "fp16",
@@ -40,10 +39,7 @@ WORDS: Mapping[str, Any] = {"True": True, "False": False, "None": None}
 
 @frozen
 class TritonCall:
-    """A Triton kernel as BANG C: the file, the kernel's name in it, its arguments that are left, its dim and kind, and its bytes of NRAM.
-
-    ``estimate`` says what these are, and whether they are close to the limit.
-    """
+    """A Triton kernel as BANG C: the file, the kernel's name in it, its arguments that are left, its dim and kind, and its bytes of NRAM."""
 
     path: str
     kernel: str

@@ -12,9 +12,8 @@ from itertools import count as numbers
 
 from attrs import define, frozen
 
-from mlusim.counted import counted
+from mlusim.counted import plural
 from mlusim.errors import MlusimError
-from mlusim.machine.kernel import ESTIMATE
 from mlusim.triton.ttir import SourceLine
 from mlusim.triton.values import Shape, Tile, bytes_of
 
@@ -77,35 +76,13 @@ class Written:
     fullest: tuple[Held, ...]
     remarks: tuple[tuple[SourceLine | None, str], ...]
 
-    def over(self, memory: str, needed: int, limit: int) -> str:
-        """Return what takes *needed* bytes of *memory*, of which there are *limit*, and how much smaller it would have to be."""
-        # A block of Triton has a size that is a power of two.
-        part = 1 << (-(-needed // limit) - 1).bit_length()
-        close = (
-            f"; within {BAND:.0%} of the limit, so that the vendor's compiler may fit it"
-            if needed < limit * (1 + BAND)
-            else ""
-        )
-        takes = f", chiefly of {self.told()}," if memory == NRAM else " of filters of matrices"
-        return f"that is {ESTIMATE}{takes} and would fit at about 1/{part} of the size{close}"
-
     def told(self) -> str:
-        """Return what takes the room where it is fullest, the largest first."""
-        more = len(self.fullest) - MOST_TOLD
-        told = [f"{one.why} {counted(one.bytes, 'byte')}{_at(one.place)}" for one in self.fullest[:MOST_TOLD]]
-        return ", ".join([*told, *([f"and {more} more"] if more > 0 else [])])
-
-
-MOST_TOLD = 6
-BAND = 0.2
-"""How far NRAM may be off: formulas of a public library and this lowering differ by up to a sixth where they differ [I]."""
-
-
-def estimate_of(nram: int, limit: int) -> str:
-    """Return what *nram* bytes and all times are, and, near the *limit* of bytes, that the vendor's compiler may find otherwise."""
-    told = f"{counted(nram, 'byte')} of NRAM and all times are {ESTIMATE}"
-    close = f"; within {BAND:.0%} of the limit of {limit:,}, so that it may not fit there"
-    return told + (close if nram > limit * (1 - BAND) else "")
+        """Return what takes the room, one line each."""
+        lines = [
+            f"  {one.bytes:>9,} {plural(one.bytes, 'byte')}  {one.why}{_at(one.place)}"
+            for one in self.fullest[:8]
+        ]
+        return "\n".join(lines)
 
 
 _PROLOGUE = """\
@@ -268,9 +245,14 @@ class KernelText:
         used = {memory: self._arrange(memory) for memory in (NRAM, WRAM)}
         fullest = self._fullest()
         done = Written(name, "", used[NRAM], used[WRAM], fullest, tuple(self.remarks))
-        for memory, needed in used.items():
-            if needed > limits[memory]:
-                raise OutOfRoom(memory, needed, limits[memory], done.over(memory, needed, limits[memory]))
+        for memory, limit in limits.items():
+            if used[memory] > limit:
+                raise OutOfRoom(
+                    memory,
+                    used[memory],
+                    limit,
+                    f"by the estimate of this lowering, {name} needs most at once for\n{done.told()}\nmake these blocks smaller",
+                )
         arrays = [f"__nram__ char nram[{max(used[NRAM], 128)}];"]
         arrays += [f"__wram__ char wram[{used[WRAM]}];"] if used[WRAM] else []
         given = ", ".join(
