@@ -254,7 +254,7 @@ def _largest(one: LargestValue, *, last: bool, form: str) -> plan_answer.PlanAns
     if fails is not None and fails.value not in told_already:
         lines.append(_line(f"  {name} = {fails.value:,} {fails.told}"))
     if one.odd is not None:
-        searched = f"{name} was searched in steps of {one.step:,}"
+        searched = f"{name} was searched in {one.steps}"
         lines.append(_line(f"  {searched}: {name} = {one.odd.value:,} {one.odd.told}"))
     if fails is not None and fails.space == "GDRAM":
         told = (

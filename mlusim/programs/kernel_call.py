@@ -16,11 +16,12 @@ from mlusim.counted import with_article
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError, shown_file
 from mlusim.files.reading import shown
+from mlusim.formula.parse import parse_formula
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.errors import SourceError, diagnostic_of, excerpt_of
 from mlusim.frontend.bangc.fitting import other_elements
 from mlusim.frontend.bangc.module import BangKernel, Module, load_module
-from mlusim.frontend.bangc.parse.sources import read
+from mlusim.frontend.bangc.parse.sources import included_texts, read
 from mlusim.kernel_frames import installed
 from mlusim.machine.device import Device
 from mlusim.machine.kernel import BLOCK, Kind, kind_called
@@ -218,6 +219,9 @@ def source_facts(asked: AskedCall, module: Module) -> dict[str, Any]:
     }
 
 
+_NUMBER = r"(0[xX][0-9a-fA-F]+|0|[1-9]\d*)[uUlL]*"  # as C writes a whole one
+
+
 @frozen
 class MacroTexts:
     """The texts of sources by their paths, and what they do with a macro of ``-D``."""
@@ -225,11 +229,12 @@ class MacroTexts:
     texts: Mapping[str, str]
 
     @classmethod
-    def of(cls, asked: AskedCall, module: Module) -> Self:
-        """Return the user's files of *asked* that *module* was compiled from."""
-        facts = source_facts(asked, module)
-        paths = [Path(facts["folder"]) / path for path in facts["digests"]]
-        return cls({str(path): path.read_text(errors="replace") for path in paths})
+    def of(cls, asked: AskedCall) -> Self:
+        """Return the user's files of *asked*, with those that they include, without compiling them."""
+        texts = {path: read(path) for path in asked.program}
+        for path, text in tuple(texts.items()):
+            texts |= dict(included_texts(path, text, asked.include))
+        return cls({path: text for path, text in texts.items() if not installed(path)})
 
     def identifiers(self) -> set[str]:
         """Return the words that may be names."""
@@ -238,7 +243,14 @@ class MacroTexts:
     def defined(self, name: str) -> int | None:
         """Return the whole number that they give macro *name* unless ``-D`` does, or None if they give none."""
         found = (_defined(name, text) for text in self.texts.values() if _guarded(name, text))
-        return next((int(one[1], 0) for one in found if one is not None and one[1]), None)
+        return next(
+            (number for one in found if one is not None and (number := _whole(one[1])) is not None), None
+        )
+
+    def numbers(self) -> list[int]:
+        """Return the whole numbers that are written in them, each once, in order."""
+        words = re.findall(rf"(?<![\w.]){_NUMBER}\b(?!\.)", " ".join(self.texts.values()))
+        return list(dict.fromkeys(int(word, 0) for word in words))
 
     def refuse_fixed(self, name: str) -> None:
         """Raise `UsageError` where they define macro *name* whatever ``-D`` says."""
@@ -252,10 +264,18 @@ class MacroTexts:
 
 
 def _defined(name: str, text: str) -> re.Match[str] | None:
-    """Return the first definition of macro *name*, whose group is the whole number that it is."""
-    # It may be in parentheses, have a suffix such as u or L, and be followed by a comment.
-    number = r"(?:[ \t]+\(?((?:0[xX][0-9a-fA-F]+|0|[1-9]\d*))[uUlL]*\)?[ \t]*(?://.*|/\*.*)?$)?"
-    return re.search(rf"^[ \t]*#[ \t]*define[ \t]+{name}\b{number}", text, re.MULTILINE)
+    """Return the first definition of macro *name*, whose group is what it stands for."""
+    return re.search(rf"^[ \t]*#[ \t]*define[ \t]+{name}\b(.*)$", text, re.MULTILINE)
+
+
+def _whole(text: str) -> int | None:
+    """Return the whole number that *text*, behind the name of a macro, is or computes from others; None if it is none."""
+    words = re.sub(r"//.*|/\*.*?\*/", "", text)
+    plain = re.sub(rf"\b{_NUMBER}\b", lambda word: str(int(word[1], 0)), words)
+    try:
+        return parse_formula(plain, {}).evaluate({})
+    except UsageError:
+        return None
 
 
 def _guarded(name: str, text: str) -> bool:

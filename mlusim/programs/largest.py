@@ -21,6 +21,7 @@ from mlusim.counted import counted
 from mlusim.errors import Fault, LaunchError, LimitReached, MlusimError, StatusError, UsageError, shown_file
 from mlusim.formula.expr import INT32_MAX
 from mlusim.frontend.bangc import ir, types as t
+from mlusim.frontend.bangc.errors import SourceError
 from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.machine.hub import Observer, attending
 from mlusim.machine.limits import Limit, limiting
@@ -45,6 +46,7 @@ MOST_BYTES = 256 << 20
 """Bytes of the arrays of one launch of the search."""
 DIMS = ("dim.x", "dim.y", "dim.z")  # the tasks of a launch
 BRANCHES = 4  # places of branches that are printed
+ELSEWHERE = 60  # values of a macro that are compiled where the source refuses its own
 ASSERTED = "static assertion failed", "#error"
 """What a source says of a value of a macro that it does not take."""
 PASSED = ("fault", "overlap", "launch")
@@ -107,6 +109,25 @@ class Binding:
 
 
 @frozen
+class Steps:
+    """The values of a variable that are searched: multiples of *step*, or with *powers* the powers of two; each has a number, from 1 on."""
+
+    step: int = 1
+    powers: bool = False
+
+    def value(self, number: int) -> int:
+        """Return the value that has *number*."""
+        return 1 << (number - 1) if self.powers else number * self.step
+
+    def number(self, value: int) -> int:
+        """Return the number of the largest value that is not above *value*; 0 if there is none."""
+        return value.bit_length() if self.powers else value // self.step
+
+    def __str__(self) -> str:
+        return "powers of two" if self.powers else f"steps of {self.step:,}"
+
+
+@frozen
 class Passed:
     """A gap in the checks of a host function: the smallest and the largest value tried that they accept and that then fails.
 
@@ -133,7 +154,7 @@ class LargestValue:
     Without ``fails`` every value that was tried ran, up to the largest of the variable's type.  ``tried`` has the
     values in the order of the search, ``below`` what failed of those under the largest, and ``branches`` the places where
     the kernel branches.  Of a host function, where ``function`` says that it is one, ``passed`` are values that it accepts
-    and that fail; ``step`` is what values were multiples of, and ``odd`` how other values are refused.
+    and that fail; ``steps`` are the values that were searched, and ``odd`` is how others are refused.
     ``safe`` is the largest value at which the arrays leave the compiler its stack, None where none was seen to, and ``declared`` the
     bytes of each memory at the largest.
     ``unwatched`` says that parts may overlap where to look for that took longer than the search waits for.
@@ -151,7 +172,7 @@ class LargestValue:
     branches: tuple[str, ...] = ()
     function: bool = False
     passed: Passed | None = None
-    step: int = 1
+    steps: Steps = Steps()
     odd: Failure | None = None
     unwatched: bool = False
     carved: tuple[Carving, ...] = ()
@@ -166,7 +187,7 @@ class LargestValue:
             "function" if self.function else "kernel": self.kernel,
             **members(self, "board", "variable"),
             "sampled": True,
-            **({"accepted_and_fails": passed, "step": self.step} if self.function else {}),
+            **({"accepted_and_fails": passed, "step": self.steps.step} if self.function else {}),
             "largest": self.largest,
             "largest_with_stack": self.safe,
             "declared_at_largest": dict(self.declared),
@@ -197,9 +218,9 @@ def largest_value(call: "SearchedCall", variable: str, *, carved: bool = False) 
     kernel, board, function = shapes.kernel, call.board.name, _is_function(call)
     below: tuple[Failure, ...] = ()
     if largest is not None:
-        step, tried = shapes.step(variable), shapes.values_tried(variable)
-        parts = _between(largest // step, few=shapes.is_macro(variable) or variable in DIMS)
-        more = [value * step for value in parts if value * step not in tried]
+        steps, tried = shapes.steps(variable), shapes.values_tried(variable)
+        parts = _between(steps.number(largest), few=shapes.is_macro(variable) or variable in DIMS)
+        more = [value for value in map(steps.value, parts) if value not in tried]
         below = tuple(failure for value in more if (failure := shapes.fault({variable: value}, variable)))
     passed = shapes.passed(variable) if function else None
     binding = None
@@ -211,10 +232,10 @@ def largest_value(call: "SearchedCall", variable: str, *, carved: bool = False) 
         *(kernel, board, variable, largest, fails, tuple(shapes.values_tried(variable))),
         binding,
         below,
-        () if largest is None else _branches_of(call),
+        () if largest is None else _branches_of(shapes.call),
         function,
         passed,
-        shapes.step(variable),
+        shapes.steps(variable),
         shapes.odd(variable),
         shapes.unwatched,
         division,
@@ -231,6 +252,17 @@ def _between(largest: int, *, few: bool) -> list[int]:
         largest - 1, largest - 2, largest - largest // 16, largest * 3 // 4 | 1, largest // 2 + 1, largest // 3, largest // 7, 3, 2, 1,
     )  # fmt: skip
     return list(dict.fromkeys(value for value in parts if 0 < value < largest))
+
+
+def _elsewhere(own: int, written: Iterable[int]) -> list[int]:
+    """Return values of a macro to try where the source refuses its *own*.
+
+    They are numbers *written* beside it, which an assertion may compare it with, parts of it, and the numbers times powers of two.
+    """
+    parts = [own >> n for n in range(1, own.bit_length())]
+    near = [value for value in written if 1 < value <= INT32_MAX and value != own]
+    doubled = [value << n for n in range(1, 11) for value in near if value << n <= INT32_MAX]
+    return list(dict.fromkeys([*near, *parts, *doubled]))[:ELSEWHERE]
 
 
 def ascend(
@@ -280,7 +312,7 @@ class Shapes:
     _many: dict[tuple[tuple[str, int], ...], int] = field(factory=dict)  # instructions of a call of a kernel
     _carved: dict[tuple[tuple[str, int], ...], list[Carving]] = field(factory=dict)
     _overlaps: dict[tuple[tuple[str, int], ...], Failure | None] = field(factory=dict)
-    _steps: dict[str, int] = field(factory=dict)
+    _steps: dict[str, Steps] = field(factory=dict)
     _odd: dict[str, Failure | None] = field(factory=dict)
     _declared: dict[tuple[tuple[str, int], ...], Mapping[str, int]] = field(factory=dict)
 
@@ -311,12 +343,11 @@ class Shapes:
     def _macros(self) -> list[str]:
         return [name for name, text in self.call.macros.items() if text and text.isdigit()]
 
-    def step(self, name: str) -> int:
-        """Return by how much *name* grows at least: dim.x of a union by its cores, others by 1 or by what a host function wants."""
-        if name in self._steps:
-            return self._steps[name]
+    def steps(self, name: str) -> Steps:
+        """Return the values of *name* that are searched: dim.x of a union in steps of its cores, others as a host function or an assertion wants them."""
         cores = self.call.board.arch.cores_per_cluster
-        return max(1, self.call.kind.unions * cores) if name == DIMS[0] else 1
+        usual = max(1, self.call.kind.unions * cores) if name == DIMS[0] else 1
+        return self._steps.get(name, Steps(usual))
 
     def is_macro(self, name: str) -> bool:
         """Return whether *name* is a macro, each value of which is compiled."""
@@ -355,16 +386,34 @@ class Shapes:
 
         Raises `UsageError` for a macro that the sources do not use, or define whatever ``-D`` says.
         """
-        if name in self.call.arguments or (name in self.variables() and not self.is_macro(name)):
+        if name in self.call.arguments:
             return
-        texts = MacroTexts.of(self.call.asked, self.call.module)
+        texts = MacroTexts.of(self.call.asked)
         texts.refuse_fixed(name)
         number = texts.defined(name)
+        if number is not None and not self.is_macro(name):
+            self.call = self.call.with_values({}, {name: str(number)}, self.call.dim)
         if self.is_macro(name):
             if name not in texts.identifiers():
                 raise UsageError(f"the source of {self.kernel} uses no macro {name}, which -D defines")
-        elif number is not None:
-            self.call = self.call.with_values({}, {name: str(number)}, self.call.dim)
+            self._begin_where_it_compiles(name, texts)
+
+    def _begin_where_it_compiles(self, name: str, texts: MacroTexts) -> None:
+        """Give macro *name* another number if the sources do not compile with its own, where one is found with which they do.
+
+        Raises what is wrong with its own otherwise.
+        """
+        try:
+            self.call.formals()
+        except SourceError:
+            own = int(self.call.macros[name] or 1)
+            for value in _elsewhere(own, texts.numbers()):
+                other = self.call.with_values({}, {name: str(value)}, self.call.dim)
+                with contextlib.suppress(SourceError):
+                    other.formals()
+                    self.call = other
+                    return
+            raise
 
     def is_plain(self, name: str) -> bool:
         """Return whether argument *name* is a number that is written out."""
@@ -386,27 +435,27 @@ class Shapes:
         """
         wants_multiples = self.is_macro(name) or _is_function(self.call)
         if wants_multiples and name not in (*DIMS, *self._steps):
-            self._find_step(name, fixed, start)
-        # In steps, for a host function may refuse all that is no multiple.
-        top, step = self.top(name), self.step(name)
+            self._find_steps(name, fixed, start)
+        steps = self.steps(name)
 
         def failing(
             look: Callable[[Mapping[str, int], str], Failure | None],
         ) -> Callable[[int], Failure | None]:
-            def steps(many: int) -> Failure | None:
-                found = look({**fixed, name: many * step}, name)
-                return None if found is None else evolve(found, value=many)
+            def numbered(number: int) -> Failure | None:
+                found = look({**fixed, name: steps.value(number)}, name)
+                return None if found is None else evolve(found, value=number)
 
-            return steps
+            return numbered
 
-        largest, fails = ascend(max(1, start // step), top // step, failing(self.fault), near=near)
+        first, top = max(1, steps.number(start)), steps.number(self.top(name))
+        largest, fails = ascend(first, top, failing(self.fault), near=near)
         fitting, overlap = None, None
         if largest is not None:
             fitting, overlap = ascend(largest, largest, failing(self.overlap), near=near)
         beyond = overlap or fails
         return (
-            None if fitting is None else fitting * step,
-            None if beyond is None else evolve(beyond, value=beyond.value * step),
+            None if fitting is None else steps.value(fitting),
+            None if beyond is None else evolve(beyond, value=steps.value(beyond.value)),
         )
 
     def failure(self, values: Mapping[str, int], name: str) -> Failure | None:
@@ -447,18 +496,20 @@ class Shapes:
 
     def with_stack(self, name: str, largest: int, start: int) -> int | None:
         """Return the largest *name* up to *largest*, which runs, at which the arrays leave the compiler its stack; None where none does."""
-        arch, step = self.call.board.arch, self.step(name)
+        arch, steps = self.call.board.arch, self.steps(name)
 
-        def taking(many: int) -> Failure | None:
-            values = {name: many * step}
+        def taking(number: int) -> Failure | None:
+            values = {name: steps.value(number)}
             failure = self.fault(values, name)
             taken = any(arch.stack_taken(space, nbytes) for space, nbytes in self.declared(values).items())
-            return evolve(failure, value=many) if failure else Failure(many, "stack", "") if taken else None
+            return (
+                evolve(failure, value=number) if failure else Failure(number, "stack", "") if taken else None
+            )
 
-        if taking(largest // step) is None:
+        if taking(steps.number(largest)) is None:
             return largest
-        safe, _ = ascend(max(1, start // step), largest // step, taking)
-        return None if safe is None else safe * step
+        safe, _ = ascend(max(1, steps.number(start)), steps.number(largest), taking)
+        return None if safe is None else steps.value(safe)
 
     def overlap(self, values: Mapping[str, int], name: str) -> Failure | None:
         """Return which part of an array overwrites another with *values*."""
@@ -480,7 +531,7 @@ class Shapes:
         return {key: found or self._overlaps.get(key) for key, found in self._faults.items()}
 
     def odd(self, name: str) -> Failure | None:
-        """Return how a value fails that is no multiple of the step of *name*, where a host function or the source wants multiples."""
+        """Return how a value of *name* fails that is not among those searched, where a host function or the source wants these."""
         return self._odd.get(name)
 
     def _overlap(self, call: "SearchedCall", values: Mapping[str, int], name: str) -> Failure | None:
@@ -513,7 +564,8 @@ class Shapes:
             self.tried.append(dict(values))
         try:
             call = self.of(values)
-            nbytes = call.scope().nbytes()
+            with _silent():  # notes about the sources were told with the first value
+                nbytes = call.scope().nbytes()
             if nbytes > MOST_BYTES:
                 told = (
                     f"its arrays have {counted(nbytes, 'byte')}, and the search gives a launch {MOST_BYTES:,}"
@@ -585,15 +637,17 @@ class Shapes:
         seen = self._passed(name)
         if not seen:
             return None
-        step = self.step(name)
+        steps = self.steps(name)
 
-        def refused(many: int) -> Failure | None:
-            found = self.failure({name: many * step}, name)
-            return None if found is None or found.kind in PASSED else evolve(found, value=many)
+        def refused(number: int) -> Failure | None:
+            found = self.failure({name: steps.value(number)}, name)
+            return None if found is None or found.kind in PASSED else evolve(found, value=number)
 
-        _, above = ascend(seen[-1].value // step, self.top(name) // step, refused)
+        _, above = ascend(steps.number(seen[-1].value), steps.number(self.top(name)), refused)
         seen = self._passed(name)
-        return Passed(seen[0], seen[-1], None if above is None else evolve(above, value=above.value * step))
+        return Passed(
+            seen[0], seen[-1], None if above is None else evolve(above, value=steps.value(above.value))
+        )
 
     def _passed(self, name: str) -> list[Failure]:
         """Return the failures of values of *name* that the function has accepted, by value."""
@@ -601,19 +655,27 @@ class Shapes:
         found = [evolve(f, value=value) for value, f in known if f is not None and f.kind in PASSED]
         return sorted(found, key=lambda one: one.value)
 
-    def _find_step(self, name: str, fixed: Mapping[str, int], start: int) -> None:
-        """Find the divisor of *start* that values of *name* must be multiples of, if the checks of a host function or an assertion of the source want that."""
+    def _find_steps(self, name: str, fixed: Mapping[str, int], start: int) -> None:
+        """Find which values of *name* are to be searched, if the checks of a host function or an assertion of the source want some alone.
+
+        These are multiples of a divisor of *start*, or powers of two.
+        """
 
         def refused(value: int) -> Failure | None:
             found = self.fault({**fixed, name: value}, name)
             return found if found is not None and found.kind in ("check", "source") else None
 
-        if refused(start):
+        def taken(value: int) -> bool:
+            return 0 < value <= self.top(name) and refused(value) is None
+
+        if not taken(start):
             return
         for step in (one for one in range(1, start + 1) if start % one == 0):
-            near = [value for value in (start - step, start + step) if 0 < value <= self.top(name)]
-            if any(refused(value) is None for value in near):
-                self._steps[name] = step
+            if taken(start - step) or taken(start + step):
+                # Beside a power of two lies its half or its double, which are no neighbours among multiples.
+                doubled = step > 1 and start & (start - 1) == 0 and 2 * step >= start
+                powers = doubled and (taken(step // 2) or (taken(4 * step) and not taken(3 * step)))
+                self._steps[name] = Steps(1 if powers else step, powers)
                 self._odd[name] = refused(start - 1 or start + 1)
                 return
 

@@ -168,7 +168,7 @@ def refuse_unused(name: str, own: Sequence[str], call: KernelCall | HostProgram)
 
 
 def _texts(call: KernelCall | HostProgram) -> MacroTexts:
-    return MacroTexts.of(call.asked, call.module)
+    return MacroTexts.of(call.asked)
 
 
 def grid(parameters: Sequence[TuneParameter]) -> list[Settings]:

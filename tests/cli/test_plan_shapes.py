@@ -148,8 +148,8 @@ class Product(Shapes):
     def given(self, *_):
         return 1
 
-    def step(self, *_):
-        return 1
+    def settle(self, *_):
+        """Do nothing: it has no sources."""
 
     def binding(self, *_):
         return Binding("pool")

@@ -421,21 +421,41 @@ def test_a_macro_is_searched_for_from_a_value_of_its_own_that_does_not_fit(tmp_p
     assert main(["plan", str(source), "--arg", "p=zeros:float:16", "--max", "dim.x"]) == 2
 
 
-def test_a_macro_that_the_source_wants_in_multiples_is_searched_for_in_them(tmp_path, capsys):
-    """Values that an ``#error`` of the source refuses neither end the search nor hide a larger one that fits."""
+@pytest.mark.parametrize(
+    ("own", "wants", "safe", "runs", "steps"),
+    [
+        # The largest multiples of 64 below 640 and 768 KiB of floats.
+        ("262144", "#if TILE % 64\n#error TILE is no multiple of 64\n#endif", 163776, 196544, "steps of 64"),
+        # Of 96, of which the file's own value is none.
+        ("(512 * 1024)", 'static_assert(TILE % 96 == 0, "");', 163776, 196512, "steps of 96"),
+        ("262144", 'static_assert((TILE & (TILE - 1)) == 0, "");', 131072, 131072, "powers of two"),
+        (
+            "0x8000u  // too few",
+            'constexpr int k = 2 * TILE; static_assert(k > 100000, "");',
+            163839,
+            196607,
+            "",
+        ),
+    ],
+)
+def test_a_macro_is_searched_for_in_values_that_the_source_takes(
+    own, wants, safe, runs, steps, tmp_path, capsys
+):
+    """Values that an assertion of the source refuses, the file's own among them, neither end the search nor hide a larger one that fits."""
     source = tmp_path / "wide.mlu"
     source.write_text(
-        "#ifndef TILE\n#define TILE 262144\n#endif\n#if TILE % 64\n#error TILE is no multiple of 64\n#endif\n"
+        f"#ifndef TILE\n#define TILE {own}\n#endif\n{wants}\n"
         "__nram__ float wide[TILE + 1];\n"
         "__mlu_entry__ void Wide(float *p) { __memcpy(wide, p, 64, GDRAM2NRAM); }\n"
     )
 
     assert main(["plan", str(source), "--arg", "p=zeros:float:16", "--max", "-DTILE"]) == 0
-    stack, runs = capsys.readouterr().out.splitlines()[:2]
+    told = capsys.readouterr().out
 
-    # The largest multiples of 64 below 640 and 768 KiB of floats.
-    assert stack.endswith("the largest TILE that leaves the compiler its stack is 163,776")
-    assert runs.startswith("  the largest TILE that runs is 196,544,")
+    assert f"the largest TILE that leaves the compiler its stack is {safe:,}\n" in told or safe == runs
+    assert f"the largest TILE that runs is {runs:,}" in told
+    assert ("searched in" in told) == bool(steps)
+    assert not steps or f"TILE was searched in {steps}: " in told
 
 
 @pytest.mark.parametrize(

@@ -531,7 +531,7 @@ class ProgramSession:
             self._mistake(
                 request.caller,
                 "hostcheck-freed-in-use",
-                f"{piece.tensor.allocation.site} is freed, and the {first.what} at {self.places(first.caller)}, which {verb} it, may not be over",
+                f"the {first.what} at {self.places(first.caller)}, which {verb} {piece.tensor.allocation.site}, may not be over when that memory is freed",
                 hint=f"wait for the queue of the {first.what} first: cnrtQueueSync(queue)",
             )
 
