@@ -19,6 +19,10 @@ from torch_mlu.utils.cpp_extension import load, load_inline
 GROUP = tempfile.TemporaryDirectory()
 PROCESSES = processes.begin(f"{GROUP.name}/store")  # before the device is used
 warnings.simplefilter("error")
+warnings.filterwarnings(
+    "ignore",
+    r"The PyTorch API of nested tensors|index_reduce\(\) is in beta|Sparse CSR tensor support is in beta",
+)
 PINNED_FIRST = torch.ones(4).pin_memory().is_pinned()  # before the device is used
 torch.manual_seed(1)
 SOURCE = (Path(__file__).parent / "add.mlu").read_text()
@@ -128,6 +132,20 @@ def trains():
     return [torch.allclose(a, b, atol=1e-4) for a, b in zip(step("cpu"), step("mlu"), strict=True)]
 
 
+def encoder():
+    """Where PyTorch takes a way of its own, to nested tensors; losses that it computes from parts."""
+    net = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 1).eval()
+    x, padded = torch.randn(2, 3, 8), torch.tensor([[False, False, True], [False] * 3])
+    expected = net(x, src_key_padding_mask=padded).detach()
+    with torch.no_grad():
+        y = net.mlu()(x.mlu(), src_key_padding_mask=padded.mlu())
+    losses = (nn.functional.mse_loss, nn.functional.smooth_l1_loss)
+    return [
+        same(y[~padded], expected[~padded]),
+        *(same(loss(y, y * 2), loss(y.cpu(), y.cpu() * 2)) for loss in losses),
+    ]
+
+
 def saves():
     x = nn.Linear(3, 2).mlu()
     file = io.BytesIO()
@@ -163,13 +181,26 @@ def streams():
     side = torch.mlu.Stream()
     with torch.mlu.stream(side):
         inside = torch.mlu.current_stream() == side
+    other = torch.mlu.Stream(1)
+    with torch.mlu.stream(other):
+        there = torch.ones(1, device="mlu").device.index == 1 and torch.mlu.current_stream() == other
+    with torch.Stream("mlu") as plain:
+        named = torch.mlu.current_stream() == plain
     one, two = torch.mlu.Event(enable_timing=True), torch.mlu.Event(enable_timing=True)
     x = torch.randn(1024).mlu()
     one.record()
     EXTENSION.add(x, x)
     two.record()
     torch.mlu.synchronize()
-    return [inside, torch.mlu.current_stream() == torch.mlu.default_stream(), 0 < one.elapsed_time(two) < 1]
+    return [
+        inside,
+        there
+        and torch.mlu.current_device() == 0
+        and torch.mlu.current_stream(0) != torch.mlu.current_stream(1),
+        named,
+        torch.mlu.current_stream() == torch.mlu.default_stream(),
+        0 < one.elapsed_time(two) < 1,
+    ]
 
 
 class Add(torch.autograd.Function):
@@ -226,6 +257,11 @@ def mistakes():
         "count": refused(lambda: EXTENSION.add(x)),
         "thrown": refused(lambda: EXTENSION.fails(0)),
         "odd": refused(lambda: EXTENSION.fails(1)),
+        "sparse": refused(x.to_sparse),
+        "compressed": refused(lambda: torch.eye(2).to_sparse_csr().mlu().cpu()),
+        "quantized": refused(lambda: torch.quantize_per_tensor(x, 0.1, 0, torch.quint8)),
+        "nested": refused(lambda: torch.nested.nested_tensor([torch.ones(1), torch.ones(2)]).mlu()),
+        "captured": refused(torch.mlu.MLUGraph().capture_end),
         "other": refused(lambda: EXTENSION.add(x.to("mlu:1"), x.to("mlu:1"))),
         "cpu": refused(lambda: EXTENSION.add(x, torch.ones(64, 64))),
         "flags": refused(lambda: load_inline("add", "", SOURCE, extra_cflags="-O3")),
@@ -297,6 +333,10 @@ def devices():
     with torch.mlu.device(1):
         added = EXTENSION.add(y, y)
     convolved = nn.functional.conv2d(y, y[:, :, :3, :3])
+    linear = nn.Linear(8, 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # PyTorch looks for NCCL
+        parts = nn.DataParallel(linear.mlu())(x[0, 0].mlu())
     return [
         torch.mlu.device_count() == 2,
         used == [256, 256],
@@ -304,6 +344,7 @@ def devices():
         [str(t.device) for t in (added, convolved, y.mlu(0), y * 2)] == ["mlu:1", "mlu:1", "mlu:0", "mlu:1"],
         same(added, x * 2),
         same(convolved, nn.functional.conv2d(x, x[:, :, :3, :3])),
+        same(parts, linear.cpu()(x[0, 0])),
     ]
 
 
@@ -334,6 +375,8 @@ def two_devices():
         "cat": lambda: torch.cat([a, b]),
         "where": lambda: torch.where(a > 0, a, b),
         "out": lambda: torch.add(a, 1, out=b),
+        "lstm": lambda: nn.LSTM(2, 2)(a),
+        "values": lambda: a.index_put_((index.mlu(),), b[0]),
         "embedding": lambda: nn.functional.embedding(index, a),
         "two cards": lambda: a + a.to("mlu:1"),
     }
@@ -365,6 +408,15 @@ def half():
     calls = {
         "grid_sample": (lambda a, b: nn.functional.grid_sample(a, b, align_corners=False), (x, grid)),
         "bce": (nn.functional.binary_cross_entropy, (p, 1 - p)),
+        "index_reduce": (
+            lambda a, b: a.index_reduce(0, torch.zeros(64, dtype=torch.long).to(a.device), b, "prod"),
+            (1 + torch.rand(2, 9), 1 + torch.rand(64, 9) / 64),
+        ),
+        "put": (
+            lambda a, b: a.put(torch.zeros(64, dtype=torch.long).to(a.device), b, accumulate=True),
+            (x[0, 0, :2], torch.randn(64)),
+        ),
+        "cumprod": (lambda a: a.cumprod(0), (1 + torch.rand(64, 9) / 64,)),
         "index_add": (
             lambda a, b: a.index_add(0, torch.zeros(64, dtype=torch.long).to(a.device), b),
             (x[0, 0], torch.randn(64, 9)),
@@ -452,6 +504,8 @@ def names():
             m.cnpx.mark("now")
     with m.device_of(x.to("mlu:1")):
         inside = m.current_device()
+    with torch.autograd.profiler.profile(use_device="mlu") as profiled:
+        x.add(1)
     return [
         same(first, expected),
         same(torch.randn(4, device="mlu", generator=own), expected),
@@ -473,6 +527,8 @@ def names():
         inside == 1 and m.current_device() == 0,
         m.can_device_access_peer(0, 1),
         isinstance(m.Stream(), torch.Stream),
+        torch.accelerator.memory_allocated() == m.memory_allocated(),
+        [one.key for one in profiled.key_averages()][:1] == ["aten::add"],
         torch.mlu.memory.memory_stats_as_nested_dict()["num_ooms"] == 2,  # and the one of `memory`
     ]
 
@@ -558,7 +614,21 @@ EXTENSION = load_inline(
     extra_bang_cflags=["-O3", "-lm"],
 )
 ALL = (
-    *(moves, views, operators, trains, saves, memory, streams, extension, strided, files, devices, mistakes),
+    *(
+        moves,
+        views,
+        operators,
+        trains,
+        encoder,
+        saves,
+        memory,
+        streams,
+        extension,
+        strided,
+        files,
+        devices,
+        mistakes,
+    ),
     *(flags, two_devices, casts, half, graphs, names, vendor_names, switches, modules, group, triton_kernels),
 )
 if __name__ == "__main__":

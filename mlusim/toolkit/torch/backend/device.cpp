@@ -6,7 +6,13 @@
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <pthread.h>
+#include <torch/csrc/profiler/stubs/base.h>
 #include <torch/csrc/utils/pybind.h>
+#include <torch/version.h>
+#if TORCH_VERSION_MAJOR > 2 || TORCH_VERSION_MINOR >= 9
+#define MLUSIM_DEVICE_ALLOCATOR 1
+#include <c10/core/CachingDeviceAllocator.h>
+#endif
 
 #include <cxxabi.h>
 
@@ -17,7 +23,7 @@
 namespace mlusim_torch {
 namespace {
 
-thread_local uint64_t current_queue = 0;
+thread_local std::map<int, uint64_t> current_queues;  // of each device: where work goes
 thread_local std::string naming;
 bool used = false, child = false;
 
@@ -60,7 +66,52 @@ void give_back(void *pointer) {
   mlusim::ask(OP_FREE, {(uint64_t)pointer}, nullptr, nullptr, 0, device);
 }
 
-struct MluAllocator final : c10::Allocator {
+std::pair<uint64_t, uint64_t> free_and_all(int device) {
+  std::string both = asked(OP_MEMORY, {}, {}, device).data;
+  std::pair<uint64_t, uint64_t> found;
+  if (both.size() == sizeof found) memcpy(&found, both.data(), sizeof found);
+  return found;
+}
+void forget_most(int device) {
+  std::lock_guard<std::mutex> held(lock());
+  for (Amount *one : {&memory_of(device).bytes, &memory_of(device).blocks}) one->most = one->now;
+}
+void forget_calls(int device) {
+  std::lock_guard<std::mutex> held(lock());
+  for (Amount *one : {&memory_of(device).bytes, &memory_of(device).blocks}) one->taken = one->given_back = 0;
+  memory_of(device).refused = 0;
+}
+
+#ifdef MLUSIM_DEVICE_ALLOCATOR
+// What torch.accelerator asks of memory.
+struct CountedAllocator : c10::DeviceAllocator {
+  bool initialized() override { return true; }
+  void emptyCache(c10::MempoolId_t) override {}  // nothing is held back
+  void recordStream(const c10::DataPtr &, c10::Stream) override {}
+  c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex device) override {
+    c10::CachingDeviceAllocator::DeviceStats found;
+    std::lock_guard<std::mutex> held(lock());
+    const MemoryUse &use = memory_of(device);
+    for (auto *one : {&found.allocation, &found.segment, &found.active}) count(*one, use.blocks);
+    for (auto *one : {&found.allocated_bytes, &found.reserved_bytes, &found.active_bytes, &found.requested_bytes}) count(*one, use.bytes);
+    found.num_ooms = (int64_t)use.refused;
+    return found;
+  }
+  void resetAccumulatedStats(c10::DeviceIndex device) override { forget_calls(device); }
+  void resetPeakStats(c10::DeviceIndex device) override { forget_most(device); }
+  std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex device) { return free_and_all(device); }  // not in every version's interface
+
+ private:
+  static void count(c10::CachingAllocator::StatArray &into, const Amount &from) {
+    auto &all = into[(size_t)c10::CachingAllocator::StatType::AGGREGATE];
+    all.current = (int64_t)from.now, all.peak = (int64_t)from.most, all.allocated = (int64_t)from.taken, all.freed = (int64_t)from.given_back;
+  }
+};
+#else
+using CountedAllocator = c10::Allocator;
+#endif
+
+struct MluAllocator final : CountedAllocator {
   c10::DataPtr allocate(size_t bytes) override {
     int device = mlusim::current_device();
     c10::Device place(MLU, (c10::DeviceIndex)device);
@@ -130,13 +181,14 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
   void uncheckedSetDevice(c10::Device d) const noexcept override {
     if (d.index() >= 0) mlusim::choose_device(d.index());
   }
-  c10::Stream getStream(c10::Device d) const noexcept override { return stream_of(current_queue, d.index() < 0 ? getDevice().index() : d.index()); }
-  c10::Stream getDefaultStream(c10::Device d) const override { return stream_of(0, d.index()); }
-  c10::Stream getNewStream(c10::Device d, int) const override { return stream_of(asked(OP_QUEUE, {}, {}, d.index()).value, d.index()); }
+  c10::DeviceIndex numbered(c10::Device d) const { return d.index() < 0 ? getDevice().index() : d.index(); }
+  c10::Stream getStream(c10::Device d) const noexcept override { return stream_of(queue(numbered(d)), numbered(d)); }
+  c10::Stream getDefaultStream(c10::Device d) const override { return stream_of(0, numbered(d)); }
+  c10::Stream getNewStream(c10::Device d, int) const override { return stream_of(asked(OP_QUEUE, {}, {}, numbered(d)).value, numbered(d)); }
   c10::Stream getStreamFromGlobalPool(c10::Device d, bool) const override { return getNewStream(d, 0); }
   c10::Stream exchangeStream(c10::Stream s) const noexcept override {
     c10::Stream before = getStream(s.device());
-    current_queue = (uint64_t)s.id();
+    set_queue((uint64_t)s.id(), s.device_index());
     return before;
   }
   c10::DeviceIndex deviceCount() const noexcept override {
@@ -173,7 +225,33 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 };
 C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard);
 
-void checked(cnrtRet_t code) { TORCH_CHECK(code == cnrtSuccess, cnrtGetErrorStr(code)); }
+// What a call of the driver refuses is an exception with its sentence.
+template <class Call> void checked(Call call) {
+  mlusim::Heard heard;
+  cnrtRet_t code = call();
+  if (code != cnrtSuccess) raise(code, heard.text.empty() ? cnrtGetErrorStr(code) : heard.text.substr(0, heard.text.find(" (called at ")));
+}
+
+// Events of torch.autograd.profiler: the time of the device between them.
+struct ProfilerEvents final : torch::profiler::impl::ProfilerStubs {
+  using Event = torch::profiler::impl::ProfilerVoidEventStub;
+  void record(c10::DeviceIndex *device, Event *event, int64_t *nanoseconds) const override {
+    if (device) *device = (c10::DeviceIndex)mlusim::current_device();
+    uint64_t notifier = asked(OP_NOTIFIER, {}).value;
+    *event = Event((void *)notifier, [](void *one) { Guard().destroyEvent(one, 0); });
+    if (nanoseconds) *nanoseconds = c10::getTime();
+    asked(OP_PLACE, {notifier, queue()});
+  }
+  float elapsed(const Event *first, const Event *second) const override { return (float)(Guard().elapsedTime(first->get(), second->get(), 0) * 1000); }
+  void mark(const char *) const override {}
+  void rangePush(const char *) const override {}
+  void rangePop() const override {}
+  bool enabled() const override { return true; }
+  void onEachDevice(std::function<void(int)> call) const override {
+    for (int device = 0; device < devices(); ++device) call(device);
+  }
+  void synchronize() const override { asked(OP_SYNC, {mlusim::EVERY}); }
+};
 
 struct Hooks final : at::PrivateUse1HooksInterface {
   bool isBuilt() const { return true; }  // not in every version's interface
@@ -209,8 +287,11 @@ mlusim::Reply asked(Op op, std::initializer_list<uint64_t> words, const std::str
   return reply;
 }
 
-uint64_t queue() { return current_queue; }
-void set_queue(uint64_t handle) { current_queue = handle; }
+uint64_t queue(int device) {
+  const auto found = current_queues.find(device < 0 ? mlusim::current_device() : device);
+  return found == current_queues.end() ? 0 : found->second;
+}
+void set_queue(uint64_t handle, int device) { current_queues[device < 0 ? mlusim::current_device() : device] = handle; }
 int devices() {
   static int count = 0;
   if (!count) count = (int)asked(OP_DEVICES, {}).value;
@@ -277,6 +358,7 @@ void resize_storage(c10::StorageImpl *storage, size_t bytes) {
 
 void register_hooks() {
   at::RegisterPrivateUse1HooksInterface(new Hooks);
+  torch::profiler::impl::registerPrivateUse1Methods(new ProfilerEvents);
   mlusim::when_trapped(&raise);
   mlusim::when_launching(&tell_line);
 }
@@ -292,12 +374,7 @@ PYBIND11_MODULE(MODULE_NAME, m) {
   m.def("set_device", [](int index) { Guard().setDevice(c10::Device(MLU, (c10::DeviceIndex)index)); });
   m.def("name", [](int device) { return asked(OP_NAME, {}, {}, device).data; });
   m.def("attribute", [](const std::string &name, int device) { return asked(OP_ATTRIBUTE, {}, name, device).value; });
-  m.def("memory", [](int device) {
-    std::string both = asked(OP_MEMORY, {}, {}, device).data;
-    uint64_t found[2] = {};
-    if (both.size() == sizeof found) memcpy(found, both.data(), sizeof found);
-    return std::make_pair(found[0], found[1]);
-  });
+  m.def("memory", &free_and_all);
   m.attr("DEVICE_TYPE") = (int)MLU;
   // Of allocations and of their bytes: now, the most, all that were taken, and all that were given back.
   m.def("memory_stats", [](int device) {
@@ -310,15 +387,8 @@ PYBIND11_MODULE(MODULE_NAME, m) {
   });
   m.def("refused", [](int device) { return memory_of(device).refused; });
   m.def("allow", [](int device, uint64_t bytes) { memory_of(device).allowed = bytes; });
-  m.def("forget_most", [](int device) {
-    std::lock_guard<std::mutex> held(lock());
-    for (Amount *one : {&memory_of(device).bytes, &memory_of(device).blocks}) one->most = one->now;
-  });
-  m.def("forget_calls", [](int device) {
-    std::lock_guard<std::mutex> held(lock());
-    for (Amount *one : {&memory_of(device).bytes, &memory_of(device).blocks}) one->taken = one->given_back = 0;
-    memory_of(device).refused = 0;
-  });
+  m.def("forget_most", &forget_most);
+  m.def("forget_calls", &forget_calls);
   m.def("allocations", [](int device) {
     std::vector<std::pair<uint64_t, size_t>> found;
     std::lock_guard<std::mutex> held(lock());
@@ -335,7 +405,7 @@ PYBIND11_MODULE(MODULE_NAME, m) {
   m.def("sync_queue", [](uint64_t handle) { asked(OP_SYNC, {handle}); });
   m.def("new_queue", [](int device) { return asked(OP_QUEUE, {}, {}, device).value; });
   m.def("end_queue", [](uint64_t handle) { if (!forked()) mlusim::ask(OP_QUEUE_END, {handle}); });
-  m.def("queue", &queue);
+  m.def("queue", &queue, pybind11::arg("device") = -1);
   m.def("set_queue", &set_queue);
   m.def("new_notifier", [] { return asked(OP_NOTIFIER, {}).value; });
   m.def("end_notifier", [](uint64_t handle) { if (!forked()) mlusim::ask(OP_NOTIFIER_END, {handle}); });
@@ -344,24 +414,26 @@ PYBIND11_MODULE(MODULE_NAME, m) {
   m.def("queue_waits", [](uint64_t handle, uint64_t notifier) { asked(OP_QUEUE_WAIT, {handle, notifier}); });
   m.def("elapsed", [](uint64_t first, uint64_t second) { return Guard().elapsedTime((void *)first, (void *)second, 0); });
   m.def("default_generator", &default_generator);
-  m.def("begin_capture", [] { checked(cnrtQueueBeginCapture((cnrtQueue_t)queue(), cnrtQueueCaptureModeRelaxed)); });
+  m.def("begin_capture", [] { checked([] { return cnrtQueueBeginCapture((cnrtQueue_t)queue(), cnrtQueueCaptureModeRelaxed); }); });
   m.def("end_capture", [] {
     cnrtTaskTopo_t topo = nullptr;
     cnrtTaskTopoEntity_t entity = nullptr;
-    checked(cnrtQueueEndCapture((cnrtQueue_t)queue(), &topo));
-    checked(cnrtTaskTopoInstantiate(&entity, topo, nullptr, nullptr, 0));
+    checked([&] { return cnrtQueueEndCapture((cnrtQueue_t)queue(), &topo); });
+    checked([&] { return cnrtTaskTopoInstantiate(&entity, topo, nullptr, nullptr, 0); });
     cnrtTaskTopoDestroy(topo);
     return (uint64_t)entity;
   });
   m.def("is_capturing", [] { return mlusim::capturing(queue()); });
-  m.def("run_captured", [](uint64_t entity) { checked(cnrtTaskTopoEntityInvoke((cnrtTaskTopoEntity_t)entity, (cnrtQueue_t)queue())); });
+  m.def("run_captured", [](uint64_t entity) { checked([&] { return cnrtTaskTopoEntityInvoke((cnrtTaskTopoEntity_t)entity, (cnrtQueue_t)queue()); }); });
   m.def("end_captured", [](uint64_t entity) { cnrtTaskTopoEntityDestroy((cnrtTaskTopoEntity_t)entity); });
   // A kernel of cnModuleGetKernel on the current stream: a launch that goes wrong throws, which no caller in C may let through.
   m.def("invoke", [](uint64_t kernel, const std::array<uint32_t, 3> &dim, int kind, const std::vector<pybind11::bytes> &values) {
     std::vector<std::string> held(values.begin(), values.end());
     std::vector<void *> places;
     for (std::string &one : held) places.push_back(one.data());
-    checked(mlusim::launch((const void *)kernel, cnrtDim3_t{dim[0], dim[1], dim[2]}, (cnrtFunctionType_t)kind, places.data(), (cnrtQueue_t)queue(), nullptr));
+    checked([&] {
+      return mlusim::launch((const void *)kernel, cnrtDim3_t{dim[0], dim[1], dim[2]}, (cnrtFunctionType_t)kind, places.data(), (cnrtQueue_t)queue(), nullptr);
+    });
   });
   m.def("describe", &describe);
   // The tensor at an address of device 0, whose memory is another's, with the sizes and the type of `like`.

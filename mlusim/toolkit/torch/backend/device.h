@@ -15,8 +15,9 @@ constexpr c10::DeviceType MLU = c10::DeviceType::PrivateUse1;
 mlusim::Reply asked(Op op, std::initializer_list<uint64_t> words, const std::string &payload = {}, int device = -1);
 [[noreturn]] void raise(cnrtRet_t code, const std::string &text);
 
-uint64_t queue();  // the handle of this thread's stream, 0 for the usual one
-void set_queue(uint64_t handle);
+// The handle of this thread's stream of a device, 0 for the usual one; -1 is the current device.
+uint64_t queue(int device = -1);
+void set_queue(uint64_t handle, int device);
 int devices();
 void check_device(int number);  // throws where there is no such device
 bool forked();  // whether this process is a child of one that has used the device

@@ -21,6 +21,11 @@ int logging = 0;
 
 const c10::DispatchKeySet KEYS(c10::DispatchKey::PrivateUse1);
 
+// What the device has not, and what to do instead.
+constexpr char SPARSE[] = "sparse tensors", QUANTIZED[] = "quantized tensors", NESTED[] = "nested tensors of layout torch.strided";
+constexpr char DENSE[] = "keep them on the CPU, and move what x.to_dense() gives", PLAIN[] = "keep them on the CPU, and move what x.dequantize() gives",
+               JAGGED[] = "give layout=torch.jagged, or pad them on the CPU with x.to_padded_tensor(0.0)";
+
 c10::ScalarType held(std::optional<c10::ScalarType> asked_for) {
   c10::ScalarType type = c10::dtype_or_default(asked_for);
   switch (type) {
@@ -41,7 +46,7 @@ void place(std::optional<c10::Device> device) {
 
 at::Tensor empty(c10::IntArrayRef size, std::optional<c10::ScalarType> type, std::optional<c10::Layout> layout, std::optional<c10::Device> device,
                  std::optional<bool> pin, std::optional<c10::MemoryFormat> format) {
-  TORCH_CHECK(!layout || *layout == c10::kStrided, "the device mlu has no sparse tensors; make it dense first");
+  TORCH_CHECK(!layout || *layout == c10::kStrided, "the device mlu has no ", SPARSE, ": ", DENSE);
   TORCH_CHECK(!pin.value_or(false), "memory of the device cannot be pinned; only that of the CPU");
   place(device);
   c10::OptionalDeviceGuard guard(device);
@@ -155,6 +160,9 @@ at::Tensor copy_from_and_resize(const at::Tensor &source, const at::Tensor &targ
 // Memory is given back when nothing refers to it, and the work that was asked for before is done by then.
 void record_stream(at::Tensor &, c10::Stream) {}
 
+// Nested tensors of a mask are not made: encoders of transformers then go on with the mask itself.
+bool from_left_aligned_mask(const at::Tensor &, const at::Tensor &) { return false; }
+
 at::Scalar local_scalar(const at::Tensor &x) { return x.cpu().item(); }  // refused while a graph is recorded, as the copy is
 
 // ---- storage and views -------------------------------------------------------------------------
@@ -198,19 +206,22 @@ void log(const c10::OperatorHandle &op) {
   if (logging) fprintf(stderr, "torch_mlu: %s runs on the CPU\n", c10::toString(op.operator_name()).c_str());
 }
 
-// Operators that take a tensor of the CPU beside those of the device, as they do on other devices: indices, and lengths that the host reads.
+// Operators with arguments that may lie on the CPU beside those of the device, as on other devices: indices, and lengths that the host reads.
 const std::set<std::string> TAKE_BOTH{
     "aten::index",      "aten::index_put",  "aten::index_put_",           "aten::_index_put_impl_",
     "aten::_unsafe_index", "aten::_unsafe_index_put", "aten::_pack_padded_sequence", "aten::_pack_padded_sequence_backward",
     "aten::lstm",       "aten::gru",        "aten::rnn_tanh",             "aten::rnn_relu",
-    "aten::ctc_loss",   "aten::_ctc_loss",  "aten::_ctc_loss_backward",   "aten::repeat_interleave", "aten::segment_reduce"};
+    "aten::ctc_loss",   "aten::_ctc_loss",  "aten::_ctc_loss_backward",   "aten::segment_reduce"};
+const std::set<std::string> OF_THE_HOST{"indices", "lengths", "offsets", "batch_sizes", "targets", "input_lengths", "target_lengths"};
 
 struct CommonDevice {
   const c10::OperatorHandle &op;
+  const bool takes_both = TAKE_BOTH.count(op.operator_name().name);
   std::optional<c10::Device> common;
 
   void take(const at::Tensor &tensor, const std::string &argument) {
-    if (!tensor.defined() || (tensor.device().is_cpu() && tensor.dim() == 0)) return;
+    if (!tensor.defined()) return;
+    if (tensor.device().is_cpu() && (tensor.dim() == 0 || (takes_both && OF_THE_HOST.count(argument)))) return;
     if (!common) common = tensor.device();
     if (*common != tensor.device()) c10::impl::common_device_check_failure(*common, tensor, op.operator_name().name.c_str(), argument.c_str());
   }
@@ -218,8 +229,7 @@ struct CommonDevice {
 
 // Raise PyTorch's own sentence where tensors of two devices meet; one number of the CPU goes with any device.
 void check_same_device(const c10::OperatorHandle &op, const torch::jit::Stack &stack) {
-  if (TAKE_BOTH.count(op.operator_name().name)) return;
-  CommonDevice seen{op, {}};
+  CommonDevice seen{op};
   const auto &arguments = op.schema().arguments();
   const size_t first = stack.size() - arguments.size();
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -292,6 +302,11 @@ void whole_on_cpu(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
   recorded(op, stack, &on_cpu);
 }
 
+// Operators of tensors of other layouts are refused.
+template <const char *lacks, const char *instead> void refuse(const c10::OperatorHandle &op, torch::jit::Stack *) {
+  TORCH_CHECK_NOT_IMPLEMENTED(false, "the device mlu has no ", lacks, " (", op.operator_name().name, "): ", instead);
+}
+
 bool is_half(const at::Tensor &x) { return x.defined() && (x.scalar_type() == c10::kHalf || x.scalar_type() == c10::kBFloat16); }
 
 // Whether the value of an argument makes a call one that sums nothing, or whose result has a type of its own.
@@ -353,6 +368,11 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("view_as_real", &at::native::view_as_real);
   m.impl("view_as_complex", &at::native::view_as_complex);
   m.impl("record_stream", &record_stream);
+  m.impl("_nested_tensor_from_mask_left_aligned", &from_left_aligned_mask);
+  // As parts, these give the CPU a result of another shape, of which it warns.
+  for (const char *whole : {"mse_loss", "smooth_l1_loss"}) m.impl(whole, torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  for (const char *sparse : {"_to_sparse", "_to_sparse.sparse_dim", "_to_sparse_csr", "_to_sparse_csc", "_to_sparse_bsr", "_to_sparse_bsc"})
+    m.impl(sparse, torch::CppFunction::makeFromBoxedFunction<&refuse<SPARSE, DENSE>>());
 }
 // Copies read a conjugate or negative view themselves: the fallback of these keys would make a copy of it with a copy, without end.
 #define MLUSIM_OF_VIEWS(m)                                                  \
@@ -362,6 +382,14 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 TORCH_LIBRARY_IMPL(aten, Conjugate, m) { MLUSIM_OF_VIEWS(m) }
 TORCH_LIBRARY_IMPL(aten, Negative, m) { MLUSIM_OF_VIEWS(m) }
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
+TORCH_LIBRARY_IMPL(_, SparsePrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse<SPARSE, DENSE>>()); }
+TORCH_LIBRARY_IMPL(_, SparseCsrPrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse<SPARSE, DENSE>>()); }
+TORCH_LIBRARY_IMPL(aten, SparseCsrPrivateUse1, m) {  // which PyTorch makes without an operator of the device
+  for (const char *own : {"_to_copy", "crow_indices", "col_indices", "ccol_indices", "row_indices", "values"})
+    m.impl(own, torch::CppFunction::makeFromBoxedFunction<&refuse<SPARSE, DENSE>>());
+}
+TORCH_LIBRARY_IMPL(_, QuantizedPrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse<QUANTIZED, PLAIN>>()); }
+TORCH_LIBRARY_IMPL(_, NestedTensorPrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&refuse<NESTED, JAGGED>>()); }
 
 #define MLUSIM_WHOLE(X) \
   X("convolution") X("lstm.input") X("lstm.data") X("gru.input") X("gru.data") X("rnn_tanh.input") X("rnn_tanh.data") X("rnn_relu.input") \

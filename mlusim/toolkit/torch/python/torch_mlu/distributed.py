@@ -180,7 +180,39 @@ def _group(store: dist.Store, rank: int, size: int, timeout: dt.timedelta) -> Pr
     return ProcessGroupCNCL(store, rank, size, timeout)
 
 
+def _scatter(
+    tensor: torch.Tensor, devices: Sequence[int], sizes: Sequence[int] | None, dim: int, streams: object
+) -> list[torch.Tensor]:
+    """Divide *tensor* among *devices*, in equal parts where no *sizes* are given."""
+    del streams  # a copy is over when it returns
+    parts = tensor.chunk(len(devices), dim) if sizes is None else tensor.split(list(sizes), dim)
+    return [part.to(torch.device("mlu", device)) for part, device in zip(parts, devices, strict=False)]
+
+
+def _gather(tensors: Sequence[torch.Tensor], dim: int, device: int | None) -> torch.Tensor:
+    """Join *tensors* on *device*; -1 is the CPU."""
+    place = "cpu" if device == -1 else "mlu" if device is None else f"mlu:{device}"
+    return torch.cat([one.to(place) for one in tensors], dim)
+
+
+def _broadcast(tensor: torch.Tensor, devices: Sequence[int]) -> list[torch.Tensor]:
+    """Return *tensor* on each of *devices*."""
+    return [tensor.to(torch.device("mlu", device)) for device in devices]
+
+
+def _broadcast_coalesced(
+    tensors: Sequence[torch.Tensor],
+    devices: Sequence[int],
+    buffer_size: int,  # noqa: ARG001 - each is copied by itself
+) -> list[list[torch.Tensor]]:
+    """Return *tensors* on each of *devices*."""
+    return [list(of_device) for of_device in zip(*(_broadcast(one, devices) for one in tensors), strict=True)]
+
+
 def register() -> None:
-    """Make ``cncl`` a backend of ``torch.distributed``, the one for tensors of the device."""
+    """Make ``cncl`` a backend of ``torch.distributed``, the one for tensors of the device; and ``nn.DataParallel`` work."""
+    for exchange in (_scatter, _gather, _broadcast, _broadcast_coalesced):
+        if not hasattr(torch._C, exchange.__name__):  # noqa: SLF001 - PyTorch's own are in builds for cards alone
+            setattr(torch._C, exchange.__name__, exchange)  # noqa: SLF001
     if dist.is_available() and "cncl" not in dist.Backend.backend_list:
         dist.Backend.register_backend("cncl", _group, devices=["mlu"])

@@ -4,7 +4,7 @@ from typing import NamedTuple, Self
 
 import torch
 from torch_mlu import _C
-from torch_mlu.mlu.device import index_of
+from torch_mlu.mlu.device import current_device, index_of
 
 
 class Stream(torch.Stream):
@@ -58,12 +58,6 @@ class Stream(torch.Stream):
         """Begin later work after everything that *stream* has now."""
         self.wait_event(stream.record_event())
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Stream) and self.mlu_stream == other.mlu_stream
-
-    def __hash__(self) -> int:
-        return hash(self.mlu_stream)
-
     def __repr__(self) -> str:
         return f"<torch.mlu.Stream device={self.device} mlu_stream={self.mlu_stream:#x}>"
 
@@ -104,15 +98,15 @@ class Event:
 
     ipc_handle = from_ipc_handle
 
-    def record(self, stream: Stream | None = None) -> None:
+    def record(self, stream: torch.Stream | None = None) -> None:
         """Place it after the work that *stream* (the current one if none is given) has now."""
-        _C.place(self.mlu_event, _C.queue() if stream is None else stream.mlu_stream)
+        _C.place(self.mlu_event, _C.queue() if stream is None else stream.stream_id)
         self._recorded = True
 
-    def wait(self, stream: Stream | None = None) -> None:
+    def wait(self, stream: torch.Stream | None = None) -> None:
         """Let *stream* begin later work after this event."""
         if self._recorded:
-            _C.queue_waits(_C.queue() if stream is None else stream.mlu_stream, self.mlu_event)
+            _C.queue_waits(_C.queue() if stream is None else stream.stream_id, self.mlu_event)
 
     def synchronize(self) -> None:
         """Wait for the work before the event, which is done."""
@@ -136,8 +130,8 @@ class Event:
 
 
 def current_stream(device: object = None) -> Stream:
-    """Return the stream that work goes to."""
-    return Stream(device, handle=int(_C.queue()))
+    """Return the stream that work of *device* goes to."""
+    return Stream(device, handle=int(_C.queue(index_of(device))))
 
 
 def default_stream(device: object = None) -> Stream:
@@ -145,29 +139,34 @@ def default_stream(device: object = None) -> Stream:
     return Stream(device, handle=0)
 
 
-def set_stream(stream: Stream | None) -> None:
-    """Send work to *stream* from now on."""
+def set_stream(stream: torch.Stream | None) -> None:
+    """Send work to *stream* from now on, and make its device the current one."""
     if stream is not None:
-        _C.set_queue(stream.mlu_stream)
+        _C.set_device(stream.device_index)
+        _C.set_queue(stream.stream_id, stream.device_index)
 
 
 class StreamContext:
-    """Puts the work of a block on *stream*; a None changes nothing."""
+    """Puts the work of a block on *stream*, whose device is the current one in it; a None changes nothing."""
 
-    def __init__(self, stream: Stream | None) -> None:
+    def __init__(self, stream: torch.Stream | None) -> None:
         self.stream = stream
 
     def __enter__(self) -> None:
         """Make the stream the current one."""
-        self._before = int(_C.queue())
+        self._device = current_device()
+        if self.stream is not None:
+            self._before = current_stream(self.stream.device_index)
         set_stream(self.stream)
 
     def __exit__(self, *_: object) -> None:
-        """Go on with the stream before the block."""
-        _C.set_queue(self._before)
+        """Go on with the stream and the device before the block."""
+        if self.stream is not None:
+            set_stream(self._before)
+        _C.set_device(self._device)
 
 
-def stream(stream: Stream | None) -> StreamContext:
+def stream(stream: torch.Stream | None) -> StreamContext:
     """Put the work of the block on *stream*."""
     return StreamContext(stream)
 
