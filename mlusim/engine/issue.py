@@ -11,14 +11,12 @@ import linecache
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from attrs import evolve
-
 from mlusim.arch.board import Arch
 from mlusim.engine import copies, offsets
 from mlusim.engine.contract import IssuingMlu
 from mlusim.engine.overload import either_form
 from mlusim.engine.recipes import steps
-from mlusim.engine.recipes.recipe import LaunchPolicy, Recipe, recipe
+from mlusim.engine.recipes.recipe import LaunchPolicy, Recipe, policies, recipe
 from mlusim.engine.recipes.render import Writer
 from mlusim.engine.recipes.steps import LeaveOthers, Note, Nothing
 from mlusim.engine.refuse import unsupported
@@ -55,8 +53,8 @@ def mlu_class(base: Any, policy: LaunchPolicy) -> type[Any]:
     """Return the `Mlu` of a launch with *policy*: the *base* class of the machine with one method per intrinsic."""
     methods: dict[str, Any] = {"__slots__": (), "__doc__": base.__doc__}
     # What the policy puts before a method wraps the plain one, which launches share.
-    plain = evolve(policy, compiled=False, noted=False)
-    inner = None if policy == plain else mlu_class(base, plain)
+    plain = policies(policy.arch, False, False)[policy.memory_core]
+    inner = None if policy is plain else mlu_class(base, plain)
     for number, row in enumerate(ISA.values()):
         methods[row.name] = Later(functools.partial(_made, row, number, policy, inner))
     return type(f"Mlu_{policy.arch.name}", (base,), methods)

@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 from mlusim.arch.board import Arch, Board
 from mlusim.engine.copies import Routes, routes
 from mlusim.engine.issue import mlu_class
-from mlusim.engine.recipes.recipe import LaunchPolicy
+from mlusim.engine.recipes.recipe import policies
 from mlusim.errors import Fault, MlusimError
 from mlusim.isa.table import ISA
 from mlusim.machine.announcer import Accesses, Announcer
@@ -48,15 +48,6 @@ SHARED_ROWS = tuple(
     and any(o.access != "read" and any(s.shared for s in o.spaces) for o in row.operands.values())
 )
 SHARED_DIRECTIONS = tuple(d.value for d in DIRECTIONS if d.dst.shared)
-
-
-@functools.lru_cache(maxsize=64)
-def _policies(arch: Arch, away: bool, noted: bool) -> tuple[LaunchPolicy, LaunchPolicy]:
-    """Return the policies of a launch for all instructions on an IPU core and on a memory core; to compare two takes longer.
-
-    *away*: compiled code where what the other kind of core does has no effect; *noted*: every instruction is kept.
-    """
-    return LaunchPolicy(arch, False, away, noted), LaunchPolicy(arch, True, away, noted)
 
 
 @functools.lru_cache(maxsize=64)
@@ -151,7 +142,7 @@ class Session:
         self._idle: dict[tuple[int, int], list[Any]] = {}
         away = self.compiled and bool(self.kind.unions) and board.arch.memory_core
         # What C runs it notes by itself.
-        self.policies = _policies(board.arch, away, self.steps is not None and native is None)
+        self.policies = policies(board.arch, away, self.steps is not None and native is None)
         self._mlu_classes = tuple(mlu_class(Mlu, policy) for policy in self.policies)
 
     # -- the run -------------------------------------------------------------------------------

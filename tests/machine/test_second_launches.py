@@ -13,10 +13,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from attrs import evolve
 from greenlet import greenlet
 
 import mlusim
 from mlusim import bangc
+from mlusim.arch.catalog import find_board
 from mlusim.machine.hub import attending
 from mlusim.machine.native import build
 from mlusim.observe.names import CHECKERS
@@ -167,6 +169,28 @@ def test_a_launch_that_was_made_before_costs_no_more_than_the_table_says(kernels
     found = counted(kernels[name], dim, kind, row["way"])
 
     assert {} == {c: n for c, n in found.items() if n > int(row[c]) * 1.02 + 2}
+
+
+def test_a_launch_of_which_every_step_was_kept_makes_later_ones_no_dearer(kernels):
+    """On a board that no launch has met, as on another one: what belongs to a board is found without comparing two."""
+
+    def calls(nram, before):
+        board = find_board("MLU370-X4")
+        device = mlusim.Device(evolve(board, arch=evolve(board.arch, nram=nram)))
+        given = device.put(np.ones(512 * 16, np.float32)), device.put(np.ones(512 * 16, np.float32)), 16
+
+        def launch(*observe):
+            device.launch(kernels["says"], 2, args=given, engine="python", observe=observe)
+
+        for observe in (before, (), ()):
+            launch(*observe)
+        count = Count()
+        sys.setprofile(count)
+        launch()
+        sys.setprofile(None)
+        return count.found["calls"]
+
+    assert calls(700 << 10, ()) == calls(701 << 10, [mlusim.EveryStep()])
 
 
 def test_the_table_has_every_kernel_and_way():

@@ -3,6 +3,7 @@
 Everything that is decided about an instruction before its arguments are known is decided here, once for every engine.
 """
 
+import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,16 @@ class LaunchPolicy:
     memory_core: bool = False
     compiled: bool = False
     noted: bool = False
+
+
+@functools.lru_cache(maxsize=64)
+def policies(arch: Arch, away: bool, noted: bool) -> tuple[LaunchPolicy, LaunchPolicy]:
+    """Return the policies of a launch for all instructions on an IPU core and on a memory core.
+
+    They are the same values each time, since to compare two takes longer.  *away*: compiled code where what the other kind of core
+    does has no effect; *noted*: every instruction is kept.
+    """
+    return LaunchPolicy(arch, False, away, noted), LaunchPolicy(arch, True, away, noted)
 
 
 @frozen(eq=False)
