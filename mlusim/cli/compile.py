@@ -7,8 +7,9 @@ from typing import Any
 from rich.text import Text
 
 from mlusim import bangc
-from mlusim.arch.board import Arch
+from mlusim.arch.board import Arch, Board
 from mlusim.cli import entry, programs, show
+from mlusim.cli.options import refuse
 from mlusim.counted import counted
 from mlusim.errors import UsageError, shown_file
 from mlusim.files.reading import lines_shown
@@ -16,7 +17,10 @@ from mlusim.frontend.bangc import cache
 from mlusim.frontend.bangc.errors import ERROR, SourceError
 from mlusim.frontend.bangc.survey import FileFacts, survey
 from mlusim.machine.engine import Engine
+from mlusim.programs.kernel_call import named_values
 from mlusim.report.json_values import members
+
+OF_TRITON = "goes with a Triton kernel, as in `mlusim compile softmax.py --kernel softmax`"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -28,6 +32,14 @@ def run(args: argparse.Namespace) -> int:
     if not args.files:
         raise UsageError("name a BANG C file, as in `mlusim compile scale.mlu`")
     board = programs.board_of(args.board)
+    if args.triton is not None:
+        return _shown_text(args, board)
+    refuse(args, ("kernel", "arg"), OF_TRITON)
+    odd = next((name for name in args.files if name.endswith(".py")), None)
+    if odd is not None:
+        raise UsageError(
+            f"{odd} is no BANG C file; of a Triton kernel in it name --kernel, --arg and --constexpr"
+        )
     try:
         found = survey(bangc.load(args.files, args.include, programs.defines(args.define), board))
     except SourceError as error:
@@ -43,6 +55,22 @@ def run(args: argparse.Namespace) -> int:
     kernels = [kernel for facts in found for kernel in facts.kernels]
     large = any(True for kernel in kernels for _ in kernel.too_large(board.arch))
     return entry.FINDINGS if large or any(facts.untranslated for facts in found) else entry.CLEAN
+
+
+def _shown_text(args: argparse.Namespace, board: Board) -> int:
+    """Show the BANG C text that a Triton kernel becomes."""
+    made = args.triton.translated(named_values(args.arg, "--arg"), board, advised=True)
+    if args.json:
+        show.emit(
+            {
+                **members(made, "kernel", "dim", "nram", "estimate", "text"),
+                "kind": made.kind.name,
+                "board": board.name,
+            }
+        )
+    else:
+        print(lines_shown(made.text), end="")
+    return entry.CLEAN
 
 
 def _clean(args: argparse.Namespace) -> None:

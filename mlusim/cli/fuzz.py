@@ -1,6 +1,7 @@
 """``mlusim fuzz``: calls of a kernel or an operator that are drawn where faults live, under the checkers, until one fails."""
 
 import argparse
+import importlib
 import itertools
 import shlex
 from pathlib import Path
@@ -100,6 +101,8 @@ def _task(args: argparse.Namespace) -> FuzzTask:
     subject: subjects.FuzzSubject
     if programs.is_source(args.program):
         subject = _source(args)
+    elif args.triton is not None:
+        subject = _triton(args)
     elif args.program.endswith(".py"):
         subject = _python(args)
     else:
@@ -145,6 +148,15 @@ def _python(args: argparse.Namespace) -> subjects.FuzzedPython:
     if args.arguments:
         raise UsageError(f"one Python file is searched at a time; leave {args.arguments[0]!r} out")
     return subjects.FuzzedPython(args.program, args.kernel, kind_of(args.kind).name, args.reference)
+
+
+def _triton(args: argparse.Namespace) -> subjects.FuzzSubject:
+    if args.arguments:
+        raise UsageError(f"one Python file is searched at a time; leave {args.arguments[0]!r} out")
+    # By its name: Triton is an extra, and takes seconds to load.
+    triton = importlib.import_module("mlusim.triton.fuzzed")
+    subject: subjects.FuzzSubject = triton.FuzzedTriton(args.triton, args.reference)
+    return subject
 
 
 def _operator(args: argparse.Namespace) -> Operator:

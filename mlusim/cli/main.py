@@ -109,7 +109,8 @@ def _run(arguments: Sequence[str]) -> int:
 
 def _translated(args: argparse.Namespace) -> argparse.Namespace:
     """Return *args* with BANG C in the place of a Triton kernel, which a Python file may hold."""
-    named = getattr(args, "program", None) or getattr(args, "operator", None) or ""
+    names = [getattr(args, name, None) for name in ("program", "operator", "operators", "files")]
+    named = next(filter(None, names), "")
     word = str(named[0] if isinstance(named, list) else named)
     options = [getattr(args, name, None) for name in ("grid", "constexpr", "num_warps", "num_stages")]
     if not any(options) and not (word.endswith(".py") and getattr(args, "kernel", None)):

@@ -229,6 +229,8 @@ def source_program(
     files, rest = split([args.program, *args.arguments])
     rest += behind(args)
     refuse(args, OF_OPERATORS, "goes with an operator; a BANG C file takes --kernel and --arg")
+    if getattr(args, "triton", None) is not None:
+        return _triton_call(args, checks, rest)
     asked = calls.AskedCall(
         tuple(files),
         board=board_of(args.board).name,
@@ -263,6 +265,26 @@ def _of_launch(args: argparse.Namespace) -> dict[str, Any]:
         "kind": calls.kind_of(args.kind).name,
         "arguments": calls.named_values(args.arg, "--arg"),
     }
+
+
+def _triton_call(
+    args: argparse.Namespace, checks: tuple[str, ...], rest: Sequence[str]
+) -> "calls.KernelCall":
+    """Return the call of a Triton kernel, whose own lowering is chosen by the board."""
+    if rest:
+        raise _no_word(
+            args, rest[0], f"{rest[0]!r} is no argument of a kernel; {_spelled(*rest[0].partition('=')[::2])}"
+        )
+    call: calls.KernelCall = args.triton.call(
+        calls.named_values(args.arg, "--arg"),
+        board_of(args.board),
+        checks=checks,
+        seed=getattr(args, "seed", None),
+        effects=getattr(args, "effects", None) or "late",
+        engine=getattr(args, "engine", None) or "auto",
+        draws=getattr(args, "draws", None),
+    )
+    return call
 
 
 def kernel_call(args: argparse.Namespace, board: str | None) -> "calls.KernelCall":

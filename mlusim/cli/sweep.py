@@ -21,7 +21,10 @@ def run(args: argparse.Namespace) -> int:
     args.operators = [*args.operators, *args.arguments]
     first = args.operators[0] if args.operators else None
     if first and (
-        programs.is_source(first) or programs.is_cases(first) or (args.param and programs.is_native(first))
+        programs.is_source(first)
+        or programs.is_cases(first)
+        or args.triton is not None
+        or (args.param and programs.is_native(first))
     ):
         return importlib.import_module(SOURCE).sweep(args)  # type: ignore[no-any-return]
     programs.refuse_call_arguments(args)

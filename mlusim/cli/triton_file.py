@@ -4,12 +4,15 @@ import argparse
 import importlib.util
 from typing import TYPE_CHECKING
 
-from mlusim.cli import plain_text, programs
+from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
+from mlusim.cli import plain_text
+from mlusim.cli.options import boards_in, refuse
 from mlusim.errors import UsageError
-from mlusim.files.reading import read_text
+from mlusim.files.reading import read_text, refuse_no_file
 from mlusim.installing import missing_packages
 from mlusim.lazy import lazy
-from mlusim.programs.kernel_call import dim_of, named_values
+from mlusim.machine.kernel import ESTIMATE
+from mlusim.programs.kernel_call import named_values
 
 if TYPE_CHECKING:
     from mlusim.triton import calls
@@ -17,6 +20,12 @@ else:
     (calls,) = lazy("mlusim.triton.calls")
 
 OPTIONS = ("grid", "constexpr", "num_warps", "num_stages")
+NAMED = ("program", "operator", "operators", "files")
+OF_BANG_C = ("dim", "kind", "include", "define", "function")
+
+
+LATER = ("compile", "tune", "sweep", "fuzz")
+"""Verbs that make BANG C of a kernel themselves: for each of several calls, or to show it."""
 
 
 def is_triton(args: argparse.Namespace) -> bool:
@@ -30,15 +39,15 @@ def is_triton(args: argparse.Namespace) -> bool:
 
 
 def _named(args: argparse.Namespace) -> str:
-    """Return the file or the operator that *args* name first; `mlusim plan` has a list of them."""
-    found = getattr(args, "program", None) or getattr(args, "operator", None) or ""
-    return str(found[0] if isinstance(found, list) else found)
+    """Return the file or the operator that *args* name first; some verbs have a list of them."""
+    named = next((word for name in NAMED if (word := getattr(args, name, None))), "")
+    return str(named[0] if isinstance(named, list) else named)
 
 
 def as_bang(args: argparse.Namespace) -> argparse.Namespace:
-    """Return *args* with the BANG C file that their Triton kernel becomes in its place.
+    """Return *args* with the BANG C file that their Triton kernel becomes in its place, and with the kernel itself as ``triton``.
 
-    Raises `UsageError` for options of Triton without one.
+    Verbs that make it later have the Python file still.  Raises `UsageError` for options of Triton without a kernel.
     """
     if not is_triton(args):
         given = next((name for name in OPTIONS if getattr(args, name, None)), None)
@@ -50,28 +59,35 @@ def as_bang(args: argparse.Namespace) -> argparse.Namespace:
         return args
     if not importlib.util.find_spec("triton"):
         raise missing_packages("a Triton kernel", "triton", "triton")
-    if args.dim or args.kind:
-        raise UsageError("--dim and --kind go with BANG C; a Triton kernel takes --grid")
-    boards = args.board if isinstance(args.board, list) else [args.board]
-    call = calls.translated(
-        _named(args),
-        args.kernel,
-        named_values(args.arg, "--arg"),
-        named_values(args.constexpr, "--constexpr"),
-        programs.board_of(boards[0] if boards else None),
-        dim_of(args.grid),
-        **{name: getattr(args, name) for name in ("num_warps", "num_stages") if getattr(args, name)},
-    )
-    plain_text.remark(
-        f"{call.kernel}: {call.nram:,} bytes of NRAM and all times are an estimate of this lowering, not of the vendor's compiler"
-    )
-    plain = dict.fromkeys(OPTIONS) | {"constexpr": []}
-    found = {
-        **({"program": call.path} if hasattr(args, "program") else {"operator": [call.path]}),
-        "kernel": call.kernel,
-        "dim": ",".join(map(str, call.dim)),
-        "kind": call.kind.name,
+    refuse(args, OF_BANG_C, "goes with BANG C; a Triton kernel takes --grid and --constexpr")
+    refuse_no_file(_named(args), "name a Python file")
+    constants = named_values(args.constexpr, "--constexpr")
+    several = next((name for name, value in constants.items() if "," in value), None)
+    if several is not None:
+        raise UsageError(
+            f"--constexpr {several}={constants[several]} gives several values; `mlusim tune --param {several}={constants[several]}` tries them"
+        )
+    options = {name: value for name in ("num_warps", "num_stages") if (value := getattr(args, name))}
+    kernel = calls.TritonKernel(_named(args), args.kernel, constants, args.grid or "1", options)
+    found: dict[str, object] = {
+        "triton": kernel,
+        "kernel": kernel.called,
+        **dict.fromkeys(OPTIONS),
+        "constexpr": [],
     }
-    return argparse.Namespace(
-        **{**vars(args), **plain, **found, "arg": [f"{n}={v}" for n, v in call.arguments.items()]}
-    )
+    if args.verb not in LATER:
+        found |= _translated(args, kernel)
+    else:
+        plain_text.remark(f"{kernel.called}: the use of NRAM and all times are {ESTIMATE}")
+    return argparse.Namespace(**{**vars(args), **found})
+
+
+def _translated(args: argparse.Namespace, kernel: "calls.TritonKernel") -> dict[str, object]:
+    """Return what stands in *args* for the BANG C of *kernel*; say on standard error what it needs."""
+    named = getattr(args, "base", None) or getattr(args, "board", None) or ()
+    boards = boards_in([named] if isinstance(named, str) else named, DEFAULT_BOARDS[:1])
+    call = kernel.translated(named_values(args.arg, "--arg"), find_board(boards[0]), advised=True)
+    plain_text.remark(f"{call.kernel}: {call.estimate}")
+    name = next(name for name in NAMED if getattr(args, name, None))
+    files = getattr(args, name)
+    return {name: [call.path, *files[1:]] if isinstance(files, list) else call.path}

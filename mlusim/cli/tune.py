@@ -3,6 +3,7 @@
 import argparse
 import contextlib
 import functools
+import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
@@ -15,9 +16,10 @@ from mlusim.cli import cases, entry, long_work, options, plain_text, programs, s
 from mlusim.counted import percent
 from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable, write_text
+from mlusim.machine.kernel import ESTIMATE
 from mlusim.operators.campaign import usual_workers
 from mlusim.programs.expectation import CLOSE
-from mlusim.programs.kernel_call import KernelCall, named_values
+from mlusim.programs.kernel_call import named_values
 from mlusim.programs.native_program import CommandProgram, HostProgram
 from mlusim.text_grid import table
 from mlusim.tune import ranking, tuning
@@ -25,6 +27,7 @@ from mlusim.tune.page import page_text
 from mlusim.tune.programs import ProgramTask, program_task
 from mlusim.tune.space import Settings, TuneParameter, grid, parameters_of, program_parameters
 
+ParametersOf = Callable[[Sequence[str]], tuple[TuneParameter, ...]]
 OF_OPERATORS = ("case", "group", "policy", "check")
 
 
@@ -65,6 +68,7 @@ def _document(
         "kernel": args.kernel,
         "board": board,
         "objective": args.objective,
+        **({} if args.triton is None else {"estimate": ESTIMATE}),
         "reference": task.criterion.reference,
         "expect": [f"{name}={text}" for name, text in task.criterion.expect],
         "judged_by": "exit code" if isinstance(task, ProgramTask) else "results",
@@ -127,6 +131,7 @@ def sweep(args: argparse.Namespace) -> int:
                 "mlusim": mlusim.__version__,
                 "program": args.program,
                 "kernel": args.kernel,
+                **({} if args.triton is None else {"estimate": ESTIMATE}),
                 "candidates": found,
             }
         )
@@ -167,7 +172,8 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[tuning.Tried
     Raises `UsageError` where none of them can be called.
     """
     long_work.refuse_odd(args)
-    program = programs.program_to_try(args, boards[0]) if args.param else None
+    kernel = not args.param or args.triton is not None
+    program = None if kernel else programs.program_to_try(args, boards[0])
     task, found = _tried_calls(args, boards) if program is None else _tried_programs(args, program, boards)
     if all(one["verdict"] == ranking.REFUSED for one in found):
         raise UsageError(found[0]["why"])
@@ -181,25 +187,48 @@ def _drawn(args: argparse.Namespace, parameters: Sequence[TuneParameter]) -> lis
     return tuning.drawn(parameters, args.trials, args.draws or 0)
 
 
+def _subject(
+    args: argparse.Namespace, board: str
+) -> tuple[ParametersOf, Callable[..., tuning.TuneTask], list[Settings]]:
+    """Return what reads ``--param`` of the kernel, what makes its task, and the candidates that it names itself.
+
+    Raises `UsageError` where nothing is to be tried.
+    """
+    if args.triton is None:
+        call = programs.kernel_call(args, board)
+        of_call = functools.partial(parameters_of, call=call)
+        return of_call, functools.partial(tuning.task_of, call), []
+    around = {"draws": args.draws, "engine": args.engine or "auto"}
+    # By its name: Triton is an extra, and takes seconds to load.
+    triton = importlib.import_module("mlusim.triton.tuned")
+    made = triton.TunedTriton(args.triton, named_values(args.arg, "--arg"), board, around)
+    usual: list[Settings] = [] if args.param else made.configurations()
+    if not usual and not args.param:
+        raise UsageError(
+            f"nothing is to be tried: {args.kernel} has no triton.autotune; name what, as in `mlusim {args.verb} softmax.py --param BLOCK=256,512`"
+        )
+    return made.parameters_of, made.task_of, usual
+
+
 def _tried_calls(
     args: argparse.Namespace, boards: Sequence[str]
 ) -> tuple[tuning.TriedTask, list[dict[str, Any]]]:
-    call, criterion = programs.kernel_call(args, boards[0]), _criterion(args)
+    (of_words, task_of, usual), criterion = _subject(args, boards[0]), _criterion(args)
     search = getattr(args, "search", None)
-    parameters, rungs = _space(args, call, search)
+    parameters, rungs = _space(args, of_words, search)
     # Results decide what is tried next, so that a search would take another course on each board.
     if search in (tuning.HALVING, tuning.TPE) and len(boards) > 1:
         raise UsageError(
             f"--search {search} goes on from results, and takes one board; name one, or use random, or a grid"
         )
-    wanted = _drawn(args, parameters)
-    task = tuning.task_of(call, wanted, args.limit, criterion)
+    wanted = _drawn(args, parameters) if args.param else usual
+    task = task_of(wanted, args.limit, criterion)
     with long_work.machines(args) as executor, _search_file(args, task, search) as kept:
         if search == tuning.HALVING and rungs is not None:
 
             def rung(batch: Sequence[Settings]) -> list[dict[str, Any]]:
                 # Each rung compares with its own first: the shapes of another rung have other results.
-                own = tuning.compared_to(tuning.task_of(call, batch, args.limit, criterion), batch)
+                own = tuning.compared_to(task_of(batch, args.limit, criterion), batch)
                 return _searched(args, kept, own, batch, executor)
 
             found = tuning.halved(wanted, rungs, args.objective, rung)
@@ -273,7 +302,7 @@ def _searched(
 
 
 def _space(
-    args: argparse.Namespace, call: KernelCall, search: str | None
+    args: argparse.Namespace, of_words: ParametersOf, search: str | None
 ) -> tuple[tuple[TuneParameter, ...], TuneParameter | None]:
     """Return the parameters, and the rungs of successive halving."""
     trials, rungs = getattr(args, "trials", None), getattr(args, "rungs", None)
@@ -282,11 +311,11 @@ def _space(
     if (search == tuning.HALVING) != (rungs is not None):
         raise UsageError("--search halving and --rungs go together, as in --rungs n=1024,4096,16384")
     if rungs is None:
-        return parameters_of(args.param, call), None
-    *tuned, last = parameters_of([*args.param, rungs], call)
+        return of_words(args.param), None
+    *others, last = of_words([*args.param, rungs])
     if len(last.values) < 2:
         raise UsageError(f"--rungs {rungs!r} has one value; give two or more, the cheapest first")
-    return tuple(tuned), last
+    return tuple(others), last
 
 
 def _collected(

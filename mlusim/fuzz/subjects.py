@@ -140,7 +140,7 @@ class FuzzedKernel(_OfSources):
         if self.kernel is not None:
             words += ["--kernel", self.kernel]
         words += _launch_words(call)
-        words += _argument_words(call, place)
+        words += argument_words(call, place)
         return words if self.reference is None else [*words, "--reference", self.reference]
 
     def opened(self) -> "OpenCall":
@@ -171,7 +171,7 @@ def _launch_words(call: KeptCall) -> list[str]:
     return words if call.kind == KINDS[0].name else [*words, "--kind", call.kind.lower()]
 
 
-def _argument_words(call: KeptCall, place: Path) -> list[str]:
+def argument_words(call: KeptCall, place: Path) -> list[str]:
     """Return the arguments, files of arrays where they are kept."""
     words = []
     for name, text in call.arguments.items():
@@ -364,7 +364,7 @@ class FuzzedPython:
 
     def words(self, call: KeptCall, place: Path) -> list[str]:
         """Return the words of `mlusim check` for *call*, whose arrays are in *place*."""
-        words = [self.path, "--kernel", call.kernel, *_launch_words(call), *_argument_words(call, place)]
+        words = [self.path, "--kernel", call.kernel, *_launch_words(call), *argument_words(call, place)]
         return words if self.reference is None else [*words, "--reference", self.reference]
 
     def opened(self) -> "OpenCall":
@@ -390,7 +390,7 @@ class FuzzedFunction(_OfSources):
     def words(self, call: KeptCall, place: Path) -> list[str]:
         """Return the words of `mlusim check` for *call*, whose arrays are in *place*."""
         words = [*self.files, *_source_options(self), "--function", self.function]
-        words += [*_launch_words(call), *_argument_words(call, place)]
+        words += [*_launch_words(call), *argument_words(call, place)]
         return words if self.reference is None else [*words, "--reference", self.reference]
 
     def opened(self) -> "OpenCall":

@@ -33,6 +33,10 @@ class DeviceVariable:
     nbytes: int
 
 
+ESTIMATE = "an estimate of this lowering, not of the vendor's compiler"
+"""What the time and the memory of a kernel are that was written in another language, and made into BANG C here."""
+
+
 class Kernel:
     """A function that the machine runs once per task as ``body(mlu, *args)``.
 

@@ -216,6 +216,10 @@ class ArgumentScope:
                 what, text, f"give a whole number or a formula of other arguments: {error}"
             ) from None
 
+    def numbers(self, text: str, what: str) -> tuple[int, ...]:
+        """Return whole numbers and formulas with commas between them.  Raises `UsageError` as `number` does."""
+        return tuple(self.number(part.strip(), what) for part in _apart(text))
+
     def sizes(self, value: ArgumentValue, what: str) -> tuple[int, ...]:
         """Return the shape that *value* asks for.  Raises `UsageError` for a size that is negative or no whole number."""
         for word in re.findall(r"\w+", value.sizes or ""):

@@ -17,14 +17,15 @@ from triton import knobs
 from triton._C.libtriton import ir, passes
 from triton.backends.compiler import BaseBackend, GPUTarget
 from triton.backends.driver import DriverBase
+from triton.compiler.errors import CompilationError
 from triton.language import extra
 from triton.runtime import driver as runtime
 from triton.runtime.errors import OutOfResources
-from triton.runtime.jit import KernelInterface
+from triton.runtime.jit import JITFunction, KernelInterface
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
-from mlusim.errors import LaunchError, MlusimError, UsageError
+from mlusim.errors import LaunchError, UsageError
 from mlusim.files.user_cache import user_cache
 from mlusim.frontend.bangc import cache
 from mlusim.frontend.bangc.module import BangKernel, load_module
@@ -42,16 +43,31 @@ MOST_PROGRAMS = 65535
 """Programs along one axis of a grid: the limit that the card's launcher names."""
 
 
-class OutOfNram(OutOfResources, MlusimError):  # type: ignore[misc]  # Triton is not typed
-    """A configuration that does not fit, as Triton's autotuner takes it; behind its words stands what takes the room."""
+class OutOfNram(OutOfResources, UsageError):  # type: ignore[misc]  # Triton is not typed
+    """A configuration that does not fit, as Triton's autotuner takes it; behind the card's words stands what takes the room."""
 
     def __init__(self, required: int, limit: int, name: str, detail: str = "") -> None:
-        super().__init__(required, limit, name)
+        OutOfResources.__init__(self, required, limit, name)
         self.detail = detail
 
     def __str__(self) -> str:
-        """Return Triton's sentence, and what takes the room."""
-        return f"{super().__str__()} {self.detail}".strip()
+        """Return the sentence of the card's launcher, and what takes the room."""
+        words = f"out of resource: {self.name}, Required: {self.required}, Hardware limit: {self.limit}"
+        return f"{words}; {self.detail}" if self.detail else words
+
+
+def refusal_of(function: JITFunction, error: CompilationError) -> str:
+    """Return what Triton says against *function* in one sentence, with the line of its file."""
+    # Triton counts from the function; behind its own frames stands what the innermost one says.
+    head = next(n for n, text in enumerate(function.raw_src) if text.lstrip().startswith("def "))
+    own = error.src == function.src and hasattr(error.node, "lineno")
+    line = function.starting_line_number + head + error.node.lineno - 1 if own else None
+    cause: BaseException = error
+    while isinstance(cause, CompilationError) and cause.__cause__ is not None:
+        cause = cause.__cause__
+    told = cause.error_message if isinstance(cause, CompilationError) else str(cause)
+    where = function.fn.__code__.co_filename + ("" if line is None else f":{line}")
+    return f"{where}: Triton does not compile {function.__name__}: {' '.join(str(told).split())}"
 
 
 @frozen(slots=False)  # Triton reads its __dict__

@@ -1,26 +1,34 @@
 """A ``@triton.jit`` function of a Python file, called with arguments that are texts, as a BANG C file that every verb reads."""
 
+import functools
 import inspect
 import re
 from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import triton
-from attrs import frozen
+from attrs import define, field, frozen
 from triton.compiler import ASTSource
 from triton.compiler.errors import CompilationError
+from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction
 
-from mlusim.arch.board import Board
+from mlusim.arch.board import Board, FrozenMap
 from mlusim.arch.dtypes import as_dtype
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.arrays import read_array, read_member
+from mlusim.frontend.bangc.module import Module, load_module
 from mlusim.machine.kernel import Kind
 from mlusim.near import near
 from mlusim.programs.argument_forms import ArgumentValue
-from mlusim.programs.argument_values import value_of
+from mlusim.programs.argument_values import ArgumentScope, value_of
 from mlusim.programs.expectation import file_module
+from mlusim.programs.kernel_call import AskedCall, KernelCall
 from mlusim.triton import backend
+from mlusim.triton.text import NRAM, estimate_of
 
 _TYPES = {
     "half": "fp16",
@@ -34,12 +42,17 @@ _TYPES = {
     "uint16": "u16",
     "uint32": "u32",
 }
+NO_ARRAYS: Mapping[str, np.ndarray[Any, Any]] = MappingProxyType({})
+OPTIONS = ("num_warps", "num_stages")
 WORDS: Mapping[str, Any] = {"True": True, "False": False, "None": None}
 
 
 @frozen
 class TritonCall:
-    """A Triton kernel as BANG C: the file, the kernel's name in it, its arguments that are left, its dim and kind, and its bytes of NRAM."""
+    """A Triton kernel as BANG C: the file, the kernel's name in it, its arguments that are left, its dim and kind, and its bytes of NRAM.
+
+    ``estimate`` says what these are, and whether they are close to the limit.
+    """
 
     path: str
     kernel: str
@@ -47,45 +60,217 @@ class TritonCall:
     dim: tuple[int, int, int]
     kind: Kind
     nram: int
+    text: str
+    estimate: str
 
 
-def translated(
-    path: str,
-    kernel: str | None,
-    arguments: Mapping[str, str],
-    constants: Mapping[str, str],
-    board: Board,
-    grid: tuple[int, int, int] = (1, 1, 1),
-    **options: int,
-) -> TritonCall:
-    """Translate the function *kernel* of the Python file *path* for *board*; *options* are ``num_warps`` and ``num_stages``.
+@define(eq=False)
+class TritonKernelCall(KernelCall):
+    """A call of the *triton* kernel with arguments as *texts*: made into BANG C anew for each board."""
 
-    Pointers have the element types of the arrays that *arguments* give, as ``--arg`` writes them; a whole number 1 is a constant, as for
-    Triton's launcher.  Raises `UsageError` for a function or a parameter that is not there, and `MlusimError` for what Triton refuses.
+    triton: "TritonKernel" = field(kw_only=True)
+    texts: Mapping[str, str] = field(kw_only=True)
+
+    @property
+    def module(self) -> Module:
+        """Return the module of the text for the board."""
+        if "module" not in self._kept:
+            made = self.triton.translated(self.texts, self.board, self.given)
+            self._kept["module"] = load_module((made.path,), (), {}, self.board)
+        module: Module = self._kept["module"]
+        return module
+
+
+def _texts(items: Mapping[str, str]) -> Mapping[str, str]:
+    return FrozenMap(items)
+
+
+def _numbers(items: Mapping[str, int]) -> Mapping[str, int]:
+    return FrozenMap(items)
+
+
+@frozen
+class TritonKernel:
+    """A function of a Python file, with what is the same for its calls: constants, the grid, options; another process can have it.
+
+    *constants* are texts, as ``--constexpr`` has them; *grid* is up to three whole numbers or formulas of arguments and constants;
+    *options* are ``num_warps`` and ``num_stages``.
     """
-    function = _function(path, kernel)
-    signature, fixed = _signature(function, arguments, constants)
-    backend.activate(board.name)
-    source = ASTSource(function, signature, {(function.arg_names.index(n),): v for n, v in fixed.items()})
+
+    path: str
+    name: str | None
+    constants: Mapping[str, str] = field(converter=_texts)
+    grid: str = "1"
+    options: Mapping[str, int] = field(factory=dict, converter=_numbers)
+
+    @property
+    def function(self) -> Any:
+        """The JIT function.  Raises `UsageError` where it is not there."""
+        return _function(self.path, Path(self.path).stat().st_mtime_ns, self.name)
+
+    @property
+    def called(self) -> str:
+        """The name of the function."""
+        return str(self.function.__name__)
+
+    def parameters(self) -> tuple[str, ...]:
+        """Return the names of its parameters."""
+        return tuple(self.function.arg_names)
+
+    def constexprs(self) -> frozenset[str]:
+        """Return the names of those that are declared ``tl.constexpr``."""
+        return frozenset(p.name for p in self.function.params if p.is_constexpr)
+
+    def configurations(self) -> list[list[tuple[str, Any]]]:
+        """Return what each configuration of ``triton.autotune`` sets, by name; none where the kernel has no such decorator."""
+        around = vars(file_module(self.path)).get(self.called)
+        while around is not None and not isinstance(around, JITFunction | Autotuner):
+            around = getattr(around, "fn", None)
+        if not isinstance(around, Autotuner):
+            return []
+        return [
+            [*one.kwargs.items(), *((name, getattr(one, name)) for name in OPTIONS)] for one in around.configs
+        ]
+
+    def defaults(self) -> frozenset[str]:
+        """Return the names of those that have a default."""
+        return frozenset(p.name for p in self.function.params if p.has_default)
+
+    def words(self) -> list[str]:
+        """Return the words of the command line that name it, without its arguments."""
+        words = [self.path, "--kernel", self.called, "--grid", self.grid]
+        for name, text in self.constants.items():
+            words += ["--constexpr", f"{name}={text}"]
+        for name, value in self.options.items():
+            words += ["--" + name.replace("_", "-"), str(value)]
+        return words
+
+    def translated(
+        self,
+        arguments: Mapping[str, str],
+        board: Board,
+        given: Mapping[str, np.ndarray[Any, Any]] = NO_ARRAYS,
+        seed: int | None = None,
+        *,
+        advised: bool = False,
+    ) -> TritonCall:
+        """Return the kernel as BANG C for *board*, called with *arguments*, texts as ``--arg`` has them.
+
+        Pointers have the element types of the arrays that *arguments* say, or of those in *given*; a whole number 1 is a constant,
+        as for Triton's launcher.  Raises `UsageError` for a parameter that is not there and for what Triton refuses, `Unsupported`
+        for what has no form, and `OutOfNram`, which says (*advised*) with which constants it fits.
+        """
+        function = self.function
+        signature, fixed = _signature(function, arguments, self.constants, given)
+        kind, dim = backend.kind_and_dim(board, self._grid(arguments, board, given, seed or 0))
+        try:
+            compiled = _compiled(function, signature, fixed, board, self.options)
+        except backend.OutOfNram as error:
+            error.detail += self._fitting(function, signature, fixed, board) if advised else ""
+            raise
+        text = compiled.asm[backend.BACKEND].decode()
+        # A constant may still be the size of an array, as n of x=randn:float32:n.
+        words = set(re.findall(r"\b[A-Za-z_]\w*", " ".join(arguments.values())))
+        every = {**self.constants, **arguments}
+        left = {n: v for n, v in every.items() if signature.get(n) != "constexpr" or n in words}
+        name = compiled.metadata.name
+        nram = compiled.metadata.nram
+        told = estimate_of(nram, board.arch.limits(compiled=True)[NRAM])
+        return TritonCall(str(backend.kept(name, text)), name, left, dim, kind, nram, text, told)
+
+    def call(
+        self,
+        arguments: Mapping[str, str],
+        board: Board,
+        given: Mapping[str, np.ndarray[Any, Any]] = NO_ARRAYS,
+        **around: Any,
+    ) -> KernelCall:
+        """Return the launch with *arguments* on *board*; *around* are fields of `AskedCall`.  Raises as `translated` does."""
+        made = self.translated(arguments, board, given, around.get("draws") or around.get("seed"))
+        asked = AskedCall(
+            (made.path,),
+            made.kernel,
+            dim=made.dim,
+            kind=made.kind.name,
+            arguments=made.arguments,
+            board=board.name,
+            **around,
+        )
+        return TritonKernelCall(asked, given, triton=self, texts=arguments)
+
+    def _grid(
+        self, arguments: Mapping[str, str], board: Board, given: Mapping[str, Any], seed: int
+    ) -> tuple[int, int, int]:
+        # As Triton's users write it; the language of formulas has another word.
+        text = re.sub(r"\b(?:triton\.)?cdiv\(", "CEIL_DIV(", self.grid)
+        scope = ArgumentScope({**self.constants, **arguments}, {}, board, seed, given)
+        try:
+            sizes = scope.numbers(text, "--grid")
+        except UsageError as error:
+            raise UsageError(str(error).replace("CEIL_DIV", "cdiv")) from None
+        if len(sizes) > 3:
+            raise UsageError(
+                f"--grid {self.grid} has {len(sizes)} sizes; write X,Y,Z, as 'cdiv(n, BLOCK)' or 4,8,1"
+            )
+        x, y, z = (*sizes, 1, 1)[:3]
+        return x, y, z
+
+    def _fitting(
+        self, function: JITFunction, signature: Mapping[str, str], fixed: Mapping[str, Any], board: Board
+    ) -> str:
+        """Return, for the sentence about a kernel that does not fit, the largest value of each constant with which it does."""
+        # Tried, and not computed: what a constant is to each block only the lowering knows.
+        told = []
+        for name in self.constants:
+            value = fixed.get(name)
+            while type(value) is int and value > 1 and value & (value - 1) == 0:
+                value //= 2
+                try:
+                    _compiled(function, signature, {**fixed, name: value}, board, self.options)
+                except backend.OutOfNram:
+                    continue
+                except MlusimError:  # a smaller one may not compile at all
+                    break
+                told.append(f"{name}={value}")
+                break
+        return f"; it fits with {' or '.join(told)}" if told else ""
+
+
+def _compiled(
+    function: JITFunction,
+    signature: Mapping[str, str],
+    fixed: Mapping[str, Any],
+    board: Board,
+    options: Mapping[str, int],
+) -> Any:
+    """Return what Triton makes of *function*.  Raises `UsageError`, with the line, for what it refuses."""
+    # With their types: 1, 1.0 and True are equal, and other constants.
+    constants = tuple((name, type(value), value) for name, value in fixed.items())
+    return _specialised(
+        function, tuple(signature.items()), constants, board.name, tuple(sorted(options.items()))
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def _specialised(
+    function: JITFunction,
+    signature: tuple[tuple[str, str], ...],
+    constants: tuple[tuple[str, type, Any], ...],
+    board: str,
+    options: tuple[tuple[str, int], ...],
+) -> Any:
+    backend.activate(board)
+    places = {(function.arg_names.index(name),): value for name, _, value in constants}
     try:
-        compiled = triton.compile(source, options=options)
+        return triton.compile(ASTSource(function, dict(signature), places), options=dict(options))
     except CompilationError as error:
-        raise MlusimError(f"Triton does not compile {function.__name__}: {error}") from None
-    text = compiled.asm["mlu"].decode()
-    kind, dim = backend.kind_and_dim(board, grid)
-    # A constant may still be the size of an array, as n of x=randn:float32:n.
-    others = " ".join(arguments.values())
-    left = {
-        n: v
-        for n, v in arguments.items()
-        if signature.get(n) != "constexpr" or re.search(rf"\b{n}\b", others)
-    }
-    name = compiled.metadata.name
-    return TritonCall(str(backend.kept(name, text)), name, left, dim, kind, compiled.metadata.nram)
+        raise UsageError(backend.refusal_of(function, error)) from None
 
 
-def _function(path: str, kernel: str | None) -> Any:
-    """Return the JIT function, without what tunes around it."""
+@functools.lru_cache(maxsize=8)
+def _function(path: str, changed: int, kernel: str | None) -> Any:
+    """Return the JIT function, without what tunes around it, of the file as it was *changed* last."""
+    del changed
     found = {
         name: plain for name, one in vars(file_module(path)).items() if (plain := _plain(one)) is not None
     }
@@ -110,16 +295,18 @@ def _plain(value: Any) -> Any:
 
 
 def _signature(
-    function: Any, arguments: Mapping[str, str], constants: Mapping[str, str]
+    function: JITFunction,
+    arguments: Mapping[str, str],
+    constants: Mapping[str, str],
+    given: Mapping[str, np.ndarray[Any, Any]],
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the types of the parameters by name, and the values of those that are constants."""
     parameters = inspect.signature(function.fn).parameters
-    for given, option in ((arguments, "--arg"), (constants, "--constexpr")):
-        odd = next((name for name in given if name not in parameters), None)
-        if odd is not None and option == "--constexpr":
-            raise UsageError(
-                f"{function.__name__} has no parameter {odd}; its parameters: {', '.join(parameters)}"
-            )
+    odd = next((name for name in constants if name not in parameters), None)
+    if odd is not None:
+        raise UsageError(
+            f"{function.__name__} has no parameter {odd}; its parameters: {', '.join(parameters)}"
+        )
     signature: dict[str, str] = {}
     fixed: dict[str, Any] = {}
     constant = {p.name for p in function.params if p.is_constexpr}
@@ -128,7 +315,7 @@ def _signature(
         if text is not None:
             signature[name], fixed[name] = "constexpr", constant_of(text)
         elif name in arguments:
-            signature[name] = _type(name, arguments[name], fixed)
+            signature[name] = _type(name, arguments[name], fixed, given.get(name))
         elif parameter.default is not inspect.Parameter.empty:
             signature[name], fixed[name] = "constexpr", parameter.default
         else:
@@ -149,14 +336,14 @@ def constant_of(text: str) -> Any:
     return text
 
 
-def _type(name: str, text: str, fixed: dict[str, Any]) -> str:
+def _type(name: str, text: str, fixed: dict[str, Any], array: np.ndarray[Any, Any] | None) -> str:
     """Return Triton's type of an argument; what is a constant for it goes to *fixed*."""
     value = value_of(text, name)
     if value.is_null:
         fixed[name] = None
         return "constexpr"
     if value.is_array:
-        return f"*{_element_type(value, name)}"
+        return f"*{_element_type(value, name, array)}"
     # Formulas of other arguments are whole numbers, whose value the call computes later.
     number = constant_of(text)
     if isinstance(number, float):
@@ -167,8 +354,10 @@ def _type(name: str, text: str, fixed: dict[str, Any]) -> str:
     return "i64" if isinstance(number, int) and not -(1 << 31) <= number < 1 << 31 else "i32"
 
 
-def _element_type(value: ArgumentValue, name: str) -> str:
-    if value.dtype is not None:
+def _element_type(value: ArgumentValue, name: str, array: np.ndarray[Any, Any] | None) -> str:
+    if array is not None:
+        dtype = as_dtype(array.dtype)
+    elif value.dtype is not None:
         dtype = as_dtype(value.dtype)
     elif value.file is not None:
         what = f"the value of {name}"

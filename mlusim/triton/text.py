@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count as numbers
 
-from attrs import define, frozen
+from attrs import define, evolve, frozen
 
-from mlusim.counted import plural
+from mlusim.counted import counted
 from mlusim.errors import MlusimError
+from mlusim.machine.kernel import ESTIMATE
 from mlusim.triton.ttir import SourceLine
 from mlusim.triton.values import Shape, Tile, bytes_of
 
@@ -76,13 +77,43 @@ class Written:
     fullest: tuple[Held, ...]
     remarks: tuple[tuple[SourceLine | None, str], ...]
 
+    def comments(self, limit: int) -> Iterator[str]:
+        """Yield what stands before the text: the use of NRAM, of which there are *limit* bytes, and the remarks by line."""
+        yield f"// {self.name}: {estimate_of(self.nram, limit)}"
+        if self.fullest:
+            yield f"// where NRAM is fullest it holds {self.told()}"
+        for place, told in self.remarks:
+            yield f"//{_at(place)} {told}"
+
+    def over(self, memory: str, needed: int, limit: int) -> str:
+        """Return what takes *needed* bytes of *memory*, of which there are *limit*, and how much smaller it would have to be."""
+        # A block of Triton has a size that is a power of two.
+        part = 1 << (-(-needed // limit) - 1).bit_length()
+        close = (
+            f"; within {BAND:.0%} of the limit, so that the vendor's compiler may fit it"
+            if needed < limit * (1 + BAND)
+            else ""
+        )
+        takes = f", chiefly of {self.told()}," if memory == NRAM else " of filters of matrices"
+        return f"that is {ESTIMATE}{takes} and would fit at about 1/{part} of the size{close}"
+
     def told(self) -> str:
-        """Return what takes the room, one line each."""
-        lines = [
-            f"  {one.bytes:>9,} {plural(one.bytes, 'byte')}  {one.why}{_at(one.place)}"
-            for one in self.fullest[:8]
-        ]
-        return "\n".join(lines)
+        """Return what takes the room where it is fullest, the largest first."""
+        more = len(self.fullest) - MOST_TOLD
+        told = [f"{one.why} {counted(one.bytes, 'byte')}{_at(one.place)}" for one in self.fullest[:MOST_TOLD]]
+        return ", ".join([*told, *([f"and {more} more"] if more > 0 else [])])
+
+
+MOST_TOLD = 6
+BAND = 0.2
+"""How far NRAM may be off: formulas of a public library and this lowering differ by up to a sixth where they differ [I]."""
+
+
+def estimate_of(nram: int, limit: int) -> str:
+    """Return what *nram* bytes and all times are, and, near the *limit* of bytes, that the vendor's compiler may find otherwise."""
+    told = f"{counted(nram, 'byte')} of NRAM and all times are {ESTIMATE}"
+    close = f"; within {BAND:.0%} of the limit of {limit:,}, so that it may not fit there"
+    return told + (close if nram > limit * (1 - BAND) else "")
 
 
 _PROLOGUE = """\
@@ -245,39 +276,23 @@ class KernelText:
         used = {memory: self._arrange(memory) for memory in (NRAM, WRAM)}
         fullest = self._fullest()
         done = Written(name, "", used[NRAM], used[WRAM], fullest, tuple(self.remarks))
-        for memory, limit in limits.items():
-            if used[memory] > limit:
-                raise OutOfRoom(
-                    memory,
-                    used[memory],
-                    limit,
-                    f"by the estimate of this lowering, {name} needs most at once for\n{done.told()}\nmake these blocks smaller",
-                )
+        for memory, needed in used.items():
+            if needed > limits[memory]:
+                raise OutOfRoom(memory, needed, limits[memory], done.over(memory, needed, limits[memory]))
         arrays = [f"__nram__ char nram[{max(used[NRAM], 128)}];"]
         arrays += [f"__wram__ char wram[{used[WRAM]}];"] if used[WRAM] else []
         given = ", ".join(
             f"{kind} {word}" if not kind.endswith("*") else f"{kind}{word}" for kind, word in parameters
         )
-        body = [*self._declarations(), *self._numbered()]
-        text = "\n".join(
-            [
-                _PROLOGUE,
-                *arrays,
-                "",
-                *self._head(),
-                f"__mlu_global__ void {name}({given}) {{",
-                GUARD,
-                *body,
-                "}",
-                "",
-            ]
-        )
-        return Written(name, text, used[NRAM], used[WRAM], fullest, tuple(self.remarks))
+        head = [f"__mlu_global__ void {name}({given}) {{", GUARD, *self._declarations()]
+        # What belongs to no line of the body is of the line that names the function.
+        around = [line for text in (*arrays, *head) for line in self._at_place(text)]
+        body = [*self._numbered(), *self._at_place("}")]
+        text = "\n".join([*done.comments(limits[NRAM]), _PROLOGUE, *around, *body, ""])
+        return evolve(done, text=text)
 
-    def _head(self) -> list[str]:
-        """Name the Python file for the function itself, so that all of it is there."""
-        first = next((line.place for line in self._lines if line.place is not None), None)
-        return [] if first is None else [_directive(first)]
+    def _at_place(self, text: str) -> list[str]:
+        return [text] if self.place is None else [_directive(self.place), text]
 
     def _declarations(self) -> Iterator[str]:
         for name, room in self._rooms.items():

@@ -1,10 +1,10 @@
 """TTIR to BANG C: the operations of all files together."""
 
-from mlusim.arch.board import STACK_RESERVE, Board
+from mlusim.arch.board import Board
 from mlusim.errors import Unsupported
 from mlusim.triton import control, copies, elementwise, reductions, shapes, ttir
 from mlusim.triton.lowering import KernelLowering, Operations, c_type, pointed_type
-from mlusim.triton.text import NRAM, TAKEN, WRAM, Written
+from mlusim.triton.text import TAKEN, Written
 
 OPERATIONS: Operations = {
     **elementwise.OPERATIONS,
@@ -13,11 +13,6 @@ OPERATIONS: Operations = {
     **control.OPERATIONS,
     **reductions.OPERATIONS,
 }
-
-
-def limits_of(board: Board) -> dict[str, int]:
-    """Return the bytes that a kernel may use: what the stack leaves of NRAM, and WRAM."""
-    return {NRAM: board.arch.nram - STACK_RESERVE, WRAM: board.arch.wram}
 
 
 def translate(text: str, board: Board) -> Written:
@@ -34,8 +29,9 @@ def translate(text: str, board: Board) -> Written:
     low = KernelLowering(function, board.arch.bang_arch, OPERATIONS)
     # In one pass: what a block is used for later only its lifetime asks, at the end.
     low.body(function.body)
+    low.text.place = function.place
     return low.text.written(
-        function.name, [(_parameter(k), n) for n, k in function.parameters], limits_of(board)
+        function.name, [(_parameter(k), n) for n, k in function.parameters], board.arch.limits(compiled=True)
     )
 
 

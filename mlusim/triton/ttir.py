@@ -49,11 +49,12 @@ class TtirOperation:
 
 @frozen
 class JitFunction:
-    """A function of TTIR: its name, its parameters with their types, and its operations."""
+    """A function of TTIR: its name, its parameters with their types, its operations, and the line of its ``def``."""
 
     name: str
     parameters: tuple[tuple[str, str], ...]
     body: tuple[TtirOperation, ...]
+    place: SourceLine | None
 
 
 # As text: Triton's own bindings give no attributes and no places.
@@ -87,8 +88,9 @@ class _Reader:
         inside = line[name.end() : line.index(") attributes" if ") attributes" in line else ") {")]
         parameters = re.findall(rf"{_NAME}: (!tt\.ptr<[^>]*>|[\w.!<>]+)", inside)
         self._at = head + 1
-        body, _ = self._block()
-        return JitFunction(name[1], tuple((n, kind) for n, kind in parameters), tuple(body))
+        body, end = self._block()
+        place = self._place_of(end) or self._place_of(self._lines[head])
+        return JitFunction(name[1], tuple((n, kind) for n, kind in parameters), tuple(body), place)
 
     def _block(self) -> tuple[list[TtirOperation], str]:
         """Return the operations up to the end of a block, and the line that ends it."""

@@ -86,6 +86,8 @@ def notes(document: Mapping[str, Any]) -> list[str]:
         told.append(EQUAL)
     if len(good) > 1:
         told.append(BESIDE)
+    if "estimate" in document:
+        told.append(f"Times and NRAM are {document['estimate']}.")
     if document["judged_by"] == "exit code":
         return [
             *told,

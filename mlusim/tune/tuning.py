@@ -155,7 +155,7 @@ def task_of(
     digests = _digests(call, wanted)
     texts = [*call.arguments.values(), *(text for _, text in criterion.expect)]
     texts += [setting.value for settings in wanted for setting in settings]
-    sources = f"{sources_of(())}-{_word_of(digests, texts, criterion)}"
+    sources = f"{sources_of(())}-{files_word(digests, texts, criterion)}"
     return TuneTask(call.asked, sources, criterion, limit=limit)
 
 
@@ -173,8 +173,8 @@ def _digests(call: KernelCall, wanted: Iterable[Settings]) -> Mapping[str, str]:
     raise first or UsageError("there is nothing to try")
 
 
-def _word_of(digests: Mapping[str, str], texts: Iterable[str], criterion: Criterion) -> str:
-    """Return a word for the files of the source, those that arguments name, and the reference's module."""
+def files_word(digests: Mapping[str, str], texts: Iterable[str], criterion: Criterion) -> str:
+    """Return a word for the files of the source, by their *digests*, those that arguments name, and the reference's module."""
     found = hashlib.sha256(repr(sorted(digests.items())).encode())
     code = getattr(function_of(criterion.reference, criterion.folder), "__code__", None)
     for text in [*dict.fromkeys(texts), *([code.co_filename] if code else [])]:

@@ -1,5 +1,6 @@
 """What is wrong with a Triton kernel is said at its line; what does not fit, and what has no form, is refused."""
 
+import json
 import re
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from triton.runtime.errors import OutOfResources
 import mlusim.triton
 from mlusim.cli.main import main
 from mlusim.engine.preference import preferring
-from mlusim.errors import OutOfBounds, Unsupported
+from mlusim.errors import OutOfBounds, Unsupported, shown_file
 
 FILE = Path(kernels.__file__)
 
@@ -53,8 +54,9 @@ def test_what_does_not_fit_names_the_tiles_that_take_the_room():
         mlusim.triton.run(kernels.softmax, (1,), out, out, 64, 2048, BM=64, BN=2048, board="MLU590-H8")
 
     told = str(raised.value)
+    assert "an estimate of this lowering, not of the vendor's compiler" in told
     assert told.startswith("out of resource: NRAM, Required: ")
-    assert "Hardware limit: 393216" in told
+    assert "Hardware limit: 524288" in told
     assert f"(triton_kernels.py:{line_of('.to(tl.float32)', after='softmax')})" in told
 
 
@@ -122,6 +124,13 @@ def test_verbs_take_a_triton_kernel(capsys):
         (["--kernel", "add", "--grid", "1"], "x of add has no value; give one, as --arg x="),
         ([*CALL[:-2], "--constexpr", "C=1"], "add has no parameter C; its parameters: x, y, o, n, B"),
         ([*CALL, "--dim", "4"], "a Triton kernel takes --grid"),
+        ([*CALL[:-4], "--grid", "cdiv(m, B)", *CALL[-2:]], r"--grid is given 'cdiv\(m, B\)'.*known are .*B"),
+        ([*CALL[:-2], "--constexpr", "B=64,128"], "`mlusim tune --param B=64,128` tries them"),
+        ([*CALL[:-2], "--constexpr", "B=100"], rf"{FILE}:\d+: Triton does not compile add: .*power of 2"),
+        (
+            [*CALL[:-2], "--constexpr", "B=524288"],
+            r"Hardware limit: 786432.* load 2,097,152 bytes .*; it fits with B=65536",
+        ),
     ],
 )
 def test_what_is_typed_wrong_is_said(capsys, words, told):
@@ -139,3 +148,75 @@ def test_options_of_triton_without_a_kernel_of_it_are_refused(capsys, tmp_path):
 
     assert code == 2
     assert "--grid goes with a Triton kernel" in capsys.readouterr().err
+
+
+def test_compile_shows_the_text(capsys):
+    """With the lines of the Python file, and what it needs."""
+    code = main(["compile", str(FILE), *CALL])
+    text = capsys.readouterr().out
+
+    assert code == 0
+    assert f'#line {line_of("tl.store", after="add")} "{FILE}"\n  __bang_add(' in text
+    assert "// add: 512 bytes of NRAM and all times are an estimate of this lowering" in text
+
+
+def test_a_grid_may_be_a_formula(capsys):
+    """Of arguments and constants, as in Triton."""
+    main(["run", str(FILE), *CALL[:-4], "--grid", "triton.cdiv(n, B)", *CALL[-2:], "--json"])
+
+    assert [2, 1, 1] == json.loads(capsys.readouterr().out)["launches"][0]["dim"]
+
+
+def test_the_debugger_stops_at_lines_of_the_file(capsys):
+    """From the line of the function on."""
+    stored = line_of("tl.store", after="add")
+    commands = ["break add", f"break {FILE.name}:{stored}", "run", "continue", "info locals"]
+    code = main(["debug", str(FILE), *CALL, *(word for text in commands for word in ("--command", text))])
+    out = capsys.readouterr().out
+
+    assert code == 0
+    assert f"task 0 in add at {shown_file(str(FILE))}:{line_of('def add', after='add')}" in out
+    assert f"Breakpoint 2, {shown_file(str(FILE))}:{stored}" in out
+    assert "int i " in out
+
+
+def test_fuzz_draws_calls_of_a_kernel(capsys, tmp_path):
+    """Each is made into BANG C for its own types; a failing one is kept with its command."""
+    draws = ["--arg", "n=int:1..200", "--arg", "x=in:float32:n", "--arg", "o=out:float32:n"]
+    around = ["--grid", "cdiv(n, B)", "--constexpr", "B=64", "--runs", "4", "--corpus", str(tmp_path)]
+    code = main(["fuzz", str(FILE), "--kernel", "no_mask", *draws, *around])
+    out = capsys.readouterr().out
+
+    assert code == 1
+    assert f"{FILE.name}:{line_of('tl.load', after='no_mask')}, task 0" in out
+    assert "--kernel no_mask --grid 'cdiv(n, B)' --constexpr B=64 --arg n=1 " in out
+
+
+def test_tune_tries_constants(capsys):
+    """By predicted time; what is over the limit, or what Triton refuses, is a candidate that fails."""
+    param = ["--param", "B=64,128,524288,100"]
+    code = main(["tune", str(FILE), *CALL[:-4], "--grid", "cdiv(n, B)", *param, "--json", "--jobs", "1"])
+    document = json.loads(capsys.readouterr().out)
+    told = {one["parameters"]["B"]: (one["rank"] is not None, one["why"]) for one in document["candidates"]}
+
+    assert code == 0
+    assert {"64": True, "128": True, "524288": False, "100": False} == {
+        b: able for b, (able, _) in told.items()
+    }
+    assert told["524288"][1].startswith("out of resource: NRAM, Required: 4194304, Hardware limit: 786432")
+    assert document["estimate"] == "an estimate of this lowering, not of the vendor's compiler"
+
+
+def test_tune_tries_what_autotune_has(capsys, tmp_path):
+    """Where nothing else is to be tried."""
+    lines = FILE.read_text().splitlines()
+    source = "\n".join(lines[(first := line_of("def add", after="add") - 2) : first + 6])
+    configs = "[triton.Config({'B': b}, num_warps=1, num_stages=1) for b in (64, 128)]"
+    path = tmp_path / "tuned.py"
+    path.write_text(
+        f"import triton\nimport triton.language as tl\n\n@triton.autotune({configs}, key=['n'])\n{source}\n"
+    )
+    main(["tune", str(path), *CALL[:-4], "--grid", "cdiv(n, B)", "--json", "--jobs", "1"])
+    tried = [one["parameters"] for one in json.loads(capsys.readouterr().out)["candidates"]]
+
+    assert [{"B": b, "num_warps": "1", "num_stages": "1"} for b in ("128", "64")] == tried

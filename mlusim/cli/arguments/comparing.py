@@ -193,6 +193,7 @@ def fuzz(parser: ArgumentParser) -> None:
         "| separates alternatives, the simplest first; of an operator in place of what it declares",
     )
     add.source_arguments()
+    add.triton()
     add.function()
     add.value("--reference module:function", "what the outputs of the kernel are compared with")
     add.repeated("--only NAMES", "these checkers (default: all of them)")

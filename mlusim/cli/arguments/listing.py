@@ -4,6 +4,7 @@ import argparse
 from argparse import ArgumentParser
 
 from mlusim.cli.arguments import shared
+from mlusim.programs import argument_forms
 
 
 def boards(parser: ArgumentParser) -> None:
@@ -40,6 +41,7 @@ def ops(parser: ArgumentParser) -> None:
 COMPILE_EXAMPLES = """examples:
   mlusim compile scale.mlu
   mlusim compile --clean-cache
+  mlusim compile softmax.py --kernel softmax --arg x=randn:half:64,781 --arg n=781 --constexpr BLOCK=1024
   mlusim compile div.mlu -I include -D NDEBUG --board MLU590-H8 --json
 exit codes: 0 everything translates, 1 something does not or declares more than the board has, 2 a file does not parse"""
 
@@ -48,9 +50,15 @@ def compile(parser: ArgumentParser) -> None:  # noqa: A001 - the verb
     """Declare the arguments of ``mlusim compile``."""
     add = shared.Adder(parser)
     parser.add_argument(
-        "files", metavar="FILE", nargs="*", help="BANG C files, which are linked with each other"
+        "files",
+        metavar="FILE",
+        nargs="*",
+        help="BANG C files, which are linked with each other; or a Python file with a Triton kernel, whose BANG C text is shown",
     )
     add.source_arguments()
+    add.value("--kernel K", "the Triton kernel")
+    add.repeated("--arg NAME=VALUE", argument_forms.HELP)
+    add.triton()
     add.value("--board B", "the board whose architecture is compiled for")
     add.flag(
         "--clean-cache", "remove translations and compiled kernels of earlier runs from the user's cache"

@@ -172,13 +172,18 @@ class Adder:
         """Declare what says how a Triton kernel of a Python file is called, besides ``--kernel`` and ``--arg``."""
         self.value(
             "--grid X,Y,Z",
-            "programs of a Triton kernel, which --kernel names in a Python file (default: 1,1,1)",
+            "programs of a Triton kernel, which --kernel names in a Python file: numbers or formulas, as 'cdiv(n, BLOCK)' (default: 1,1,1)",
         )
         self.repeated("--constexpr NAME=VALUE", "a constant of a Triton kernel, as BLOCK=1024")
         self.value(
             "--num-warps N", "of a Triton kernel; one core runs a program here, whatever it is", type=whole
         )
-        self.value("--num-stages N", "of a Triton kernel; this lowering does not overlap rounds", type=whole)
+        self.parser.set_defaults(triton=None)
+        self.value(
+            "--num-stages N",
+            "of a Triton kernel; from 2 on loops load ahead into a second buffer",
+            type=whole,
+        )
 
     def function(self) -> None:
         """Declare ``--function``, a host function that launches by itself."""

@@ -1,0 +1,91 @@
+"""A Triton kernel as what `mlusim fuzz` searches: its calls are drawn, and each is made into BANG C for the types that it has."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from mlusim.arch.catalog import find_board
+from mlusim.check.kernel_calls import check_call
+from mlusim.fuzz.corpus import KeptCall
+from mlusim.fuzz.draws import Landmarks, memory_limits, whole_constants
+from mlusim.fuzz.subjects import OpenSubject, TriedCall, argument_words, expected_of
+from mlusim.machine.kernel import BLOCK
+from mlusim.programs.expectation import Expectation
+from mlusim.triton.calls import TritonKernel
+
+Array = np.ndarray[Any, Any]
+
+
+@frozen
+class FuzzedTriton:
+    """The kernel *triton*; *reference* is ``module:function``."""
+
+    triton: TritonKernel
+    reference: str | None = None
+    operators: tuple[str, ...] = ()
+    bundled: bool = False
+    kind: str = BLOCK.name
+
+    @property
+    def label(self) -> str:
+        """The path of the file."""
+        return self.triton.path
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The path of the file."""
+        return (self.triton.path,)
+
+    @property
+    def macros(self) -> Mapping[str, str | None]:
+        """The constants, which formulas may use."""
+        return dict(self.triton.constants)
+
+    def words(self, call: KeptCall, place: Path) -> list[str]:
+        """Return the words of `mlusim check` for *call*, whose arrays are in *place*."""
+        words = [*self.triton.words(), *argument_words(call, place)]
+        return words if self.reference is None else [*words, "--reference", self.reference]
+
+    def opened(self) -> "OpenTriton":
+        """Return what calls the kernel in this process."""
+        return OpenTriton(self.triton, expected_of(self.reference))
+
+
+class OpenTriton(OpenSubject):
+    """A Triton kernel that is called."""
+
+    def __init__(self, triton: TritonKernel, expected: Expectation | None) -> None:
+        self._triton, self._expected = triton, expected
+
+    def name(self, board: str) -> str:
+        """Return the name of the function."""
+        del board
+        return self._triton.called
+
+    def parameters(self, board: str) -> tuple[str, ...]:
+        """Return the names of the parameters that are no constants."""
+        del board
+        return tuple(name for name in self._triton.parameters() if name not in self._triton.constants)
+
+    def needed(self, board: str) -> tuple[str, ...]:
+        """Return those without a default."""
+        usual = self._triton.defaults()
+        return tuple(name for name in self.parameters(board) if name not in usual)
+
+    def marks(self, board: str) -> Landmarks:
+        """Return the constants, the whole numbers of the file, and what memories hold."""
+        own = [int(text) for text in self._triton.constants.values() if text.isdigit()]
+        return Landmarks((*own, *whole_constants(self._triton.path)), memory_limits(find_board(board)))
+
+    def run(
+        self, call: KeptCall, arrays: Mapping[str, Array], checkers: tuple[str, ...], *, plans: bool
+    ) -> TriedCall:
+        """Run it as `mlusim check` does."""
+        # Made for each draw: its types, and a number that is 1, decide what the kernel becomes.
+        program = self._triton.call(
+            call.arguments, find_board(call.board), arrays, seed=call.schedule, effects=call.effects
+        )
+        return TriedCall(check_call(program, self._triton.path, checkers, self._expected, plans=plans))

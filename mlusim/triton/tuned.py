@@ -1,0 +1,121 @@
+"""A Triton kernel as what `mlusim tune` tries: with other constants, options, grids and arguments, each made into BANG C by itself."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from mlusim.arch.catalog import find_board
+from mlusim.errors import UsageError
+from mlusim.machine.limits import Limit
+from mlusim.near import near
+from mlusim.operators.kept_work import sources_of
+from mlusim.programs.kernel_call import AskedCall, KernelCall
+from mlusim.report.json_values import members
+from mlusim.triton.calls import OPTIONS, TritonKernel
+from mlusim.tune.space import ARGUMENT, Setting, Settings, TuneParameter, word_of
+from mlusim.tune.tuning import Criterion, TuneTask, files_word
+
+CONSTANT, OPTION, GRID = "constexpr", "option", "grid"
+"""Roles of settings, besides arguments: a constant, ``num_warps`` or ``num_stages``, the grid."""
+
+
+@frozen
+class TritonTask(TuneTask):
+    """The part that all candidates of a Triton kernel share."""
+
+    triton: TritonKernel = field(kw_only=True)
+
+    def call(self, settings: Settings, board: str) -> KernelCall:
+        """Return the call with *settings* on *board*.  Raises as `TritonKernel.call` does."""
+        kernel, arguments = _with(self.triton, self.asked.arguments, settings)
+        around = members(self.asked, "seed", "effects", "engine", "draws")
+        return kernel.call(arguments, find_board(board), **around)
+
+
+def _with(
+    kernel: TritonKernel, arguments: Mapping[str, str], settings: Settings
+) -> tuple[TritonKernel, dict[str, str]]:
+    """Return *kernel* and *arguments* with the values of *settings*."""
+    values = {
+        role: {one.name: one.value for one in settings if one.role == role}
+        for role in (CONSTANT, OPTION, GRID, ARGUMENT)
+    }
+    options = {**kernel.options, **{name: int(text) for name, text in values[OPTION].items()}}
+    constants = {**kernel.constants, **values[CONSTANT]}
+    grid = values[GRID].get(GRID, kernel.grid)
+    return evolve(kernel, constants=constants, grid=grid, options=options), {**arguments, **values[ARGUMENT]}
+
+
+@frozen
+class TunedTriton:
+    """The kernel *triton* on *board*, called with *arguments*; *around* are fields of `AskedCall`."""
+
+    triton: TritonKernel
+    arguments: Mapping[str, str]
+    board: str
+    around: Mapping[str, Any] = field(factory=dict)
+
+    def parameters_of(self, words: Sequence[str]) -> tuple[TuneParameter, ...]:
+        """Return the parameters that *words* of ``--param`` name.
+
+        A name is a parameter of the kernel, ``num_warps``, ``num_stages`` or ``grid``.  Raises `UsageError` for anything else.
+        """
+        made = [self._parameter(word) for word in words]
+        names = [one.name for one in made]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise UsageError(f"--param gives {twice} twice; give it once, with all of its values")
+        return tuple(made)
+
+    def _parameter(self, text: str) -> TuneParameter:
+        word = word_of(text)
+        name, own = word.name, self.triton.parameters()
+        if word.macro:
+            raise UsageError(f"-D{name} is a macro of BANG C; a Triton kernel takes --param {name}=...")
+        if name in OPTIONS:
+            odd = next((value for value in word.values if not value.isdigit()), None)
+            if odd is not None:
+                raise UsageError(f"--param {name} takes whole numbers, and {odd!r} is none")
+            return TuneParameter(name, OPTION, word.values)
+        # A kernel may have a parameter of this name, which is meant then.
+        if name == GRID and name not in own:
+            return TuneParameter(name, GRID, word.values)
+        if name not in own:
+            legal = [*own, *OPTIONS, GRID]
+            guess = near(name, legal, 1)
+            hint = f"did you mean {guess[0]}?" if guess else f"there are {', '.join(legal)}"
+            raise UsageError(f"--param {name}: {self.triton.called} has no parameter {name}; {hint}")
+        for option, taken in (("--constexpr", self.triton.constants), ("--arg", self.arguments)):
+            if name in taken:
+                raise UsageError(f"--param and {option} both give {name}; leave the {option} out")
+        return TuneParameter(name, CONSTANT if name in self.triton.constexprs() else ARGUMENT, word.values)
+
+    def configurations(self) -> list[Settings]:
+        """Return the configurations that ``triton.autotune`` has at the kernel, none where it has none."""
+        return [
+            tuple(Setting(name, OPTION if name in OPTIONS else CONSTANT, str(value)) for name, value in one)
+            for one in self.triton.configurations()
+        ]
+
+    def task_of(self, wanted: Sequence[Settings], limit: Limit, criterion: Criterion) -> TritonTask:
+        """Return the task of trying *wanted*, each launch under *limit*."""
+        path = Path(self.triton.path)
+        # Triton's own key covers the functions that the kernel calls, in whichever files they are.
+        digests = {
+            path.name: hashlib.sha256(path.read_bytes()).hexdigest(),
+            "": self.triton.function.cache_key,
+        }
+        texts = [*self.arguments.values(), *(text for _, text in criterion.expect)]
+        texts += [setting.value for settings in wanted for setting in settings]
+        sources = f"{sources_of(())}-{files_word(digests, texts, criterion)}"
+        asked = AskedCall(
+            (self.triton.path,),
+            self.triton.called,
+            arguments=self.arguments,
+            board=self.board,
+            **self.around,
+        )
+        return TritonTask(asked, sources, criterion, limit=limit, triton=self.triton)
