@@ -9,19 +9,22 @@ from attrs import evolve, frozen
 from rich.console import Group
 from rich.text import Text
 
-from mlusim.arch.catalog import DEFAULT_BOARDS
+from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.arch.dtypes import DType, as_dtype
-from mlusim.cli import cases, options, plain_text, plan_answer, plan_source, programs
+from mlusim.cli import cases, options, plain_text, plan_answer, plan_source, programs, show
 from mlusim.cli.arguments.shared import TEXT
+from mlusim.counted import counted
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.reading import refuse_no_file
 from mlusim.files.writing import check_writable
 from mlusim.operators.registry import find_operator
 from mlusim.plan import render
 from mlusim.plan.claims import Claim, Comparison, Verdict, parse_claim
+from mlusim.plan.layout import Layout
 from mlusim.plan.plan import Plan, check_names, choose, values_of
-from mlusim.plan.solver import Frontier
+from mlusim.plan.solver import Frontier, Largest
 from mlusim.plan.svg import frontier_svg, layout_svg, plan_column
+from mlusim.report.page.frame import BAD, GOOD, Card
 
 UNKNOWN = "?"  # the format of a file whose name does not say it
 HELP = "validate a kernel's NRAM plan, or find the largest shape that fits"
@@ -155,9 +158,36 @@ def _described(
                 layout.fits,
                 layout_svg(layout),
                 column=plan_column(layout),
+                told=_told(layout),
+                cards=_cards(layout),
             )
         )
     return answers
+
+
+def _told(layout: Layout) -> str:
+    """Return in one line whether *layout* fits."""
+    where = f"{layout.plan} on {layout.board}{f', {layout.dtype}' if layout.dtype else ''}"
+    if layout.overflow:
+        return f"{where} does not fit: {counted(layout.overflow, 'byte')} too many"
+    return (
+        f"{where} fits, with {counted(layout.slack, 'byte')} to spare"
+        if layout.fits
+        else f"{where} breaks a limit"
+    )
+
+
+def _cards(layout: Layout) -> list[Card]:
+    """Return the figures of *layout*: what the fullest stage takes, the limit, what the stack keeps, and what is left."""
+    arch = find_board(layout.board).arch
+    stage = max(layout.stages, key=lambda one: one.used)
+    tone = GOOD if layout.fits else BAD
+    return [
+        Card(f"{show.kib(stage.used)} KiB", f"of NRAM in stage {stage.name}", f"on {layout.board}", tone),
+        Card(f"{show.kib(layout.capacity)} KiB", "limit of a kernel", f"of {show.kib(arch.nram)} KiB that a core has"),
+        Card(f"{show.kib(arch.nram - arch.max_nram)} KiB", "reserved", "for the compiler's stack"),
+        Card(f"{layout.slack:,}", "bytes to spare", "in the fullest stage", tone),
+    ]  # fmt: skip
 
 
 def _fixed(question: PlanQuestion, plan: Plan, open_: Sequence[str]) -> dict[str, int]:
@@ -183,13 +213,33 @@ def _largest(question: PlanQuestion, variable: str) -> list[plan_answer.PlanAnsw
         # One view shows all boards; the other answers have facts alone.
         views = [render.largest_view(found), *([None] * (len(found) - 1))]
         answers += [
-            plan_answer.PlanAnswer(v, f.to_json(), f.largest is not None)
+            plan_answer.PlanAnswer(
+                v, f.to_json(), f.largest is not None, told=_largest_told(f), cards=_largest_cards(f)
+            )
             for v, f in zip(views, found, strict=True)
         ]
     if variable in question.values:
         given = f"{variable}={question.values[variable]}"
         plain_text.remark(f"note: --max looks for {variable}; {given} of --set is not used")
     return answers
+
+
+def _largest_told(one: Largest) -> str:
+    named = f"{one.variable} of {one.plan} on {one.board}"
+    return f"no {named} fits" if one.largest is None else f"the largest {named} is {one.largest:,}"
+
+
+def _largest_cards(one: Largest) -> list[Card]:
+    used = "" if one.used_at_largest is None else f"{one.used_at_largest:,} of {one.capacity:,} bytes there"
+    best = "none" if one.largest is None else f"{one.largest:,}"
+    over = max(one.used_at_next - one.capacity, 0)
+    return [
+        Card(best, f"the largest {one.variable} on {one.board}", used),
+        Card(
+            f"{one.next:,}", f"the next {one.variable}", f"{counted(over, 'byte')} too many" if over else ""
+        ),
+        Card(one.stage or one.binding, "binds", one.binding if one.stage else ""),
+    ]
 
 
 def _frontiers(question: PlanQuestion, text: str) -> list[plan_answer.PlanAnswer]:
@@ -220,7 +270,15 @@ def _frontier_answer(
     view = Group(Text(title, style="bold"), render.frontier_view(frontier))
     facts = {"plan": plan, "board": board, "dtype": dtype.name if dtype else None, **frontier.to_json()}
     good = bool(len(frontier) and (frontier.ys >= 0).any())
-    return plan_answer.PlanAnswer(view, facts, good, frontier_svg(frontier, title), frontier.to_csv())
+    return plan_answer.PlanAnswer(
+        view,
+        facts,
+        good,
+        frontier_svg(frontier, title),
+        frontier.to_csv(),
+        told=plan_answer.frontier_told(frontier, title),
+        cards=plan_answer.frontier_cards(frontier),
+    )
 
 
 def _claims(question: PlanQuestion, text: str) -> list[plan_answer.PlanAnswer]:
@@ -260,7 +318,8 @@ def _stored(plans: Sequence[Plan]) -> list[tuple[Plan, tuple[Claim, ...]]]:
 
 def _compared(comparison: Comparison) -> plan_answer.PlanAnswer:
     good = comparison.verdict in {Verdict.SAME, Verdict.STRICTER}
-    return plan_answer.PlanAnswer(render.comparison_view(comparison), comparison.to_json(), good)
+    told = f"{comparison.claim} on {comparison.board}: {comparison.verdict.value}"
+    return plan_answer.PlanAnswer(render.comparison_view(comparison), comparison.to_json(), good, told=told)
 
 
 def plans_in(path: Path) -> tuple[Plan, ...]:

@@ -1,40 +1,25 @@
 """The answers of ``mlusim plan``, and how they are written: as text, JSON, SVG, CSV or a page."""
 
-import html
-import io
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attrs import evolve, frozen
-from rich.console import Console, RenderableType
+from attrs import frozen
+from rich.console import RenderableType
 
 from mlusim.cli import options, show
 from mlusim.cli.arguments.listing import PLAN_FORMATS
 from mlusim.cli.arguments.shared import TEXT
 from mlusim.counted import plural
 from mlusim.errors import UsageError
+from mlusim.plan.solver import Frontier
 from mlusim.plan.svg import BoardColumn, boards_svg
 from mlusim.report.json_values import json_text
+from mlusim.report.page.frame import BAD, GOOD, Card, PageHead, folded, plain_page
+from mlusim.report.page.views import text_of, view_html
 
 SUFFIXES = {f".{form}": form for form in PLAN_FORMATS if form != TEXT}
-WIDTH, PAGE_WIDTH = 110, 96
-"""Characters of a line of a text, and of a page, which also a window of 800 pixels shows whole."""
-_PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 960px; margin: 2em auto; padding: 0 1em; }}
-svg {{ max-width: 100%; height: auto; display: block; margin: 1em 0; }}
-pre {{ overflow-x: auto; font-size: 13px; }}
-</style>
-<h1>{title}</h1>
-{body}
-</html>
-"""
+WIDTH = 110  # characters of a line of a text
 
 
 @frozen
@@ -42,6 +27,7 @@ class PlanAnswer:
     """The answer to one question on one board: for people, for programs, as a picture, as a table.
 
     *view* is None where another answer's view shows this one as well, and *column* is what a picture of several boards has of it.
+    *told* is the answer in one line, and *cards* are its figures, of which a page of several answers has the first.
     """
 
     view: RenderableType | None
@@ -50,6 +36,8 @@ class PlanAnswer:
     svg: str = ""
     csv: str = ""
     column: BoardColumn | None = None
+    told: str = ""
+    cards: Sequence[Card] = ()
 
 
 def frontier_names(text: str) -> tuple[str, str]:
@@ -60,6 +48,38 @@ def frontier_names(text: str) -> tuple[str, str]:
             f"--frontier {text!r} names {len(names)} {plural(len(names), 'variable')}; give two, such as S,T"
         )
     return names[0], names[1]
+
+
+def frontier_told(frontier: Frontier, title: str) -> str:
+    """Return in one line where *frontier* begins and ends."""
+    if not len(frontier) or frontier.ys.max() < 0:
+        return f"{title}: no {frontier.x} leaves room for any {frontier.y}"
+    first, last = _ends(frontier)
+    ends = f"up to {frontier.y} = {first[1]:,} at {frontier.x} = {first[0]:,}"
+    return f"{title}: {ends}, and up to {last[1]:,} at {frontier.x} = {last[0]:,}"
+
+
+def frontier_cards(frontier: Frontier) -> list[Card]:
+    """Return the figures of *frontier*: its ends, and what binds."""
+    if not len(frontier) or frontier.ys.max() < 0:
+        return []
+    (x, y), (last, least) = _ends(frontier)
+    binding = list(dict.fromkeys(frontier.binding_at(corner) for corner in frontier.corners()))
+    return [
+        Card(f"{y:,}", f"the largest {frontier.y}", f"at {frontier.x} = {x:,}"),
+        Card(f"{last:,}", f"the largest {frontier.x}", f"with {frontier.y} up to {least:,}"),
+        Card(f"{len(frontier):,}", plural(len(frontier), "point"), "-o FILE.csv writes all of them"),
+        Card(f"{len(binding):,}", plural(len(binding), "constraint binds", "constraints bind in turn"),
+             ", ".join(name or f"range of {frontier.y}" for name in binding)),
+    ]  # fmt: skip
+
+
+def _ends(frontier: Frontier) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return the point with the largest y, and the last one with any."""
+    kept = [
+        (int(x), int(y)) for x, y in zip(frontier.xs.tolist(), frontier.ys.tolist(), strict=True) if y >= 0
+    ]
+    return max(kept, key=lambda point: point[1]), kept[-1]
 
 
 def deliver(answers: Sequence[PlanAnswer], *, form: str, file: str | None, title: str) -> None:
@@ -82,15 +102,12 @@ def deliver(answers: Sequence[PlanAnswer], *, form: str, file: str | None, title
 
 def _text(answers: Sequence[PlanAnswer], form: str, who: str, title: str) -> str:
     if form == TEXT:
-        return "\n".join(f"{_told(a)}\n" for a in answers if a.view is not None)
+        return "\n".join(f"{text_of(a.view, WIDTH)}\n" for a in answers if a.view is not None)
     if form == "json":
         document: Any = [a.facts for a in answers] if len(answers) > 1 else answers[0].facts
         return json_text(document)
     if form == "html":
-        joint = _beside(answers, title)
-        # One picture of all boards stands in place of theirs.
-        parts = [_section(evolve(a, svg="") if joint else a) for a in answers]
-        return _PAGE.format(title=html.escape(title), body="\n".join([joint, *parts]))
+        return _page(answers, title)
     drawn = [text for a in answers if (text := a.svg if form == "svg" else a.csv)]
     if form == "svg" and (joint := _beside(answers, title)):
         return joint
@@ -110,16 +127,16 @@ def _beside(answers: Sequence[PlanAnswer], title: str) -> str:
     return boards_svg(columns, title) if drawn and len(columns) == len(answers) > 1 else ""
 
 
-def _section(answer: PlanAnswer) -> str:
-    parts = [answer.svg]
-    if answer.view is not None:
-        parts.append(f"<pre>{html.escape(_told(answer, PAGE_WIDTH))}</pre>")
-    return "\n".join(part for part in parts if part)
-
-
-def _told(answer: PlanAnswer, width: int = WIDTH) -> str:
-    """Return the view of *answer* as lines of text, so many characters wide where they can be folded."""
-    # A file is as wide as it is: the width of the terminal that it is made in has no part in it.
-    console = Console(file=io.StringIO(), width=width, record=True, color_system=None)
-    console.print(answer.view, crop=False)
-    return "\n".join(line.rstrip() for line in console.export_text().splitlines())
+def _page(answers: Sequence[PlanAnswer], title: str) -> str:
+    """Return the page: the answer, its figures and the drawings; what the terminal shows is folded below."""
+    joint = _beside(answers, title)
+    # One picture of all boards stands in place of theirs.
+    drawings = [joint] if joint else [a.svg for a in answers if a.svg]
+    # Of several boards each has its first figure: all of theirs would be no head of a page.
+    cards = answers[0].cards if len(answers) == 1 else [card for a in answers for card in a.cards[:1]]
+    told = "; ".join(dict.fromkeys(a.told for a in answers if a.told))
+    head = PageHead(title, told, cards, GOOD if all(a.good for a in answers) else BAD)
+    shown = [view_html(a.view) for a in answers if a.view is not None]
+    details = folded("Details", "\n".join(shown), opened=not drawings) if shown else ""
+    figures = "\n".join(f'<figure class="plan drawn card">{svg}</figure>' for svg in drawings)
+    return plain_page(head, f"{figures}\n{details}")

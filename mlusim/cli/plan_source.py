@@ -10,19 +10,20 @@ from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli import options, plan_answer, programs, show
-from mlusim.counted import plural
+from mlusim.counted import counted, plural
 from mlusim.errors import Fault, MlusimError, StatusError, UsageError, said, shown_file
 from mlusim.files.reading import shown
 from mlusim.plan.claims import Verdict
 from mlusim.plan.layout import Layout, StageLayout
 from mlusim.plan.render import frontier_view, memory_map, region_keys
 from mlusim.plan.svg import BoardColumn, frontier_svg, memories_svg
-from mlusim.programs.carving import ArrayPart, Carving, DeclaredArray, layouts_of, totals_of
+from mlusim.programs.carving import ArrayPart, Carving, DeclaredArray, MemoryTotal, layouts_of, totals_of
 from mlusim.programs.kernel_call import KernelCall
 from mlusim.programs.largest import BRANCHES, Binding, LargestValue, Shapes, carvings_of, largest_value
 from mlusim.programs.other_calls import HostFunctionCall
 from mlusim.programs.shape_answers import SampledFrontier, TestedClaim, frontier_of, tested_claim
 from mlusim.report.json_values import members
+from mlusim.report.page.frame import BAD, GOOD, Card
 from mlusim.text_grid import table
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def _told(
 ) -> list[plan_answer.PlanAnswer]:
     """Return what *tell* says of each board, given whether it is the last one; the answer of a board that refuses is only its refusal."""
     return [
-        plan_answer.PlanAnswer(_refused(one), one, good=False, column=_column(one))
+        plan_answer.PlanAnswer(_refused(one), one, good=False, column=_column(one), told=_refused(one).plain)
         if isinstance(one, dict)
         else tell(one, one is found[-1])
         for one in found
@@ -117,9 +118,49 @@ def _carved(found: Sequence[Carving | dict[str, Any]]) -> list[plan_answer.PlanA
             isinstance(one, Carving) and not one.findings,
             "" if isinstance(one, dict) else memories_svg(layouts_of(one)),
             column=_column(one),
+            told=f"{one['board']}: {one['refused']}" if isinstance(one, dict) else _carved_told(one),
+            cards=[] if isinstance(one, dict) else _carved_cards(one),
         )
         for number, one in enumerate(found)
     ]
+
+
+def _carved_told(one: Carving) -> str:
+    """Return in one line whether the arrays of a kernel and its stack fit."""
+    where = f"{one.kernel} on {one.board}"
+    if one.findings:
+        return f"{where}: {one.findings[0].message}"
+    told = [f"{space} {_left(total)}" for space, total in totals_of(one).items()]
+    return f"{where}: {'; '.join(told) or 'it declares no on-chip memory'}"
+
+
+def _left(total: MemoryTotal) -> str:
+    if not total.fits:
+        return f"does not fit: {counted(total.used - total.limit, 'byte')} too many"
+    if total.slack < 0:
+        return f"fits, with {show.kib(-total.slack)} KiB of what the compiler keeps for its stack"
+    return f"fits, with {show.kib(total.slack)} KiB to spare"
+
+
+def _carved_cards(one: Carving) -> list[Card]:
+    """Return the figures of a kernel's memories: what is declared, the limit, and the stack of what is reserved for it."""
+    cards: list[Card] = []
+    for space, total in totals_of(one).items():
+        tone = BAD if not total.fits or one.findings else GOOD if total.slack >= 0 else ""
+        limit = f"of {show.kib(total.limit - total.reserve)} KiB, the limit, on {one.board}"
+        cards.append(Card(f"{show.kib(total.declared)} KiB", f"of {space} declared", limit, tone))
+        # The memory core's stack is in SRAM, and no kernel says how much of it is used.
+        if total.reserve and space == "NRAM":
+            cards.append(
+                Card(
+                    f"{show.kib(total.reserve)} KiB",
+                    "reserved for the stack",
+                    f"{counted(total.stack, 'byte')} used",
+                )
+            )
+        cards.append(Card(f"{show.kib(total.slack)} KiB", f"of {space} to spare"))
+    arrays = len(one.arrays)
+    return [*cards[:4], Card(f"{arrays:,}", plural(arrays, "array"), counted(len(one.parts), "part"))]
 
 
 def _column(one: Carving | dict[str, Any]) -> BoardColumn:
@@ -276,7 +317,25 @@ def _largest(one: LargestValue, *, last: bool, form: str) -> plan_answer.PlanAns
     lines.append(_line(f"  tried: {', '.join(f'{v:,}' for v in sorted(one.tried))}", "dim"))
     good = one.largest is not None and one.passed is None
     view = Group(*lines, *_note(found, last=last))
-    return plan_answer.PlanAnswer(view, one.to_json(), good, picture, column=column)
+    cards = _value_cards(one)
+    return plan_answer.PlanAnswer(
+        view, one.to_json(), good, picture, column=column, told=words[0], cards=cards
+    )
+
+
+def _value_cards(one: LargestValue) -> list[Card]:
+    """Return the figures of the largest value: with the stack kept, at all, and how many values ran."""
+    name = one.variable
+    safe, largest = ("none" if value is None else f"{value:,}" for value in (one.safe, one.largest))
+    declared = "; ".join(
+        f"{space} {show.kib(nbytes)} KiB" for space, nbytes in one.declared.items() if nbytes
+    )
+    return [
+        Card(safe, f"the largest {name} with the stack kept", f"on {one.board}", GOOD if one.safe else BAD),
+        Card(largest, f"the largest {name} that runs", declared),
+        *([Card(f"{one.fails.value:,}", "the first that does not")] if one.fails is not None else []),
+        Card(f"{len(set(one.tried)):,}", "values tried"),
+    ]
 
 
 def _picture(one: LargestValue, lines: Sequence[str], found: str, form: str) -> str:
@@ -284,8 +343,14 @@ def _picture(one: LargestValue, lines: Sequence[str], found: str, form: str) -> 
     if form not in DRAWN:
         return ""
     layouts = _divided(one)
-    # A page has the words below the picture.
-    return memories_svg(layouts, lines[0], [*lines[1:], found] if form == "svg" else ())
+    if form == "svg":
+        return memories_svg(layouts, lines[0], [*lines[1:], found])
+    # A page has the words of the answer above the picture.
+    return (
+        memories_svg(layouts, f"{one.kernel} on {one.board}, {one.variable} = {one.largest:,}")
+        if layouts
+        else ""
+    )
 
 
 def _divided(one: LargestValue) -> list[Layout]:
@@ -375,7 +440,8 @@ def _frontier(one: SampledFrontier, *, last: bool) -> plan_answer.PlanAnswer:
     shown = [frontier_view(found, every=True)] if len(found) or not late else []
     view = Group(title, *shown, *why, *_note(TRACED, last=last))
     drawn = frontier_svg(found, one.title) if len(found) else ""
-    return plan_answer.PlanAnswer(view, one.to_json(), good, drawn, found.to_csv())
+    told, cards = plan_answer.frontier_told(found, one.title), plan_answer.frontier_cards(found)
+    return plan_answer.PlanAnswer(view, one.to_json(), good, drawn, found.to_csv(), told=told, cards=cards)
 
 
 def _claim(one: TestedClaim, *, last: bool) -> plan_answer.PlanAnswer:
@@ -395,7 +461,7 @@ def _claim(one: TestedClaim, *, last: bool) -> plan_answer.PlanAnswer:
     if one.cut:
         lines.append(_line(f"  {one.cut}", "bold red"))
     view = Group(*lines, *_note(TESTED, last=last))
-    return plan_answer.PlanAnswer(view, one.to_json(), one.holds)
+    return plan_answer.PlanAnswer(view, one.to_json(), one.holds, told=lines[0].plain)
 
 
 def _refused(one: Mapping[str, Any]) -> Text:

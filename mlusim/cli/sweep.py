@@ -5,11 +5,12 @@ import importlib
 from concurrent.futures import Executor
 
 import mlusim
-from mlusim.cli import campaign, long_work, options, programs, show
+from mlusim.cli import campaign, long_work, options, plain_text, programs, show
 from mlusim.errors import UsageError
-from mlusim.files.writing import Unwritten
+from mlusim.files.writing import Unwritten, check_writable, write_text
 from mlusim.operators.campaign import Job
 from mlusim.operators.sweep import jobs_of, sweep
+from mlusim.report.page.html import html_text
 from mlusim.report.record import CallRecord
 from mlusim.report.record_files import document
 
@@ -18,6 +19,7 @@ SOURCE = "mlusim.cli.tune"
 
 def run(args: argparse.Namespace) -> int:
     """Run what is not in the file yet; returns 1 for findings or failed accuracy, 3 for a fault."""
+    check_writable(args.html)
     args.operators = [*args.operators, *args.arguments]
     first = args.operators[0] if args.operators else None
     if first and (
@@ -50,6 +52,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace, records: list[CallRecord]) -> None:
+    if args.html:
+        write_text(args.html, html_text(records, mlusim.__version__, command=args.typed), keep=True)
+        plain_text.wrote("page", args.html)
     if args.json:
         show.emit(document(records, mlusim.__version__))
     else:

@@ -42,12 +42,8 @@ def run(args: argparse.Namespace) -> int:
         )
     boards = options.boards_in(args.board, DEFAULT_BOARDS[:1])
     task, found = tried(args, boards)
-    documents = [
-        _document(args, board, task, [one for one in found if one["board"] == board]) for board in boards
-    ]
-    if args.html:
-        write_text(args.html, page_text(documents, args.typed), keep=True)
-        plain_text.wrote("page", args.html)
+    documents = _documents(args, boards, task, found)
+    _write(args, documents)
     if args.json:
         document: Any = documents if len(documents) > 1 else documents[0]
         show.emit(document)
@@ -55,6 +51,23 @@ def run(args: argparse.Namespace) -> int:
         for number, document in enumerate(documents):
             _show(document, first=not number)
     return entry.CLEAN if any(one["best"] is not None for one in documents) else entry.FINDINGS
+
+
+def _write(args: argparse.Namespace, documents: Sequence[Mapping[str, Any]]) -> None:
+    """Write the page of *documents*, one for each board, where one is asked for."""
+    if args.html:
+        write_text(args.html, page_text(documents, args.typed), keep=True)
+        plain_text.wrote("page", args.html)
+
+
+def _documents(
+    args: argparse.Namespace,
+    boards: Sequence[str],
+    task: tuning.TriedTask,
+    found: Sequence[Mapping[str, Any]],
+) -> list[dict[str, Any]]:
+    """Return the document of each board."""
+    return [_document(args, board, task, [one for one in found if one["board"] == board]) for board in boards]
 
 
 def _document(
@@ -124,7 +137,10 @@ def sweep(args: argparse.Namespace) -> int:
         args = cases.applied(argparse.Namespace(**vars(args), seed=args.draws), cases.one_case(args))
     only = "goes with operators; a BANG C file takes --kernel, --arg and --param"
     options.refuse(args, OF_OPERATORS, only)
-    _, found = tried(args, options.boards_in(args.board, DEFAULT_BOARDS))
+    boards = options.boards_in(args.board, DEFAULT_BOARDS)
+    task, found = tried(args, boards)
+    ranked_args = argparse.Namespace(**{**vars(args), "objective": ranking.TIME})
+    _write(args, _documents(ranked_args, boards, task, found))
     if args.json:
         show.emit(
             {

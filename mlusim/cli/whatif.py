@@ -1,26 +1,30 @@
 """``mlusim what-if``: one call or program on every board, re-timed from one run where the work is the same."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from attrs import evolve
 from rich.text import Text
 
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
-from mlusim.cli import cases, entry, programs, show
+from mlusim.cli import cases, entry, plain_text, programs, show
 from mlusim.cli.launched import chosen, kernel_wanted, launched_on, usual_boards
 from mlusim.cli.options import boards_in, names_in, parameters, read_inputs, refuse
 from mlusim.errors import Fault, UsageError, said
+from mlusim.files.writing import check_writable, write_text
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.spec import Operator
 from mlusim.operators.whatif import WhatIf, WhatIfQuestion, ask, study_of, what_if
 from mlusim.programs.other_boards import elsewhere
+from mlusim.report.page.boards import what_if_page
 from mlusim.report.whatif import WhatIfStudy, what_if_table
 from mlusim.tune import space
 
 
 def run(args: argparse.Namespace) -> int:
     """Ask and show; returns 1 where the call works on no board."""
+    check_writable(args.html)
     if programs.is_cases(args.program):
         return cases.each(args, run)
     if programs.is_program(args.program):
@@ -39,11 +43,24 @@ def run(args: argparse.Namespace) -> int:
     boards = [base, *(name for name in boards_in(args.board, list(BOARDS)) if name != base)]
     with show.progress("boards", len(boards)) as step:
         study = _study(args, operator, boards, lambda answer: step(answer.board))
+    _show(args, study)
+    return entry.CLEAN if study.works else entry.FINDINGS
+
+
+def _show(args: argparse.Namespace, study: WhatIfStudy) -> None:
+    """Print *study*, and write its page."""
     if args.json:
         show.emit(study.to_json())
     else:
         show.output().print(what_if_table(study))
-    return entry.CLEAN if study.works else entry.FINDINGS
+    _write(args, [study])
+
+
+def _write(args: argparse.Namespace, studies: Sequence[WhatIfStudy]) -> None:
+    """Write the page of *studies* where one is asked for."""
+    if args.html and studies:
+        write_text(args.html, what_if_page(studies, args.typed), keep=True)
+        plain_text.wrote("page", args.html)
 
 
 def _study(
@@ -71,10 +88,7 @@ def _what_if_program(args: argparse.Namespace) -> int:
     study, code = _program_study(args, base)
     if study is None:
         return code
-    if args.json:
-        show.emit(study.to_json())
-    else:
-        show.output().print(what_if_table(study))
+    _show(args, study)
     return code or (entry.CLEAN if study.works else entry.FINDINGS)
 
 
@@ -99,6 +113,7 @@ def _program_study(args: argparse.Namespace, base: str | None) -> tuple[WhatIfSt
 def _what_if_each(args: argparse.Namespace, base: str | None) -> int:
     """Run each candidate of ``--param`` so, of a kernel or a program; one that does not run on *base* has a sentence for an answer."""
     found: list[dict[str, Any]] = []
+    studies: list[WhatIfStudy] = []
     works = False
     program = programs.program_to_try(args, base or DEFAULT_BOARDS[0])
     parameters = (
@@ -117,7 +132,9 @@ def _what_if_each(args: argparse.Namespace, base: str | None) -> int:
             failure = said(error)
         works = works or (study is not None and study.works)
         found.append({"parameters": {s.name: s.value for s in settings}, "failure": failure or None})
-        found[-1] |= {} if study is None else study.to_json()
+        if study is not None:
+            found[-1] |= study.to_json()
+            studies.append(evolve(study, case=space.told(settings)))
         if not args.json:
             view = Text(failure, style="bold red") if study is None else what_if_table(study)
             gap = [""] if len(found) > 1 else []
@@ -126,6 +143,7 @@ def _what_if_each(args: argparse.Namespace, base: str | None) -> int:
             )
     if args.json:
         show.emit({"program": args.program, "candidates": found})
+    _write(args, studies)
     return entry.CLEAN if works else entry.FINDINGS
 
 

@@ -12,14 +12,17 @@ from textwrap import wrap
 
 from attrs import frozen
 
+from mlusim.arch.board import KIB
+from mlusim.arch.catalog import find_board
 from mlusim.counted import plural
-from mlusim.plan.layout import BarSegment, Layout, StageLayout, lanes, ruler, segments
+from mlusim.plan.layout import STACK, BarSegment, Layout, StageLayout, lanes, ruler, segments
 from mlusim.plan.solver import Frontier
 
 WIDTH = 900
 _LEFT, _RIGHT = 16, 16
 _INNER = WIDTH - _LEFT - _RIGHT
-_LANE = 34
+_LANE, _GAUGE = 34, 10  # pixels of the height of a map's lane, and of the bar below it
+_STACK = "#b279a2"
 _FILLS = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#9d755d", "#eeca3b")
 _KEY, _MOST_KEYS = 15, 12  # pixels of a row below a map that names what is small, and how many are named
 _CHARACTER = 6.6  # pixels of one character at the font size of the labels
@@ -115,7 +118,7 @@ def boards_svg(columns: Sequence[BoardColumn], title: str, note: str = "") -> st
     for layout in (layout for one in columns for layout in one.layouts):
         space = _space(layout)
         marks[space] = max(marks.get(space, 1), _last_mark(layout))
-        sizes[space] = max(sizes.get(space, 1), layout.capacity, layout.high_water)
+        sizes[space] = max(sizes.get(space, 1), _limits(layout)[1], layout.high_water)
     every = list(dict.fromkeys(name for one in columns for layout in one.layouts for name in _names(layout)))
     parts, y = [], 6.0
     for row in _rows(columns):
@@ -171,7 +174,7 @@ def _column(
         y += _KEY
     for layout in column.layouts:
         space = _space(layout)
-        width = round(_COLUMN * max(layout.capacity, layout.high_water) / sizes[space])
+        width = round(_COLUMN * max(_limits(layout)[1], layout.high_water) / sizes[space])
         at = ruler(layout, max(1, round(_COLUMN * _last_mark(layout) / marks[space])), 3)
         small = _named(layout, at, names)
         word = "" if layout.stages[0].name in _SPACES else "stage "
@@ -245,9 +248,8 @@ def _stage(
         row = segments(lane, at)
         parts += [_rectangle(s, y, _fill(s, names)) for s in row]
         y += _LANE + 2
-    gauge = layout.capacity if over <= 0 else stage.used
-    parts.append(_gauge(stage.used, layout.capacity, gauge, y + 2, width))
-    return parts, y + 18
+    parts += _gauge(stage.used, layout, y + 2, width)
+    return parts, y + 2 + _GAUGE + _KEY + 6
 
 
 def _rectangle(segment: BarSegment, y: float, fill: str) -> str:
@@ -280,6 +282,8 @@ def _facts(segment: BarSegment) -> str:
 
 
 def _fill(segment: BarSegment, names: Sequence[str]) -> str:
+    if segment.region.name == STACK:
+        return _STACK
     return _FILLS[names.index(segment.region.name) % len(_FILLS)]
 
 
@@ -308,21 +312,46 @@ def _named(layout: Layout, at: Mapping[int, int], names: Sequence[str]) -> list[
     ]
 
 
-def _gauge(used: int, capacity: int, whole: int, y: float, across: int) -> str:
-    """Return the thin bar below a map, so many pixels *across*: what is used of the whole memory."""
-    scale = across / max(whole, 1)
-    inside = max(min(used, capacity) * scale, 2 if used else 0)  # a hairline of a few bytes would not be seen
+def _gauge(used: int, layout: Layout, y: float, across: int) -> list[str]:
+    """Return the bar below a map, so many pixels *across*: the whole memory, what is used of it, the limit, and what the stack keeps."""
+    limit, end = _limits(layout)
+    scale = across / max(end, used, 1)
+    # A hairline of a few bytes would not be seen.
+    inside = max(min(used, limit) * scale, 2 if used else 0)
     parts = [
-        f'<rect x="{_LEFT}" y="{y:.0f}" width="{across}" height="5" fill="currentColor" fill-opacity="0.15"/>',
-        f'<rect x="{_LEFT}" y="{y:.0f}" width="{inside:.1f}" height="5" fill="#54a24b"/>',
+        _box(_LEFT, y, across, 'fill="currentColor" fill-opacity="0.15"'),
+        _box(_LEFT, y, inside, 'fill="#54a24b"'),
     ]
-    if used > capacity:
-        width = max((used - capacity) * scale, 3)
-        parts.append(
-            f'<rect x="{_LEFT + across - width:.1f}" y="{y - 2:.0f}" width="{width:.1f}" height="9"'
-            ' fill="#e45756"/>'
-        )
-    return "".join(parts)
+    foot = y + _GAUGE + 11
+    if end > limit:
+        left, width = _LEFT + limit * scale, (end - limit) * scale
+        parts.append(_box(left, y, width, f'fill="{_STACK}" fill-opacity="0.45"'))
+        told = f"{_kib(end - limit)} for the stack"
+        short = told if width > len(told) * _CHARACTER else "stack"
+        parts.append(_text(left + width, foot, short, _END))
+    if used > limit:
+        color = "#f58518" if used <= end else "#e45756"
+        parts.append(_box(_LEFT + limit * scale, y, max((used - limit) * scale, 3), f'fill="{color}"'))
+    at = _LEFT + limit * scale
+    parts.append(
+        f'<line x1="{at:.1f}" y1="{y - 3:.0f}" x2="{at:.1f}" y2="{y + _GAUGE + 3:.0f}" stroke="currentColor" stroke-width="1.5"/>'
+    )
+    parts.append(_text(at - 4, foot, f"limit {_kib(limit)}", _END))
+    return parts
+
+
+def _box(x: float, y: float, width: float, look: str) -> str:
+    return f'<rect x="{x:.1f}" y="{y:.0f}" width="{width:.1f}" height="{_GAUGE}" {look}/>'
+
+
+def _limits(layout: Layout) -> tuple[int, int]:
+    """Return up to which byte a kernel may declare so that the compiler keeps its stack, and where the memory ends."""
+    arch, space = find_board(layout.board).arch, _space(layout)
+    return arch.limits(compiled=False)[space], arch.limits(compiled=True)[space]
+
+
+def _kib(nbytes: int) -> str:
+    return f"{nbytes / KIB:,.4g} KiB"
 
 
 # -- frontiers --------------------------------------------------------------------------------------

@@ -8,12 +8,13 @@ from typing import Any
 
 from attrs import asdict, field, frozen
 
-from mlusim.counted import counted
+from mlusim.counted import counted, plural
 from mlusim.errors import UsageError, shown_file
 from mlusim.files.reading import read_json, read_text
 from mlusim.files.typed import typed
 from mlusim.files.writing import write_text
 from mlusim.report.json_values import json_text
+from mlusim.report.page.frame import BAD, GOOD, Card, PageHead, folded, plain_page
 
 FORM = "mlusim coverage 1"
 
@@ -234,44 +235,90 @@ def lcov(record: CoverageRecord) -> str:
     return "".join(parts)
 
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>coverage</title>
-<style>
-:root{{color-scheme:light dark;--ran:#dcf2dc;--part:#fbf0c8;--never:#f6d5d5}}
-@media (prefers-color-scheme:dark){{:root{{--ran:#16361f;--part:#463a12;--never:#552222}}}}
-body{{font:15px/1.45 system-ui,sans-serif;max-width:1400px;margin:2em auto;padding:0 1em}}pre{{font-size:13px;line-height:1.35;overflow-x:auto}}
-.source>span{{display:block;min-width:max-content}}.n{{color:#888;display:inline-block;width:5em;text-align:right}}
-.ran{{background:var(--ran)}}.part{{background:var(--part)}}.never{{background:var(--never)}}.key{{padding:1px 6px;margin-right:1em}}
-</style>
-<h1>Lines and branches of kernels that ran</h1>
-<p><span class="ran key">ran</span><span class="part key">ran, and a test in it never came out one way</span><span class="never key">never ran</span></p>
-<p>Beside each line are its number and how often it ran, added over all tasks; a line that is pointed at names the tasks and what its tests gave.</p>
-{}
-</html>
-"""
+_KEYS = (
+    '<p><span class="ran mark">ran</span><span class="part-ran mark">ran, and a test in it never came out one way</span>'
+    '<span class="never mark">never ran</span></p>\n'
+    '<p class="soft">Beside each line are its number and how often it ran, added over all tasks; a line that is pointed at names the '
+    "tasks and what its tests gave.</p>"
+)
 
 
 def coverage_page(record: CoverageRecord) -> str:
-    """Return a page of HTML with the sources, the count of each line, the tasks that ran it and the outcomes of its tests; yellow where one never came."""
-    parts = [f"<pre>{html.escape(coverage_text(record))}</pre>"]
-    for name, counts in record.each():
-        try:
-            text = read_text(name).splitlines()
-        # A record travels: where the source is not there, the lines are, and their counts.
-        except UsageError:
-            text = []
-        outcomes: dict[int, list[str]] = {}
-        for (line, column), of in sorted(record.outcomes(name).items()):
-            told = f"column {column}: " + ", ".join(f"{outcome} {count}" for outcome, count in of.items())
-            outcomes.setdefault(line, []).append(told)
-        unmet = {line for (line, _), of in record.outcomes(name).items() if not all(of.values())}
-        rows = [
-            _row(number, line, counts.get(number), record.files[name].get(str(number), {}), outcomes, unmet)
-            for number, line in enumerate(text, 1)
-        ]
-        parts.append(f"<h2>{html.escape(shown_file(name))}</h2>\n<pre class='source'>{''.join(rows)}</pre>")
-    return _PAGE.format("\n".join(parts))
+    """Return a page of HTML: the figures, an index of the files, and the sources with what ran of them.
+
+    A line has its count, the tasks that ran it and the outcomes of its tests, and is yellow where one never came.  A file of which
+    everything ran is folded.
+    """
+    summary = record.to_json()["summary"]
+    whole = [one["ran"] == one["lines"] and one["branches_ran"] == one["branches"] for one in summary]
+    sources = [
+        f'<div id="file{number}">{folded(shown_file(one["file"]), _source(record, one["file"]), opened=not every or len(summary) == 1)}</div>'
+        for number, (one, every) in enumerate(zip(summary, whole, strict=True))
+    ]
+    body = "\n".join([_index(summary), _KEYS, *sources])
+    return plain_page(_head(record, summary, whole), body)
+
+
+def _head(record: CoverageRecord, summary: Sequence[Mapping[str, Any]], whole: Sequence[bool]) -> PageHead:
+    """Return the top of the page: how much ran, and how many files ran whole."""
+    lines, ran, branches, taken = (
+        sum(one[name] for one in summary) for name in ("lines", "ran", "branches", "branches_ran")
+    )
+    told = f"{ran:,} of {counted(lines, 'line')} ran"
+    told += f", {taken:,} of {counted(branches, 'branch', 'branches')} taken" if branches else ""
+    told += f", in {counted(record.launches, 'launch', 'launches')}"
+    cards = [
+        Card(_part(ran, lines), "of the lines ran", f"{lines - ran:,} never did"),
+        Card(_part(taken, branches), "of the branches taken", f"{branches - taken:,} never were"),
+        Card(f"{sum(whole):,} of {len(summary):,}", "files ran whole"),
+        Card(f"{record.launches:,}", plural(record.launches, "launch", "launches")),
+    ]
+    return PageHead("Lines and branches of kernels that ran", told, cards, GOOD if all(whole) else BAD)
+
+
+def _part(some: int, every: int) -> str:
+    """Return the share; what is not all of it is never called 100 %."""
+    return "-" if not every else "100%" if some == every else f"{min(100 * some / every, 99.9):.1f}%"
+
+
+def _index(summary: Sequence[Mapping[str, Any]]) -> str:
+    """Return the table of the files, what misses most of its lines first; each leads to its source."""
+    rows = []
+    for number, one in sorted(enumerate(summary), key=lambda row: row[1]["ran"] - row[1]["lines"]):
+        bar = f'<span class="bar"><i class="c6" style="width:{100 * one["ran"] / max(one["lines"], 1):.1f}%"></i></span>'
+        missing = ", ".join([*one["missing"], *one["branches_missing"]])
+        rows.append(
+            f'<tr><td class="name"><a href="#file{number}">{html.escape(shown_file(one["file"]))}</a></td><td class="n">{one["ran"]:,} of {one["lines"]:,}</td>'
+            f'<td class="wide">{bar}</td><td class="n">{one["branches_ran"]:,} of {one["branches"]:,}</td><td>{html.escape(missing)}</td></tr>'
+        )
+    heads = (
+        '<tr><th>file</th><th class="n">lines</th><th></th><th class="n">branches</th><th>never ran</th></tr>'
+    )
+    return f'<div class="card"><table>{heads}\n{"".join(rows)}</table></div>'
+
+
+def _source(record: CoverageRecord, name: str) -> str:
+    """Return the source of the file *name* with what ran of it."""
+    counts = record.counts(name)
+    try:
+        text = read_text(name).splitlines()
+    # A record travels: where the source is not there, the lines are, and their counts.
+    except UsageError:
+        text = []
+    outcomes: dict[int, list[str]] = {}
+    for (line, column), of in sorted(record.outcomes(name).items()):
+        told = f"column {column}: " + ", ".join(f"{outcome} {count}" for outcome, count in of.items())
+        outcomes.setdefault(line, []).append(told)
+    unmet = {line for (line, _), of in record.outcomes(name).items() if not all(of.values())}
+    rows = [
+        _row(number, line, counts.get(number), record.files[name].get(str(number), {}), outcomes, unmet)
+        for number, line in enumerate(text, 1)
+    ]
+    return (
+        f"<pre class='source'>{''.join(rows)}</pre>"
+        if rows
+        else '<p class="soft">The source is not here.</p>'
+    )
 
 
 def _row(
@@ -282,7 +329,7 @@ def _row(
     outcomes: Mapping[int, Sequence[str]],
     unmet: Collection[int],
 ) -> str:
-    kind = "" if count is None else "never" if not count else "part" if number in unmet else "ran"
+    kind = "" if count is None else "never" if not count else "part-ran" if number in unmet else "ran"
     told = "" if count is None else str(count)
     ran = ", ".join("memory core" if task == "-1" else f"task {task}: {n}" for task, n in tasks.items())
     # In the tooltip: a line of a kernel in a hundred tasks would be a page wide.

@@ -1,18 +1,18 @@
 """A tuning run as one self-contained HTML page: the best candidates, a chart, what changed, and which candidates are out and why."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from attrs import frozen
 
 import mlusim
-from mlusim.counted import counted
-from mlusim.report.page.charts import COLORS, SMALL, Boxes, Picture, bars, line, marks, words
+from mlusim.counted import counted, plural
+from mlusim.report.page.frame import BAD, GOOD, Card, PageHead
 from mlusim.report.page.render import made, rendered
+from mlusim.report.page.times import TimeBar, times_data, times_picture
 from mlusim.tune.ranking import LEAST, MECHANISMS, alike, notes, settings_told
 
-_LABELS, _BARS, _ROW, _TOP = 250.0, 560.0, 18.0, 24.0
-_LONGEST = 40  # characters of a label; a longer one is shown in full by the tooltip
 MOST = 60  # candidates in the chart
 
 
@@ -34,17 +34,50 @@ def page_text(documents: Sequence[Mapping[str, Any]], command: str) -> str:
 
     Raises `UsageError` where the extra mlusim[report] is not installed.
     """
-    first = documents[0]
-    found = [one for one in documents if one["best"] is not None]
     return rendered(
         "tune.html.j2",
         mlusim.__version__,
-        title=first["kernel"] or first["program"],
-        verdict="; ".join(map(_verdict, documents)),
-        found=bool(found),
+        top=_head(documents),
         parts=[_part(document) for document in documents],
         facts=made(mlusim.__version__, command, [one["board"] for one in documents]),
     )
+
+
+def _head(documents: Sequence[Mapping[str, Any]]) -> PageHead:
+    """Return the top of the page: the best candidate of each board, and the figures of the first."""
+    first = documents[0]
+    program = Path(first["program"]).name
+    title = f"Tuning {first['kernel']} of {program}" if first["kernel"] else f"Tuning {program}"
+    good = any(one["best"] is not None for one in documents)
+    return PageHead(title, "; ".join(map(_verdict, documents)), _cards(first), GOOD if good else BAD)
+
+
+def _cards(document: Mapping[str, Any]) -> list[Card]:
+    rows = document["candidates"]
+    able = [one for one in rows if one["rank"] is not None]
+    fits = Card(f"{len(able):,} of {len(rows):,}", "candidates fit and are right", f"on {document['board']}")
+    if not able:
+        return [fits]
+    best = able[0]
+    slowest = max(able, key=lambda one: one["time_us"])
+    equal = sum(one["rank"] == 1 for one in able) - 1
+    return [
+        Card(f"{best['time_us']:,.2f} us", "the best", settings_told(best), GOOD),
+        Card(f"{slowest['time_us'] / best['time_us']:.2f}x", "as fast as the slowest", settings_told(slowest)),
+        Card(f"{equal:,}", plural(equal, "other may be as fast", "others may be as fast"), "their bands meet that of the best"),
+        fits,
+        Card(best["bound"], "sets the time of the best"),
+    ]  # fmt: skip
+
+
+def _alike(able: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return *able* with those in one that take the same time for the same reason, which the names of the first say."""
+    # Equal to the last digit: what the band of the model makes alike stays apart, since its settings are what one looks for.
+    found: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
+    for one in able:
+        key = (one["rank"], one["time_us"], tuple(one["time_band"]), one["bound"])
+        found.setdefault(key, []).append(one)
+    return [{**own[0], "others": [one["name"] for one in own[1:]]} for own in found.values()]
 
 
 def _verdict(document: Mapping[str, Any]) -> str:
@@ -59,8 +92,9 @@ def _verdict(document: Mapping[str, Any]) -> str:
 
 def _part(document: Mapping[str, Any]) -> TunePart:
     rows = [{**one, "name": settings_told(one)} for one in document["candidates"]]
-    able = [one for one in rows if one["rank"] is not None]
-    shown = able[:MOST]
+    every = [one for one in rows if one["rank"] is not None]
+    able = _alike(every)
+    shown = [_bar(one) for one in able[:MOST]]
     return TunePart(
         document["board"],
         able,
@@ -70,9 +104,15 @@ def _part(document: Mapping[str, Any]) -> TunePart:
             for name in MECHANISMS
             if any(one["mechanisms"][name] > LEAST * one["time_us"] for one in able)
         ],
-        _picture(shown) if shown else "",
-        _data(shown) if shown else "",
-        notes(document) + ([f"The chart has the best {MOST}."] if len(able) > MOST else []),
+        times_picture(shown, "Predicted time of the candidates") if shown else "",
+        times_data(shown) if shown else "",
+        notes(document)
+        + ([f"The chart has the best {MOST}."] if len(able) > MOST else [])
+        + (
+            ["Candidates with the same time, for the same reason, stand in one row."]
+            if len(able) < len(every)
+            else []
+        ),
     )
 
 
@@ -82,36 +122,10 @@ def _color(one: Mapping[str, Any]) -> str:
 
 def _tip(one: Mapping[str, Any]) -> str:
     low, high = one["time_band"]
-    return f"{one['name']}: {one['time_us']:,.2f} us ({low:,.2f} to {high:,.2f}), bound by {one['bound']}"
+    others = f"; the same: {', '.join(one['others'])}" if one["others"] else ""
+    return f"{one['name']}: {one['time_us']:,.2f} us ({low:,.2f} to {high:,.2f}), bound by {one['bound']}{others}"
 
 
-def _label(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
-
-
-def _data(able: Sequence[Mapping[str, Any]]) -> str:
-    chart = Boxes([_label(one["name"]) for one in able], "us")
-    for row, one in enumerate(able):
-        chart.add(row, 0.0, one["time_us"], _color(one), _tip(one))
-        chart.band(row, *one["time_band"])
-    return chart.data()
-
-
-def _picture(able: Sequence[Mapping[str, Any]]) -> str:
-    unit = _BARS / max(one["time_band"][1] for one in able)
-    width, height = _LABELS + _BARS + 90, _TOP + len(able) * _ROW + 6
-    picture = Picture(width, height, "Predicted time of the candidates")
-    axes = picture.axes((0, 0, width, height), (0, width), (height, 0))
-    for value in marks(0.0, _BARS / unit):
-        x = _LABELS + value * unit
-        words(axes, x, 8, f"{value:,.12g} us" if value == 0 else f"{value:,.12g}", across="center")
-        line(axes, [x, x], [18, height - 6], "line")
-    for row, one in enumerate(able):
-        y = _TOP + row * _ROW
-        words(axes, _LABELS - 8, y + 6.5, _label(one["name"]), across="right", size=SMALL)
-        shape = bars(axes, [(_LABELS, y, max(one["time_us"] * unit, 0.3), _ROW - 5)], _color(one))
-        picture.tip(shape, _tip(one))
-        low, high = (_LABELS + us * unit for us in one["time_band"])
-        line(axes, [low, high], [y + 6.5, y + 6.5], "ink", linewidth=1.5, zorder=3)
-        words(axes, high + 5, y + 6.5, f"{one['time_us']:,.2f}", color=COLORS["ink"])
-    return picture.render()
+def _bar(one: Mapping[str, Any]) -> TimeBar:
+    more = f" and {len(one['others'])} more" if one["others"] else ""
+    return TimeBar(one["name"] + more, one["time_us"], tuple(one["time_band"]), _color(one), _tip(one))

@@ -317,7 +317,15 @@ def test_several_boards_are_compiled_for_and_shown_side_by_side(cli, tmp_path, m
         drawn.partition(f"<title>{name}")[2].partition("</g>")[0] for name in ("pool", "right")
     )
     assert ('fill="none" stroke-dasharray' in untouched, 'fill="none"' in painted) == (True, False)
-    assert re.search(r"\nc +[\d,]+ +- +[\d,]+ +untouched\n", drawn)
+    assert re.search(
+        r'<tr><td>c</td><td class="n">[\d,]+</td><td class="n">-</td><td class="n">[\d,]+</td><td>untouched</td>',
+        drawn,
+    )
+    assert re.search(
+        r'<h1>The plan of k.mlu</h1>\n<p class="answer good">K on MLU370-X4: NRAM fits, with [\d.]+ KiB to spare</p>',
+        drawn,
+    )
+    assert ("limit 640 KiB" in drawn, "128 KiB for the stack" in drawn) == (True, True)
     assert re.search(r"\|c\| +\| +stack +\|\n", drawn)  # a part before a gap ends there
     assert "stack 0 of the 128 KiB that are left to it; 636 KiB more may be declared" in shown.out
 

@@ -174,9 +174,9 @@ def test_what_sets_the_time_is_the_headline():
     page = page_text([launch])
     tiny = page_text([launched(1, tasks=4)])
 
-    assert '<p class="headline">The IO-DMA sets the time: busy' in page
+    assert re.search(r'<p class="answer ">1 launch, [\d.]+ us. The IO-DMA sets the time: busy', page)
     assert excerpt_of(launch).headline.startswith("The IO-DMA sets the time: busy")
-    assert '<p class="headline">The IO-DMA sets the time: ' in tiny or "Starting the launch sets" in tiny
+    assert re.search(r'<p class="answer ">.*(The IO-DMA sets the time: |Starting the launch sets)', tiny)
     assert 1 == page.count("<h4>Cores of looping")
     assert "<h4>Cores of" not in tiny
 
@@ -255,19 +255,21 @@ def test_a_terminal_has_no_table_of_lines_without_launches():
 
 
 def test_the_page_begins_with_what_hurts():
-    """The dearest launch, its place in the source and what would help; the table sorts, and equal launches show once."""
+    """Title, answer, figures, the place in the source and what would help; the table sorts, and equal launches show once, the dearest open."""
     launches = [launched(2), launched(500), launched(2)]
     page = page_text(launches, command="mlusim profile x")
-    head, rest = page.split("<h1>")
+    head, rest = page.split('<h2 id="launches">')
     place = costliest_line(launches[1])
-    numbers = re.findall(r'<div class="card" id="launch(\d)">', rest)
+    numbers = re.findall(r'<details class="part launch"( open)?><summary><h2 id="launch(\d)">', rest)
 
     assert place.where.startswith("tests/report/test_excerpt.py:")
     assert f"<b>{place.where}</b> keeps the IO-DMA busy for" in head
     assert place.text in html.unescape(head)
     assert "What would help" in head
     assert "mlusim profile x" not in head
-    assert ["2", "1"] == numbers
+    assert head.index("<h1>") < head.index('<p class="answer') < head.index('<div class="figures">')
+    assert 5 == head.count('<div class="figure ">')
+    assert [(" open", "2"), ("", "1")] == numbers
     assert 3 == len(re.findall(r"<tr><td class=\"n\">(?:<a href=\"#launch\d\">)?\d", rest))
     assert '<table class="sorts">' in rest
 
@@ -280,7 +282,7 @@ def test_times_of_several_boards_are_not_added_up():
     starts = [box[:2] for own in rows["boxes"].values() for box in own]
 
     assert (
-        f"1 launch on each of 2 boards: {launch.time_us:,.2f} us on MLU370-X4, {launch.time_us:,.2f} us on MLU590-H8<"
+        f"1 launch on each of 2 boards: {launch.time_us:,.2f} us on MLU370-X4, {launch.time_us:,.2f} us on MLU590-H8. "
         in page
     )
     assert page.count(">100%<") >= 2

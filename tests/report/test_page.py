@@ -26,28 +26,32 @@ def body(page):
     return page[page.index("<main>") : page.index("</main>")]
 
 
-def test_the_verdict_comes_first_and_each_rule_has_its_operators():
-    """One line for all, then a line for each rule, with where it is asked."""
+def test_title_and_answer_come_first_and_each_rule_has_its_operators():
+    """One line for all, with figures; a line for each rule, with where it is asked; what sets the time is what the launches say."""
     one = body(html_text([record()], "0"))
     two = body(html_text([record(), evolve(record(), operator="own_rule", rule=HALF)], "0"))
 
-    assert re.match(
-        r'<main>\s*<p class="verdict bad">0 of 1 calls meet the rule: at least one efficiency', one
-    )
-    assert re.match(r'<main>\s*<p class="verdict bad">0 of 2 calls meet the rule of their operator\.', two)
+    head = r'<main>\s*<h1>Efficiency of {} on MLU370-X4</h1>\s*<p class="answer ">{} of {} calls as expected; 0 of {}'
+    assert re.match(head.format("1 operator", 1, 1, "1 calls meet the rule: at least one efficiency"), one)
+    assert re.match(head.format("2 operators", 2, 2, r"2 calls meet the rule of their operator\."), two)
+    assert '<div class="figure good"><b>1 of 1</b><span>calls as expected</span></div>' in one
+    assert "<td>IO-DMA</td>" in one
     assert "own_rule: 0 of 1, by at least one efficiency of 50% or more" in two
     assert "(design document, chapter 7)" in two
 
 
 def test_contents_lead_to_parts_in_their_order():
-    """Every link of the contents has its heading, calls before what explains them."""
+    """Every link of the contents has its heading, calls before what explains them; the calls of each operator are folded."""
     page = body(html_text([record()], "0", command="mlusim report op"))
     links = re.findall(r'<a href="#([\w-]+)">', page[: page.index("</nav>")])
 
-    assert ["operators", "calls", "roofline", "bytes", "nram", "why"] == links
+    assert ["operators", "roofline", "calls", "bytes", "nram", "why"] == links
     assert sorted(links, key=lambda one: page.index(f'id="{one}"')) == links
     assert "<dd>mlusim report op</dd>" in page
     assert "<dd>mlusim 0</dd>" in page
+    two = body(html_text([record(), evolve(record(), operator="other")], "0"))
+    assert 2 == two.count("</span></summary>\n<details>\n<summary>a on MLU370-X4: 100.0 us")
+    assert ' open><summary>op <span class="soft">1 call, 100.0 us, 1 as expected</span>' in page
 
 
 def test_a_failure_that_repeats_is_said_once():

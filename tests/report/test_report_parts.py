@@ -219,17 +219,18 @@ def test_the_page_begins_with_the_call_that_hurts_most():
     helps = Advice("overlap", "a second buffer", "line 7", 25.0, 2.0)
     launch = evolve(missed.launches[0], lines=(dear,), advice=(helps,))
     head, rest = html_text([fine, evolve(missed, launches=(launch,))], "0", command="mlusim report op").split(
-        "<h1>"
+        '<h2 id="operators">'
     )
 
-    assert "op slow on MLU370-X4: " in head
+    assert "<h3>op slow on MLU370-X4</h3>" in head
     assert explained(missed).sentence in html.unescape(head)
     assert "<b>k.mlu:7</b> keeps the IO-DMA busy for 100%" in head
     assert "What would help" in head
     assert "a second buffer" in head
     assert "mlusim report op" not in head
     assert "mlusim report op" in rest
-    assert "op fine on MLU370-X4: " in html_text([fine], "0").split("<h1>")[0]
+    assert "<code>mlusim check op --case slow --board MLU370-X4</code>" in head
+    assert "<h3>op fine on MLU370-X4</h3>" in html_text([fine], "0").split('<h2 id="operators">')[0]
 
 
 def test_every_form_says_which_engine_ran():

@@ -1,11 +1,13 @@
 """Studies of other boards as tables and pages: every board, every reason, and which case is studied."""
 
+import json
 import re
 
 import pytest
 from attrs import evolve
 
 from mlusim.machine.tally import Usage
+from mlusim.report.page.boards import what_if_page
 from mlusim.report.page.html import html_text
 from mlusim.report.whatif import (
     WORK,
@@ -155,3 +157,16 @@ def test_lanes_of_a_page_without_vector_instructions():
     assert '<td>GDRAM2NRAM</td><td class="n">1,000,000</td><td class="n">100%</td>' in page
     assert '<td class="n">-</td>\n<td><span class="busy">' in html_text([record(bare)], "0")
     assert '<td class="n">100%</td>' in html_text([record(none)], "0")
+
+
+def test_a_page_of_its_own_has_the_answer_and_a_bar_for_each_board():
+    """The fastest board first, with its speed-up; boards on which the call fails are counted; so on no board at all."""
+    page, nowhere = what_if_page([STUDY]), what_if_page([evolve(STUDY, rows=ROWS[3:])])
+    timed = [row for row in ROWS if row.time_us is not None]
+    best = min(timed, key=lambda row: row.time_us)
+    (chart,) = re.findall(r'<script type="application/json">(.*?)</script>', page)
+
+    assert f"is fastest on {best.board}, {best.time_us:,.1f} us" in page
+    assert len(timed) == len(json.loads(chart)["rows"])
+    assert "works on no board" in nowhere
+    assert "Bokeh" not in nowhere.partition("<script>")[2].partition("</script>")[0]

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
-from mlusim.counted import counted, plural
+from mlusim.counted import counted, percent, plural, whole
 from mlusim.plan.svg import layout_svg
 from mlusim.report.advice import Advice
 from mlusim.report.compare import BaselineComparison
@@ -23,6 +23,7 @@ from mlusim.report.efficiency import (
     verdicts,
 )
 from mlusim.report.explain import CostliestLine, below_the_bar, costliest_of, explained
+from mlusim.report.page.frame import BAD, GOOD, Card, PageHead
 from mlusim.report.page.pictures import (
     color,
     memory,
@@ -57,8 +58,8 @@ class BoardPart:
 
 
 PARTS: Mapping[str, str] = {
-    "calls": "Calls",
     "roofline": "Roofline",
+    "calls": "Calls",
     "bytes": "Bytes between GDRAM and the chip",
     "nram": "NRAM",
     "why": "What explains it",
@@ -106,12 +107,14 @@ def _contents(records: Sequence[CallRecord]) -> dict[str, Any]:
     directions = off_chip_directions(records)
     boards = [find_board(name) for name in dict.fromkeys(record.board for record in records)]
     totals: list[OperatorSummary] = summaries(records)
+    groups = [(name, list(own)) for name, own in groupby(records, key=lambda record: record.operator)]
+    dearest = _dearest(records)
     return {
         "summaries": totals,
         "boards": [_board_part(records, board, colors, directions) for board in boards],
         "colors": colors,
         "directions": {name: color(position) for position, name in enumerate(directions)},
-        "groups": [(name, list(own)) for name, own in groupby(records, key=lambda record: record.operator)],
+        "groups": groups,
         "spaces": [
             n
             for n in SPACES
@@ -120,12 +123,12 @@ def _contents(records: Sequence[CallRecord]) -> dict[str, Any]:
         ],
         "verdicts": verdicts(records),
         "rules": _rules(records),
-        "headline": first_words(verdicts(records)),
-        "dearest": _dearest(records),
+        "top": _head(records, boards, dearest),
+        "dearest": dearest,
+        "set_by": _set_by(records),
+        "told_of": {name: _told_of(own) for name, own in groups},
         "policies": side_by_side(records),
         "wrong": list(_wrong(records).items()),
-        "clean": sum(record.clean for record in records),
-        "total": len(records),
         "engines": engines(records),
         "draw_layout": functools.partial(layout_svg, named=False),
         "draw_timeline": lambda record: timeline(
@@ -148,6 +151,8 @@ class DearestCall:
     sentence: str
     place: CostliestLine | None
     advice: tuple[Advice, ...]
+    time_us: float
+    next: Mapping[str, str]
 
 
 def _dearest(records: Sequence[CallRecord]) -> DearestCall | None:
@@ -177,7 +182,89 @@ def _dearest(records: Sequence[CallRecord]) -> DearestCall | None:
         explained(record).sentence,
         costliest_of(main.lines, main.bound),
         record.advice,
+        time_us,
+        _next_commands(record),
     )
+
+
+def _next_commands(record: CallRecord) -> dict[str, str]:
+    """Return what to type to go on with the call of *record*, by what it shows; nothing of a call with arrays of its own."""
+    # A call with arrays of its own has no name by which another command would find it.
+    if not record.case:
+        return {}
+    call = f"{record.operator} --case {record.case} --board {record.board}"
+    return {
+        "its pipes and lines": f"mlusim profile {call} --html profile.html",
+        "mistakes in it": f"mlusim check {call}",
+        "where it stands still": f"mlusim debug {call}",
+        "other boards": f"mlusim what-if {record.operator} --case {record.case} --from {record.board}",
+    }
+
+
+def _head(records: Sequence[CallRecord], boards: Sequence[Board], dearest: DearestCall | None) -> PageHead:
+    """Return the top of the page: how many calls are right and meet their rule, and the figures of the one that takes longest."""
+    operators = len({record.operator for record in records})
+    names = [board.name for board in boards]
+    where = " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+    clean, judged = sum(record.clean for record in records), [v for v in verdicts(records) if v.rule.asked]
+    met = sum(one.met for one in judged)
+    told = first_words(verdicts(records))
+    right = f"{clean:,} of {len(records):,} calls as expected"
+    cards = [
+        Card(
+            f"{clean:,} of {len(records):,}", "calls as expected", "", GOOD if clean == len(records) else BAD
+        )
+    ]
+    if judged:
+        asked = sum(one.judged for one in judged)
+        cards.append(Card(f"{met:,} of {asked:,}", "calls meet the efficiency that is asked for"))
+    if dearest is not None:
+        cards.append(Card(f"{dearest.time_us:,.1f} us", "the call to look at first", dearest.name))
+        cards += [
+            Card(f"{one.gain:.2f}x", "as fast is within reach there", one.change)
+            for one in dearest.advice[:1]
+        ]
+    fullest = max(records, key=_nram, default=None)
+    if fullest is not None:
+        call = f"{fullest.operator} {fullest.title} on {fullest.board}"
+        cards.append(Card(whole(_nram(fullest)), "of NRAM where it is fullest", call))
+    return PageHead(
+        f"Efficiency of {counted(operators, 'operator')} on {where}",
+        f"{right}; {told}" if told else right,
+        cards,
+        BAD if clean < len(records) else GOOD if judged and all(one.passed for one in judged) else "",
+    )
+
+
+def _nram(record: CallRecord) -> float:
+    """Return the share of NRAM that a core declares at most."""
+    used = record.memory.get(SPACES[0])
+    return used.high_water / used.capacity if used is not None and used.capacity else 0.0
+
+
+def _set_by(records: Sequence[CallRecord]) -> dict[tuple[str, str], str]:
+    """Return, for each operator and board, what sets most of its time, as the launches say, with its share of it."""
+    spent: dict[tuple[str, str], dict[str, float]] = {}
+    for record in records:
+        own = spent.setdefault((record.operator, record.board), {})
+        for launch in record.launches:
+            own[launch.bound] = own.get(launch.bound, 0.0) + launch.time_us
+    return {key: _most_of(own) for key, own in spent.items()}
+
+
+def _most_of(spent: Mapping[str, float]) -> str:
+    total = sum(spent.values())
+    if not total:
+        return "-"
+    name, time_us = max(spent.items(), key=lambda part: part[1])
+    return name if time_us > 0.995 * total else f"{name}, {percent(time_us / total)} of it"
+
+
+def _told_of(records: Sequence[CallRecord]) -> str:
+    """Return, of the calls of one operator, what stands beside its name."""
+    time_us = sum(launch.time_us for record in records for launch in record.launches)
+    clean = sum(record.clean for record in records)
+    return f"{counted(len(records), 'call')}, {time_us:,.1f} us, {clean:,} as expected"
 
 
 def _rules(records: Sequence[CallRecord]) -> list[tuple[list[str], AcceptanceVerdict]]:

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import frozen
 
 import mlusim
-from mlusim.counted import counted, percent
+from mlusim.counted import counted, percent, plural
 from mlusim.files.writing import write_text
 from mlusim.machine.launch import Launch
 from mlusim.report.advice import Advice, advice
@@ -16,6 +16,7 @@ from mlusim.report.compare import BaselineComparison
 from mlusim.report.explain import CostliestLine, because, bottleneck, costliest_line
 from mlusim.report.figures import Achieved, achieved, figures
 from mlusim.report.page.excerpt import MOST_CORES, Excerpt, excerpt_of
+from mlusim.report.page.frame import BAD, Card, PageHead
 from mlusim.report.page.pictures import (
     Ran,
     color,
@@ -79,15 +80,12 @@ def page_text(
     return rendered(
         "launches.html.j2",
         mlusim.__version__,
-        title=program or ", ".join(dict.fromkeys(launch.kernel for launch in launches)) or "nothing launched",
-        verdict=_verdict(launches, totals) + complaints,
+        top=_head(program, launches, totals, complaints, ended),
         ended=ended,
-        headline=_headline(launches, totals),
         dearest=_dearest(launches),
         share=functools.partial(_share, totals),
         several=len(boards) > 1,
         findings=number,
-        complaints=bool(complaints),
         launches=sorted(enumerate(launches, 1), key=lambda one: -_time(one[1])),
         parts=[_part(number, launch) for number, launch in _shown(launches)],
         **_timeline_of_queues(launches),
@@ -98,6 +96,46 @@ def page_text(
         pipes={name: color(n) for n, name in enumerate(PIPES)},
         facts=made(mlusim.__version__, command, boards),
     )
+
+
+def _head(
+    program: str | None, launches: Sequence[Launch], totals: Mapping[str, float], complaints: str, ended: str
+) -> PageHead:
+    """Return the top of the page: how long it takes and why, and the figures of the launch that takes most of the time."""
+    kernels = ", ".join(dict.fromkeys(launch.kernel for launch in launches))
+    why = _headline(launches, totals)
+    answer = f"{_verdict(launches, totals)}{complaints}{f'. {why}' if why else ''}"
+    if ended:
+        answer = f"The program did not end well; until then: {answer}"
+    dearest = max(launches, key=_time, default=None)
+    cards = [] if dearest is None or not dearest.tasks else _cards(dearest, launches)
+    number = sum(len(launch.findings) for launch in launches)
+    if number:
+        cards = [*cards[:4], Card(f"{number:,}", plural(number, "finding"), "below, at their launches", BAD)]
+    return PageHead(
+        program or kernels or "nothing launched", answer, cards, BAD if complaints or ended else ""
+    )
+
+
+def _cards(launch: Launch, launches: Sequence[Launch]) -> list[Card]:
+    """Return the figures of *launch*, that which takes longest of *launches*."""
+    about, (low, high) = figures(launch), launch.time_band
+    pipe = max(about.busy, key=lambda name: about.busy[name])
+    most = advice(launch)
+    # Of several launches the sum is in the answer; what is told here is of one.
+    which = f"of {launch.kernel}, the longest launch" if len(launches) > 1 else "predicted time"
+    reached = next(iter(achieved([launch])), None)
+    return [
+        Card(f"{launch.time_us:,.2f} us", which, f"{low:,.2f} to {high:,.2f} by the model's constants"),
+        Card(percent(about.busy[pipe]), f"{pipe} busy", f"{launch.bound or 'nothing'} sets the time"),
+        Card(f"{about.working} of {about.cores}", "cores with work"),
+        *(
+            [Card(percent(reached.share), f"of the board's {reached.what}", reached.figure)]
+            if reached
+            else []
+        ),
+        *([Card(f"{most[0].gain:.2f}x", "as fast is within reach", most[0].change)] if most else []),
+    ]
 
 
 def _complaints(findings: int, found: BaselineComparison | None) -> str:
