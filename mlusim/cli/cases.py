@@ -20,32 +20,35 @@ OF_ONE = ("save", "trace", "html", "output")
 
 def applied(args: argparse.Namespace, case: KernelCase) -> argparse.Namespace:
     """Return the command line *args* with the call of *case* in place of the file; what was typed stands before the case."""
-    program, *more = case.program
-    texts = {**case.args, **named_values(args.arg, "--arg")}
-    macros = [name if value is None else f"{name}={value}" for name, value in case.define.items()]
+    asked = case.asked
+    program, *more = asked.program
+    texts = {**asked.arguments, **named_values(args.arg, "--arg")}
+    macros = [name if value is None else f"{name}={value}" for name, value in asked.define.items()]
+    said = {"kernel": asked.kernel, "dim": ",".join(map(str, asked.dim)), "kind": asked.kind}
     changes = {
         "program": program,
         "arguments": [*more, *args.arguments],
-        "include": [*case.include, *args.include],
+        "include": [*asked.include, *args.include],
         "define": [*macros, *args.define],
         "arg": [f"{name}={text}" for name, text in texts.items()],
         "case": None,
         "named_case": case,
-        **{name: getattr(args, name) or getattr(case, name) for name in ("kernel", "dim", "kind")},
+        **{name: getattr(args, name) or (text if name in case.said else None) for name, text in said.items()},
         **_board(args, case),
         # The seed of a case is one of its inputs: it draws values, and must not choose another schedule.
-        "draws": case.seed if _typed_seed(args) is None else _typed_seed(args),
+        "draws": asked.draws if _typed_seed(args) is None else _typed_seed(args),
     }
     return argparse.Namespace(**{**vars(args), **changes})
 
 
 def _board(args: argparse.Namespace, case: KernelCase) -> dict[str, Any]:
     """Return the board of *case* under the option that says it: what-if asks for others by ``--board``."""
+    board = case.asked.board if "board" in case.said else None
     # What-if has --base for the board of the call, since its --board names those that it compares.
     if hasattr(args, "base"):
-        return {"base": args.base or case.board}
+        return {"base": args.base or board}
     # Some verbs take --board several times and have a list, others have one name.
-    usual = [case.board] if isinstance(args.board, list) and case.board else case.board
+    usual = [board] if isinstance(args.board, list) and board else board
     return {"board": args.board or usual or args.board}
 
 

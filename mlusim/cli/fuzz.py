@@ -6,6 +6,7 @@ import itertools
 import shlex
 from pathlib import Path
 
+from attrs import evolve
 from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
@@ -20,10 +21,11 @@ from mlusim.fuzz.corpus import Corpus, KeptCall
 from mlusim.fuzz.draws import CallDraw, specified
 from mlusim.fuzz.searching import FuzzResult, FuzzTask, refuse_unfit, search
 from mlusim.machine.kernel import grid_of
-from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.names import checkers, observers_of
 from mlusim.operators.registry import find_operator
 from mlusim.operators.spec import Operator
+from mlusim.programs import kernel_call as calls
+from mlusim.programs.argument_forms import Criterion
 from mlusim.programs.cases import KernelCase
 from mlusim.programs.kernel_call import dim_of, kind_of, named_values
 from mlusim.report.coverage import coverage_lines
@@ -50,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         )
     task = _task(args)
     subject = task.subject
-    where = Path(subject.files[0]).with_suffix(".fuzz") if subject.files else f"{subject.label}.fuzz"
+    where = Path(subject.files[0]).with_suffix(".fuzz") if subject.files else f"{subject.asked.file}.fuzz"
     corpus = Corpus(args.corpus or where)
     # Here and not in the search: a call that never fits would be drawn until the time is over.
     refuse_unfit(task)
@@ -82,7 +84,7 @@ def _of_case(args: argparse.Namespace) -> argparse.Namespace:
     case = cases.one_case(args)
     if args.function is not None:
         raise UsageError(f"a case calls a kernel; leave --function out, or {case.path}")
-    if case.expect and args.reference is None:
+    if case.asked.criterion.expect and args.reference is None:
         raise UsageError(
             f"case {case.name} at {case.place} has expect, arrays for one call, and others are drawn; "
             "give a --reference, or run `mlusim check` for this call"
@@ -107,47 +109,49 @@ def _task(args: argparse.Namespace) -> FuzzTask:
         subject = _python(args)
     else:
         operator = _operator(args)
-        given, subject = {**operator.draws, **given}, subjects.FuzzedOperator(operator.name)
+        given, subject = (
+            {**operator.draws, **given},
+            subjects.FuzzedOperator(calls.AskedCall((operator.name,))),
+        )
     dims = tuple(dict.fromkeys(dim_of(one.strip()) for one in (args.dim or "1").split("|")))
     boards = tuple(options.boards_in(args.board, DEFAULT_BOARDS[:1]))
-    if isinstance(subject, subjects.FuzzedKernel | subjects.FuzzedPython):  # the others launch by themselves
+    if subject.files and args.function is None:  # the others launch by themselves
         # Refused now: a grid that a board does not have would fail in each draw.
         for board, dim in itertools.product(boards, dims):
             grid_of(find_board(board), dim, kind_of(args.kind))
     return FuzzTask(subject, CallDraw(specified(given), dims, boards), names, args.seed or 0, args.limit)
 
 
-def _source(args: argparse.Namespace) -> subjects.FuzzedKernel | subjects.FuzzedFunction:
+def _source(args: argparse.Namespace) -> subjects.FuzzedCall:
     odd = next((word for word in args.arguments if not programs.is_source(word)), None)
     if odd is not None:
         raise UsageError(
             f"{odd!r} is no BANG C file; arguments of the kernel are given with --arg, {EXAMPLE}"
         )
-    files, include = (args.program, *args.arguments), tuple(args.include)
-    define, around = tuple(programs.defines(args.define).items()), (kind_of(args.kind).name, args.reference)
-    if args.function is None:
-        return subjects.FuzzedKernel(
-            files, include, define, args.kernel, *around, case=_reference_of_case(args)
-        )
-    if args.kernel is not None:
+    if args.function is not None and args.kernel is not None:
         raise UsageError("--kernel and --function exclude each other; the function launches by itself")
-    return subjects.FuzzedFunction(files, args.function, include, define, *around)
-
-
-def _reference_of_case(args: argparse.Namespace) -> subjects.CaseReference | None:
-    """Return the reference of the case; None where it has none, or one was typed."""
+    asked = _asked(args, (args.program, *args.arguments))
+    asked = evolve(asked, include=tuple(args.include), define=programs.defines(args.define))
     case: KernelCase | None = getattr(args, "named_case", None)
-    if case is None or case.reference is None or args.reference is not None:
-        return None
-    return subjects.CaseReference(case.path, case.name, case.reference, case.close)
+    # What is typed stands before the case.
+    if case is None or case.asked.criterion.reference is None or args.reference is not None:
+        return subjects.FuzzedCall(asked)
+    return subjects.FuzzedCall(evolve(asked, criterion=case.asked.criterion), (case.path, case.name))
 
 
-def _python(args: argparse.Namespace) -> subjects.FuzzedPython:
+def _asked(args: argparse.Namespace, files: tuple[str, ...]) -> calls.AskedCall:
+    """Return what is called of *files*, without what is drawn."""
+    criterion = Criterion(args.reference)
+    kind = kind_of(args.kind).name
+    return calls.AskedCall(files, args.kernel, args.function, kind=kind, criterion=criterion)
+
+
+def _python(args: argparse.Namespace) -> subjects.FuzzedCall:
     only = "goes with BANG C files; a Python file takes --kernel and --arg"
     options.refuse(args, ("include", "define", "function"), only)
     if args.arguments:
         raise UsageError(f"one Python file is searched at a time; leave {args.arguments[0]!r} out")
-    return subjects.FuzzedPython(args.program, args.kernel, kind_of(args.kind).name, args.reference)
+    return subjects.FuzzedCall(_asked(args, (args.program,)))
 
 
 def _triton(args: argparse.Namespace) -> subjects.FuzzSubject:
@@ -155,7 +159,8 @@ def _triton(args: argparse.Namespace) -> subjects.FuzzSubject:
         raise UsageError(f"one Python file is searched at a time; leave {args.arguments[0]!r} out")
     # By its name: Triton is an extra, and takes seconds to load.
     triton = importlib.import_module("mlusim.triton.fuzzed")
-    subject: subjects.FuzzSubject = triton.FuzzedTriton(args.triton, args.reference)
+    asked = evolve(_asked(args, (args.program,)), define=dict(args.triton.constants))
+    subject: subjects.FuzzSubject = triton.FuzzedTriton(args.triton, asked)
     return subject
 
 
@@ -175,11 +180,7 @@ def _operator(args: argparse.Namespace) -> Operator:
 
 def _command(args: argparse.Namespace, task: FuzzTask, call: KeptCall, place: Path) -> str:
     """Return the line that makes *call* again, whose arrays are in *place*."""
-    words = ["mlusim", "check", *task.subject.words(call, place), "--board", call.board]
-    if call.effects != EFFECTS[0]:
-        words += ["--effects", call.effects]
-    if call.schedule is not None:
-        words += ["--seed", str(call.schedule)]
+    words = ["mlusim", "check", *task.subject.words(call, place)]
     if args.only:
         words += ["--only", ",".join(task.checkers)]
     return shlex.join(words)
@@ -188,7 +189,7 @@ def _command(args: argparse.Namespace, task: FuzzTask, call: KeptCall, place: Pa
 def _document(task: FuzzTask, found: FuzzResult) -> dict[str, object]:
     failing = found.failing
     return {
-        "program": task.subject.label,
+        "program": task.subject.asked.file,
         "seed": task.seed,
         "first": found.first,
         "draws": found.done - found.first,
@@ -199,7 +200,9 @@ def _document(task: FuzzTask, found: FuzzResult) -> dict[str, object]:
         if failing is None
         else {
             **members(failing.fault, "id", "message", "file", "line"),
-            **members(failing.call, "kernel", "dim", "board", "effects", "arguments", "command"),
+            "kernel": failing.call.asked.called,
+            **members(failing.call.asked, "dim", "board", "effects", "arguments"),
+            "command": failing.call.command,
             "folder": str(failing.place),
             "draw": failing.number,
             "runs_to_shrink": failing.runs,

@@ -20,6 +20,7 @@ from mlusim.errors import UsageError
 from mlusim.files.reading import refuse_no_file
 from mlusim.lazy import lazy
 from mlusim.machine.scheduling.schedule import EFFECTS
+from mlusim.programs.argument_forms import USUAL_CRITERION, Criterion
 
 if TYPE_CHECKING:
     from mlusim.observe import names as checkers
@@ -242,6 +243,7 @@ def source_program(
         seed=getattr(args, "seed", None),
         effects=getattr(args, "effects", None) or "late",
         engine=getattr(args, "engine", None) or "auto",
+        criterion=criterion_of(args),
     )
     program = natives.HostProgram(asked)
     # A file with both is run as its author runs it, unless an option asks for a kernel.
@@ -254,7 +256,7 @@ def source_program(
     asked = evolve(asked, **_of_launch(args), kernel=args.kernel, draws=getattr(args, "draws", None))
     case = getattr(args, "named_case", None)
     # A number that only the case's own sizes use is not misspelt when typed sizes replace those.
-    formulas = () if case is None else (*case.args.values(), *asked.arguments.values())
+    formulas = () if case is None else (*case.asked.arguments.values(), *asked.arguments.values())
     return calls.KernelCall(asked, formulas=formulas)
 
 
@@ -400,6 +402,17 @@ def other_call(args: argparse.Namespace) -> "calls.CallProgram":
 # -- ``--reference`` and ``--expect``, and what a case says in their place -----------------------------
 
 
+def criterion_of(args: argparse.Namespace) -> Criterion:
+    """Return the criterion that was typed, or else that of the case of a file."""
+    case = getattr(args, "named_case", None)
+    usual = USUAL_CRITERION if case is None else case.asked.criterion
+    reference, expect = getattr(args, "reference", None), getattr(args, "expect", None) or ()
+    if reference is None and not expect:
+        return usual
+    arrays = calls.named_values(expect, "--expect")
+    return evolve(usual, reference=reference, folder=None, expect=arrays)
+
+
 def expectation_of(args: argparse.Namespace) -> "expectations.Expectation | None":
     """Return the expectation that the outputs of the call are compared with; None where nothing says so.
 
@@ -408,12 +421,8 @@ def expectation_of(args: argparse.Namespace) -> "expectations.Expectation | None
     case = getattr(args, "named_case", None)
     if args.reference is None and not args.expect:
         return None if case is None else case.expectation()
-    name = args.reference or f"--expect {args.expect[0]}"
-    arrays = calls.named_values(args.expect, "--expect")
+    criterion = criterion_of(args)
     try:
-        function = expectations.function_of(args.reference)
+        return expectations.expectation_of(criterion, f"--expect {next(iter(args.expect), '')}")
     except UsageError as error:
         raise UsageError(f"--{error}") from None
-    if case is None:
-        return expectations.Expectation(name, function, arrays)
-    return expectations.Expectation(name, function, arrays, case.close)

@@ -18,7 +18,6 @@ from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable, write_text
 from mlusim.machine.kernel import ESTIMATE
 from mlusim.operators.campaign import usual_workers
-from mlusim.programs.expectation import CLOSE
 from mlusim.programs.kernel_call import named_values
 from mlusim.programs.native_program import CommandProgram, HostProgram
 from mlusim.text_grid import table
@@ -73,7 +72,7 @@ def _documents(
 def _document(
     args: argparse.Namespace, board: str, task: tuning.TriedTask, found: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    rows = ranking.ranked(found, args.objective)
+    rows, criterion = ranking.ranked(found, args.objective), task.asked.criterion
     best = rows[0] if rows[0]["rank"] is not None else None
     return {
         "mlusim": mlusim.__version__,
@@ -82,8 +81,8 @@ def _document(
         "board": board,
         "objective": args.objective,
         **({} if args.triton is None else {"estimate": ESTIMATE}),
-        "reference": task.criterion.reference,
-        "expect": [f"{name}={text}" for name, text in task.criterion.expect],
+        "reference": criterion.reference,
+        "expect": [f"{name}={text}" for name, text in criterion.expect.items()],
         "judged_by": "exit code" if isinstance(task, ProgramTask) else "results",
         "compared_with": None if task.first is None else {s.name: s.value for s in task.first},
         "best": None if best is None else best["parameters"],
@@ -214,7 +213,11 @@ def _subject(
         call = programs.kernel_call(args, board)
         of_call = functools.partial(parameters_of, call=call)
         return of_call, functools.partial(tuning.task_of, call), []
-    around = {"draws": args.draws, "engine": args.engine or "auto"}
+    around = {
+        "draws": args.draws,
+        "engine": args.engine or "auto",
+        "criterion": programs.criterion_of(args),
+    }
     # By its name: Triton is an extra, and takes seconds to load.
     triton = importlib.import_module("mlusim.triton.tuned")
     made = triton.TunedTriton(args.triton, named_values(args.arg, "--arg"), board, around)
@@ -229,7 +232,9 @@ def _subject(
 def _tried_calls(
     args: argparse.Namespace, boards: Sequence[str]
 ) -> tuple[tuning.TriedTask, list[dict[str, Any]]]:
-    (of_words, task_of, usual), criterion = _subject(args, boards[0]), _criterion(args)
+    of_words, task_of, usual = _subject(args, boards[0])
+    # Only for its refusals, which name --reference and --expect; the task finds the functions in each process again.
+    programs.expectation_of(args)
     search = getattr(args, "search", None)
     parameters, rungs = _space(args, of_words, search)
     # Results decide what is tried next, so that a search would take another course on each board.
@@ -238,13 +243,13 @@ def _tried_calls(
             f"--search {search} goes on from results, and takes one board; name one, or use random, or a grid"
         )
     wanted = _drawn(args, parameters) if args.param else usual
-    task = task_of(wanted, args.limit, criterion)
+    task = task_of(wanted, args.limit)
     with long_work.machines(args) as executor, _search_file(args, task, search) as kept:
         if search == tuning.HALVING and rungs is not None:
 
             def rung(batch: Sequence[Settings]) -> list[dict[str, Any]]:
                 # Each rung compares with its own first: the shapes of another rung have other results.
-                own = tuning.compared_to(task_of(batch, args.limit, criterion), batch)
+                own = tuning.compared_to(task_of(batch, args.limit), batch)
                 return _searched(args, kept, own, batch, executor)
 
             found = tuning.halved(wanted, rungs, args.objective, rung)
@@ -271,7 +276,7 @@ def _tried_programs(
         raise UsageError("--search and --trials go together, as in --search random --trials 50")
     parameters = program_parameters(args.param, program)
     wanted = _drawn(args, parameters)
-    task = program_task(program, wanted, args.limit, boards[0], tuning.Criterion())
+    task = program_task(program, wanted, args.limit, boards[0])
     with long_work.machines(args) as executor:
         return task, _collected(args, task, wanted, boards, executor, args.output)
 
@@ -312,7 +317,7 @@ def _searched(
         if kept is not None:
             kept.add(by_name[tuple(one["parameters"].items())], one)
 
-    tried_now = _collected(args, task, rest, (task.board,), executor, None, keep) if rest else []
+    tried_now = _collected(args, task, rest, (task.asked.board,), executor, None, keep) if rest else []
     known |= dict(zip(rest, tried_now, strict=True))
     return [found for settings in wanted if (found := known[settings]) is not None]
 
@@ -362,16 +367,3 @@ def _collected(
             progress=tell,
         )
         return long_work.collected(trying, file, "candidates")
-
-
-def _criterion(args: argparse.Namespace) -> tuning.Criterion:
-    """Return the criterion of right results: what was typed, or else the case of a file."""
-    # Only for its refusals, which name --reference and --expect; the task finds the functions in each process again.
-    programs.expectation_of(args)
-    case = getattr(args, "named_case", None)
-    close = CLOSE if case is None else case.close
-    if case is None or args.reference or args.expect:
-        return tuning.Criterion(
-            args.reference, None, tuple(named_values(args.expect, "--expect").items()), close
-        )
-    return tuning.Criterion(case.reference, case.folder, tuple(case.expect.items()), close)

@@ -14,7 +14,8 @@ from mlusim.files.arrays import read_array
 from mlusim.files.reading import read_json
 from mlusim.files.typed import typed
 from mlusim.files.writing import write, write_text
-from mlusim.report.json_values import json_text
+from mlusim.programs.kernel_call import AskedCall
+from mlusim.report.json_values import json_text, members, plain
 
 Array = np.ndarray[Any, Any]
 CALL, STATE = "call.json", "state.json"
@@ -23,20 +24,20 @@ BUNDLE = "inputs.npz"  # all arrays of a call, as `mlusim check OP --inputs` tak
 
 @frozen
 class KeptCall:
-    """A call that has failed: what surrounds it, its arguments as `mlusim check` takes them, and what was found.
+    """A call that has failed, what was found, and the command that asks for it again.
 
-    Files among the arguments are in the folder of the call.
+    Files among its arguments are in the folder of the call.
     """
 
-    kernel: str
-    dim: tuple[int, int, int]
-    kind: str
-    board: str
-    effects: str
-    schedule: int | None
-    arguments: Mapping[str, str]
+    asked: AskedCall
     found: str
     command: str = ""
+
+    def facts(self) -> dict[str, Any]:
+        """Return what tells it from other calls, but for its arrays."""
+        asked = self.asked
+        around = members(asked, "dim", "kind", "board", "effects", "arguments")
+        return {"kernel": asked.called, "schedule": asked.seed, **around}
 
 
 @frozen
@@ -56,12 +57,11 @@ class Corpus:
 
     def place(self, call: KeptCall, arrays: Mapping[str, Array]) -> Path:
         """Return the folder for *call*, named after its kernel and a digest of what it is given."""
-        facts = {name: value for name, value in asdict(call).items() if name not in ("command", "found")}
         # By contents, so that a call that is found again goes to the folder that it has.
-        word = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
+        word = hashlib.sha256(json.dumps(call.facts(), sort_keys=True).encode())
         for name in sorted(arrays):
             word.update(arrays[name].tobytes())
-        kernel = "".join(letter if letter.isalnum() else "_" for letter in call.kernel)
+        kernel = "".join(letter if letter.isalnum() else "_" for letter in call.asked.called)
         return self.folder / f"{kernel}-{word.hexdigest()[:8]}"
 
     def add(self, place: Path, call: KeptCall, arrays: Mapping[str, Array], *, bundled: bool = False) -> None:
@@ -82,7 +82,7 @@ class Corpus:
         """Return the arrays of *call*, which is kept in *place*."""
         return {
             name: read_array(str(place / f"{name}.npy"), "it belongs to the call beside it")
-            for name, text in call.arguments.items()
+            for name, text in call.asked.arguments.items()
             if text.removeprefix("host:").removeprefix("inout:") == f"{name}.npy"
         }
 
@@ -99,6 +99,16 @@ class Corpus:
 
 def _read(path: Path, kind: object) -> Any:
     try:
-        return typed(kind, read_json(str(path), "a file of `mlusim fuzz`; remove it"), path.name)
+        document = read_json(str(path), "a file of `mlusim fuzz`; remove it")
+        return typed(kind, _renewed(document) if kind is KeptCall else document, path.name)
     except TypeError as error:
         raise UsageError(f"{path} is not a file of `mlusim fuzz`: {error}; remove it") from None
+
+
+def _renewed(document: Any) -> Any:
+    """Return the *document* of a call as this version writes it: earlier ones had no files in it, and the parts of a call beside each other."""
+    if not isinstance(document, Mapping) or "asked" in document:
+        return document
+    names = ("kernel", "dim", "kind", "board", "effects", "arguments")
+    asked = plain(asdict(AskedCall(("",)))) | {name: document.get(name) for name in names}
+    return {"asked": asked | {"seed": document.get("schedule")}, **document}

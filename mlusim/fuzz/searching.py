@@ -30,6 +30,7 @@ from mlusim.operators.executors import carried
 from mlusim.operators.kept_work import sources_of
 from mlusim.programs.argument_values import known_to, misspelt
 from mlusim.report.coverage import CoverageRecord, record_of
+from mlusim.report.json_values import members
 
 if TYPE_CHECKING:
     from mlusim.fuzz.subjects import FuzzSubject, TriedCall
@@ -160,7 +161,7 @@ class Workplace:
         # One source for all boards, so that draw N is the same call wherever it is asked for.
         return TrialDraws(
             self.task.draw,
-            self.task.subject.macros,
+            self.task.subject.asked.define,
             subject.usual(board),
             subject.marks(board),
             subject.limit,
@@ -175,15 +176,16 @@ class Workplace:
         subject, board = self.subject, trial.board
         parts = self.draws.made(trial, subject.parameters(board))
         texts, arrays = subject.settled(board, parts.texts, parts.arrays)
-        around = (
-            subject.name(board),
-            trial.dim,
-            self.task.subject.kind,
-            board,
-            trial.effects,
-            trial.schedule,
+        asked = evolve(
+            self.task.subject.asked,
+            arguments=texts,
+            seed=trial.schedule,
+            **members(trial, "dim", "board", "effects"),
         )
-        return KeptCall(*around, texts, ""), arrays
+        # By the name that the sources have: a file with one kernel is asked for without.
+        if asked.function is None and not self.task.subject.operators:
+            asked = evolve(asked, kernel=subject.name(board))
+        return KeptCall(asked, ""), arrays
 
     def run(self, call: KeptCall, arrays: Mapping[str, Array], *, plans: bool) -> "TriedCall":
         """Run *call* under the checkers and compare it with the reference."""
@@ -383,9 +385,10 @@ def _first_kept(
 
 def _kept(place: Workplace, corpus: Corpus, folder: Path, call: KeptCall) -> Checked | None:
     """Run a kept call; None for one of another subject, or of one that takes other arguments now."""
-    if call.board not in place.task.draw.boards or call.kernel != place.subject.name(call.board):
+    board = call.asked.board
+    if board not in place.task.draw.boards or call.asked.called != place.subject.name(board):
         return None
-    given, board = set(call.arguments), call.board
+    given = set(call.asked.arguments)
     if not set(place.subject.needed(board)) <= given <= set(place.subject.parameters(board)):
         return None
     return place.run(call, corpus.arrays(folder, call), plans=True).checked
@@ -433,7 +436,7 @@ def refuse_unfit(task: FuzzTask) -> None:
     subject = place.subject
     for board in task.draw.boards:
         parameters, name = subject.parameters(board), subject.name(board)
-        needed, known = subject.needed(board), known_to(find_board(board), task.subject.macros)
+        needed, known = subject.needed(board), known_to(find_board(board), task.subject.asked.define)
         sentence = misspelt(name, parameters, needed, values, known)
         if sentence is not None:
             raise UsageError(sentence)

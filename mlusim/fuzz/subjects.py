@@ -1,7 +1,7 @@
 """The subjects of a search: each says what it takes and which numbers mean something to it, and runs one call of itself."""
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -18,13 +18,14 @@ from mlusim.errors import StatusError, UsageError, said
 from mlusim.formula.expr import Expr, Var, walk
 from mlusim.fuzz.corpus import BUNDLE, KeptCall
 from mlusim.fuzz.draws import Landmarks, landmarks, memory_limits, whole_constants
-from mlusim.machine.kernel import KINDS
 from mlusim.operators.registry import find_operator
-from mlusim.operators.spec import Scalar, Tensor, Thresholds
+from mlusim.operators.spec import Scalar, Tensor
+from mlusim.programs.argument_forms import Criterion
 from mlusim.programs.argument_values import ArgumentScope
-from mlusim.programs.expectation import Expectation, function_of
+from mlusim.programs.expectation import expectation_of
 from mlusim.programs.kernel_call import AskedCall, CallProgram, KernelCall, SourceCall
 from mlusim.programs.other_calls import HostFunctionCall, PythonCall
+from mlusim.report.json_values import members
 
 Array = np.ndarray[Any, Any]
 
@@ -83,107 +84,45 @@ class OpenSubject:
 # -- kernels of BANG C -----------------------------------------------------------------------------
 
 
-class _OfSources:
-    """A subject in BANG C sources."""
-
-    files: tuple[str, ...]
-    define: tuple[tuple[str, str | None], ...]
-
-    @property
-    def label(self) -> str:
-        """The first of the source files."""
-        return self.files[0]
-
-    @property
-    def macros(self) -> Mapping[str, str | None]:
-        """The macros that ``-D`` gives values."""
-        return dict(self.define)
-
-
 @frozen
-class CaseReference:
-    """The *reference* of the case *name* in the file *path*, and how *close* it wants the outputs."""
+class FuzzedCall:
+    """A call of a kernel or a host function, of which others are drawn; *case* are the file and the name of the case that has its reference."""
 
-    path: str
-    name: str
-    reference: str
-    close: Thresholds
-
-    def expectation(self) -> Expectation:
-        """Return the expectation.  Raises `UsageError` where the reference is not found beside the file."""
-        folder = str(Path(self.path).parent)
-        return Expectation(self.reference, function_of(self.reference, folder), {}, self.close)
-
-
-@frozen
-class FuzzedKernel(_OfSources):
-    """A kernel of BANG C sources; *kind* is the name of a task type, *reference* ``module:function``.
-
-    A *case* of a file gives the reference in place of *reference*, from beside that file.
-    """
-
-    files: tuple[str, ...]
-    include: tuple[str, ...] = ()
-    define: tuple[tuple[str, str | None], ...] = ()
-    kernel: str | None = None
-    kind: str = KINDS[0].name
-    reference: str | None = None
+    asked: AskedCall
+    case: tuple[str, str] | None = None
     operators: tuple[str, ...] = ()
     bundled: bool = False
-    case: CaseReference | None = None
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that it is in."""
+        return self.asked.program
 
     def words(self, call: KeptCall, place: Path) -> list[str]:
         """Return the words of `mlusim check` for *call*, whose arrays are in *place*."""
+        asked = evolve(call.asked, arguments=dict(located(call, place)))
         # By its case where that has the reference: a module beside the file of cases is found from nowhere else.
-        files = self.files if self.case is None else (self.case.path, "--case", self.case.name)
-        words = [*files, *_source_options(self)]
-        if self.kernel is not None:
-            words += ["--kernel", self.kernel]
-        words += _launch_words(call)
-        words += argument_words(call, place)
-        return words if self.reference is None else [*words, "--reference", self.reference]
+        if self.case is not None:
+            path, name = self.case
+            asked = evolve(asked, program=(path, "--case", name), criterion=Criterion())
+        return asked.typed()
 
     def opened(self) -> "OpenCall":
-        """Return what calls the kernel in this process."""
-
-        def made(board: str) -> KernelCall:
-            asked = AskedCall(self.files, self.kernel, kind=self.kind, board=board)
-            return KernelCall(evolve(asked, include=self.include, define=self.macros))
-
-        return OpenCall(
-            self.label, made, self.case.expectation() if self.case else expected_of(self.reference)
-        )
+        """Return what calls it in this process."""
+        kind = HostFunctionCall if self.asked.function is not None else KernelCall
+        call: CallProgram = kind(self.asked)
+        if self.asked.file.endswith(".py"):
+            call = PythonCall(self.asked)
+            call.loaded()  # once for all boards
+        return OpenCall(call)
 
 
-def _source_options(subject: "FuzzedKernel | FuzzedFunction") -> list[str]:
-    words: list[str] = []
-    for folder in subject.include:
-        words += ["-I", folder]
-    for name, value in subject.define:
-        words += ["-D", name if value is None else f"{name}={value}"]
-    return words
-
-
-def _launch_words(call: KeptCall) -> list[str]:
-    """Return the grid, and the task type where it is not the usual one."""
-    # As one would type it: 4, and not 4,1,1.
-    words = ["--dim", ",".join(map(str, call.dim)).removesuffix(",1").removesuffix(",1")]
-    return words if call.kind == KINDS[0].name else [*words, "--kind", call.kind.lower()]
-
-
-def argument_words(call: KeptCall, place: Path) -> list[str]:
-    """Return the arguments, files of arrays where they are kept."""
-    words = []
-    for name, text in call.arguments.items():
+def located(call: KeptCall, place: Path) -> Iterator[tuple[str, str]]:
+    """Yield the arguments, files of arrays where they are kept."""
+    for name, text in call.asked.arguments.items():
         file = f"{name}.npy"
         alone = text.removeprefix("host:").removeprefix("inout:") == file
-        words += ["--arg", f"{name}={text.removesuffix(file)}{place / file}" if alone else f"{name}={text}"]
-    return words
-
-
-def expected_of(reference: str | None) -> Expectation | None:
-    """Return what outputs are compared with.  Raises `UsageError` where *reference* is not found."""
-    return None if reference is None else Expectation(reference, function_of(reference), {})
+        yield name, f"{text.removesuffix(file)}{place / file}" if alone else text
 
 
 # -- operators -------------------------------------------------------------------------------------
@@ -191,34 +130,28 @@ def expected_of(reference: str | None) -> Expectation | None:
 
 @frozen
 class FuzzedOperator:
-    """The operator called *label*."""
+    """An operator, whose sources are part of what a search depends on."""
 
-    label: str
+    asked: AskedCall
     files: tuple[str, ...] = ()
     bundled: bool = True
-    kind: str = KINDS[0].name
-
-    @property
-    def macros(self) -> Mapping[str, str | None]:
-        """Return no macros: none are given to it."""
-        return {}
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """The operator: its sources are part of what a search depends on."""
-        return (self.label,)
+        """The name of the operator."""
+        return self.asked.program
 
     def words(self, call: KeptCall, place: Path) -> list[str]:
         """Return the words of `mlusim check` for *call*, whose arrays are in *place*."""
-        words = [self.label, "--inputs", str(place / BUNDLE)]
-        for name, text in call.arguments.items():
+        words = [*self.asked.program, "--inputs", str(place / BUNDLE)]
+        for name, text in call.asked.arguments.items():
             if text != f"{name}.npy":
                 words += ["--set", f"{name}={text}"]
-        return words
+        return evolve(call.asked, program=tuple(words), arguments={}).typed()
 
     def opened(self) -> "OpenOperator":
         """Return it for this process."""
-        return OpenOperator(self.label)
+        return OpenOperator(self.asked.file)
 
 
 class OpenOperator(OpenSubject):
@@ -298,22 +231,23 @@ class OpenOperator(OpenSubject):
         """Call the host function and judge its outputs; what it refuses is no failure, for limits are drawn one past."""
         del plans  # it declares them
         operator = self._operator
-        scope = ArgumentScope(call.arguments, {}, find_board(call.board))
+        asked = call.asked
+        scope = ArgumentScope(asked.arguments, {}, find_board(asked.board))
         params = {
-            p.name: _parameter(p, call.arguments[p.name], scope)
+            p.name: _parameter(p, asked.arguments[p.name], scope)
             for p in operator.params
-            if p.name in call.arguments
+            if p.name in asked.arguments
         }
-        job = CheckJob(operator.name, "", call.board, checkers, seed=call.schedule, effects=call.effects)
+        job = CheckJob(operator.name, "", asked.board, checkers, seed=asked.seed, effects=asked.effects)
         try:
             return TriedCall(check_arrays(job, arrays, params))
         except StatusError as refusal:
-            return TriedCall(Checked(operator.name, board=call.board), said(refusal))
+            return TriedCall(Checked(operator.name, board=asked.board), said(refusal))
         except UsageError:
             raise
         except Exception as error:  # noqa: BLE001 - host functions and references are the operator's
             told = f"it ended with {type(error).__name__}: {said(error)}"
-            return TriedCall(Checked(operator.name, board=call.board, problem=told))
+            return TriedCall(Checked(operator.name, board=asked.board, problem=told))
 
 
 def _named(expr: Expr | None) -> set[str]:
@@ -333,82 +267,16 @@ def _parameter(parameter: Scalar, text: str, scope: ArgumentScope) -> Any:
     return parameter.type(scope.whole(parameter.name, what))
 
 
-# -- kernels in Python, host functions -------------------------------------------------------------
-
-
-@frozen
-class FuzzedPython:
-    """A kernel of a Python file; *kind* is the name of a task type, *reference* ``module:function``."""
-
-    path: str
-    kernel: str | None = None
-    kind: str = KINDS[0].name
-    reference: str | None = None
-    operators: tuple[str, ...] = ()
-    bundled: bool = False
-
-    @property
-    def label(self) -> str:
-        """The path of the file."""
-        return self.path
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The path of the file."""
-        return (self.path,)
-
-    @property
-    def macros(self) -> Mapping[str, str | None]:
-        """Return no macros: none are given to it."""
-        return {}
-
-    def words(self, call: KeptCall, place: Path) -> list[str]:
-        """Return the words of `mlusim check` for *call*, whose arrays are in *place*."""
-        words = [self.path, "--kernel", call.kernel, *_launch_words(call), *argument_words(call, place)]
-        return words if self.reference is None else [*words, "--reference", self.reference]
-
-    def opened(self) -> "OpenCall":
-        """Return what calls the kernel in this process."""
-        call = PythonCall(AskedCall(self.files, self.kernel, kind=self.kind))
-        call.loaded()  # once for all boards
-        return OpenCall(self.path, lambda board: call.asking(board=board), expected_of(self.reference))
-
-
-@frozen
-class FuzzedFunction(_OfSources):
-    """A host function of BANG C sources, as `FuzzedKernel` is a kernel of them."""
-
-    files: tuple[str, ...]
-    function: str
-    include: tuple[str, ...] = ()
-    define: tuple[tuple[str, str | None], ...] = ()
-    kind: str = KINDS[0].name
-    reference: str | None = None
-    operators: tuple[str, ...] = ()
-    bundled: bool = False
-
-    def words(self, call: KeptCall, place: Path) -> list[str]:
-        """Return the words of `mlusim check` for *call*, whose arrays are in *place*."""
-        words = [*self.files, *_source_options(self), "--function", self.function]
-        words += [*_launch_words(call), *argument_words(call, place)]
-        return words if self.reference is None else [*words, "--reference", self.reference]
-
-    def opened(self) -> "OpenCall":
-        """Return what calls the function in this process."""
-
-        def made(board: str) -> HostFunctionCall:
-            asked = AskedCall(self.files, function=self.function, kind=self.kind, board=board)
-            return HostFunctionCall(evolve(asked, include=self.include, define=self.macros))
-
-        return OpenCall(self.label, made, expected_of(self.reference))
+# -- kernels and host functions --------------------------------------------------------------------
 
 
 class OpenCall(OpenSubject):
     """A kernel or a host function that is called by texts, made once a board."""
 
-    def __init__(self, label: str, made: Callable[[str], CallProgram], expected: Expectation | None) -> None:
-        self._label, self._expected = label, expected
-        self._base = functools.cache(made)
+    def __init__(self, call: CallProgram) -> None:
+        self._file = call.asked.file
+        self._expected = expectation_of(call.asked.criterion, "expect")
+        self._base = functools.cache(lambda board: call.asking(board=board))
 
     def name(self, board: str) -> str:
         """Return the name that the sources give it."""
@@ -431,23 +299,24 @@ class OpenCall(OpenSubject):
         base = self._base(board)
         if isinstance(base, SourceCall):
             return landmarks(base.module, find_board(board))
-        return Landmarks(whole_constants(self._label), memory_limits(find_board(board)))
+        return Landmarks(whole_constants(self._file), memory_limits(find_board(board)))
 
     def run(
         self, call: KeptCall, arrays: Mapping[str, Array], checkers: tuple[str, ...], *, plans: bool
     ) -> TriedCall:
         """Run it as `mlusim check` does; a status of a host function other than success is a refusal."""
-        program = self._base(call.board).given_arrays(
-            call.arguments, arrays, dim=call.dim, seed=call.schedule, effects=call.effects
+        asked = call.asked
+        program = self._base(asked.board).given_arrays(
+            asked.arguments, arrays, **members(asked, "dim", "seed", "effects")
         )
         try:
-            return TriedCall(check_call(program, self._label, checkers, self._expected, plans=plans))
+            return TriedCall(check_call(program, self._file, checkers, self._expected, plans=plans))
         except StatusError as refusal:
-            return TriedCall(Checked(self._label, board=call.board), said(refusal))
+            return TriedCall(Checked(self._file, board=asked.board), said(refusal))
 
 
-FuzzSubject = FuzzedKernel | FuzzedOperator | FuzzedPython | FuzzedFunction
-"""The description of a subject, which another process can have: ``label`` names it, ``files`` are its sources.
+FuzzSubject = FuzzedCall | FuzzedOperator
+"""The description of a subject, which another process can have: what is ``asked`` without the draws, ``files`` are its sources.
 
-``macros`` stand in formulas.  ``bundled`` says that a call is typed again with one file of all its arrays.
+``bundled`` says that a call is typed again with one file of all its arrays.
 """

@@ -3,9 +3,9 @@
 The verbs' parsers import this file, so it imports little.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from attrs import frozen
+from attrs import field, frozen
 
 
 @frozen
@@ -169,3 +169,21 @@ class ArgumentValue:
         """Return the words before an array that goes in: that it is the host's, and that it comes back."""
         back = f"{INOUT.word}:" if self.comes_back and self.form.goes_in else ""
         return f"{HOST.word}:" * self.on_host + back
+
+
+@frozen
+class Criterion:
+    """The criterion of right outputs: the function *reference*, arrays, or neither; and the largest errors that it accepts.
+
+    *reference* is ``module:function``, looked for in *folder* or here; *expect* has arrays by name, as ``--arg`` writes them.
+    """
+
+    reference: str | None = None
+    folder: str | None = None
+    expect: Mapping[str, str] = field(factory=dict, hash=False)
+    diff1: float | None = 3e-3  # the vendor's usual ones
+    diff2: float | None = 3e-3
+    diff3: float | None = None
+
+
+USUAL_CRITERION = Criterion()

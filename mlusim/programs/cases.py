@@ -21,75 +21,41 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import frozen
 
-from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
+from mlusim.arch.catalog import find_board
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.reading import read_toml, shown
 from mlusim.near import near
-from mlusim.operators.spec import Thresholds
+from mlusim.programs.argument_forms import Criterion
 from mlusim.programs.argument_values import value_of
-from mlusim.programs.expectation import CLOSE, Expectation, function_of
-from mlusim.programs.kernel_call import AskedCall, KernelCall, dim_of, kind_of
+from mlusim.programs.expectation import Expectation, expectation_of
+from mlusim.programs.kernel_call import AskedCall, dim_of, kind_of
 
 TABLE = "case"
 
 
 @frozen
 class KernelCase:
-    """A named call of a kernel, with everything that a command line would give; it is at *line* of the file *path*."""
+    """A named call of a kernel, at *line* of the file *path*; *said* are the keys that the file has for it."""
 
     name: str
     path: str
     line: int
-    program: tuple[str, ...]
-    kernel: str | None = None
-    dim: str | None = None
-    kind: str | None = None
-    board: str | None = None
-    include: tuple[str, ...] = ()
-    define: Mapping[str, str | None] = field(factory=dict)
-    args: Mapping[str, str] = field(factory=dict)
-    seed: int | None = None
-    reference: str | None = None
-    expect: Mapping[str, str] = field(factory=dict)
-    close: Thresholds = CLOSE
+    asked: AskedCall
+    said: frozenset[str] = frozenset()
 
     @property
     def place(self) -> str:
         """Return the place where it is written, as ``cases.toml:7``."""
         return f"{self.path}:{self.line}"
 
-    @property
-    def folder(self) -> str:
-        """Return the folder of its files."""
-        return str(Path(self.path).parent)
-
-    def call(self) -> KernelCall:
-        """Make the call.  Raises `UsageError` for a board, a grid or a kind that there is not."""
-        return KernelCall(
-            AskedCall(
-                self.program,
-                self.kernel,
-                dim=dim_of(self.dim),
-                kind=kind_of(self.kind).name,
-                arguments=self.args,
-                board=find_board(self.board or DEFAULT_BOARDS[0]).name,
-                include=self.include,
-                define=self.define,
-                draws=self.seed,
-            )
-        )
-
     def expectation(self) -> Expectation | None:
         """Return the expectation of its outputs; None where it says nothing.
 
         Raises `UsageError` for a reference that is not found.
         """
-        if self.reference is None and not self.expect:
-            return None
-        name = self.reference or f"expect of {self.place}"
-        return Expectation(name, function_of(self.reference, self.folder), self.expect, self.close)
+        return expectation_of(self.asked.criterion, f"expect of {self.place}")
 
 
 def cases_in(path: str) -> tuple[KernelCase, ...]:
@@ -136,7 +102,15 @@ class _CaseFile:
             raise UsageError(
                 f'case {shown(name)} at {self.path}:{line} has no program; name its BANG C file, as program = "scale.mlu"'
             )
-        return KernelCase(name, self.path, line, **merged)
+        criterion = Criterion(
+            merged.pop("reference", None),
+            str(Path(self.path).parent),
+            merged.pop("expect"),
+            **merged.pop("tolerance", {}),
+        )
+        said = frozenset(merged)
+        renamed = {_FIELDS.get(key, key): value for key, value in merged.items()}
+        return KernelCase(name, self.path, line, AskedCall(**renamed, criterion=criterion), said)
 
     def facts(self, table: dict[str, Any], case: str | None) -> dict[str, Any]:
         """Return the facts that *table*, of *case* or before all of them, says."""
@@ -157,7 +131,7 @@ class _CaseFile:
                 raise UsageError(f"{at}: {key} is {shown(repr(value))}; {_WANTED[key]}") from None
             except MlusimError as error:
                 raise UsageError(f"{at}: {error}") from None
-            found["close" if key == "tolerance" else key] = made
+            found[key] = made
         return found
 
     def beside(self, key: str, made: Any) -> Any:
@@ -221,10 +195,10 @@ def _whole(value: object) -> int:
     return value
 
 
-def _grid(value: object) -> str:
+def _grid(value: object) -> tuple[int, int, int]:
     if isinstance(value, str):
-        return value
-    return ",".join(str(_whole(one)) for one in (value if isinstance(value, list) else [value]))
+        return dim_of(value)
+    return dim_of(",".join(str(_whole(size)) for size in (value if isinstance(value, list) else [value])))
 
 
 def _scalar(value: object) -> str:
@@ -249,13 +223,12 @@ def _refuse() -> Any:
     raise TypeError
 
 
-def _thresholds(value: object) -> Thresholds:
+def _thresholds(value: object) -> dict[str, float | None]:
     if isinstance(value, dict):
         if not value or not set(value) <= {"diff1", "diff2", "diff3"}:
             raise ValueError
-        errors = {key: _error(one) for key, one in value.items()}
-        return Thresholds(errors.get("diff1"), errors.get("diff2"), errors.get("diff3"))
-    return evolve(CLOSE, diff1=_error(value), diff2=_error(value))
+        return {"diff1": None, "diff2": None} | {key: _error(error) for key, error in value.items()}
+    return dict.fromkeys(("diff1", "diff2"), _error(value))
 
 
 def _error(value: object) -> float:
@@ -269,8 +242,8 @@ _KEYS: Mapping[str, Callable[[Any], Any]] = {
     "program": _words,
     "kernel": _word,
     "dim": _grid,
-    "kind": _word,
-    "board": _word,
+    "kind": lambda value: kind_of(_word(value)).name,
+    "board": lambda value: find_board(_word(value)).name,
     "include": _words,
     "define": _scalars,
     "args": _scalars,
@@ -279,6 +252,7 @@ _KEYS: Mapping[str, Callable[[Any], Any]] = {
     "expect": _arrays,
     "tolerance": _thresholds,
 }
+_FIELDS = {"args": "arguments", "seed": "draws"}
 _LOCATED = ("program", "include", "args", "expect")
 _WANTED: Mapping[str, str] = {
     "program": 'name a BANG C file or a list of them, as "scale.mlu"',

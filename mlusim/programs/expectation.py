@@ -15,7 +15,7 @@ from mlusim.errors import UsageError, said
 from mlusim.files.reading import refuse_no_file
 from mlusim.operators.accuracy import Accuracy, judge
 from mlusim.operators.spec import Thresholds
-from mlusim.programs.argument_forms import ARRAYS, spellings
+from mlusim.programs.argument_forms import ARRAYS, Criterion, spellings
 from mlusim.programs.argument_values import value_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mlusim.programs.other_calls import Came
 
 Array = np.ndarray[Any, Any]
-CLOSE = Thresholds(diff1=3e-3, diff2=3e-3)  # the vendor's usual ones
+CLOSE = Thresholds(Criterion().diff1, Criterion().diff2)
 
 
 @frozen
@@ -164,6 +164,18 @@ class Expectation:
     def _who(self, name: str) -> str:
         """Return the words for what gives the output *name*."""
         return "expect" if name in self.arrays or name in self.given else "the reference"
+
+
+def expectation_of(criterion: Criterion, name: str) -> Expectation | None:
+    """Return the expectation of *criterion*, called *name* where no function gives it one; None where it says nothing.
+
+    Raises `UsageError` for a reference that is not found.
+    """
+    reference, expect = criterion.reference, criterion.expect
+    if reference is None and not expect:
+        return None
+    close = Thresholds(criterion.diff1, criterion.diff2, criterion.diff3)
+    return Expectation(reference or name, function_of(reference, criterion.folder), expect, close)
 
 
 def _of_function(

@@ -29,7 +29,7 @@ from mlusim.machine.launch import Launch
 from mlusim.machine.observed import MEMORY_CORES
 from mlusim.machine.scheduling.schedule import begin_memory_cores_first, other_order_of_memory_cores
 from mlusim.machine.tensor import DeviceTensor
-from mlusim.programs.argument_forms import DRAW
+from mlusim.programs.argument_forms import DRAW, USUAL_CRITERION, Criterion
 from mlusim.programs.argument_values import ArgumentScope
 from mlusim.report.json_values import members
 
@@ -62,11 +62,41 @@ class AskedCall:
     draws: int | None = None
     effects: str = "late"
     engine: str = "auto"
+    criterion: Criterion = USUAL_CRITERION
 
     @property
     def file(self) -> str:
         """The first of the files, which names the whole."""
         return self.program[0]
+
+    @property
+    def called(self) -> str:
+        """The name of what is called, or of the file that is run."""
+        return self.function or self.kernel or self.file
+
+    def typed(self) -> list[str]:
+        """Return the words of a command line, behind a verb, that ask for it."""
+        of_kernel = self.kernel or self.function or self.arguments
+        # As one would type it: 4, and not 4,1,1.
+        dim = ",".join(map(str, self.dim)).removesuffix(",1").removesuffix(",1")
+        options: list[tuple[str, object]] = [
+            *(("-I", folder) for folder in self.include),
+            *(("-D", name if value is None else f"{name}={value}") for name, value in self.define.items()),
+            ("--function", self.function),
+            ("--kernel", self.kernel),
+            ("--dim", dim if of_kernel or dim != "1" else None),
+            ("--kind", None if self.kind == BLOCK.name else self.kind.lower()),
+            *(("--arg", f"{name}={text}") for name, text in self.arguments.items()),
+            ("--reference", self.criterion.reference),
+            *(("--expect", f"{name}={text}") for name, text in self.criterion.expect.items()),
+            ("--check", ",".join(self.checks) or None),
+            ("--board", self.board),
+            ("--effects", None if self.effects == "late" else self.effects),
+            ("--seed", self.draws if self.seed is None else self.seed),
+            ("--engine", None if self.engine == "auto" else self.engine),
+        ]
+        words = [str(word) for option in options if option[1] is not None for word in option]
+        return [*self.program, *words, *(("--", *self.words) if self.words else ())]
 
 
 @define(eq=False)

@@ -23,10 +23,12 @@ from mlusim.errors import MlusimError, UsageError
 from mlusim.lazy import lazy
 
 if TYPE_CHECKING:
-    from mlusim.programs import cases
+    from mlusim.programs import cases, kernel_call as calls
     from mlusim.testing import checked_tests
 else:  # most runs of pytest launch nothing
-    cases, checked_tests = lazy("mlusim.programs.cases", "mlusim.testing.checked_tests")
+    cases, calls, checked_tests = lazy(
+        "mlusim.programs.cases", "mlusim.programs.kernel_call", "mlusim.testing.checked_tests"
+    )
 
 OPTION = "--mlusim-check"
 LIMIT = "--mlusim-limit"
@@ -116,7 +118,7 @@ class CaseTest(pytest.Item):
     def runtest(self) -> None:
         """Launch the kernel, and compare what comes back."""
         try:
-            expected, call = self.case.expectation(), self.case.call()
+            expected, call = self.case.expectation(), calls.KernelCall(self.case.asked)
             done = call.run(())
             found = {} if expected is None else expected.compared(call, done)
         except MlusimError as error:

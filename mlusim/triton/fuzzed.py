@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from mlusim.arch.catalog import find_board
 from mlusim.check.kernel_calls import check_call
 from mlusim.fuzz.corpus import KeptCall
 from mlusim.fuzz.draws import Landmarks, memory_limits, whole_constants
-from mlusim.fuzz.subjects import OpenSubject, TriedCall, argument_words, expected_of
-from mlusim.machine.kernel import BLOCK
-from mlusim.programs.expectation import Expectation
+from mlusim.fuzz.subjects import OpenSubject, TriedCall, located
+from mlusim.programs.expectation import Expectation, expectation_of
+from mlusim.programs.kernel_call import AskedCall
 from mlusim.triton.calls import TritonKernel
 
 Array = np.ndarray[Any, Any]
@@ -21,37 +21,30 @@ Array = np.ndarray[Any, Any]
 
 @frozen
 class FuzzedTriton:
-    """The kernel *triton*; *reference* is ``module:function``."""
+    """The kernel *triton*, *asked* for with its constants, which formulas may use, as macros."""
 
     triton: TritonKernel
-    reference: str | None = None
+    asked: AskedCall
     operators: tuple[str, ...] = ()
     bundled: bool = False
-    kind: str = BLOCK.name
-
-    @property
-    def label(self) -> str:
-        """The path of the file."""
-        return self.triton.path
 
     @property
     def files(self) -> tuple[str, ...]:
         """The path of the file."""
-        return (self.triton.path,)
-
-    @property
-    def macros(self) -> Mapping[str, str | None]:
-        """The constants, which formulas may use."""
-        return dict(self.triton.constants)
+        return self.asked.program
 
     def words(self, call: KeptCall, place: Path) -> list[str]:
         """Return the words of `mlusim check` for *call*, whose arrays are in *place*."""
-        words = [*self.triton.words(), *argument_words(call, place)]
-        return words if self.reference is None else [*words, "--reference", self.reference]
+        # Its grid is no --dim, and its constants are no -D: both are among the words of the kernel.
+        words = [
+            *self.triton.words(),
+            *(w for n, text in located(call, place) for w in ("--arg", f"{n}={text}")),
+        ]
+        return evolve(call.asked, program=tuple(words), kernel=None, arguments={}, define={}).typed()
 
     def opened(self) -> "OpenTriton":
         """Return what calls the kernel in this process."""
-        return OpenTriton(self.triton, expected_of(self.reference))
+        return OpenTriton(self.triton, expectation_of(self.asked.criterion, "expect"))
 
 
 class OpenTriton(OpenSubject):
@@ -85,7 +78,8 @@ class OpenTriton(OpenSubject):
     ) -> TriedCall:
         """Run it as `mlusim check` does."""
         # Made for each draw: its types, and a number that is 1, decide what the kernel becomes.
+        asked = call.asked
         program = self._triton.call(
-            call.arguments, find_board(call.board), arrays, seed=call.schedule, effects=call.effects
+            asked.arguments, find_board(asked.board), arrays, seed=asked.seed, effects=asked.effects
         )
         return TriedCall(check_call(program, self._triton.path, checkers, self._expected, plans=plans))

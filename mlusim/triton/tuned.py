@@ -16,7 +16,7 @@ from mlusim.programs.kernel_call import AskedCall, KernelCall
 from mlusim.report.json_values import members
 from mlusim.triton.calls import OPTIONS, TritonKernel
 from mlusim.tune.space import ARGUMENT, Setting, Settings, TuneParameter, word_of
-from mlusim.tune.tuning import Criterion, TuneTask, files_word
+from mlusim.tune.tuning import TuneTask, files_word
 
 CONSTANT, OPTION, GRID = "constexpr", "option", "grid"
 """Roles of settings, besides arguments: a constant, ``num_warps`` or ``num_stages``, the grid."""
@@ -100,7 +100,7 @@ class TunedTriton:
             for one in self.triton.configurations()
         ]
 
-    def task_of(self, wanted: Sequence[Settings], limit: Limit, criterion: Criterion) -> TritonTask:
+    def task_of(self, wanted: Sequence[Settings], limit: Limit) -> TritonTask:
         """Return the task of trying *wanted*, each launch under *limit*."""
         path = Path(self.triton.path)
         # Triton's own key covers the functions that the kernel calls, in whichever files they are.
@@ -108,9 +108,6 @@ class TunedTriton:
             path.name: hashlib.sha256(path.read_bytes()).hexdigest(),
             "": self.triton.function.cache_key,
         }
-        texts = [*self.arguments.values(), *(text for _, text in criterion.expect)]
-        texts += [setting.value for settings in wanted for setting in settings]
-        sources = f"{sources_of(())}-{files_word(digests, texts, criterion)}"
         asked = AskedCall(
             (self.triton.path,),
             self.triton.called,
@@ -118,4 +115,7 @@ class TunedTriton:
             board=self.board,
             **self.around,
         )
-        return TritonTask(asked, sources, criterion, limit=limit, triton=self.triton)
+        texts = [*self.arguments.values(), *asked.criterion.expect.values()]
+        texts += [setting.value for settings in wanted for setting in settings]
+        sources = f"{sources_of(())}-{files_word(digests, texts, asked.criterion)}"
+        return TritonTask(asked, sources, limit=limit, triton=self.triton)

@@ -27,7 +27,7 @@ from mlusim.tune.ranking import REFUSED, WRONG, mechanisms, out
 from mlusim.tune.space import MACRO, Settings, filled, variables_set, with_macros
 
 if TYPE_CHECKING:
-    from mlusim.tune.tuning import Criterion, TuneJob
+    from mlusim.tune.tuning import TuneJob
 
 
 @frozen
@@ -37,15 +37,9 @@ class ProgramTask:
     asked: AskedCall
     sources: str
     limit: Limit
-    criterion: "Criterion"
     first: Settings | None = None
     main: bool = True  # of sources of BANG C, and not a program
     threads: int | None = None
-
-    @property
-    def board(self) -> str:
-        """The board of the program as it was asked for."""
-        return self.asked.board
 
     def program(self, settings: Settings, board: str) -> HostProgram | CommandProgram:
         """Return the program with *settings* on *board*."""
@@ -81,7 +75,6 @@ def program_task(
     wanted: Sequence[Settings],
     limit: Limit,
     board: str,
-    criterion: "Criterion",
 ) -> ProgramTask:
     """Return the task of trying *wanted* of *program*, each launch under *limit*."""
     if isinstance(program, HostProgram):
@@ -95,7 +88,7 @@ def program_task(
         asked = AskedCall((program.path,), board=board, words=program.arguments, **options)
     word = hashlib.sha256(repr(digests).encode()).hexdigest()[:16]
     files = f"{sources_of(())}-{word}"
-    return ProgramTask(asked, files, limit, criterion, main=isinstance(program, HostProgram), threads=threads)
+    return ProgramTask(asked, files, limit, main=isinstance(program, HostProgram), threads=threads)
 
 
 def _why(printed: str) -> str:

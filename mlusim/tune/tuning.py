@@ -25,9 +25,9 @@ from mlusim.installing import missing_packages
 from mlusim.machine.limits import USUAL, Limit, limiting
 from mlusim.operators.executors import WorkerDied, carried
 from mlusim.operators.kept_work import InOrder, Keep, KeptWork, WorkerAnswer, in_order, sources_of
-from mlusim.operators.spec import Thresholds
+from mlusim.programs.argument_forms import Criterion
 from mlusim.programs.carving import carve
-from mlusim.programs.expectation import CLOSE, Compared, Expectation, beside, function_of
+from mlusim.programs.expectation import CLOSE, Compared, beside, expectation_of, function_of
 from mlusim.programs.kernel_call import AskedCall, Called, KernelCall
 from mlusim.report.efficiency import efficiency
 from mlusim.report.explain import because
@@ -44,45 +44,16 @@ MOST_RUN = 16
 
 
 @frozen
-class Criterion:
-    """The criterion of right results: a function, arrays, or (with neither) another candidate.
-
-    ``reference`` is ``module:function``, looked for in ``folder`` or here, ``expect`` has arrays by name, as ``--arg`` writes them.
-    """
-
-    reference: str | None = None
-    folder: str | None = None
-    expect: tuple[tuple[str, str], ...] = ()
-    close: Thresholds = CLOSE
-
-    def expectation(self) -> Expectation | None:
-        """Return the expectation of the results; None where that is another candidate."""
-        if self.reference is None and not self.expect:
-            return None
-        function = function_of(self.reference, self.folder)
-        return Expectation(self.reference or "expect", function, dict(self.expect), self.close)
-
-
-USUAL_CRITERION = Criterion()
-
-
-@frozen
 class TuneTask:
     """The part that all candidates of a run share: what is *asked*, without its settings; ``sources`` is a word for every file behind it.
 
-    ``first`` are the settings whose results on ``board`` are right, where the criterion says nothing.
+    ``first`` are the settings whose results on its board are right, where its criterion says nothing.
     """
 
     asked: AskedCall
     sources: str
-    criterion: Criterion = USUAL_CRITERION
     first: Settings | None = None
     limit: Limit = USUAL
-
-    @property
-    def board(self) -> str:
-        """The board of the call."""
-        return self.asked.board
 
     def call(self, settings: Settings, board: str) -> KernelCall:
         """Return the call with *settings* on *board*."""
@@ -115,11 +86,9 @@ class TriedTask(Protocol):
     """The part that all candidates of a run share, whatever is run: one call of a kernel, or a whole program."""
 
     @property
+    def asked(self) -> AskedCall: ...
+    @property
     def sources(self) -> str: ...
-    @property
-    def board(self) -> str: ...
-    @property
-    def criterion(self) -> Criterion: ...  # the criterion of right results
     @property
     def first(self) -> Settings | None: ...
     def tried(self, job: "TuneJob") -> dict[str, Any]: ...
@@ -145,18 +114,16 @@ class TuneJob:
         }  # fmt: skip
 
 
-def task_of(
-    call: KernelCall, wanted: Sequence[Settings], limit: Limit, criterion: Criterion = USUAL_CRITERION
-) -> TuneTask:
+def task_of(call: KernelCall, wanted: Sequence[Settings], limit: Limit) -> TuneTask:
     """Return the task of trying *wanted* of *call*, each launch under *limit*.
 
     Raises `UsageError` for a reference that is not there, and `SourceError` where none of *wanted* compiles.
     """
-    digests = _digests(call, wanted)
-    texts = [*call.arguments.values(), *(text for _, text in criterion.expect)]
+    digests, criterion = _digests(call, wanted), call.asked.criterion
+    texts = [*call.arguments.values(), *criterion.expect.values()]
     texts += [setting.value for settings in wanted for setting in settings]
     sources = f"{sources_of(())}-{files_word(digests, texts, criterion)}"
-    return TuneTask(call.asked, sources, criterion, limit=limit)
+    return TuneTask(call.asked, sources, limit=limit)
 
 
 def _digests(call: KernelCall, wanted: Iterable[Settings]) -> Mapping[str, str]:
@@ -191,10 +158,10 @@ def files_word(digests: Mapping[str, str], texts: Iterable[str], criterion: Crit
 
 def _right(task: TuneTask, job: TuneJob, call: KernelCall, done: Called) -> tuple[bool | None, str]:
     """Return whether what came back is right (None: nothing says), and why not."""
-    expected = task.criterion.expectation()
+    expected = expectation_of(task.asked.criterion, "expect")
     if expected is not None:
         return _verdict(expected.compared(call, done), "")
-    itself = (job.settings, job.board) == (task.first, task.board)
+    itself = (job.settings, job.board) == (task.first, task.asked.board)
     if task.first is None or itself or not done.outputs:
         return (True if done.outputs and itself else None), ""
     right = _right_of(evolve(task, first=None), task.first)
@@ -209,7 +176,7 @@ def _right(task: TuneTask, job: TuneJob, call: KernelCall, done: Called) -> tupl
 @functools.lru_cache(maxsize=2)
 def _right_of(task: TuneTask, settings: Settings) -> Mapping[str, np.ndarray[Any, Any]]:
     """Return the results of the candidate that others are compared with."""
-    return dict(task.call(settings, task.board).run(()).outputs)
+    return dict(task.call(settings, task.asked.board).run(()).outputs)
 
 
 def _verdict(found: Mapping[str, Compared], unlike: str) -> tuple[bool, str]:
@@ -261,7 +228,7 @@ def compared_to(task: TuneTask, wanted: Sequence[Settings]) -> TuneTask:
     That is the first of *wanted* that runs and leaves no NaN in its outputs (elements that were never written are NaN); where
     none does, the first that runs.
     """
-    if task.criterion.expectation() is not None:
+    if expectation_of(task.asked.criterion, "expect") is not None:
         return task
     ran: Settings | None = None
     for settings in wanted[:MOST_RUN]:
@@ -294,7 +261,7 @@ def tune(
     something else, and for a worker that has other files.
     """
     every = dict.fromkeys(wanted)
-    jobs = [TuneJob(settings, board, task) for board in boards or (task.board,) for settings in every]
+    jobs = [TuneJob(settings, board, task) for board in boards or (task.asked.board,) for settings in every]
     kept = None if keep is None else Keep(keep, jobs, _word(task), _kept_work(task), restart=restart)
     known = () if kept is None else kept.known
     waiting = [job for job in jobs if job not in known]
@@ -329,7 +296,7 @@ class SearchFile:
         self._kept.close()
 
     def _job(self, settings: Settings) -> TuneJob:
-        return TuneJob(settings, self._task.board, self._task)
+        return TuneJob(settings, self._task.asked.board, self._task)
 
 
 def _work(job: TuneJob) -> WorkerAnswer:

@@ -7,7 +7,8 @@ from debug_tools import says
 from mlusim.debug import Console, DebugSession
 from mlusim.debug.recording import load, program_in, stand
 from mlusim.errors import UsageError
-from mlusim.programs.cases import KernelCase
+from mlusim.programs.argument_forms import Criterion
+from mlusim.programs.expectation import expectation_of
 from mlusim.programs.kernel_call import AskedCall, KernelCall
 from mlusim.programs.native_program import HostProgram
 
@@ -96,23 +97,11 @@ def test_what_a_case_expects_goes_with_the_recording(home, expected, told):
     source = KERNEL.replace("const float *x)", "const float *x, int n)").replace("256, GDRAM", "n, GDRAM")
     (home / "k.mlu").write_text(source)
     args = {"out": "out:float32:64", "x": "x.npy", "n": "int:256..257"}
-    case = KernelCase(
-        "one",
-        "cases.toml",
-        1,
-        ("k.mlu",),
-        "K",
-        None,
-        None,
-        None,
-        ("headers",),
-        {"SIZE": "256"},
-        args,
-        7,
-        **expected,
+    sources = {"include": ("headers",), "define": {"SIZE": "256"}}
+    asked = AskedCall(
+        ("k.mlu",), "K", arguments=args, **sources, draws=7, criterion=Criterion(folder=".", **expected)
     )
-    call = case.call()
-    call.expectation = case.expectation()
+    call = KernelCall(asked, expectation=expectation_of(asked.criterion, "expect of cases.toml:1"))
     session = DebugSession(call)
     whole = says(Console(session), "break 7", "run", "record here", "continue")
     session.close()
