@@ -13,7 +13,7 @@ from mlusim.counted import plural
 from mlusim.errors import Fault, RuleFault, Unsupported, UsageError, WrongSpace
 from mlusim.formula.expr import Expr, Fact, SizeOf, symbol
 from mlusim.formula.render import to_python
-from mlusim.isa.declare import READ_FIRST, Intrinsic, Operand, Refused
+from mlusim.isa.declare import READ_FIRST, Intrinsic, Operand, Refused, not_in_memory
 from mlusim.memory.pointer import Ptr, View, bounds_fault
 from mlusim.memory.space import LDRAM, Space
 
@@ -129,26 +129,25 @@ def no_pointer(name: str, value: object, space: object) -> Fault:
     # By their shapes, for `Tensor` and variables of C are declared above this room.
     tensor = hasattr(value, "allocation") and hasattr(value, "device")
     hint = "a tensor becomes a pointer when it is an argument of the launch" if tensor else None
-    what = f"{value!r:.80}, which is not a pointer"
-    if getattr(value, "outside", False):
-        what = f"{value!r:.80} that lies in no memory of the board"
-        hint = "declare the variable __nram__, or in the memory that is meant"
-    return WrongSpace(f"{name} is {what}", operand=name, legal=f"a pointer into {space}", hint=hint)
+    what, instead = not_in_memory(value)
+    return WrongSpace(
+        f"{name} is {what}", operand=name, legal=f"a pointer into {space}", hint=instead or hint
+    )
 
 
 def forgotten(view: View, space: Space) -> str | None:
-    """Return how a local variable of BANG C is declared in *space*, where it is an array on the stack or a scalar; None for others."""
+    """Return how a variable of BANG C that lies in LDRAM is declared in *space*; None for what has no name, or lies elsewhere."""
     declared = view.allocation.declared
-    word = "__mlu_shared__" if space.name == "SRAM" else f"__{space.name.lower()}__"
-    if declared.name is not None and declared.space == LDRAM and declared.count == 1:
-        name, dtype = declared.name, declared.dtype
-        return f"{name} is one {dtype} in LDRAM; give an array, declared as `{word} {dtype} {name}[N]`"
-    if not declared.stack or declared.name is None:
+    if declared.name is None or declared.space != LDRAM:
         return None
-    told = f"{declared.dtype} {declared.name}[{declared.count}]"
-    return (
-        f"declare it `{word} {told}`: a local array that names no memory lies on the task's stack, in LDRAM"
-    )
+    word = "__mlu_shared__" if space.name == "SRAM" else f"__{space.name.lower()}__"
+    name, dtype = declared.name, declared.dtype.c
+    if declared.count == 1:
+        return f"{name} is one {dtype} in LDRAM; give an array, declared as `{word} {dtype} {name}[N]`"
+    if declared.stack:
+        told = f"{dtype} {name}[{declared.count}]"
+        return f"declare it `{word} {told}`: a local array that names no memory lies on the task's stack, in LDRAM"
+    return f"{name} lies in LDRAM, as local variables do; declare it `{word}` if {space.name} is meant"
 
 
 def foreign(mlu: "IssuingMlu", name: str, pointer: Ptr) -> Fault | None:

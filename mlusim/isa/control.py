@@ -22,6 +22,7 @@ from mlusim.isa.declare import (
     Values,
     alias,
     intrinsic,
+    not_in_memory,
 )
 from mlusim.memory.pointer import Ptr
 
@@ -312,7 +313,7 @@ def _shown(value: Any) -> str:
 def breakdump_vector(core: Control, pointer: Pointer, size: int, space: Unspelled = None) -> None:
     """End the kernel with a fault that shows *size* bytes from *pointer* on, which must lead into *space* if given."""
     if not isinstance(pointer, Ptr):
-        text = f"pointer is {pointer!r:.80}, which is not a pointer"
+        text = f"pointer is {not_in_memory(pointer)[0]}"
         raise Refused(text, operand="pointer", legal="a pointer into NRAM, WRAM, SRAM, LDRAM or GDRAM")
     if space is not None and pointer.space is not space:
         raise Refused(f"pointer leads into {pointer.space}", operand="pointer", legal=str(space))

@@ -631,6 +631,13 @@ def at_least(name: str, low: int) -> OperandRule:
 demand = OperandRule  # any other rule: an expression that is true where it is broken, its sentence, and what is legal
 
 
+def not_in_memory(value: object) -> tuple[str, str | None]:
+    """Return how a sentence shows *value*, which should be a pointer into memory, and what to do instead, where that is known."""
+    # Pointers of C that lead to no memory say so themselves; they are declared above this room.
+    why, instead = getattr(value, "outside", (", which is not a pointer", None))
+    return f"{value!r:.80}{why}", instead
+
+
 def number(value: Any, dtype: DType) -> Any:
     """*value* as a number of *dtype*, as C passes an argument."""
     try:

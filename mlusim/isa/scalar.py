@@ -10,7 +10,19 @@ from attrs import evolve
 
 from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import DType, bfloat16, float32, half, int16, int32
-from mlusim.isa.declare import ANY, Flow, Intrinsic, Pointer, Refused, Tile, Value, alias, intrinsic, number
+from mlusim.isa.declare import (
+    ANY,
+    Flow,
+    Intrinsic,
+    Pointer,
+    Refused,
+    Tile,
+    Value,
+    alias,
+    intrinsic,
+    not_in_memory,
+    number,
+)
 from mlusim.isa.rounding import WORDS, narrow
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, WRAM, Space
 
@@ -170,7 +182,7 @@ def _lies_in(spelling: str, doc: str, *spaces: Space) -> Intrinsic:
         space = getattr(pointer, "space", None)
         if not isinstance(space, Space):
             raise Refused(
-                f"pointer is {pointer!r}, which is not a pointer", operand="pointer", legal="a pointer"
+                f"pointer is {not_in_memory(pointer)[0]}", operand="pointer", legal="a pointer into memory"
             )
         return space in spaces
 

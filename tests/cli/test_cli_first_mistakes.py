@@ -22,6 +22,20 @@ __mlu_global__ void Summed(float *out, const float *x) {
   __bang_reduce_sum(&sum, tile, 64);
 }
 
+struct Pair {
+  float first, second;
+};
+
+__mlu_global__ void Member(float *out, const float *x) {
+  Pair pair;
+  __memcpy(&pair.second, x, 4, GDRAM2NRAM);
+}
+
+__mlu_global__ void Null(float *out, const float *x) {
+  float *nothing = nullptr;
+  __memcpy(nothing, x, 4, GDRAM2NRAM);
+}
+
 __mlu_global__ void Counted(float *out, const float *x) {
   __memcpy(tile, x, 256, GDRAM2NRAM);
   __bang_add(tile, tile, tile, 64 * sizeof(float));
@@ -73,6 +87,12 @@ def source(tmp_path, monkeypatch):
         ("Loaded", "python", FORGOTTEN),
         ("Summed", "python", SCALAR),
         ("Summed", "native", SCALAR),
+        (
+            "Member",
+            "python",
+            "pair lies in LDRAM, as local variables do; declare it `__nram__` if NRAM is meant",
+        ),
+        ("Null", "python", "let it point to an array first"),
         *(
             (
                 "Counted",

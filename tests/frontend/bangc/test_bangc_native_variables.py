@@ -66,7 +66,7 @@ SENTENCES = {  # where the number is 5
     6: "element 5 of a pointer to one variable is accessed; legal: element 0",
     9: "element 5 of a pointer to one variable",
     11: "dst is the address of a variable that lies in no memory of the board; legal: a pointer into",
-    12: "pointer is the address of a variable, which is not a pointer",
+    12: "pointer is the address of a variable that lies in no memory of the board",
     13: "the address of a variable that is kept in a register is wanted as a number",
 }
 

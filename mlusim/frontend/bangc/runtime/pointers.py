@@ -141,6 +141,7 @@ class Address(Placed, Referred):
     """
 
     __slots__ = ("address", "layout", "size")
+    outside = ", which leads to no memory", "let it point to an array first"
     __array_ufunc__ = None  # so that NumPy's numbers leave p + n to this class
 
     def __init__(self, address: int = 0, size: int = 1, layout: Layout = None) -> None:
@@ -310,7 +311,10 @@ class VariableAddress(Unplaced, Referred):
     """The common part of pointers to variables: an address that is no number."""
 
     __slots__ = ()
-    outside = True  # of the memories of the board, for the sentences of faults
+    outside = (
+        " that lies in no memory of the board",
+        "declare the variable __nram__, or in the memory that is meant",
+    )
 
     @property
     def address(self) -> int:
