@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from mlusim.debug.session import DebugSession
 
 _LINE = re.compile(r"(?:(?P<file>.+):)?(?P<line>\d+)$")
+_NAME = re.compile(r"[A-Za-z_][\w:]*(<.*>)?")
+NOT_LOADED = "no function of this name is loaded yet"
 PIPES = {pipe.value.lower(): pipe.value for pipe in Pipe} | {"io": "IO-DMA", "move": "move-DMA"}
 Test = Callable[[Core | None, FrameType | None], bool | str]
 
@@ -252,13 +254,40 @@ def _location(session: "DebugSession", place: str) -> stops.Location:
     if name in ISA:
         return _intrinsic(session, name)
     try:
-        named = find_functions(place, session.functions_named(place), session.owned)
+        return _function(session, place)
     except UsageError:
         helpers = lines_naming(place, session.every_function)
         if not helpers:
-            raise
+            if not _loads(session) or not _NAME.fullmatch(place):
+                raise
+            return stops.PendingLocation(place, lambda: _if_loaded(session, place), NOT_LOADED)
         return stops.CallLocation(helpers, place)
-    return stops.FunctionLocation(tuple(f.code for f in named), named[0].name if len(named) == 1 else place)
+
+
+def _loads(session: "DebugSession") -> bool:
+    """Return whether the program may load more code while it runs; a call of a kernel has all of it at its first launch."""
+    return bool(getattr(session.program, "loads_code", False))
+
+
+def _function(session: "DebugSession", name: str) -> stops.Location:
+    """Return the function called *name*, with each instantiation of a template; those that a later launch loads are added."""
+    named = find_functions(name, session.functions_named(name), session.owned)
+    text = named[0].name if len(named) == 1 else name
+    loads = _loads(session)
+    return stops.FunctionLocation(
+        tuple(f.code for f in named), text, (lambda: _codes_named(session, name)) if loads else None
+    )
+
+
+def _codes_named(session: "DebugSession", name: str) -> tuple[CodeType, ...]:
+    return tuple(f.code for f in session.functions_named(name) if name in (f.name, f.name.partition("<")[0]))
+
+
+def _if_loaded(session: "DebugSession", name: str) -> stops.Location | str:
+    try:
+        return _function(session, name)
+    except UsageError as error:
+        return str(error) if _codes_named(session, name) else NOT_LOADED
 
 
 def _at_line(session: "DebugSession", file: str | None, number: int, place: str) -> stops.Location:
@@ -272,19 +301,21 @@ def _at_line(session: "DebugSession", file: str | None, number: int, place: str)
     functions = session.functions_in(name)
     if not code_lines(name, functions, owned):
         # As gdb's pending breakpoints: the file may be loaded by a later launch.
-        return stops.PendingLocation(place, lambda: _loaded(session, name, number))
+        return stops.PendingLocation(
+            place, lambda: _loaded(session, name, number), "no such file is loaded yet"
+        )
     found, number = find_line(name, number, functions, owned)
     return stops.LineLocation(found, number)
 
 
-def _loaded(session: "DebugSession", name: str, number: int) -> stops.Location | None:
-    """Return the line, or the next one with code in its function, once a file called *name* is loaded that has it; None before."""
+def _loaded(session: "DebugSession", name: str, number: int) -> stops.Location | str:
+    """Return the line, or the next one with code in its function, once a file called *name* is loaded that has it; why not before."""
     functions = session.functions_in(name)
     try:
         number = line_within(name, number, functions)
         found, line = find_line(name, number, functions, session.owned)
-    except UsageError:
-        return None
+    except UsageError as error:
+        return str(error) if code_lines(name, functions, session.owned) else "no such file is loaded yet"
     return stops.LineLocation(found, line)
 
 

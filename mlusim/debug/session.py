@@ -31,7 +31,6 @@ from mlusim.debug.stop.stops import (
     Breakpoint,
     ByteSpan,
     FindingLocation,
-    PendingLocation,
     Position,
     Stop,
     Stopper,
@@ -316,10 +315,9 @@ class DebugSession:
         return able
 
     def armed(self) -> list[Breakpoint]:
-        """Return the enabled breakpoints, after looking again for the files that some wait for."""
+        """Return the enabled breakpoints, after looking again for the code that some wait for."""
         for made in self.breakpoints.values():
-            if isinstance(made.location, PendingLocation):
-                made.location = made.location.found() or made.location
+            made.location = made.location.renewed()
         return [b for b in self.breakpoints.values() if b.enabled]
 
     def _attended(self) -> None:
@@ -424,7 +422,7 @@ class DebugSession:
             return ()
         if None in rules:
             return tuple(checkers())
-        named = tuple(getattr(self.program, "checks", ()))
+        named = tuple(getattr(getattr(self.program, "asked", self.program), "checks", ()))
         return tuple(dict.fromkeys([*named, *(rule.partition("-")[0] for rule in rules if rule)]))
 
     # -- bookkeeping -----------------------------------------------------------------------------

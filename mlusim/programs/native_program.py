@@ -46,6 +46,7 @@ class CommandProgram:
     boards: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(factory=dict)
     file: str | None = None
+    loads_code = True
 
     @property
     def name(self) -> str:

@@ -57,6 +57,7 @@ class ScriptProgram:
     arguments: tuple[str, ...] = ()
     checks: tuple[str, ...] = field(default=())
     _modules: list[ModuleType] = field(factory=list, init=False, repr=False)
+    loads_code = True
 
     @property
     def name(self) -> str:
@@ -161,6 +162,7 @@ class PytestProgram:
     node: str
     arguments: tuple[str, ...] = ()
     checks: tuple[str, ...] = field(default=())
+    loads_code = True
 
     @property
     def name(self) -> str:

@@ -280,6 +280,33 @@ def test_bytes_functions_moments_and_findings(script):
     editing(scenario)
 
 
+def test_a_breakpoint_waits_for_its_code(tmp_path):
+    """The editor hears when it is there, or why there is none, and stops at it."""
+    (tmp_path / "late_scaling.py").write_text(SCRIPT.replace("scaled", "scaled_late"))
+    script = tmp_path / "first.py"
+    script.write_text(
+        "import sys\nimport mlusim\nfrom mlusim.bang import kernel\n\n@kernel\ndef first(mlu):\n    mlu.sync()\n\n"
+        f"mlusim.Device('MLU370-X4').launch(first)\nsys.path.insert(0, {str(tmp_path)!r})\nimport late_scaling\n"
+    )
+
+    def scenario(editor):
+        def setup(editor):
+            named = editor.ask("setFunctionBreakpoints", breakpoints=[{"name": "scaled_late"}])["breakpoints"]
+            return named + lines(editor, tmp_path / "late_scaling.py", {"line": 999}, {"line": line("add")})
+
+        pending = editor.launch(script, setup=setup)
+        stop = editor.event("stopped")
+        told = [one["body"]["breakpoint"] for one in editor.seen if one["event"] == "breakpoint"]
+        frame = editor.top(stop["threadId"])
+
+        assert [(False, "pending")] * 3 == [(one["verified"], one["reason"]) for one in pending]
+        assert [True, False, True] == [one["verified"] for one in told]
+        assert "there is no code of a function at" in told[1]["message"]
+        assert ("scaled_late", [pending[0]["id"]]) == (frame["name"], stop["hitBreakpointIds"])
+
+    editing(scenario)
+
+
 def test_a_fault_is_an_exception(tmp_path):
     """Its sentence, its type, the kernel's frame; stepping back leads to what was before it."""
     script = tmp_path / "beyond.py"

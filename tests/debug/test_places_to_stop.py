@@ -21,16 +21,27 @@ LATE = """
     device = mlusim.Device("MLU370-X4")
     device.launch(early)
     import late_kernels
-    device.launch(late_kernels.late)
+    device.launch(late_kernels.final)
 """
 KERNELS = """
     from mlusim.bang import float32, kernel, mluop_exp
 
     @kernel
-    def late(mlu):
+    def final(mlu):
         buffer = mlu.nram(float32, 64)
         mlu.bang_write_value(buffer, 64, float32(1.0))
         mluop_exp(mlu, buffer, buffer, None, 0, 64)
+"""
+BOTH = """
+    from pathlib import Path
+    import numpy as np
+    import mlusim
+    from mlusim import bangc
+
+    device = mlusim.Device("MLU370-X4")
+    for kind, number in {"float": np.float32, "int": np.int32}.items():
+        source = Path(__file__).with_name(f"{kind}.mlu")
+        device.launch(bangc.load(source)[f"Part<{kind}>"], args=(device.put(np.zeros(1, number)),))
 """
 ODD = """
     import mlusim
@@ -76,6 +87,37 @@ def test_a_line_of_a_file_that_is_not_loaded_is_kept(late):
 
     assert "Breakpoint 1" in answer
     assert "mlu.bang_write_value" in answer
+
+
+def test_a_function_that_is_not_loaded_is_waited_for(late):
+    """So is a name that no function has: the program may still load one."""
+    assert "breakpoint 1: final (pending: no function of this name is loaded yet)" == says(
+        late, "break final"
+    )
+    says(late, "break nothing", "break late_kernels.py:999")
+    answer = says(late, "run")
+
+    assert "Breakpoint 1, final" in answer
+    assert "mlu.nram(float32, 64)" in answer
+    assert says(late, "info breakpoints").splitlines()[1:] == [
+        "breakpoint 2: nothing (pending: no function of this name is loaded yet)",
+        "breakpoint 3: late_kernels.py:999 (pending: there is no code of a function at late_kernels.py:999; the last line with code is 8)",
+    ]
+
+
+def test_a_template_has_instances_that_are_loaded_later(tmp_path):
+    """A breakpoint by its name stops in these, too."""
+    (tmp_path / "part.h").write_text("template <typename T> __mlu_entry__ void Part(T *p) { p[0] = 1; }\n")
+    for kind in ("float", "int"):
+        text = f'#include "part.h"\ntemplate __mlu_entry__ void Part<{kind}>({kind} *p);\n'
+        (tmp_path / f"{kind}.mlu").write_text(text)
+    (tmp_path / "both.py").write_text(textwrap.dedent(BOTH))
+    session = DebugSession(ScriptProgram(str(tmp_path / "both.py")))
+    console = Console(session)
+    said = says(console, "break Part", "run", "continue")
+    session.close()
+
+    assert "task 0 in Part<int> at part.h:1" in said
 
 
 def test_a_line_without_code_of_a_file_that_is_not_loaded_becomes_one_of_it(late):

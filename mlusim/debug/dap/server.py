@@ -17,6 +17,7 @@ from mlusim.debug.locations import break_at
 from mlusim.debug.session import NOT_LAUNCHED, DebugSession
 from mlusim.debug.worker import Worker
 from mlusim.errors import MlusimError, UsageError, one_line, said
+from mlusim.programs.kernel_call import KernelCall
 from mlusim.programs.program import Program
 
 # The requests that an editor may send; it hides the buttons of the others.
@@ -109,7 +110,7 @@ class Adapter:
         state.console = Console(session)
         kernel = arguments.get("kernel")
         # In a launch of BANG C ``kernel`` names what is called; the editor says so if it wants no stop there.
-        if arguments.get("stopOnEntry") is False and getattr(program, "kernel", None) is not None:
+        if arguments.get("stopOnEntry") is False and isinstance(program, KernelCall) and program.asked.kernel:
             kernel = None
         # An unknown kernel is no reason to end the session, which begins at the first launch then.
         with contextlib.suppress(UsageError):

@@ -18,6 +18,7 @@ from mlusim.debug.stop.stops import (
     ByteSpan,
     FindingLocation,
     LineLocation,
+    PendingLocation,
     Stop,
     Watchpoint,
 )
@@ -38,10 +39,11 @@ ENDED_THREAD = 1_000_000  # the thread that stands for a launch in which no task
 
 @define
 class Asked:
-    """A breakpoint that the editor wants: ``owner`` is the request and the file that it came with."""
+    """A breakpoint that the editor wants: ``owner`` is the request and the file that it came with, ``told`` what the editor knows of it."""
 
     owner: str
     made: Breakpoint
+    told: dict[str, Any]
 
 
 @define(eq=False)
@@ -162,25 +164,25 @@ class State:
         self.connection.event("terminated")
 
     def _loaded(self) -> None:
-        """Report the breakpoints whose file has been loaded since they were set."""
+        """Report the breakpoints whose code has been loaded since they were set."""
         self.session.armed()
         for number, asked in self.asked.items():
             body = breakpoint_body(number, asked.made)
-            if body["verified"] and not asked.made.announced:
-                asked.made.announced = True
+            if body != asked.told:
+                asked.told = body
                 self.connection.event("breakpoint", {"reason": "changed", "breakpoint": body})
 
 
 def breakpoint_body(number: int, made: Breakpoint) -> dict[str, Any]:
     """Return a breakpoint as the protocol has it."""
     location = made.location
-    body: dict[str, Any] = {"id": number, "verified": type(location).__name__ != "PendingLocation"}
+    body: dict[str, Any] = {"id": number, "verified": not isinstance(location, PendingLocation)}
     if isinstance(location, LineLocation):
         body |= {"line": location.line, "source": source_of(location.file)}
     elif isinstance(location, Watchpoint):
         body["message"] = str(location.span)
-    elif not body["verified"]:
-        body |= {"message": "nothing of this file is loaded yet", "reason": "pending"}
+    elif isinstance(location, PendingLocation):
+        body |= {"message": location.why, "reason": "pending"}
     return body
 
 

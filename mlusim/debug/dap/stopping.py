@@ -171,9 +171,8 @@ def _made(
         return {"verified": False, "message": one_line(error), "reason": "failed"}
     made.counted, made.log = counted, log
     # The owner is kept, so that the next request of this kind replaces these and no others.
-    state.asked[made.number] = Asked(owner, made)
     body = breakpoint_body(made.number, made)
-    made.announced = bool(body["verified"])
+    state.asked[made.number] = Asked(owner, made, body)
     return body
 
 

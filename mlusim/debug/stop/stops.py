@@ -217,6 +217,10 @@ class Location(Stopper):
     text = ""
     watches = False
 
+    def renewed(self) -> "Location":
+        """Return it as the code that is loaded by now has it."""
+        return self
+
 
 @define(eq=False)
 class LineLocation(Location):
@@ -245,10 +249,19 @@ class LineLocation(Location):
 
 @define(eq=False)
 class PendingLocation(Location):
-    """A place in a file of which nothing is loaded yet; *found* gives the location once something is."""
+    """A place whose code is not loaded yet: *find* gives the location, or the reason why there is none, which *why* keeps."""
 
     text: str
-    found: Callable[[], Location | None]
+    find: Callable[[], "Location | str"]
+    why: str
+
+    def renewed(self) -> Location:
+        """Return the location if there is code by now."""
+        found = self.find()
+        if isinstance(found, Location):
+            return found
+        self.why = found
+        return self
 
 
 @define(eq=False)
@@ -275,7 +288,14 @@ class FunctionLocation(Location):
 
     codes: tuple[CodeType, ...]
     text: str
+    find: Callable[[], tuple[CodeType, ...]] | None = None  # where more of them may be loaded
     lines = lines_from_start = True
+
+    def renewed(self) -> Location:
+        """Return it with the instantiations that have been loaded since."""
+        if self.find is not None:
+            self.codes = tuple(dict.fromkeys((*self.codes, *self.find())))
+        return self
 
     def at_line(self, _core: "Core | None", frame: FrameType, _tracer: Tracing, entered: bool) -> str | None:
         """Stop at the first line of each call of the function."""
@@ -533,7 +553,7 @@ class Breakpoint(Stopper):
 
     ``test`` evaluates the condition on a core, where there is one; the next ``ignore`` hits are passed over;
     ``counted`` says at which hits it stops; ``log`` is called instead of stopping; ``task`` limits it to the core of that
-    name; ``words`` are the user's for the location; ``announced`` says that the front knows of it.
+    name; ``words`` are the user's for the location.
     """
 
     number: int
@@ -549,7 +569,6 @@ class Breakpoint(Stopper):
     words: str = ""
     counted: Callable[[int], bool] | None = None
     log: "Callable[[Core | None, FrameType | None], None] | None" = None
-    announced: bool = True
 
     @property
     def breakpoint(self) -> "Breakpoint":  # type: ignore[override]
@@ -646,7 +665,7 @@ def described(made: Breakpoint) -> str:
         text += f" changes in {location.code.co_name}" + (
             f" of {location.label}" if location.label else ", in any task"
         )
-    text += " (pending: no such file is loaded yet)" if isinstance(location, PendingLocation) else ""
+    text += f" (pending: {location.why})" if isinstance(location, PendingLocation) else ""
     text += f", in {made.task} only" if made.task else ""
     text += f", if {made.condition}" if made.condition else ""
     text += f", after {made.ignore} more {plural(made.ignore, 'hit')}" if made.ignore else ""
