@@ -120,7 +120,7 @@ def _module(args: argparse.Namespace) -> "Module":
     board = args.board if isinstance(args.board, str) else next(iter(args.board or ()), None)
     paths = (str(_program(args)),)
     return kernel_call.load(
-        kernel_call.AskedCall(
+        argument_forms.AskedCall(
             paths,
             board=programs.board_of(board).name,
             include=tuple(args.include),

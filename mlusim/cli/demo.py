@@ -20,7 +20,8 @@ from mlusim.installing import shipped
 from mlusim.observe.names import checkers
 from mlusim.operators.campaign import Job, matching_cases
 from mlusim.operators.registry import operators
-from mlusim.programs.kernel_call import AskedCall, KernelCall
+from mlusim.programs.argument_forms import AskedCall
+from mlusim.programs.kernel_call import KernelCall
 from mlusim.report.advice import advice, advice_table
 from mlusim.report.explain import because
 from mlusim.report.page.html import html_text

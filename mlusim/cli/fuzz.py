@@ -24,8 +24,7 @@ from mlusim.machine.kernel import grid_of
 from mlusim.observe.names import checkers, observers_of
 from mlusim.operators.registry import find_operator
 from mlusim.operators.spec import Operator
-from mlusim.programs import kernel_call as calls
-from mlusim.programs.argument_forms import Criterion
+from mlusim.programs.argument_forms import AskedCall, Criterion
 from mlusim.programs.cases import KernelCase
 from mlusim.programs.kernel_call import dim_of, kind_of, named_values
 from mlusim.report.coverage import coverage_lines
@@ -111,7 +110,7 @@ def _task(args: argparse.Namespace) -> FuzzTask:
         operator = _operator(args)
         given, subject = (
             {**operator.draws, **given},
-            subjects.FuzzedOperator(calls.AskedCall((operator.name,))),
+            subjects.FuzzedOperator(AskedCall((operator.name,))),
         )
     dims = tuple(dict.fromkeys(dim_of(one.strip()) for one in (args.dim or "1").split("|")))
     boards = tuple(options.boards_in(args.board, DEFAULT_BOARDS[:1]))
@@ -139,11 +138,11 @@ def _source(args: argparse.Namespace) -> subjects.FuzzedCall:
     return subjects.FuzzedCall(evolve(asked, criterion=case.asked.criterion), (case.path, case.name))
 
 
-def _asked(args: argparse.Namespace, files: tuple[str, ...]) -> calls.AskedCall:
+def _asked(args: argparse.Namespace, files: tuple[str, ...]) -> AskedCall:
     """Return what is called of *files*, without what is drawn."""
     criterion = Criterion(args.reference)
     kind = kind_of(args.kind).name
-    return calls.AskedCall(files, args.kernel, args.function, kind=kind, criterion=criterion)
+    return AskedCall(files, args.kernel, args.function, kind=kind, criterion=criterion)
 
 
 def _python(args: argparse.Namespace) -> subjects.FuzzedCall:

@@ -20,7 +20,7 @@ from mlusim.errors import UsageError
 from mlusim.files.reading import refuse_no_file
 from mlusim.lazy import lazy
 from mlusim.machine.scheduling.schedule import EFFECTS
-from mlusim.programs.argument_forms import USUAL_CRITERION, Criterion
+from mlusim.programs.argument_forms import USUAL_CRITERION, AskedCall, Criterion
 
 if TYPE_CHECKING:
     from mlusim.observe import names as checkers
@@ -232,7 +232,7 @@ def source_program(
     refuse(args, OF_OPERATORS, "goes with an operator; a BANG C file takes --kernel and --arg")
     if getattr(args, "triton", None) is not None:
         return _triton_call(args, checks, rest)
-    asked = calls.AskedCall(
+    asked = AskedCall(
         tuple(files),
         board=board_of(args.board).name,
         include=tuple(args.include),
@@ -382,7 +382,7 @@ def other_call(args: argparse.Namespace) -> "calls.CallProgram":
         raise UsageError(f"{more[0]!r} is no argument of a call; give arguments as --arg NAME=VALUE")
     ours = ("case", "inputs", "set", "schedules", "record")
     refuse(args, ours, "goes with an operator or a script; leave it out")
-    asked = calls.AskedCall(
+    asked = AskedCall(
         (args.program,),
         board=board_of(args.board).name,
         **_of_launch(args),

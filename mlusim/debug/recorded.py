@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import asdict, field, frozen
 
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import as_dtype
@@ -17,16 +17,19 @@ from mlusim.files.arrays import ArrayFile, open_arrays
 from mlusim.files.reading import shown
 from mlusim.files.typed import typed
 from mlusim.lazy import lazy
+from mlusim.machine.kernel import BLOCK, kind_called
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.memory.space import SPACES
 from mlusim.observe.names import observers_of
+from mlusim.programs.argument_forms import AskedCall
+from mlusim.report.json_values import plain
 
 if TYPE_CHECKING:
     from mlusim.operators import registry
 else:
     (registry,) = lazy("mlusim.operators.registry")
 
-FORMAT = "mlusim debug 1"
+FORMAT, FIRST_FORMAT = "mlusim debug 2", "mlusim debug 1"
 MEMBER = "record"
 MAKES = "the command `record` makes them"
 LARGEST = 64 << 20  # bytes of the facts: they hold the text of a script
@@ -79,41 +82,6 @@ class ScriptFacts:
 
 
 @frozen
-class SourceFacts:
-    """Files by their paths from *folder*: those that are compiled, and a digest of each that was read for it."""
-
-    folder: str
-    paths: tuple[str, ...]
-    digests: Mapping[str, str]
-    include: tuple[str, ...]
-    define: Mapping[str, str | None]
-    board: str
-
-    def check(self) -> None:
-        """Raise `UsageError` for a board that there is not, `TypeError` where no sources are named."""
-        find_board(self.board)
-        words = (self.folder, *self.paths, *self.digests, *self.include)
-        if not self.paths or not set(self.paths) <= set(self.digests) or any("\0" in word for word in words):
-            raise TypeError("its program names no sources")
-
-
-@frozen
-class SourceRunFacts:
-    """The options with which BANG C sources are run."""
-
-    sources: SourceFacts
-    checks: tuple[str, ...]
-    seed: int | None
-    effects: str
-    engine: str
-
-    def check(self) -> None:
-        """Raise `UsageError` for a board, a checker, effects or an engine that there are not."""
-        self.sources.check()
-        _check_run(self.checks, self.effects, self.engine)
-
-
-@frozen
 class ExpectationFacts:
     """The expectation of the *outputs*, which has the arrays beside the facts by name, and the largest errors that it accepts."""
 
@@ -125,32 +93,49 @@ class ExpectationFacts:
 
 
 @frozen
-class KernelCallFacts(SourceRunFacts):
-    """A call of a kernel of BANG C sources; the arrays that go in are beside the facts."""
+class AskedFacts:
+    """A call that is *asked* of BANG C sources, or their ``main``; the arrays that go in are beside the facts.
 
-    kernel: str | None
-    dim: tuple[int, int, int]
-    type: str
-    arguments: Mapping[str, str]
-    draws: int | None = None
+    Files are named by their paths from *folder*; *digests* are of each that was read for them.
+    """
+
+    kind: str
+    folder: str
+    digests: Mapping[str, str]
+    asked: AskedCall
     expectation: ExpectationFacts | None = None
 
+    def check(self) -> None:
+        """Raise `UsageError` for a name that there is not, `TypeError` where no sources are named."""
+        asked = self.asked
+        find_board(asked.board)
+        words = (self.folder, *asked.program, *self.digests, *asked.include)
+        named = asked.program and set(asked.program) <= set(self.digests)
+        if not named or any("\0" in word for word in words):
+            raise TypeError("its program names no sources")
+        kind_called(asked.kind)
+        _check_run(asked.checks, asked.effects, asked.engine)
+
     @property
     def words(self) -> tuple[str, ...]:
         """The arguments as on the command line."""
-        return tuple(f"{name}={value}" for name, value in self.arguments.items())
+        return (*self.asked.words, *(f"{name}={value}" for name, value in self.asked.arguments.items()))
 
 
-@frozen
-class MainFacts(SourceRunFacts):
-    """The ``main`` of BANG C sources, with its arguments."""
-
-    arguments: tuple[str, ...]
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The arguments as on the command line."""
-        return self.arguments
+def _renewed(program: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the facts of sources in a recording of the first format, which had the parts of what is asked beside each other."""
+    sources = program.get("sources")
+    if not isinstance(sources, Mapping):
+        return program
+    asked = plain(asdict(AskedCall(())))
+    asked |= {name: sources.get(name) for name in ("include", "define", "board")}
+    asked |= {name: program[name] for name in asked.keys() & program.keys()}
+    asked |= {"program": sources.get("paths"), "kind": program.get("type", BLOCK.name)}
+    # The words of a main had the name of a kernel's arguments.
+    if program.get("kind") == "main":
+        asked |= {"words": program.get("arguments"), "arguments": {}}
+    around = {name: sources.get(name) for name in ("folder", "digests")}
+    return {**program, **around, "asked": asked}
 
 
 def _check_run(checks: tuple[str, ...], effects: str, engine: str) -> None:
@@ -161,12 +146,12 @@ def _check_run(checks: tuple[str, ...], effects: str, engine: str) -> None:
         raise UsageError(f"the effects {effects!r:.40} are unknown; they are {' or '.join(EFFECTS)}")
 
 
-ProgramFacts = OperatorFacts | ScriptFacts | KernelCallFacts | MainFacts
+ProgramFacts = OperatorFacts | ScriptFacts | AskedFacts
 KINDS: Mapping[str, type[ProgramFacts]] = {
     "operator": OperatorFacts,
     "script": ScriptFacts,
-    "kernel": KernelCallFacts,
-    "main": MainFacts,
+    "kernel": AskedFacts,
+    "main": AskedFacts,
 }
 
 
@@ -250,17 +235,17 @@ def _facts(text: bytes) -> tuple[RecordingFacts, ProgramFacts]:
     document = json.loads(text)
     if not isinstance(document, dict):
         raise TypeError("its facts are no object")
-    if document.get("format") != FORMAT:
+    if document.get("format") not in (FORMAT, FIRST_FORMAT):
         kind = f"{document.get('format')!r:.40}"
         raise UsageError(f"a recording of the kind {kind}; this program reads {FORMAT!r}")
     facts: RecordingFacts = typed(RecordingFacts, document, "it", frozenset({"watch", "arrays"}))
     # An unknown kind is read as a script, whose missing fields are then named in the error.
     schema = KINDS.get(str(facts.program.get("kind")), ScriptFacts)
-    # Recordings of before have neither.
-    program: ProgramFacts = typed(schema, facts.program, "its program", frozenset({"draws", "expectation"}))
+    named = _renewed(facts.program) if facts.format == FIRST_FORMAT else facts.program
+    program: ProgramFacts = typed(schema, named, "its program", frozenset({"expectation"}))
     program.check()
-    if isinstance(program, KernelCallFacts):
-        given = (name for name, value in program.arguments.items() if value.endswith(".npy"))
+    if isinstance(program, AskedFacts):
+        given = (name for name, value in program.asked.arguments.items() if value.endswith(".npy"))
         outputs = program.expectation.outputs.values() if program.expectation is not None else ()
         needed = (*(f"input.{name}" for name in given), *outputs)
         absent = next((name for name in needed if name not in facts.arrays), None)

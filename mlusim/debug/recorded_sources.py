@@ -6,42 +6,36 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
-from mlusim.debug.recorded import Arrays, ExpectationFacts, KernelCallFacts, MainFacts, SourceFacts
+from mlusim.debug.recorded import Arrays, AskedFacts, ExpectationFacts
 from mlusim.errors import UsageError
 from mlusim.files.reading import shown
 from mlusim.frontend.bangc.parse.sources import digest, read
 from mlusim.operators.spec import Thresholds
+from mlusim.programs.argument_forms import USUAL_CRITERION, AskedCall
 from mlusim.programs.expectation import Expectation
-from mlusim.programs.kernel_call import AskedCall, KernelCall, kind_of
+from mlusim.programs.kernel_call import KernelCall
 from mlusim.programs.native_program import HostProgram
-from mlusim.report.json_values import members
 
 
 @frozen
 class FoundSources:
-    """The sources of `SourceFacts` as they were found: ``files`` by the names of the facts, and those that have ``changed``."""
+    """A call as it is *asked* of sources where they were found: ``files`` by the names of the facts, and those that have ``changed``."""
 
-    sources: AskedCall
+    asked: AskedCall
     files: Mapping[str, str]
     changed: tuple[str, ...]
 
 
-def source_program(
-    facts: KernelCallFacts | MainFacts, arrays: Arrays, recording: str
-) -> KernelCall | HostProgram:
+def source_program(facts: AskedFacts, arrays: Arrays, recording: str) -> KernelCall | HostProgram:
     """Return the call or the ``main`` that the file *recording* names, with the *arrays* that go in.
 
     Raises `UsageError` for sources that are missing.
     """
-    sources = found_sources(facts.sources, recording).sources
-    asked = evolve(sources, **members(facts, "checks", "seed", "effects", "engine"))
-    if isinstance(facts, MainFacts):
-        return HostProgram(evolve(asked, words=facts.arguments))
-    asked = evolve(
-        asked, kind=kind_of(facts.type).name, **members(facts, "kernel", "dim", "arguments", "draws")
-    )
+    asked = found_sources(facts, recording).asked
+    if facts.kind == "main":
+        return HostProgram(asked)
     # The others are what outputs are compared with.
-    given = {key: array for key, array in arrays.items() if key in facts.arguments}
+    given = {key: array for key, array in arrays.items() if key in asked.arguments}
     return KernelCall(asked, given, expectation=_expectation(facts.expectation, arrays))
 
 
@@ -53,7 +47,7 @@ def _expectation(facts: ExpectationFacts | None, arrays: Arrays) -> Expectation 
     return Expectation(facts.name, None, {}, Thresholds(facts.diff1, facts.diff2, facts.diff3), given)
 
 
-def found_sources(facts: SourceFacts, recording: str) -> FoundSources:
+def found_sources(facts: AskedFacts, recording: str) -> FoundSources:
     """Return the sources that the file *recording* names: from their old folder, beside the recording, or from the current folder.
 
     Raises `UsageError` with the names of those that are in none of the three.
@@ -70,21 +64,21 @@ def found_sources(facts: SourceFacts, recording: str) -> FoundSources:
             "put them there, beside the recording, or into the current folder"
         )
     folder = folders[tried.index(best)]
-    sources = AskedCall(
-        tuple(best[name] for name in facts.paths),
-        board=facts.board,
-        include=tuple(_directory(facts, folder, name) for name in facts.include),
-        define=dict(facts.define),
+    asked = evolve(
+        facts.asked,
+        program=tuple(best[name] for name in facts.asked.program),
+        include=tuple(_directory(facts, folder, name) for name in facts.asked.include),
+        criterion=USUAL_CRITERION,  # a file names no function that would be imported
     )
-    return FoundSources(sources, best, _changed(facts, best))
+    return FoundSources(asked, best, _changed(facts, best))
 
 
-def _places(facts: SourceFacts, folder: Path, name: str) -> tuple[str, str]:
+def _places(facts: AskedFacts, folder: Path, name: str) -> tuple[str, str]:
     """Return the path of *name* if the sources are in *folder*, and its old path: a file that several sources share may not have moved."""
     return os.path.normpath(folder / name), os.path.normpath(Path(facts.folder) / name)
 
 
-def _looked_up(facts: SourceFacts, folder: Path) -> dict[str, str]:
+def _looked_up(facts: AskedFacts, folder: Path) -> dict[str, str]:
     found = {}
     for name in facts.digests:
         place = next((p for p in _places(facts, folder, name) if Path(p).is_file()), None)
@@ -93,10 +87,10 @@ def _looked_up(facts: SourceFacts, folder: Path) -> dict[str, str]:
     return found
 
 
-def _directory(facts: SourceFacts, folder: Path, name: str) -> str:
+def _directory(facts: AskedFacts, folder: Path, name: str) -> str:
     here, there = _places(facts, folder, name)
     return here if Path(here).is_dir() else there
 
 
-def _changed(facts: SourceFacts, files: Mapping[str, str]) -> tuple[str, ...]:
+def _changed(facts: AskedFacts, files: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(sorted(name for name, path in files.items() if digest(read(path)) != facts.digests[name]))

@@ -26,9 +26,8 @@ from mlusim.debug.recorded import (
     FORMAT,
     MEMBER,
     Arrays,
+    AskedFacts,
     BreakpointFacts,
-    KernelCallFacts,
-    MainFacts,
     OperatorFacts,
     ProgramFacts,
     RecordingFacts,
@@ -76,7 +75,7 @@ class Recording:
             return {}
         if isinstance(stored, ScriptFacts):
             return stored.sources
-        files = of_sources().found_sources(stored.sources, self.name).files
+        files = of_sources().found_sources(stored, self.name).files
         return {path: read_text(path) for path in files.values()} | _command(stored)
 
     @property
@@ -85,12 +84,12 @@ class Recording:
         stored = self.stored
         if isinstance(stored, OperatorFacts):
             return shown(stored.operator + (f" {stored.case}" if stored.case else ""))
-        return shown(stored.name if isinstance(stored, ScriptFacts) else stored.sources.paths[0])
+        return shown(stored.name if isinstance(stored, ScriptFacts) else stored.asked.file)
 
 
-def _command(stored: KernelCallFacts | MainFacts) -> dict[str, str]:
+def _command(stored: AskedFacts) -> dict[str, str]:
     """Return the definitions and arguments of a call as texts by name: a definition is code, too."""
-    defines = [name if value is None else f"{name}={value}" for name, value in stored.sources.define.items()]
+    defines = [name if value is None else f"{name}={value}" for name, value in stored.asked.define.items()]
     found = {"definitions": "\n".join(defines), "arguments": "\n".join(stored.words)}
     return {name: text for name, text in found.items() if text}
 
@@ -121,7 +120,7 @@ def program_in(recording: Recording) -> "Program":
     if isinstance(stored, ScriptFacts):
         return _stored_script(stored)
     arrays = {key.removeprefix("input."): array for key, array in recording.arrays.items()}
-    if isinstance(stored, KernelCallFacts | MainFacts):
+    if isinstance(stored, AskedFacts):
         program: Program = of_sources().source_program(stored, arrays, recording.name)
         return program
     return runner.OperatorProgram(
@@ -171,7 +170,7 @@ def save(session: "DebugSession", name: str) -> int:
         session.focus,
         session.digest(),
         tuple(_breakpoint_facts(made) for made in session.breakpoints.values()),
-        {} if "sources" in program else _sources(session),  # the facts of BANG C have a digest of each source
+        {} if "digests" in program else _sources(session),  # the facts of BANG C have a digest of each source
         {key: (array.dtype.name, array.shape) for key, array in arrays.items()},
     )
     # As bytes, with type and shape in the facts: an .npy file has no name for bfloat16.
@@ -262,8 +261,8 @@ def stand(session: "DebugSession", recording: Recording) -> list[str]:
         for tail, known in facts.sources.items()
         if _sources(session).get(tail, known) != known
     ]
-    if isinstance(recording.stored, KernelCallFacts | MainFacts):
-        changed = of_sources().found_sources(recording.stored.sources, recording.name).changed
+    if isinstance(recording.stored, AskedFacts):
+        changed = of_sources().found_sources(recording.stored, recording.name).changed
         notes += [f"{shown(name)} is not the file of the recording" for name in changed]
     notes += _restore(session, recording)
     if session.digest() != facts.digest:

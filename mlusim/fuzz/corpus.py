@@ -14,7 +14,7 @@ from mlusim.files.arrays import read_array
 from mlusim.files.reading import read_json
 from mlusim.files.typed import typed
 from mlusim.files.writing import write, write_text
-from mlusim.programs.kernel_call import AskedCall
+from mlusim.programs.argument_forms import AskedCall
 from mlusim.report.json_values import json_text, members, plain
 
 Array = np.ndarray[Any, Any]

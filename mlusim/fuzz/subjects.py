@@ -20,10 +20,10 @@ from mlusim.fuzz.corpus import BUNDLE, KeptCall
 from mlusim.fuzz.draws import Landmarks, landmarks, memory_limits, whole_constants
 from mlusim.operators.registry import find_operator
 from mlusim.operators.spec import Scalar, Tensor
-from mlusim.programs.argument_forms import Criterion
+from mlusim.programs.argument_forms import AskedCall, Criterion
 from mlusim.programs.argument_values import ArgumentScope
 from mlusim.programs.expectation import expectation_of
-from mlusim.programs.kernel_call import AskedCall, CallProgram, KernelCall, SourceCall
+from mlusim.programs.kernel_call import CallProgram, KernelCall, SourceCall
 from mlusim.programs.other_calls import HostFunctionCall, PythonCall
 from mlusim.report.json_values import members
 

@@ -1,4 +1,4 @@
-"""The forms of ``--arg NAME=VALUE``: one table, from which values are read, documents and help are made, and wrong words answered.
+"""The forms of ``--arg NAME=VALUE``: one table, from which values are read, documents and help are made, and wrong words answered; and a whole call in them.
 
 The verbs' parsers import this file, so it imports little.
 """
@@ -6,6 +6,8 @@ The verbs' parsers import this file, so it imports little.
 from collections.abc import Mapping, Sequence
 
 from attrs import field, frozen
+
+from mlusim.arch.catalog import DEFAULT_BOARDS
 
 
 @frozen
@@ -187,3 +189,64 @@ class Criterion:
 
 
 USUAL_CRITERION = Criterion()
+USUAL_KIND = "BLOCK"
+
+
+@frozen
+class AskedCall:
+    """A value that says what is asked of the files *program*: one call of a *kernel* or of a host *function*, or their ``main`` with *words*.
+
+    *arguments* are texts by the name of a parameter, in the forms of `mlusim.programs.argument_forms`.  What is drawn depends on
+    *draws*, or where that is None on *seed*, which is that of the schedule.
+    """
+
+    program: tuple[str, ...]
+    kernel: str | None = None
+    function: str | None = None
+    dim: tuple[int, int, int] = (1, 1, 1)
+    kind: str = USUAL_KIND
+    arguments: Mapping[str, str] = field(factory=dict, hash=False)
+    board: str = DEFAULT_BOARDS[0]
+    include: tuple[str, ...] = ()
+    define: Mapping[str, str | None] = field(factory=dict, hash=False)
+    words: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+    seed: int | None = None
+    draws: int | None = None
+    effects: str = "late"
+    engine: str = "auto"
+    criterion: Criterion = USUAL_CRITERION
+
+    @property
+    def file(self) -> str:
+        """The first of the files, which names the whole."""
+        return self.program[0]
+
+    @property
+    def called(self) -> str:
+        """The name of what is called, or of the file that is run."""
+        return self.function or self.kernel or self.file
+
+    def typed(self) -> list[str]:
+        """Return the words of a command line, behind a verb, that ask for it."""
+        of_kernel = self.kernel or self.function or self.arguments
+        # As one would type it: 4, and not 4,1,1.
+        dim = ",".join(map(str, self.dim)).removesuffix(",1").removesuffix(",1")
+        options: list[tuple[str, object]] = [
+            *(("-I", folder) for folder in self.include),
+            *(("-D", name if value is None else f"{name}={value}") for name, value in self.define.items()),
+            ("--function", self.function),
+            ("--kernel", self.kernel),
+            ("--dim", dim if of_kernel or dim != "1" else None),
+            ("--kind", None if self.kind == USUAL_KIND else self.kind.lower()),
+            *(("--arg", f"{name}={text}") for name, text in self.arguments.items()),
+            ("--reference", self.criterion.reference),
+            *(("--expect", f"{name}={text}") for name, text in self.criterion.expect.items()),
+            ("--check", ",".join(self.checks) or None),
+            ("--board", self.board),
+            ("--effects", None if self.effects == "late" else self.effects),
+            ("--seed", self.draws if self.seed is None else self.seed),
+            ("--engine", None if self.engine == "auto" else self.engine),
+        ]
+        words = [str(word) for option in options if option[1] is not None for word in option]
+        return [*self.program, *words, *(("--", *self.words) if self.words else ())]

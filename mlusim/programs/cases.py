@@ -27,10 +27,10 @@ from mlusim.arch.catalog import find_board
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.reading import read_toml, shown
 from mlusim.near import near
-from mlusim.programs.argument_forms import Criterion
+from mlusim.programs.argument_forms import AskedCall, Criterion
 from mlusim.programs.argument_values import value_of
 from mlusim.programs.expectation import Expectation, expectation_of
-from mlusim.programs.kernel_call import AskedCall, dim_of, kind_of
+from mlusim.programs.kernel_call import dim_of, kind_of
 
 TABLE = "case"
 

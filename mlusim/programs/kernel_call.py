@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from attrs import define, evolve, field, frozen
+from attrs import asdict, define, evolve, field, frozen
 
 from mlusim.arch.board import Board
-from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
+from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import DType
 from mlusim.counted import with_article
 from mlusim.engine.preference import NATIVE
@@ -29,7 +29,7 @@ from mlusim.machine.launch import Launch
 from mlusim.machine.observed import MEMORY_CORES
 from mlusim.machine.scheduling.schedule import begin_memory_cores_first, other_order_of_memory_cores
 from mlusim.machine.tensor import DeviceTensor
-from mlusim.programs.argument_forms import DRAW, USUAL_CRITERION, Criterion
+from mlusim.programs.argument_forms import DRAW, USUAL_CRITERION, AskedCall
 from mlusim.programs.argument_values import ArgumentScope
 from mlusim.report.json_values import members
 
@@ -37,66 +37,6 @@ if TYPE_CHECKING:
     from mlusim.programs.expectation import Expectation
 
 Array = np.ndarray[Any, Any]
-
-
-@frozen
-class AskedCall:
-    """A value that says what is asked of the files *program*: one call of a *kernel* or of a host *function*, or their ``main`` with *words*.
-
-    *arguments* are texts by the name of a parameter, in the forms of `mlusim.programs.argument_forms`.  What is drawn depends on
-    *draws*, or where that is None on *seed*, which is that of the schedule.
-    """
-
-    program: tuple[str, ...]
-    kernel: str | None = None
-    function: str | None = None
-    dim: tuple[int, int, int] = (1, 1, 1)
-    kind: str = BLOCK.name
-    arguments: Mapping[str, str] = field(factory=dict, hash=False)
-    board: str = DEFAULT_BOARDS[0]
-    include: tuple[str, ...] = ()
-    define: Mapping[str, str | None] = field(factory=dict, hash=False)
-    words: tuple[str, ...] = ()
-    checks: tuple[str, ...] = ()
-    seed: int | None = None
-    draws: int | None = None
-    effects: str = "late"
-    engine: str = "auto"
-    criterion: Criterion = USUAL_CRITERION
-
-    @property
-    def file(self) -> str:
-        """The first of the files, which names the whole."""
-        return self.program[0]
-
-    @property
-    def called(self) -> str:
-        """The name of what is called, or of the file that is run."""
-        return self.function or self.kernel or self.file
-
-    def typed(self) -> list[str]:
-        """Return the words of a command line, behind a verb, that ask for it."""
-        of_kernel = self.kernel or self.function or self.arguments
-        # As one would type it: 4, and not 4,1,1.
-        dim = ",".join(map(str, self.dim)).removesuffix(",1").removesuffix(",1")
-        options: list[tuple[str, object]] = [
-            *(("-I", folder) for folder in self.include),
-            *(("-D", name if value is None else f"{name}={value}") for name, value in self.define.items()),
-            ("--function", self.function),
-            ("--kernel", self.kernel),
-            ("--dim", dim if of_kernel or dim != "1" else None),
-            ("--kind", None if self.kind == BLOCK.name else self.kind.lower()),
-            *(("--arg", f"{name}={text}") for name, text in self.arguments.items()),
-            ("--reference", self.criterion.reference),
-            *(("--expect", f"{name}={text}") for name, text in self.criterion.expect.items()),
-            ("--check", ",".join(self.checks) or None),
-            ("--board", self.board),
-            ("--effects", None if self.effects == "late" else self.effects),
-            ("--seed", self.draws if self.seed is None else self.seed),
-            ("--engine", None if self.engine == "auto" else self.engine),
-        ]
-        words = [str(word) for option in options if option[1] is not None for word in option]
-        return [*self.program, *words, *(("--", *self.words) if self.words else ())]
 
 
 @define(eq=False)
@@ -233,19 +173,22 @@ def load(asked: AskedCall) -> Module:
 
 
 def source_facts(asked: AskedCall, module: Module) -> dict[str, Any]:
-    """Return what the sources of *asked* are found again by: where they lie, and digests of what *module* was compiled from.
+    """Return *asked* with what its sources are found again by: where they lie, and digests of what *module* was compiled from.
 
     mlusim's own headers are left out: they are those of the version that reads the record.
     """
     folder = Path(module.files[0].form.path).parent
     every = {path: known for file in module.files for path, known in file.form.includes.items()}
+    own = evolve(
+        asked,
+        program=tuple(_from(file.form.path, folder) for file in module.files),
+        include=tuple(_from(path, folder) for path in asked.include),
+        criterion=USUAL_CRITERION,  # whose function would be looked for elsewhere
+    )
     return {
         "folder": str(folder),
-        "paths": [_from(file.form.path, folder) for file in module.files],
         "digests": {_from(path, folder): known for path, known in every.items() if not installed(path)},
-        "include": [_from(path, folder) for path in asked.include],
-        "define": dict(asked.define),
-        "board": asked.board,
+        "asked": asdict(own),
     }
 
 
@@ -385,16 +328,7 @@ class KernelCall(SourceCall):
 
     def recorded(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """Return what a recording holds of it: its sources by name and digest, the call, and the arrays that go in."""
-        asked = self.asked
-        facts = {
-            "kind": "kernel",
-            "sources": source_facts(asked, self.module),
-            "dim": list(self.dim),
-            "type": self.kind.name,
-            "arguments": dict(self.arguments),
-            "checks": list(asked.checks),
-            **members(asked, "kernel", "seed", "draws", "effects", "engine"),
-        }
+        facts = {"kind": "kernel", **source_facts(self.asked, self.module)}
         arrays = dict(self._arrays)
         if self.expectation is not None:
             facts["expectation"] = self._expected_facts(self.expectation, arrays)

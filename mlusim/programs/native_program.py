@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mlusim.frontend.bangc.parse import sources as texts
     from mlusim.observe import names as checkers
     from mlusim.programs import kernel_call as kernel_calls
-    from mlusim.programs.kernel_call import AskedCall
+    from mlusim.programs.argument_forms import AskedCall
     from mlusim.toolkit.server import command as commands
 else:  # a command needs no front end
     modules, texts, checkers, kernel_calls, commands = lazy(
@@ -124,14 +124,7 @@ class HostProgram:
 
     def recorded(self) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
         """Return what a recording holds of it: its sources by name and digest, and its arguments; no arrays."""
-        facts = {
-            "kind": "main",
-            "sources": kernel_calls.source_facts(self.asked, self.module),
-            "arguments": list(self.arguments),
-            "checks": list(self.asked.checks),
-            **self._options,
-        }
-        return facts, {}
+        return {"kind": "main", **kernel_calls.source_facts(self.asked, self.module)}, {}
 
     def run(self, observe: Iterable[Any]) -> None:
         """Compile it where that has not been done, and execute it from the beginning as a new process.

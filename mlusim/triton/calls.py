@@ -23,10 +23,10 @@ from mlusim.files.arrays import read_array, read_member
 from mlusim.frontend.bangc.module import Module, load_module
 from mlusim.machine.kernel import Kind
 from mlusim.near import near
-from mlusim.programs.argument_forms import ArgumentValue
+from mlusim.programs.argument_forms import ArgumentValue, AskedCall
 from mlusim.programs.argument_values import ArgumentScope, value_of
 from mlusim.programs.expectation import file_module
-from mlusim.programs.kernel_call import AskedCall, KernelCall
+from mlusim.programs.kernel_call import KernelCall
 from mlusim.triton import backend
 from mlusim.triton.text import NRAM, estimate_of
 

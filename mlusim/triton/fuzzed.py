@@ -12,8 +12,8 @@ from mlusim.check.kernel_calls import check_call
 from mlusim.fuzz.corpus import KeptCall
 from mlusim.fuzz.draws import Landmarks, memory_limits, whole_constants
 from mlusim.fuzz.subjects import OpenSubject, TriedCall, located
+from mlusim.programs.argument_forms import AskedCall
 from mlusim.programs.expectation import Expectation, expectation_of
-from mlusim.programs.kernel_call import AskedCall
 from mlusim.triton.calls import TritonKernel
 
 Array = np.ndarray[Any, Any]

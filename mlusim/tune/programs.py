@@ -17,7 +17,7 @@ from mlusim.errors import Fault, UsageError
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import Limit, limiting
 from mlusim.operators.kept_work import sources_of
-from mlusim.programs.kernel_call import AskedCall
+from mlusim.programs.argument_forms import AskedCall
 from mlusim.programs.native_program import CommandProgram, HostProgram
 from mlusim.report.explain import because
 from mlusim.report.figures import shares
@@ -79,7 +79,7 @@ def program_task(
     """Return the task of trying *wanted* of *program*, each launch under *limit*."""
     if isinstance(program, HostProgram):
         macros = {one.name: one.value for one in wanted[0] if one.role == MACRO}
-        digests = with_macros(program, macros).recorded()[0]["sources"]["digests"]
+        digests = with_macros(program, macros).recorded()[0]["digests"]
         asked, threads = program.asked, None
     else:
         place = shutil.which(program.path) or program.path

@@ -25,10 +25,10 @@ from mlusim.installing import missing_packages
 from mlusim.machine.limits import USUAL, Limit, limiting
 from mlusim.operators.executors import WorkerDied, carried
 from mlusim.operators.kept_work import InOrder, Keep, KeptWork, WorkerAnswer, in_order, sources_of
-from mlusim.programs.argument_forms import Criterion
+from mlusim.programs.argument_forms import AskedCall, Criterion
 from mlusim.programs.carving import carve
 from mlusim.programs.expectation import CLOSE, Compared, beside, expectation_of, function_of
-from mlusim.programs.kernel_call import AskedCall, Called, KernelCall
+from mlusim.programs.kernel_call import Called, KernelCall
 from mlusim.report.efficiency import efficiency
 from mlusim.report.explain import because
 from mlusim.report.figures import shares
@@ -132,7 +132,7 @@ def _digests(call: KernelCall, wanted: Iterable[Settings]) -> Mapping[str, str]:
     first: SourceError | None = None
     for settings in wanted:
         try:
-            found: Mapping[str, str] = with_settings(call, settings).recorded()[0]["sources"]["digests"]
+            found: Mapping[str, str] = with_settings(call, settings).recorded()[0]["digests"]
         except SourceError as error:
             first = first or error
         else:

@@ -12,8 +12,7 @@ from mlusim.cli.options import names_in
 from mlusim.files.typed import typed
 from mlusim.fuzz.corpus import CALL, Corpus, KeptCall
 from mlusim.machine.kernel import KINDS
-from mlusim.programs.argument_forms import Criterion
-from mlusim.programs.kernel_call import AskedCall
+from mlusim.programs.argument_forms import AskedCall, Criterion
 from mlusim.report.json_values import json_text
 
 NAMES = st.from_regex(r"[A-Za-z_][a-z0-9_]{0,5}", fullmatch=True)

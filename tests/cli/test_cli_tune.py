@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from mlusim.machine.limits import USUAL
-from mlusim.programs.kernel_call import AskedCall, KernelCall
+from mlusim.programs.argument_forms import AskedCall
+from mlusim.programs.kernel_call import KernelCall
 from mlusim.tune.ranking import MECHANISMS, ranked
 from mlusim.tune.space import grid, parameters_of
 from mlusim.tune.tuning import compared_to, task_of, tune

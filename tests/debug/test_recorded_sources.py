@@ -1,5 +1,8 @@
 """Recordings of BANG C sources: named by digest, found again, or told as missing."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from debug_tools import says
@@ -7,9 +10,9 @@ from debug_tools import says
 from mlusim.debug import Console, DebugSession
 from mlusim.debug.recording import load, program_in, stand
 from mlusim.errors import UsageError
-from mlusim.programs.argument_forms import Criterion
+from mlusim.programs.argument_forms import AskedCall, Criterion
 from mlusim.programs.expectation import expectation_of
-from mlusim.programs.kernel_call import AskedCall, KernelCall
+from mlusim.programs.kernel_call import KernelCall
 from mlusim.programs.native_program import HostProgram
 
 KERNEL = """#include <bang.h>
@@ -117,6 +120,38 @@ def test_what_a_case_expects_goes_with_the_recording(home, expected, told):
     assert told in whole
     assert whole.partition("the program has ended")[2] == replayed.partition("the program has ended")[2]
     assert 1 + ("reference" in expected) == len(recording.arrays)
+
+
+def _rewritten(name):
+    """The recording *name* as the first format has it: the parts of what is asked beside each other, sources by themselves."""
+    with np.load(name) as stored:
+        members = dict(stored)
+    facts = json.loads(members["record"].tobytes())
+    program = facts["program"]
+    asked = program.pop("asked")
+    program["sources"] = {"paths": asked.pop("program"), "folder": program.pop("folder")}
+    program["sources"] |= {"digests": program.pop("digests")}
+    program["sources"] |= {n: asked.pop(n) for n in ("include", "define", "board")}
+    words, kind = asked.pop("words"), asked.pop("kind")
+    main = {"arguments": words, **{n: asked[n] for n in ("checks", "seed", "effects", "engine")}}
+    program |= main if program["kind"] == "main" else {**asked, "type": kind}
+    facts["format"] = "mlusim debug 1"
+    members["record"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+    with Path(name).open("wb") as file:
+        np.savez(file, **members)
+
+
+@pytest.mark.parametrize("of", ["kernel", "main"])
+def test_a_recording_of_the_first_format_is_read(home, of):
+    """It leads to the same call of the same sources."""
+    if of == "kernel":
+        _recorded_kernel()
+    else:
+        _record(HostProgram(AskedCall(("main.mlu",), words=("word",))))
+    before = program_in(load("here", trust=True)).asked
+    _rewritten("here")
+
+    assert before == program_in(load("here", trust=True)).asked
 
 
 def test_a_program_with_a_main_is_replayed(home):

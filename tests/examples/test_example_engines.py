@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from mlusim.machine.native.build import available
-from mlusim.programs.kernel_call import AskedCall
+from mlusim.programs.argument_forms import AskedCall
 from mlusim.programs.native_program import HostProgram
 from mlusim.report.profiled import Profiled
 

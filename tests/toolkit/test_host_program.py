@@ -8,7 +8,7 @@ import pytest
 from mlusim.cli.main import main
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import cache
-from mlusim.programs.kernel_call import AskedCall
+from mlusim.programs.argument_forms import AskedCall
 from mlusim.programs.native_program import HostProgram
 from mlusim.toolkit import built, compiler
 
