@@ -33,7 +33,7 @@ from mlusim.machine.device import Device
 from mlusim.machine.kernel import BLOCK, UNION1, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.tensor import DeviceTensor
-from mlusim.triton import libdevice, torch_launches
+from mlusim.triton import dialect, libdevice, torch_launches
 from mlusim.triton.text import OutOfRoom
 from mlusim.triton.torch_launches import TextKernel
 from mlusim.triton.translate import translate
@@ -89,6 +89,7 @@ class MluOptions:
     extern_libs: tuple[tuple[str, str], ...] = ()
     enable_fp_fusion: bool = False
     launch_cooperative_grid: bool = False
+    task_type: str = ""
     opt_level: str = "O3"
     bottleneck: str | None = None
     pipeline_strategies: tuple[str, ...] = ()
@@ -134,6 +135,11 @@ class MluBackend(BaseBackend):  # type: ignore[misc]
     def parse_options(self, opts: Mapping[str, Any]) -> MluOptions:
         """Return the options; what is no option of the card is left out."""
         known = {name: value for name, value in opts.items() if name in _OPTIONS and value is not None}
+        kind = known.get("task_type", "")
+        if kind not in TASK_TYPES:
+            raise UsageError(
+                f"task_type={kind!r} of a kernel says nothing here; it is 'block' or 'union1', or left out for the launcher's choice"
+            )
         return MluOptions(**{**known, "arch": self.target.arch})
 
     def pack_metadata(self, metadata: Any) -> tuple[int, int, int]:
@@ -160,7 +166,7 @@ class MluBackend(BaseBackend):  # type: ignore[misc]
 
     def _bang_c(self, module: Any, metadata: dict[str, Any]) -> bytes:
         try:
-            written = translate(str(module), self.board)
+            written = translate(dialect.true_sizes(module), self.board)
         except OutOfRoom as error:
             raise OutOfNram(error.required, error.limit, error.memory, error.detail) from None
         # Not as shared memory: Triton would refuse that by a limit and a name of its own.
@@ -265,19 +271,21 @@ class MluLauncher:
     """Launches one compiled kernel."""
 
     def __init__(self, src: Any, metadata: Any) -> None:
-        self._kinds = [*src.signature.items()]
+        self._kinds = [*src.signature.values()]
+        # Launchers of the card's Triton pass the parameters that are no constants, of which a signature makes more.
+        constant = {p.name for p in src.fn.params if p.is_constexpr}
+        self._passed = [kind for name, kind in src.signature.items() if name not in constant]
+        self._task_type = metadata.task_type
 
     def __call__(self, x: int, y: int, z: int, stream: Any, kernel: TextKernel, *more: Any) -> None:
         """Launch *kernel* on a grid; the arguments are the last of *more*."""
-        passed = [
-            (kind, argument)
-            for (_, kind), argument in zip(self._kinds, more[4:], strict=True)
-            if kind != "constexpr"
-        ]
+        kinds = self._kinds if len(more) - 4 == len(self._kinds) else self._passed
+        passed = [pair for pair in zip(kinds, more[4:], strict=True) if pair[0] != "constexpr"]
+        kind, dim = kind_and_dim(kernel.board, (x, y, z), self._task_type)
         if any(is_on_device(argument) for _, argument in passed):
-            torch_launches.launch(kernel, *kind_and_dim(kernel.board, (x, y, z)), passed)
+            torch_launches.launch(kernel, kind, dim, passed)
             return
-        launch = launch_kernel(kernel.bang, (x, y, z), [argument for _, argument in passed])
+        launch = launch_kernel(kernel.bang, kind, dim, [argument for _, argument in passed])
         for launches in _STATE.collected:
             launches.append(launch)
 
@@ -287,8 +295,17 @@ def is_on_device(argument: object) -> bool:
     return str(getattr(argument, "device", "")).partition(":")[0] == BACKEND
 
 
-def kind_and_dim(board: Board, grid: tuple[int, int, int]) -> tuple[Kind, tuple[int, int, int]]:
-    """Return the kind and dim of a launch as the card's launcher chooses them; raises `LaunchError` for a grid beyond its limit."""
+TASK_TYPES = ("", "block", "union1")
+"""What a call may ask for in place of the launcher's choice."""
+
+
+def kind_and_dim(
+    board: Board, grid: tuple[int, int, int], task_type: str = ""
+) -> tuple[Kind, tuple[int, int, int]]:
+    """Return the kind and dim of a launch as the card's launcher chooses them, or as *task_type* asks.
+
+    Raises `LaunchError` for a grid without programs, and Triton's ``OutOfResources`` for one beyond the limit.
+    """
     worst = max(grid)
     if worst > MOST_PROGRAMS:
         raise OutOfNram(worst, MOST_PROGRAMS, "grid size")
@@ -299,10 +316,15 @@ def kind_and_dim(board: Board, grid: tuple[int, int, int]) -> tuple[Kind, tuple[
     # As the card's driver.py: a grid that fills clusters and fits the cores at once runs as Union1.  Of a program of four warps, which a
     # card gives the cores of a cluster, one core does all here: four would each do the work of another program.
     fits = x % per_cluster == 0 and x * y * z <= board.clusters * per_cluster
-    return (UNION1 if fits else BLOCK), grid
+    if task_type == "union1" and x % per_cluster:
+        raise LaunchError(
+            f"task_type='union1' takes whole clusters, and {x} programs along x are no multiple of {per_cluster}"
+        )
+    wanted = {"block": False, "union1": True}.get(task_type, fits)
+    return (UNION1 if wanted else BLOCK), grid
 
 
-def launch_kernel(kernel: BangKernel, grid: tuple[int, int, int], arguments: list[Any]) -> Launch:
+def launch_kernel(kernel: BangKernel, kind: Kind, dim: tuple[int, int, int], arguments: list[Any]) -> Launch:
     """Launch a translated kernel on arrays and numbers; what it writes goes back to the arrays."""
     # A new device for each launch, as `mlusim run` has it: what an earlier one left in memory is not seen.
     device = Device(active_board())
@@ -325,7 +347,6 @@ def launch_kernel(kernel: BangKernel, grid: tuple[int, int, int], arguments: lis
             given.append(argument)
         else:
             raise UsageError(_no_argument(argument))
-    kind, dim = kind_and_dim(device.board, grid)
     launch = device.launch(kernel, dim, kind, given, observe=_STATE.observe)
     for tensor, array in tensors.values():
         if array.flags.writeable:
@@ -415,7 +436,7 @@ def collecting() -> Iterator[list[Launch]]:
     try:
         yield launches
     finally:
-        _STATE.collected.remove(launches)
+        _STATE.collected.pop()
 
 
 def kept(name: str, text: str) -> Path:
@@ -445,6 +466,7 @@ def activate(board: str | None = None) -> None:
     knobs.compilation.always_compile = True
     KernelInterface.__getitem__ = _taking_arrays
     _lend_names()
+    dialect.lend(BACKEND)
     runtime.set_active(MluDriver())
 
 

@@ -42,8 +42,9 @@ SCALAR = {
     "mulhsi": "(int)(((int64_t){0} * (int64_t){1}) >> 32)",
     **{name: f"{name}f({{0}})" for name in (
         "expm1", "log10", "log1p", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erfc", "lgamma", "cbrt",
-        "trunc", "rint", "round", "exp10",
+        "trunc", "rint", "round",
     )},
+    "exp10": "powf(10.0f, {0})",
     **{name: f"{name}f({{0}}, {{1}})" for name in ("pow", "atan2", "copysign")}, "roundeven": "rintf({0})", "nearbyint": "rintf({0})",
     "sigmoid": "1.0f / (1.0f + expf(-{0}))", "silu": "{0} / (1.0f + expf(-{0}))", "gelu": "0.5f * {0} * (1.0f + erff({0} * 0.70710678f))",
     "isnan": "({0} != {0})", "isinf": "(fabsf({0}) == INFINITY)", "finite": "(fabsf({0}) < INFINITY)", "signbit": "(copysignf(1.0f, {0}) < 0.0f)",
@@ -86,7 +87,7 @@ TURNED = {
 }
 """The same operation with its operands in the other order."""
 ONE = {
-    "exp": "bang_active_exphp", "exp2": "bang_pow2", "log": "bang_log", "log2": "bang_log2", "sqrt": "bang_sqrt",
+    "exp": "bang_active_exphp", "exp2": "bang_pow2", "log2": "bang_log2", "sqrt": "bang_sqrt",
     "precise_sqrt": "bang_sqrt", "rsqrt": "bang_rsqrt", "sin": "bang_sin", "absf": "bang_abs", "absi": "bang_abs",
     "tanh": "bang_active_tanh", "floor": "bang_floor", "negf": "bang_neg",
 }  # fmt: skip
@@ -105,7 +106,7 @@ LIBRARY = {
     "fast_dividef": "divf", "sqrt": "sqrt", "sqrt_rn": "sqrt", "rsqrt": "rsqrt", "exp": "exp", "fast_expf": "exp",
     "exp2": "exp2", "log": "log", "fast_logf": "log", "log2": "log2", "sin": "sin", "fast_sinf": "sin", "cos": "cos", "fast_cosf": "cos",
     **{name: name for name in (
-        "expm1", "log10", "log1p", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erfc", "lgamma", "cbrt",
+        "exp10", "expm1", "log10", "log1p", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erfc", "lgamma", "cbrt",
         "trunc", "rint", "round", "nearbyint", "pow", "atan2", "copysign", "isnan", "isinf", "finite", "signbit",
     )},
     "fast_powf": "pow", "fast_tanh": "tanh", "fast_erf": "erf", "fast_sigmoid": "sigmoid", "fast_silu": "silu", "fast_gelu": "gelu",
@@ -237,6 +238,10 @@ def _vector(
     """Return the result of a vector instruction; None where the architecture has none for it."""
     if name in TWO and len(values) == 2:
         return binary(low, TWO[name], values[0], values[1], shape, kind, word)
+    if name == "log" and low.has("bang_log2", kind):
+        # The board has the logarithm to base 2 alone, which it calls bang_log, too.
+        exponent = apply(low, "log2", values, shape, kind, word)
+        return binary(low, "mul", exponent, Uniform("0.6931471805599453f", kind, shape), shape, kind, word)
     instruction = ONE.get(name, "")
     if len(values) == 1 and isinstance(values[0], Tile) and low.has(instruction, kind):
         source = values[0]

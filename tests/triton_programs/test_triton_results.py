@@ -8,7 +8,7 @@ import triton_kernels as kernels
 from hypothesis import given, settings, strategies as st
 
 import mlusim.triton
-from mlusim.errors import UsageError
+from mlusim.errors import LaunchError, UsageError
 
 BOARDS = ("MLU370-X4", "MLU590-H8")
 pytestmark = [
@@ -170,8 +170,9 @@ def test_the_device_library(board):
     run(board, kernels.random, 1, words, expected, 42, B=8)
     wide = x.astype(float)
     y = wide**2 + np.tanh(wide) + 1 / (1 + np.exp(-wide)) + np.arctan(wide)
+    y += np.log1p(wide) + np.log2(wide + 1) + 10**wide
 
-    np.testing.assert_allclose(np.where(np.isnan(x), 7, y), out, atol=1e-5)
+    np.testing.assert_allclose(np.where(np.isnan(x), 7, y), out, atol=1e-5, rtol=1e-5)
     assert expected.tolist() == words.tolist()
 
 
@@ -205,6 +206,25 @@ def test_a_program_is_a_task_whatever_its_warps(board, warps):
         assert (np.arange(8) + 100 * np.arange(grid)[:, None] + 10000 * grid).tolist() == out.tolist()
 
 
+@pytest.mark.parametrize(("task_type", "kind"), [("block", "BLOCK"), ("union1", "UNION1"), (None, "UNION1")])
+def test_a_call_may_ask_for_its_kind(board, task_type, kind):
+    """In place of what the launcher chooses for a grid that fills clusters."""
+    launch = run(board, kernels.programs, 4, np.zeros((4, 8), np.int32), B=8, task_type=task_type)
+
+    assert kind == launch.kind
+
+
+def test_a_kind_that_the_grid_does_not_fill_is_refused(board):
+    """Nor is one taken that says nothing here."""
+    out = np.zeros((3, 8), np.int32)
+    with pytest.raises(
+        LaunchError, match="'union1' takes whole clusters, and 3 programs along x are no multiple of 4"
+    ):
+        run(board, kernels.programs, 3, out, B=8, task_type="union1")
+    with pytest.raises(UsageError, match="task_type='union9' of a kernel says nothing here"):
+        run(board, kernels.programs, 3, out, B=8, task_type="union9")
+
+
 def test_unsigned_numbers_and_truth_values(board):
     """Bits are kept when they get wider, and a truth value is a byte."""
     x = np.array([1, 1 << 31, (1 << 32) - 1, 5], np.uint32)
@@ -212,6 +232,17 @@ def test_unsigned_numbers_and_truth_values(board):
     run(board, kernels.wider, 1, x, on, out, 4, B=4)
 
     assert [1, 1 << 31, (1 << 32) - 1, -1] == out.tolist()
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(3, 100), (5, 6), (8, 15), (1, 7)])
+def test_blocks_of_any_size(board, rows, columns):
+    """Beside those of powers of two, in one kernel, and through a reshape."""
+    x = drawn(rows, columns)
+    sums, out = np.zeros(rows, np.float32), np.zeros(rows * columns, np.float32)
+    run(board, kernels.odd_sizes, 1, x, sums, out, A=rows, B=columns)
+
+    np.testing.assert_allclose(x.sum(axis=1, dtype=float), sums, atol=1e-4)
+    assert [*x.ravel()[:5], *[6] * (x.size - 5)] == out.tolist()
 
 
 def test_views_that_are_not_contiguous_are_refused(board):

@@ -16,7 +16,7 @@ def library(x, o, n, B: tl.constexpr):
     i = tl.arange(0, B)
     v = tl.load(x + i, mask=i < n, other=0.5)
     y = tl.extra.mlu.libdevice.fast_tanh(v) + tl.extra.mlu.libdevice.fast_sigmoid(v)
-    y += libdevice.pow(v, 2.0) + libdevice.atan(v)
+    y += libdevice.pow(v, 2.0) + libdevice.atan(v) + tl.log(v + 1.0) + tl.log2(v + 1.0) + libdevice.exp10(v)
     tl.store(o + i, tl.where(tl.extra.mlu.libdevice.isnan(v), 7.0, y), mask=i < n)
 
 
@@ -199,7 +199,8 @@ def blocks(x, o, M, N, BM: tl.constexpr, BN: tl.constexpr):
         c = j * BN + tl.arange(0, BN)
         r = tl.program_id(0) * BM + tl.arange(0, BM)
         v = tl.trans(tl.load(p, boundary_check=(0, 1), padding_option="zero"))
-        tl.store(o + c[:, None] * M + r[None, :], v * 2, mask=(c[:, None] < N) & (r[None, :] < M))
+        v = (v * 2).to(p.type.element_ty)
+        tl.store(o + c[:, None] * M + r[None, :], v, mask=(c[:, None] < N) & (r[None, :] < M))
         p = tl.advance(p, (0, BN))
 
 
@@ -242,6 +243,15 @@ def stacked(x, y, o, B: tl.constexpr):
     s = tl.arange(0, 4)
     at = s[:, None, None] * B * B + i[None, :, None] * B + i[None, None, :]
     tl.store(o + at, tl.dot(tl.load(x + at), tl.load(y + at)))
+
+
+@triton.jit
+def odd_sizes(x, sums, o, A: tl.constexpr, B: tl.constexpr):
+    v = tl.load(x + tl.arange(0, A)[:, None] * B + tl.arange(0, B)[None, :])
+    flat = tl.reshape(v, (A * B,))
+    tl.store(sums + tl.arange(0, A), tl.sum(v, axis=1))
+    i = 7 + tl.arange(0, A * B)
+    tl.store(o + i - 7, tl.where(i < 12, flat, tl.sort(tl.arange(0, 4)).to(tl.float32).sum()))
 
 
 @triton.jit

@@ -1,0 +1,167 @@
+"""The language of the card's Triton 3.2 where later ones refuse it: blocks of any size, and the element type of a block pointer.
+
+Triton's first form holds sizes that are powers of two alone, and its verifier is C++.  While a kernel is compiled here, each prime factor of
+its sizes has a power of two in its place; the text of the first form gets the true sizes back before it is lowered.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from attrs import define, field
+from triton._C.libtriton import ir
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+from triton.language import core
+from triton.language.semantic import TritonSemantic
+
+from mlusim.errors import MlusimError
+from mlusim.triton.ttir import count
+
+EXPONENTS = ((2, 3), (3, 4), (3, 2), (5, 3), (4, 5), (7, 4), (1, 1))
+"""The exponent of the first odd prime, and what each next one has more: tried in turn until no two sizes have one power."""
+
+
+@define
+class Sizes:
+    """The sizes of one kernel while it is compiled, and the power of two in the place of each odd prime."""
+
+    first: int
+    step: int
+    primes: dict[int, int] = field(factory=dict)
+    seen: set[int] = field(factory=set)
+
+    def power(self, size: int) -> int:
+        """Return what stands for *size*: products stay products, so that a reshape is one of the powers, too."""
+        found = size & -size
+        for prime in _odd_primes(size):
+            found *= self.primes.setdefault(prime, 1 << self.first + self.step * len(self.primes))
+        return found
+
+    def powers(self) -> dict[int, int]:
+        """Return the size behind each power.  Of two sizes with one power it has the second."""
+        return {self.power(size): size for size in sorted(self.seen)}
+
+    def tell_apart(self) -> bool:
+        """Return whether no two sizes have one power."""
+        return len(self.powers()) == len(self.seen)
+
+
+def _odd_primes(size: int) -> Iterator[int]:
+    size //= size & -size
+    prime = 3
+    while size > 1:
+        prime = prime if prime * prime <= size else size
+        while size % prime == 0:
+            yield prime
+            size //= prime
+        prime += 2
+
+
+_COMPILED: list[Sizes] = []
+
+
+@contextmanager
+def _sizes(first: int, step: int) -> Iterator[Sizes]:
+    _COMPILED.append(Sizes(first, step))
+    try:
+        yield _COMPILED[-1]
+    finally:
+        _COMPILED.pop()
+
+
+def lend(backend: str) -> None:
+    """Permit this for kernels that are compiled for *backend*; all others are compiled as before."""
+    if hasattr(core._aggregate_type, "element_ty"):  # noqa: SLF001 - done already
+        return
+    core._aggregate_type.element_ty = property(_element_type)  # noqa: SLF001 - what a block pointer is in later versions
+    core.validate_block_shape = _checked(core.validate_block_shape)
+    TritonSemantic.arange = _arange(TritonSemantic.arange)
+    ASTSource.make_ir = _compiled(ASTSource.make_ir, backend)
+    ir.builder.get_block_ty = _shaped(ir.builder.get_block_ty)
+    ir.builder.create_reshape = _shaped(ir.builder.create_reshape)
+    ir.builder.create_broadcast = _shaped(ir.builder.create_broadcast)
+
+
+def _element_type(kind: core._aggregate_type) -> core.dtype:
+    pointer = dict(kind.fields).get("base")
+    if pointer is None:
+        raise AttributeError(f"{kind} has no attribute 'element_ty'")
+    return pointer.element_ty
+
+
+def _compiled(plain: Callable[..., Any], backend: str) -> Callable[..., Any]:
+    def make_ir(source: ASTSource, target: GPUTarget, *rest: object) -> object:
+        if target.backend != backend:
+            return plain(source, target, *rest)
+        for first, step in EXPONENTS:
+            with _sizes(first, step) as sizes:
+                try:
+                    module = plain(source, target, *rest)
+                except Exception:
+                    # Two sizes with one power may fit where they should not, or not fit where they should.
+                    if sizes.tell_apart():
+                        raise
+                    continue
+            if sizes.tell_apart():
+                module.mlu_sizes = {power: size for power, size in sizes.powers().items() if power != size}
+                return module
+        raise MlusimError(
+            f"{source.fn.__name__} has blocks of too many odd sizes for Triton's first form; round some up to powers of two, and mask"
+        )
+
+    return make_ir
+
+
+def _checked(plain: Callable[..., int]) -> Callable[..., int]:
+    def validate_block_shape(shape: Sequence[int]) -> int:
+        if not _COMPILED or not all(isinstance(size, int) and size > 0 for size in shape):
+            return plain(shape)
+        _COMPILED[-1].seen.update(shape)
+        plain([1 << (size - 1).bit_length() for size in shape])
+        return count(shape)
+
+    return validate_block_shape
+
+
+def _arange(plain: Callable[..., Any]) -> Callable[..., Any]:
+    def arange(semantic: TritonSemantic, start: int, end: int, *, ret_ty: core.dtype = None) -> core.tensor:
+        odd = isinstance(start, int) and isinstance(end, int) and 0 < end - start < 1 << 31
+        if not _COMPILED or not odd or (end - start) & (end - start - 1) == 0:
+            return plain(semantic, start, end, ret_ty=ret_ty)
+        kind = ret_ty or core.block_type(core.int32, [end - start])
+        last = start + _COMPILED[-1].power(end - start)
+        return semantic.tensor(
+            semantic.builder.create_make_range(kind.to_ir(semantic.builder), start, last), kind
+        )
+
+    return arange
+
+
+def _shaped(plain: Callable[..., Any]) -> Callable[..., Any]:
+    def call(builder: ir.builder, first: object, shape: Sequence[int], *rest: object) -> object:
+        if _COMPILED:
+            _COMPILED[-1].seen.update(shape)
+            shape = [_COMPILED[-1].power(size) for size in shape]
+        return plain(builder, first, shape, *rest)
+
+    return call
+
+
+def true_sizes(module: ir.module) -> str:
+    """Return the text of *module* with the sizes that its kernel has."""
+    sizes: dict[int, int] = getattr(module, "mlu_sizes", {})
+    text = str(module)
+    if not sizes:
+        return text
+
+    def shape(found: re.Match[str]) -> str:
+        return "".join(f"{sizes.get(int(word), int(word))}x" for word in found[0].split("x")[:-1])
+
+    def ends(found: re.Match[str]) -> str:
+        first, end = int(found[2]), int(found[1])
+        return f"end = {first + sizes.get(end - first, end - first)} : i32, start = {first} : i32"
+
+    text = re.sub(r"(?<=tensor<)(?:\d+x)+", shape, text)
+    return re.sub(r"end = (-?\d+) : i32, start = (-?\d+) : i32", ends, text)
