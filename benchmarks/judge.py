@@ -8,6 +8,7 @@ from pathlib import Path
 
 from benchmarks.timing import Row
 from mlusim.judge.judging import Candidate, candidates, judge, leave, prepare, task_of
+from mlusim.programs.argument_forms import AskedCall
 
 MANY = 24
 LIMIT = 125.0  # ms: eight candidates a second of one core
@@ -44,7 +45,7 @@ def judging() -> Iterator[Row]:
         paths = [Path(folder, f"{n}.mlu") for n in range(MANY + 1)]
         for n, path in enumerate(paths):
             path.write_text(KERNEL % (n + time.time_ns()), encoding="ascii")
-        task = task_of(str(reference), "MLU370-X4", 1)
+        task = task_of(str(reference), AskedCall((), board="MLU370-X4", seed=1))
         prepare(task)
         wanted = candidates(task, map(str, paths))
         few, many = _cpu(wanted[:1]), _cpu(wanted[1:])

@@ -15,6 +15,7 @@ from mlusim.errors import UsageError
 from mlusim.files.reading import refuse_no_file
 from mlusim.judge.judging import Candidate, candidates, judge, kept_seed, prepare, task_of
 from mlusim.judge.verdict import FAULT, LIMIT, RIGHT
+from mlusim.programs.argument_forms import AskedCall
 from mlusim.programs.kernel_call import dim_of, kind_of
 from mlusim.text_grid import table
 
@@ -70,20 +71,24 @@ def _wanted(args: argparse.Namespace, paths: Sequence[str]) -> list[Candidate]:
         # Only for what it refuses, before a process is started.
         kind_of(args.kind)
     (board,) = options.boards_in([args.board] if args.board is not None else [], DEFAULT_BOARDS[:1])
+    asked = AskedCall(
+        (),
+        args.kernel,
+        args.function,
+        board=board,
+        include=tuple(args.include),
+        define=programs.defines(args.define),
+        seed=seed,
+    )
     task = task_of(
         args.reference,
-        board,
-        seed,
+        asked,
         cases=tuple(names_of_cases(args.cases)),
         draws=args.draws,
         dim=None if args.dim is None else dim_of(args.dim),
         kind=args.kind,
         seconds=args.seconds,
         memory=args.memory,
-        include=tuple(args.include),
-        define=tuple(programs.defines(args.define).items()),
-        kernel=args.kernel,
-        function=args.function,
     )
     return candidates(task, paths)
 

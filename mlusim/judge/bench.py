@@ -21,6 +21,7 @@ from mlusim.judge import wire
 from mlusim.judge.binding import CallOffer, facts_of
 from mlusim.judge.confine import Confinement, environment
 from mlusim.judge.reference import Draw
+from mlusim.programs.argument_forms import AskedCall
 
 _SERVER = "mlusim.judge.forkserver"
 
@@ -39,18 +40,16 @@ class EndedProcess:
 
 
 class Bench:
-    """A fork server for the calls of *draws*; it is started at once, and ends with `close`, with this object, or with the process."""
+    """A fork server for the calls of *draws*, as they are *asked*; it is started at once, and ends with `close`, with this object, or with the process."""
 
     def __init__(
         self,
-        board: str,
+        asked: AskedCall,
         draws: Sequence[Draw],
         bind: Mapping[str, str],
         *,
         seconds: float,
         memory: int,
-        include: Sequence[str] = (),
-        define: Sequence[tuple[str, str | None]] = (),
     ) -> None:
         self._end, theirs = socket.socketpair()
         with theirs:
@@ -60,12 +59,14 @@ class Bench:
         self._alone = threading.Lock()  # one candidate at a time, as in the threads of a worker of Dask
         self._most = sum(d.nbytes for d in draws) + wire.ROOM
         setup = {
-            "board": board,
+            "board": asked.board,
+            "kernel": asked.kernel,
+            "function": asked.function,
             "seconds": seconds,
             "memory": memory,
             "written": self._most,
-            "include": [str(Path(one).resolve()) for one in include],
-            "define": [list(pair) for pair in define],
+            "include": [str(Path(one).resolve()) for one in asked.include],
+            "define": [list(pair) for pair in asked.define.items()],
             "draws": [_facts(draw, bind) for draw in draws],
         }
         inputs = {f"{n}/{name}": a for n, d in enumerate(draws) for name, a in d.inputs.items()}
@@ -75,13 +76,11 @@ class Bench:
             *(bool(ready.get(n)) for n in ("network", "files", "processes", "starts"))
         )
 
-    def run(self, path: str, kernel: str | None, function: str | None) -> EndedProcess:
+    def run(self, path: str) -> EndedProcess:
         """Run the candidate in the file *path* with each draw."""
         with self._alone, _result() as file:
             socket.send_fds(self._end, [b"r"], [file.fileno()])
-            self._send(
-                wire.Document({"path": str(Path(path).resolve()), "kernel": kernel, "function": function})
-            )
+            self._send(wire.Document({"path": str(Path(path).resolve())}))
             answer = self._answer()
             file.seek(0)
             data = file.read(self._most + 1)

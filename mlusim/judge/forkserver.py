@@ -89,7 +89,10 @@ class Server:
         gc.freeze()  # what is there stays, and a child does not touch it
 
     def _request(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: self._setup[name] for name in ("board", "seconds", "include", "define")} | dict(request)
+        return {
+            name: self._setup[name]
+            for name in ("board", "kernel", "function", "seconds", "include", "define")
+        } | dict(request)
 
     def _readable(self) -> list[str]:
         """Return what a candidate may read beside its own files: the cache has more once something was compiled."""
@@ -120,7 +123,7 @@ class Server:
 
     def _run(self, request: Mapping[str, Any], result: int) -> dict[str, Any]:
         """Fork a child for the candidate and wait until it ends or its time is up; return how it ended."""
-        if request["function"] is not None or b"bang_func" in Path(request["path"]).read_bytes():
+        if self._setup["function"] is not None or b"bang_func" in Path(request["path"]).read_bytes():
             importlib.import_module(CANDIDATE).prepare(self._setup["board"], request["path"])
         with _folder() as folder, tempfile.TemporaryFile() as printed:
             child = os.fork()

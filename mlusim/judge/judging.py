@@ -10,7 +10,7 @@ from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError, said
@@ -21,32 +21,28 @@ from mlusim.judge.verdict import DIED, verdict
 from mlusim.judge.wire import LONGEST
 from mlusim.operators.executors import WorkerDied, carried
 from mlusim.operators.kept_work import InOrder, Keep, KeptWork, WorkerAnswer, in_order, sources_of
-from mlusim.report.json_values import plain
+from mlusim.programs.argument_forms import AskedCall
+from mlusim.report.json_values import members, plain
 
 SECONDS, MEMORY, DRAWS = 60.0, 2 << 30, 2
 
 
 @frozen
 class JudgeTask:
-    """The task of judging all candidates of a run; ``sources`` is a word for mlusim and the reference's file.
+    """The task of judging all candidates of a run, each *asked* with the inputs of the reference's file; ``sources`` is a word for mlusim and that file.
 
     ``cases`` are names (none: all), ``dim`` and ``kind`` replace those of the file, ``memory`` is bytes.
     """
 
     reference: str
     sources: str
-    board: str
-    seed: int
+    asked: AskedCall
     cases: tuple[str, ...] = ()
     draws: int = DRAWS
     dim: tuple[int, int, int] | None = None
     kind: str | None = None
     seconds: float = SECONDS
     memory: int = MEMORY
-    include: tuple[str, ...] = ()
-    define: tuple[tuple[str, str | None], ...] = ()
-    kernel: str | None = None
-    function: str | None = None
 
 
 @frozen
@@ -61,8 +57,8 @@ class Candidate:
         return self.path
 
 
-def task_of(reference: str, board: str, seed: int | None, **options: Any) -> JudgeTask:
-    """Return the task of a reference's file.  Without a *seed* one is drawn, so that no candidate knows its inputs.
+def task_of(reference: str, asked: AskedCall, **options: Any) -> JudgeTask:
+    """Return the task of a reference's file.  Where *asked* has no seed one is drawn, so that no candidate knows its inputs.
 
     Raises `UsageError` for an unknown board and a file that cannot be read.
     """
@@ -71,10 +67,9 @@ def task_of(reference: str, board: str, seed: int | None, **options: Any) -> Jud
             "mlusim judge forks a process for each candidate, which this system cannot; run it on Linux"
         )
     # From the system: a candidate that can foresee the seed knows its inputs.
-    drawn = int.from_bytes(os.urandom(4), "little") if seed is None else seed
-    return JudgeTask(
-        reference, f"{sources_of(())}-{digest(reference)}", find_board(board).name, drawn, **options
-    )
+    drawn = int.from_bytes(os.urandom(4), "little") if asked.seed is None else asked.seed
+    asked = evolve(asked, board=find_board(asked.board).name, seed=drawn)
+    return JudgeTask(reference, f"{sources_of(())}-{digest(reference)}", asked, **options)
 
 
 def candidates(task: JudgeTask, paths: Iterable[str]) -> list[Candidate]:
@@ -96,17 +91,9 @@ class _Workplace:
 @functools.lru_cache(maxsize=1)
 def _workplace(task: JudgeTask) -> _Workplace:
     reference = loaded(task.reference)
-    draws, weak = reference.draws(task.seed, task.draws, task.cases)
+    draws, weak = reference.draws(_seed(task), task.draws, task.cases)
     draws = [with_launch(draw, task.dim, task.kind) for draw in draws]
-    bench = Bench(
-        task.board,
-        draws,
-        reference.bind,
-        seconds=task.seconds,
-        memory=task.memory,
-        include=task.include,
-        define=task.define,
-    )
+    bench = Bench(task.asked, draws, reference.bind, seconds=task.seconds, memory=task.memory)
     return _Workplace(draws, weak, bench)
 
 
@@ -118,21 +105,25 @@ def leave() -> None:
 def prepare(task: JudgeTask) -> Sequence[str]:
     """Draw everything once, so that errors in the reference are reported before anything runs; return what weakens the verdicts."""
     reference = loaded(task.reference)
-    return reference.draws(task.seed, task.draws, task.cases)[1]
+    return reference.draws(_seed(task), task.draws, task.cases)[1]
+
+
+def _seed(task: JudgeTask) -> int:
+    return task.asked.seed or 0  # which `task_of` has drawn
 
 
 def judged(candidate: Candidate) -> dict[str, Any]:
     """Return the verdict of *candidate*, here and now."""
     task = candidate.task
     place = _workplace(task)
-    ended = place.bench.run(candidate.path, task.kernel, task.function)
+    ended = place.bench.run(candidate.path)
     found = verdict(candidate.path, ended, place.draws, _about(task), place.weak, place.bench.confinement)
     plained: dict[str, Any] = plain(found)
     return plained
 
 
 def _about(task: JudgeTask) -> dict[str, Any]:
-    return {"reference": task.reference, "board": task.board, "seed": task.seed}
+    return {"reference": task.reference, **members(task.asked, "board", "seed")}
 
 
 def _without_process(candidate: Candidate, word: str, sentence: str) -> dict[str, Any]:
@@ -214,7 +205,7 @@ def _kept_work(task: JudgeTask) -> KeptWork[Candidate]:
         candidate,
         _check,
         drops=True,
-        more={"seed": task.seed},
+        more=members(task.asked, "seed"),
         basis="sources of mlusim or NumPy, or of another reference, seed, board, selection or limit",
     )
 

@@ -13,6 +13,7 @@ from judged import CANDIDATES, REFERENCE
 from mlusim.cli.main import main
 from mlusim.errors import UsageError
 from mlusim.judge.judging import candidates, judge, task_of
+from mlusim.programs.argument_forms import AskedCall
 from mlusim.report.json_values import plain
 
 SCHEMA = json.loads(
@@ -33,7 +34,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def task(folder):
     """What all are judged by."""
-    return task_of(str(folder / "reference.py"), "MLU370-X4", 5)
+    return task_of(str(folder / "reference.py"), AskedCall((), board="MLU370-X4", seed=5))
 
 
 @pytest.fixture(scope="module")

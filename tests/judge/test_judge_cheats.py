@@ -14,6 +14,7 @@ from judged import LOADS, REFERENCE, STORES, WORK, kernel
 from mlusim.judge.confine import WITHOUT_END, Confinement, remove, room_for_device, stored
 from mlusim.judge.judging import candidates, judge, task_of
 from mlusim.judge.seccomp import filtered
+from mlusim.programs.argument_forms import AskedCall
 
 HEAD = "#include <cnrt.h>\n#include <map>\n#include <vector>\n"
 CALL = "  cnrtDim3_t dim = {2, 1, 1};\n  Fused<<<dim, cnrtFuncTypeBlock, queue>>>(out, x, y, slope, n);\n  cnrtQueueSync(queue);\n"
@@ -164,7 +165,7 @@ def _judged(folder, sources):
     for name, text in sources.items():
         (folder / f"{name}.mlu").write_text(text.replace("REFERENCE", str(folder / "reference.py")))
         paths.append(str(folder / f"{name}.mlu"))
-    task = task_of(str(folder / "reference.py"), "MLU370-X4", 5, seconds=600.0)
+    task = task_of(str(folder / "reference.py"), AskedCall((), board="MLU370-X4", seed=5), seconds=600.0)
     return dict(zip(sources, judge(candidates(task, paths), workers=1), strict=True))
 
 

@@ -10,6 +10,7 @@ from mlusim.judge.called_session import FOLLOWED, HARMLESS, REFUSED
 from mlusim.judge.origins import Handed, computed
 from mlusim.judge.reference import loaded
 from mlusim.judge.verdict import verdict
+from mlusim.programs.argument_forms import AskedCall
 from mlusim.toolkit.server.protocol import OPS
 
 REFERENCE = """\
@@ -134,8 +135,8 @@ def verdicts(tmp_path_factory):
     (folder / "candidate.mlu").write_text((SOURCE % "\n".join(modes)).replace("%%", "%"))
     reference = loaded(str(folder / "reference.py"))
     draws, _ = reference.draws(5, 2)
-    with_bench = Bench("MLU370-X4", draws, reference.bind, seconds=600.0, memory=2 << 30)
-    ended = with_bench.run(str(folder / "candidate.mlu"), None, None)
+    with_bench = Bench(AskedCall((), board="MLU370-X4"), draws, reference.bind, seconds=600.0, memory=2 << 30)
+    ended = with_bench.run(str(folder / "candidate.mlu"))
     with_bench.close()
     assert ended.document is not None, ended
     found = {}

@@ -9,6 +9,7 @@ from judged import REFERENCE, kernel
 
 from mlusim.judge.candidate import run
 from mlusim.judge.judging import candidates, judge, task_of
+from mlusim.programs.argument_forms import AskedCall
 
 HEAD = "#include <framework/core/MLUStream.h>\n#include <torch/extension.h>\n"
 FUNCTION = """
@@ -62,7 +63,7 @@ def verdicts(tmp_path_factory):
     for name, body in CANDIDATES.items():
         text = source(body).replace("REFERENCE", str(folder / "reference.py"))
         (folder / f"{name}.mlu").write_text(text)
-    task = task_of(str(folder / "reference.py"), "MLU370-X4", 5, seconds=600.0)
+    task = task_of(str(folder / "reference.py"), AskedCall((), board="MLU370-X4", seed=5), seconds=600.0)
     wanted = candidates(task, [str(folder / f"{name}.mlu") for name in CANDIDATES])
     return dict(zip(CANDIDATES, judge(wanted, workers=1), strict=True))
 
