@@ -1,9 +1,11 @@
 """Triton's back end for a simulated board: its compiler, whose last stage is BANG C text, and its driver, which launches that."""
 
+import functools
 import hashlib
 import os
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +27,7 @@ from triton.runtime.jit import JITFunction, KernelInterface
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
-from mlusim.errors import LaunchError, UsageError
+from mlusim.errors import LaunchError, Remark, UsageError
 from mlusim.files.user_cache import user_cache
 from mlusim.frontend.bangc import cache
 from mlusim.frontend.bangc.module import BangKernel, load_module
@@ -160,15 +162,17 @@ class MluBackend(BaseBackend):  # type: ignore[misc]
 
     def add_stages(self, stages: dict[str, Any], options: MluOptions, language: Any = None) -> None:
         """Add the stages: TTIR as Triton simplifies it, and BANG C."""
-        del options, language
+        del language
         stages["ttir"] = _simplified
-        stages["mlu"] = self._bang_c
+        stages["mlu"] = functools.partial(self._bang_c, num_stages=options.num_stages)
 
-    def _bang_c(self, module: Any, metadata: dict[str, Any]) -> bytes:
+    def _bang_c(self, module: Any, metadata: dict[str, Any], num_stages: int) -> bytes:
         try:
-            written = translate(dialect.true_sizes(module), self.board)
+            written = translate(dialect.true_sizes(module), self.board, num_stages)
         except OutOfRoom as error:
             raise OutOfNram(error.required, error.limit, error.memory, error.detail) from None
+        for note in written.notes:
+            warnings.warn(note, Remark, stacklevel=2)
         # Not as shared memory: Triton would refuse that by a limit and a name of its own.
         metadata |= {"name": written.name, "shared": 0, "nram": written.nram, "wram": written.wram}
         return written.text.encode()

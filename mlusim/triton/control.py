@@ -16,7 +16,7 @@ def loop(low: KernelLowering, op: TtirOperation) -> Lowered:
     """Lower ``scf.for``: what it carries is in variables and blocks that each round writes again."""
     first, last, step, *given = low.operands(op)
     index, *names = op.arguments[0]
-    carried = [_carried(low, value, name) for value, name in zip(given, names, strict=True)]
+    carried = [carried_value(low, value, name) for value, name in zip(given, names, strict=True)]
     low.values.update(zip(names, carried, strict=True))
     assert isinstance(first, ScalarValue)
     assert isinstance(last, ScalarValue)
@@ -33,7 +33,7 @@ def loop(low: KernelLowering, op: TtirOperation) -> Lowered:
 def while_loop(low: KernelLowering, op: TtirOperation) -> Lowered:
     """Lower ``scf.while``."""
     carried = [
-        _carried(low, value, name) for value, name in zip(low.operands(op), op.arguments[0], strict=True)
+        carried_value(low, value, name) for value, name in zip(low.operands(op), op.arguments[0], strict=True)
     ]
     low.values.update(zip(op.arguments[0], carried, strict=True))
     *tests, condition = op.regions[0]
@@ -50,7 +50,7 @@ def while_loop(low: KernelLowering, op: TtirOperation) -> Lowered:
     return carried
 
 
-def _carried(low: KernelLowering, value: Value, name: str) -> Value:
+def carried_value(low: KernelLowering, value: Value, name: str) -> Value:
     """Return what a loop carries for *value*: a variable or a block of its own."""
     if isinstance(value, ScalarValue):
         kind = f"{value.type} *" if _is_pointer(low, value) else value.type

@@ -44,8 +44,8 @@ def load(low: KernelLowering, op: TtirOperation) -> Lowered:
         return _load_scalar(low, pointer, mask, other, word)
     assert isinstance(pointer, Ramp)
     out = low.text.block(pointer.type, pointer.shape, "load", word=word)
-    window = _window(low, mask, pointer.shape)
-    _Copy(low, out, LOAD, None if window is None else other).write(pointer, window)
+    window = window_of(low, mask, pointer.shape)
+    TileCopy(low, out, LOAD, None if window is None else other).write(pointer, window)
     return out
 
 
@@ -68,15 +68,23 @@ def store(low: KernelLowering, op: TtirOperation) -> Lowered:
         c = element(value, ["0"])
         low.text.line(f"{f'if ({mask.c}) ' if isinstance(mask, ScalarValue) else ''}*({pointer.c}) = {c};")
         return None
-    assert isinstance(pointer, Ramp)
-    block = low.whole(value, pointer.shape, "store")
-    if block.logic and block.type != pointer.type:
-        raise low.refuse("a mask is stored with .to(tl.int8)")
-    _Copy(low, block, STORE).write(pointer, _window(low, mask, pointer.shape))
+    pointer, block, window = stored(low, op)
+    TileCopy(low, block, STORE).write(pointer, window)
     return None
 
 
-def _window(low: KernelLowering, mask: Value | None, shape: tuple[int, ...]) -> Mask | None:
+def stored(low: KernelLowering, op: TtirOperation) -> tuple[Ramp, Tile, Mask | None]:
+    """Return where ``tt.store`` stores, the block that it does, and its mask."""
+    pointer, value, mask = [*low.operands(op), None][:3]
+    assert isinstance(pointer, Ramp)
+    assert value is not None
+    block = low.whole(value, pointer.shape, "store")
+    if block.logic and block.type != pointer.type:
+        raise low.refuse("a mask is stored with .to(tl.int8)")
+    return pointer, block, window_of(low, mask, pointer.shape)
+
+
+def window_of(low: KernelLowering, mask: Value | None, shape: tuple[int, ...]) -> Mask | None:
     """Return the mask of a load or a store; None where all lanes are on."""
     if mask is None:
         return None
@@ -89,11 +97,24 @@ def _window(low: KernelLowering, mask: Value | None, shape: tuple[int, ...]) -> 
     raise low.refuse("this mask has no form in BANG C here")
 
 
-class _Copy:
-    """A copy between *block*, which is whole, and GDRAM."""
+class TileCopy:
+    """A copy between *block*, which is whole, and GDRAM; one that does not wait is there after the next ``__sync``.
 
-    def __init__(self, low: KernelLowering, block: Tile, direction: str, other: Value | None = None) -> None:
+    Where it does not wait and rows of the other axis were loaded, they are left as they lie, and *turned* has what is to be transposed.
+    """
+
+    def __init__(
+        self,
+        low: KernelLowering,
+        block: Tile,
+        direction: str,
+        other: Value | None = None,
+        *,
+        waits: bool = True,
+    ) -> None:
         self.low = low
+        self.waits = waits
+        self.turned: tuple[int, int] | None = None
         self.other = other  # what lanes hold that a load leaves out
         self.text = low.text
         self.block = block
@@ -186,7 +207,8 @@ class _Copy:
 
     def _line(self, head: str, near: str, far: str, size: str, strides: str, made: str) -> None:
         ends = f"{near}, {far}" if self.direction == LOAD else f"{far}, {near}"
-        self.text.line(f"{head} __memcpy({ends}, {size}, {self.direction}{strides});".lstrip(), made)
+        name = "__memcpy" if self.waits else "__memcpy_async"
+        self.text.line(f"{head} {name}({ends}, {size}, {self.direction}{strides});".lstrip(), made)
 
     def _turns(self, axes: Sequence[int], lows: Sequence[str]) -> bool:
         """Return whether a load can bring all of the block as rows of its other axis."""
@@ -207,10 +229,15 @@ class _Copy:
         # A copy of rows costs a descriptor each; a segment for each element would cost one per element.
         self.text.remark("rows of the other axis: copied as they lie, and transposed in NRAM")
         high, wide = shape[axes[0]], shape[axes[1]]
-        turned = self.text.block(self.block.type, (wide, high), "load, to be transposed")
+        turned = self.block
+        if self.waits:
+            turned = self.text.block(self.block.type, (wide, high), "load, to be transposed")
         self._prepare(turned)
         rows = self._strides(high, strides[axes[1]], sizes[axes[1]])
         self._line(head, turned.name, far, f"{sizes[axes[0]]} * {self.size}", rows, "")
+        if not self.waits:
+            self.turned = wide, high
+            return
         self.text.line(
             f"__bang_transpose({self.block.name}, {turned.name}, {wide}, {high});", self.block.name
         )
@@ -302,7 +329,7 @@ def atomic(low: KernelLowering, op: TtirOperation) -> Lowered:
     block = low.whole(value, pointer.shape, "atomic")
     old = low.text.block(kind, pointer.shape, "atomic", word="old")
     indices, loops = dims_of(pointer.shape, lambda: low.text.name("i"))
-    window = _window(low, mask, pointer.shape)
+    window = window_of(low, mask, pointer.shape)
     run = len(pointer.shape) == 1 and pointer.strides == ("1",) and not pointer.terms
     if run and (window is None or not window.tests):
         lows, sizes = extents(low, window, pointer.shape)

@@ -54,7 +54,10 @@ INSTEAD = {
 class KernelLowering:
     """One kernel for one architecture."""
 
-    def __init__(self, function: ttir.JitFunction, bang_arch: int, operations: "Operations") -> None:
+    def __init__(
+        self, function: ttir.JitFunction, bang_arch: int, operations: "Operations", num_stages: int = 1
+    ) -> None:
+        self.num_stages = num_stages
         self.function = function
         self.bang_arch = bang_arch
         self.operations = operations
@@ -63,7 +66,7 @@ class KernelLowering:
             name for name, kind in function.parameters if kind.startswith("!tt.ptr")
         }  # C names of addresses
         self.values: dict[str, Value] = {}
-        self.used = {name for one in _every(function.body) for name in one.operands}
+        self.used = {name for one in every(function.body) for name in one.operands}
         # Scalars are what C passes; tensors exist only in the body.
         for name, kind in function.parameters:
             self.values[name] = ScalarValue(
@@ -180,11 +183,12 @@ class KernelLowering:
 Operations = dict[str, Callable[[KernelLowering, TtirOperation], Any]]
 
 
-def _every(operations: Iterable[TtirOperation]) -> Iterator[TtirOperation]:
+def every(operations: Iterable[TtirOperation]) -> Iterator[TtirOperation]:
+    """Yield *operations* and all inside of them."""
     for one in operations:
         yield one
         for region in one.regions:
-            yield from _every(region)
+            yield from every(region)
 
 
 def c_type(element_type: str) -> str:

@@ -16,7 +16,7 @@ from mlusim.counted import counted
 from mlusim.errors import MlusimError
 from mlusim.machine.kernel import ESTIMATE
 from mlusim.triton.ttir import SourceLine
-from mlusim.triton.values import Shape, Tile, bytes_of
+from mlusim.triton.values import BYTES, Shape, Tile, bytes_of
 
 NRAM, WRAM = "NRAM", "WRAM"
 
@@ -76,6 +76,7 @@ class Written:
     wram: int
     fullest: tuple[Held, ...]
     remarks: tuple[tuple[SourceLine | None, str], ...]
+    notes: tuple[str, ...] = ()
 
     def comments(self, limit: int) -> Iterator[str]:
         """Yield what stands before the text: the use of NRAM, of which there are *limit* bytes, and the remarks by line."""
@@ -201,6 +202,9 @@ class KernelText:
     def __init__(self, parameters: Iterable[str]) -> None:
         self.place: SourceLine | None = None  # of the operation that is lowered
         self.remarks: list[tuple[SourceLine | None, str]] = []
+        self.notes: list[
+            tuple[SourceLine | None, str]
+        ] = []  # the remarks that are told without being asked for
         self._lines: list[TextLine] = []
         self._rooms: dict[str, Room] = {}
         self._loops: list[tuple[int, int]] = []
@@ -240,6 +244,30 @@ class KernelText:
         self._rooms[name] = Room(bytes_of(kind, shape), kind, memory, why, self.place)
         return Tile(name, kind, shape, shape, logic)
 
+    def blocks(self, memory: str = "") -> frozenset[str]:
+        """Return the names of the blocks so far, of one *memory* or of both."""
+        return frozenset(name for name, room in self._rooms.items() if memory in ("", room.memory))
+
+    def doubled(self, name: str) -> tuple[str, int]:
+        """Make two of block *name*; returns the name of both together, and how many elements the second lies behind the first.
+
+        *name* is no block from here on: the text declares a pointer of this name itself.
+        """
+        room = self._rooms.pop(name)
+        both = self.name(f"{name}_both")
+        self._rooms[both] = evolve(room, bytes=2 * room.bytes, why=f"{room.why}, two copies")
+        return both, room.bytes // BYTES[room.type]
+
+    def placeholder(self) -> TextLine:
+        """Write a line whose text is known later; without one it is left out."""
+        self.line("")
+        return self._lines[-1]
+
+    def note(self, text: str) -> None:
+        """Say *text* about the line that is lowered to who compiles the kernel."""
+        self.notes.append((self.place, text))
+        self.remark(text)
+
     def remark(self, text: str) -> None:
         """Say *text* about the line that is lowered, once."""
         if (self.place, text) not in self.remarks:
@@ -275,7 +303,7 @@ class KernelText:
         self._share()
         used = {memory: self._arrange(memory) for memory in (NRAM, WRAM)}
         fullest = self._fullest()
-        done = Written(name, "", used[NRAM], used[WRAM], fullest, tuple(self.remarks))
+        done = Written(name, "", used[NRAM], used[WRAM], fullest, tuple(self.remarks), self._notes())
         for memory, needed in used.items():
             if needed > limits[memory]:
                 raise OutOfRoom(memory, needed, limits[memory], done.over(memory, needed, limits[memory]))
@@ -291,6 +319,11 @@ class KernelText:
         text = "\n".join([*done.comments(limits[NRAM]), _PROLOGUE, *around, *body, ""])
         return evolve(done, text=text)
 
+    def _notes(self) -> tuple[str, ...]:
+        return tuple(
+            text if place is None else f"{place.file}:{place.line}: {text}" for place, text in self.notes
+        )
+
     def _at_place(self, text: str) -> list[str]:
         return [text] if self.place is None else [_directive(self.place), text]
 
@@ -301,7 +334,7 @@ class KernelText:
                 yield f"  {room.type} *{name} = ({room.type} *)({array});"
 
     def _numbered(self) -> Iterator[str]:
-        for line in self._lines:
+        for line in filter(lambda line: line.text, self._lines):
             if line.place is not None:
                 yield _directive(line.place)
             yield f"  {'  ' * line.depth}{line.text}"

@@ -2,7 +2,7 @@
 
 from mlusim.arch.board import Board
 from mlusim.errors import Unsupported
-from mlusim.triton import control, copies, elementwise, reductions, shapes, ttir
+from mlusim.triton import control, copies, elementwise, pipeline, reductions, shapes, ttir
 from mlusim.triton.lowering import KernelLowering, Operations, c_type, pointed_type
 from mlusim.triton.text import TAKEN, Written
 
@@ -11,12 +11,13 @@ OPERATIONS: Operations = {
     **copies.OPERATIONS,
     **shapes.OPERATIONS,
     **control.OPERATIONS,
+    **pipeline.OPERATIONS,
     **reductions.OPERATIONS,
 }
 
 
-def translate(text: str, board: Board) -> Written:
-    """Return the kernel in *text*, TTIR as Triton prints it, in BANG C for *board*.
+def translate(text: str, board: Board, num_stages: int = 1) -> Written:
+    """Return the kernel in *text*, TTIR as Triton prints it, in BANG C for *board*; loops have *num_stages* where they do not say otherwise.
 
     Raises `Unsupported`, with the line of the Python file, for what has no form here, and `OutOfRoom`.
     """
@@ -26,7 +27,7 @@ def translate(text: str, board: Board) -> Written:
             raise Unsupported(
                 f"{word} in {function.name} is a word of C; give the kernel or the parameter another name"
             )
-    low = KernelLowering(function, board.arch.bang_arch, OPERATIONS)
+    low = KernelLowering(function, board.arch.bang_arch, OPERATIONS, num_stages)
     # In one pass: what a block is used for later only its lifetime asks, at the end.
     low.body(function.body)
     low.text.place = function.place

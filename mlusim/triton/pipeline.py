@@ -1,0 +1,325 @@
+"""Loops of several stages: a round computes while the next one's loads and the last one's stores are on their way.
+
+What such a loop loads and stores has two copies in NRAM, used in turn.  A round starts the loads of the next one, computes, waits for
+all of it (``__sync``), and starts its stores; loads and stores go through one pipe, in order.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from attrs import define, evolve, frozen
+
+from mlusim.triton import control
+from mlusim.triton.copies import LOAD, STORE, TileCopy, stored, window_of
+from mlusim.triton.lowering import KernelLowering, Lowered, Operations, every, result_of
+from mlusim.triton.text import NRAM, TextLine
+from mlusim.triton.ttir import JitFunction, TtirOperation, count
+from mlusim.triton.values import BYTES, Mask, Ramp, ScalarValue, Tile, Uniform, Value
+
+FORMULAS = (
+    "arith.", "tt.addptr", "tt.splat", "tt.broadcast", "tt.expand_dims", "tt.make_range", "tt.reshape", "tt.trans", "tt.unsplat",
+)  # fmt: skip
+"""How operations begin that read no memory, so that they may be computed a round early."""
+MEMORY = ("tt.load", "tt.store", "tt.atomic")
+SAME_MEMORY = "it stores to what it loads"
+DEPENDS = "where it loads depends on what it loads or computes"
+OTHER = "its loads have an `other` that is no number from outside of the loop"
+
+
+def stages_of(low: KernelLowering, op: TtirOperation) -> int:
+    """Return the stages of a loop: its own, of ``tl.range``, or else those of the kernel."""
+    own = re.search(r"tt\.num_stages = (\d+)", op.attributes)
+    return int(own[1]) if own is not None else low.num_stages
+
+
+def loop(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower ``scf.for``: with two stages or more as a pipeline, where what it loads and stores allows that."""
+    if stages_of(low, op) < 2:
+        return control.loop(low, op)
+    plan = _plan(op, low.function, low.values)
+    low.text.place = op.place or low.text.place
+    for reason in plan.reasons:
+        low.text.note(
+            f"with num_stages {stages_of(low, op)}: loads of this loop are not started early: {reason}"
+        )
+    return _Pipeline(low, op, plan).write() if plan.loads or plan.stores else control.loop(low, op)
+
+
+# -- what can be early, and what late ------------------------------------------------------------------
+
+
+@frozen
+class _Plan:
+    """The loads that are started a round early, the stores that are not waited for, and why other loads are not early."""
+
+    loads: tuple[TtirOperation, ...]
+    stores: tuple[TtirOperation, ...]
+    reasons: tuple[str, ...]
+
+
+def _parts(op: TtirOperation) -> tuple[list[TtirOperation], tuple[str, ...]]:
+    """Return the operations of a round, and the names of what it gives the next one; a loop that carries nothing has no yield."""
+    body = op.regions[0]
+    if body and body[-1].name == "scf.yield":
+        return body[:-1], tuple(body[-1].operands)
+    return body, ()
+
+
+def _plan(op: TtirOperation, function: JitFunction, known: Mapping[str, Value]) -> _Plan:
+    body, memory = op.regions[0], [one for one in every(op.regions[0]) if one.name.startswith(MEMORY)]
+    origin = _Origins(function)
+    written = {origin.of(one) for one in memory if one.name != "tt.load"}
+    loads, reasons = [], dict[str, None]()
+    for one in body:
+        if one.name != "tt.load" or not result_of(one)[0]:
+            continue
+        reason = _against(one, op, written, origin, known)
+        loads += [one] if reason is None else []
+        reasons |= {} if reason is None else {reason: None}
+    # A store may end late where nothing else that is in order with it looks at the same memory.
+    others = {origin.of(one) for one in memory if one not in loads and not _is_late(one, body)}
+    late = [one for one in body if _is_late(one, body)]
+    apart = [one for one in late if not {origin.of(one), ""} & others and origin.of(one)]
+    return _Plan(tuple(loads), tuple(apart if len(apart) == len(late) else ()), tuple(reasons))
+
+
+def _is_late(one: TtirOperation, body: Sequence[TtirOperation]) -> bool:
+    return one.name == "tt.store" and "tensor" in " ".join(one.types) and any(one is own for own in body)
+
+
+def _against(
+    load: TtirOperation, op: TtirOperation, written: set[str], origin: "_Origins", known: Mapping[str, Value]
+) -> str | None:
+    """Return why *load* cannot be started a round early; None where it can."""
+    if _early(load.operands, op) is None:
+        return DEPENDS
+    if written & {origin.of(load), ""}:
+        return SAME_MEMORY
+    other = load.operands[2:3]
+    return None if all(isinstance(known.get(name), Uniform | ScalarValue) for name in other) else OTHER
+
+
+@frozen
+class _Early:
+    """The operations of a round that say where the next one loads: those that step what the loop carries, and the rest."""
+
+    carried: tuple[str, ...]
+    names: frozenset[str]
+
+
+def _early(operands: Iterable[str], op: TtirOperation) -> _Early | None:
+    """Return what computes *operands* of the next round from the values of this one; None where that reads memory or is more than a formula."""
+    body, given = _parts(op)
+    makers = {name: one for one in body for name in one.results}
+    nexts = dict(zip(op.arguments[0][1:], given, strict=True))
+    names, carried, waiting = set[str](), dict[str, None](), [*operands]
+    while waiting:
+        name = waiting.pop()
+        if name in names or name in carried:
+            continue
+        if name in nexts:
+            carried[name] = None
+            waiting.append(nexts[name])
+        elif name in makers:
+            if not makers[name].name.startswith(FORMULAS):
+                return None
+            names.add(name)
+            waiting += makers[name].operands
+    return _Early(tuple(carried), frozenset(names))
+
+
+class _Origins:
+    """The parameter that each pointer of a function comes from; "" where that is not known."""
+
+    def __init__(self, function: JitFunction) -> None:
+        self._from = {name: name for name, kind in function.parameters if kind.startswith("!tt.ptr")}
+        for one in every(function.body):
+            if one.name == "scf.for":
+                pairs = zip(one.arguments[0][1:], one.operands[3:], strict=False)
+                self._from |= {inner: self._from.get(outer, "") for inner, outer in pairs}
+                self._from |= {
+                    r: self._from.get(o, "") for r, o in zip(one.results, one.operands[3:], strict=False)
+                }
+            elif one.name.startswith(FORMULAS) and one.operands:
+                first = self._from.get(one.operands[0], "")
+                self._from |= dict.fromkeys(one.results, first)
+
+    def of(self, one: TtirOperation) -> str:
+        """Return that of the pointer of a load, a store or an atomic."""
+        return self._from.get(one.operands[0], "")
+
+
+# -- the text ------------------------------------------------------------------------------------------
+
+
+@define
+class _Ahead:
+    """A load that is started early: *block* is the copy of this round, at a pointer, *both* the two copies, so many *elements* apart.
+
+    *other* is what its mask leaves out, *partial* whether there is a mask, *turned* what the copy has left to be transposed.
+    """
+
+    op: TtirOperation
+    block: Tile
+    both: str
+    elements: int
+    other: str | None
+    partial: bool = False
+    turned: tuple[int, int] | None = None
+
+    def half(self, turn: str) -> str:
+        """Return the address of the copy of *turn*, 0 or 1."""
+        return f"{self.both} + {turn} * {self.elements}"
+
+
+class _Pipeline:
+    """One loop while it is written."""
+
+    def __init__(self, low: KernelLowering, op: TtirOperation, plan: _Plan) -> None:
+        self.low, self.text, self.op, self.plan = low, low.text, op, plan
+        self.body, self.nexts = _parts(op)
+        self.turn = self.text.name("turn")  # 0 and 1
+        self.early = _early([name for one in plan.loads for name in one.operands], op)
+        self.ahead = [self._buffer(one) for one in plan.loads]
+        self.pointers: list[str] = []  # of this round, declared where it begins
+        self.kept: list[str] = [one.both for one in self.ahead]
+
+    def _buffer(self, load: TtirOperation) -> _Ahead:
+        shape, kind = result_of(load)
+        block = self.text.block(kind, shape, "load", word=load.results[0])
+        both, elements = self.text.doubled(block.name)
+        other = self.low.values[load.operands[2]] if len(load.operands) > 2 else None
+        number = other.c if isinstance(other, Uniform | ScalarValue) else None
+        return _Ahead(load, block, both, elements, number)
+
+    def write(self) -> Lowered:
+        """Write what stands before the loop, the loop, and the wait behind it."""
+        low, text = self.low, self.text
+        first, last, step, *given = low.operands(self.op)
+        index, *names = self.op.arguments[0]
+        carried = [control.carried_value(low, value, name) for value, name in zip(given, names, strict=True)]
+        assert isinstance(first, ScalarValue)
+        assert isinstance(last, ScalarValue)
+        assert isinstance(step, ScalarValue)
+        low.values |= {**dict(zip(names, carried, strict=True)), index: first}
+        self._before(f"{first.c} < {last.c}")
+        counter = text.name(index)
+        low.values[index] = ScalarValue(counter, first.type)
+        head = f"for ({first.type} {counter} = {first.c}; {counter} < {last.c}; {counter} += {step.c})"
+        with text.inside(head, loop=True):
+            begin = text.placeholder()
+            if self.ahead:
+                with text.inside(f"if ({counter} + {step.c} < {last.c})"):
+                    self._next(index, ScalarValue(f"({counter} + {step.c})", first.type))
+            self._round(begin, carried)
+        # The names keep both copies until all is there.
+        text.line(f"__sync();  // {', '.join(self.kept)}")
+        return carried
+
+    def _before(self, test: str) -> None:
+        """Fill what masks leave out, and start the loads of the first round."""
+        filled = [one for one in self.ahead if one.other is not None]
+        for one in filled:
+            all_of_it = (2 * one.elements,)
+            self.low.fill(evolve(one.block, name=one.both, held=all_of_it), one.other or "0")
+        if filled:  # by another pipe than that of the loads
+            self.text.line("__sync();")
+        if self.ahead:
+            with self.text.inside(f"if ({test})"):
+                self._fetch({one.both: one.both for one in self.ahead})
+            self.text.line("__sync();")
+        self.text.line(f"int {self.turn} = 0;")
+
+    def _next(self, index: str, following: ScalarValue) -> None:
+        """Start the loads of the next round, with the values that it will have."""
+        low = self.low
+        before = dict(low.values)
+        assert self.early is not None
+        if self.early.carried:
+            nexts = dict(zip(self.op.arguments[0][1:], self.nexts, strict=True))
+            low.body([one for one in self.body if self.early.names & {*one.results}])
+            low.values |= {name: low.values[nexts[name]] for name in self.early.carried}
+        low.values[index] = following
+        targets = {}
+        for one in self.ahead:
+            targets[one.both] = name = self.text.name(f"{one.block.name}_next")
+            self.text.line(f"{one.block.type} *{name} = {one.half(f'(1 - {self.turn})')};")
+        self._fetch(targets)
+        low.values = before
+
+    def _fetch(self, targets: Mapping[str, str]) -> None:
+        """Start the loads into *targets*, each a pointer by the block with both copies."""
+        assert self.early is not None
+        low = self.low
+        low.body([one for one in self.body if self.early.names & {*one.results}])
+        for one in self.ahead:
+            self.text.place = one.op.place or self.text.place
+            pointer, mask = [*low.operands(one.op), None][:2]
+            assert isinstance(pointer, Ramp)
+            window = window_of(low, mask, pointer.shape)
+            copy = TileCopy(low, evolve(one.block, name=targets[one.both]), LOAD, waits=False)
+            copy.write(pointer, window)
+            one.partial, one.turned = window is not None, copy.turned
+
+    def _round(self, begin: TextLine, carried: Sequence[Value]) -> None:
+        """Write what a round computes and stores, and what the next one finds."""
+        low, text = self.low, self.text
+        known = text.blocks()
+        stores = []
+        for one in self.body:
+            text.place = one.place or text.place
+            if any(one is load for load in self.plan.loads):
+                low.values[one.results[0]] = self._arrived(next(a for a in self.ahead if a.op is one))
+            elif any(one is store for store in self.plan.stores):
+                stores.append(self._held(one, known))
+            elif not self._is_idle(one):
+                low.body([one])
+        for load in self.ahead:
+            text.place = load.op.place or text.place
+            if load.other is not None and load.partial:
+                low.fill(load.block, load.other)
+        text.line("__sync();")
+        for store, pointer, block, window in stores:
+            text.place = store.place or text.place
+            TileCopy(low, block, STORE, waits=False).write(pointer, window)
+        text.place = self.op.place or text.place
+        control.assign(low, carried, [low.values[name] for name in self.nexts])
+        text.line(f"{self.turn} = 1 - {self.turn};  // {', '.join(self.kept)}")
+        begin.text = " ".join(self.pointers)
+
+    def _is_idle(self, one: TtirOperation) -> bool:
+        """Return whether nothing needs the results of *one* but loads that are started early."""
+        readers = [r for r in every(self.op.regions[0]) if {*r.operands} & {*one.results}]
+        only = self.early is not None and bool(self.early.names & {*one.results})
+        return only and all(any(r is load for load in self.plan.loads) or self._is_idle(r) for r in readers)
+
+    def _arrived(self, one: _Ahead) -> Tile:
+        """Return the block that was loaded for this round."""
+        block = one.block
+        self.pointers.append(f"{block.type} *{block.name} = {one.half(self.turn)};")
+        if one.turned is None:
+            return block
+        wide, high = one.turned
+        out = self.text.block(block.type, block.shape, "load", word=block.name)
+        self.text.line(f"__bang_transpose({out.name}, {block.name}, {wide}, {high});", out.name)
+        return out
+
+    def _held(
+        self, store: TtirOperation, known: frozenset[str]
+    ) -> tuple[TtirOperation, Ramp, Tile, Mask | None]:
+        """Return a store with the block that it is made from, of which the next round makes another."""
+        text = self.text
+        pointer, block, window = stored(self.low, store)
+        # Only a block that each round makes anew: any other may change while the store is on its way.
+        if block.name in known or block.name not in text.blocks(NRAM):
+            copy = text.block(block.type, block.shape, "store", word=block.name, logic=block.logic)
+            size = count(block.shape) * BYTES[block.type]
+            text.line(f"__bang_move({copy.name}, {block.name}, {size});")
+            block = copy
+        both, elements = text.doubled(block.name)
+        self.kept.append(both)
+        self.pointers.append(f"{block.type} *{block.name} = {both} + {self.turn} * {elements};")
+        return store, pointer, block, window
+
+
+OPERATIONS: Operations = {"scf.for": loop}
