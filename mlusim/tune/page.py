@@ -10,7 +10,7 @@ import mlusim
 from mlusim.counted import counted, plural
 from mlusim.report.page.frame import BAD, GOOD, Card, PageHead
 from mlusim.report.page.render import made, rendered
-from mlusim.report.page.times import TimeBar, times_data, times_picture
+from mlusim.report.page.times import TimeBar, times_picture
 from mlusim.tune.ranking import LEAST, MECHANISMS, alike, notes, settings_told
 
 MOST = 60  # candidates in the chart
@@ -25,7 +25,6 @@ class TunePart:
     out: Sequence[tuple[str, str, str]]
     mechanisms: Sequence[str]
     picture: str
-    data: str
     notes: Sequence[str]
 
 
@@ -105,7 +104,6 @@ def _part(document: Mapping[str, Any]) -> TunePart:
             if any(one["mechanisms"][name] > LEAST * one["time_us"] for one in able)
         ],
         times_picture(shown, "Predicted time of the candidates") if shown else "",
-        times_data(shown) if shown else "",
         notes(document)
         + ([f"The chart has the best {MOST}."] if len(able) > MOST else [])
         + (

@@ -1,7 +1,6 @@
 """The piece of a timeline on the page, and the source with the time of each line."""
 
 import html
-import json
 import re
 from xml.etree import ElementTree as ET
 
@@ -18,8 +17,8 @@ from mlusim.report.explain import costliest_line
 from mlusim.report.page.excerpt import OTHERS, WHOLE, excerpt_of
 from mlusim.report.page.html import html_text
 from mlusim.report.page.launches import page_text
-from mlusim.report.page.pictures import queues, queues_data
-from mlusim.report.page.pipes import chart_html, legend, pipe_data, pipe_picture
+from mlusim.report.page.pictures import queues
+from mlusim.report.page.pipes import chart_html, legend, pipe_picture
 from mlusim.report.page.render import listings, worth_showing
 from mlusim.report.record import LaunchRecord
 from mlusim.report.tables import lines_table
@@ -154,18 +153,11 @@ def test_the_legend_names_what_there_is():
     assert ("wait", "ink", "it waits for other cores") in legend(meeting)
 
 
-def test_the_chart_on_the_page_has_the_arrows_too():
-    """The data that the script draws: as many bars and arrows as the picture, the ends of the axis."""
-    found = excerpt_of(uneven_launch(4, mlusim.UNION1))
-    data = json.loads(pipe_data(found))
-    bars = [*sum(data["work"].values(), []), *sum(data["waits"].values(), [])]  # noqa: RUF017 - short
+def test_arrows_from_a_barrier_are_dashed():
+    """One for each core that waits for the last to arrive."""
+    root = ET.fromstring(pipe_picture(excerpt_of(uneven_launch(4, mlusim.UNION1))))  # noqa: S314 - made above
 
-    assert "pipes" == data["kind"]
-    assert len(found.bars) == len(bars)
-    assert len(found.arrows) == sum(map(len, data["arrows"].values()))
-    assert 4 == len(data["arrows"]["dashed"])
-    assert [0.0, pytest.approx(found.total_us, abs=1e-5)] == data["range"]
-    assert len(found.rows) == len(data["rows"])
+    assert 4 == sum("stroke-dasharray" in element.attrib for element in root.iter())
 
 
 def test_what_sets_the_time_is_the_headline():
@@ -274,12 +266,21 @@ def test_the_page_begins_with_what_hurts():
     assert '<table class="sorts">' in rest
 
 
+def rows_of(picture):
+    """Return the names of the rows of the SVG *picture*, and where the bars of each begin."""
+    root = ET.fromstring(picture)  # noqa: S314 - made above
+    bars = [group.find("path").get("d") for group in root.iter("g") if group.find("title") is not None]
+    places = [tuple(map(float, re.match(r"M ([\d.]+) ([\d.]+)", bar).groups())) for bar in bars]
+    heights = sorted({y for _, y in places})
+    names = [element.text for element in root.iter("text") if re.match("launches|queue|MLU", element.text)]
+    return names, [sorted(x for x, y in places if y == height) for height in heights]
+
+
 def test_times_of_several_boards_are_not_added_up():
     """Each board has a row of its own from 0 on, a share of its own, and its name beside each launch."""
     launch = launched(2)
     faster = evolve(launch, board="MLU590-H8")
-    page, rows = page_text([launch, faster]), json.loads(queues_data([launch, faster, faster]))
-    starts = [box[:2] for own in rows["boxes"].values() for box in own]
+    page, (names, starts) = page_text([launch, faster]), rows_of(queues([launch, faster, faster]))
 
     assert (
         f"1 launch on each of 2 boards: {launch.time_us:,.2f} us on MLU370-X4, {launch.time_us:,.2f} us on MLU590-H8. "
@@ -287,9 +288,9 @@ def test_times_of_several_boards_are_not_added_up():
     )
     assert page.count(">100%<") >= 2
     assert "<td>MLU590-H8</td>" in page
-    assert ["MLU370-X4", "MLU590-H8"] == rows["rows"]
-    assert [0, 0.0] in starts
-    assert [1, 0.0] in starts
+    assert ["MLU370-X4", "MLU590-H8"] == names
+    assert [1, 2] == [len(row) for row in starts]
+    assert starts[0][0] == starts[1][0]
     assert "3 launches on 2 boards: " in page_text([launch, faster, faster])
 
 
@@ -300,15 +301,16 @@ def test_queues_are_rows():
         evolve(launch, queue=QueuePlace(number, lambda start=start: start))
         for number, start in ((256, 0.0), (257, 5.0), (256, 30.0))
     ]
-    one, several = json.loads(queues_data([launch, launch])), json.loads(queues_data(apart))
-    spans = sorted(box[:3] for own in several["boxes"].values() for box in own)
+    end = 30 + launch.time_us
+    (one, _), (several, starts) = rows_of(queues([launch, launch])), rows_of(queues(apart))
+    unit = (starts[0][1] - starts[0][0]) / 30  # of the picture, for each us
 
-    assert ["launches"] == one["rows"]
-    assert pytest.approx(2 * launch.time_us, rel=1e-6) == one["end"]
-    assert ["queue 1", "queue 2"] == several["rows"]
-    assert [[0, 0.0], [0, 30.0], [1, 5.0]] == [span[:2] for span in spans]
-    assert pytest.approx(30 + launch.time_us, rel=1e-6) == several["end"]
-    assert "queue 2" in queues(apart)
-    page, total, end = page_text(apart), 3 * launch.time_us, 30 + launch.time_us
+    assert ["launches"] == one
+    assert f"{2 * launch.time_us:,.2f} us" in queues([launch, launch])
+    assert ["queue 1", "queue 2"] == several
+    assert [2, 1] == [len(row) for row in starts]
+    assert pytest.approx(starts[0][0] + 5 * unit, abs=0.01) == starts[1][0]
+    assert f"{end:,.1f} us" in queues(apart)
+    page, total = page_text(apart), 3 * launch.time_us
     assert f"3 launches, {total:,.2f} us together, {end:,.2f} us in 2 queues" in page
     assert f"{launch.kernel} takes 100% in 3 launches. " in page

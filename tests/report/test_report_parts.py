@@ -170,7 +170,6 @@ def test_names_cannot_break_a_page():
 
     assert "<script>alert" not in page
     assert "&lt;script&gt;" in page
-    assert r"op \u003cscript>alert" in page
     assert all(1 == len({line.count("|") for line in table.splitlines()}) for table in tables)
     assert [evil] == [row["case"] for row in rows]
 

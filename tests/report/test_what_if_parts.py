@@ -1,6 +1,5 @@
 """Studies of other boards as tables and pages: every board, every reason, and which case is studied."""
 
-import json
 import re
 
 import pytest
@@ -164,9 +163,9 @@ def test_a_page_of_its_own_has_the_answer_and_a_bar_for_each_board():
     page, nowhere = what_if_page([STUDY]), what_if_page([evolve(STUDY, rows=ROWS[3:])])
     timed = [row for row in ROWS if row.time_us is not None]
     best = min(timed, key=lambda row: row.time_us)
-    (chart,) = re.findall(r'<script type="application/json">(.*?)</script>', page)
+    (chart,) = re.findall(r'<div class="chart">(.*?)</div>', page, re.DOTALL)
 
     assert f"is fastest on {best.board}, {best.time_us:,.1f} us" in page
-    assert len(timed) == len(json.loads(chart)["rows"])
+    assert len(timed) == chart.count("<title>")
     assert "works on no board" in nowhere
-    assert "Bokeh" not in nowhere.partition("<script>")[2].partition("</script>")[0]
+    assert '<div class="chart">' not in nowhere

@@ -8,7 +8,7 @@ import mlusim
 from mlusim.counted import counted, share
 from mlusim.report.page.frame import BAD, GOOD, Card, PageHead
 from mlusim.report.page.render import made, rendered
-from mlusim.report.page.times import TimeBar, times_data, times_picture
+from mlusim.report.page.times import TimeBar, times_picture
 from mlusim.report.whatif import RECORDED, RETIMED, WhatIfRow, WhatIfStudy
 
 
@@ -18,7 +18,6 @@ class StudyPart:
 
     name: str
     picture: str
-    data: str
 
 
 def what_if_page(studies: Sequence[WhatIfStudy], command: str = "") -> str:
@@ -95,7 +94,5 @@ def _part(study: WhatIfStudy) -> StudyPart:
         for time_us, row in _timed(study)
     ]
     if not shown:
-        return StudyPart(_named(study), "", "")
-    return StudyPart(
-        _named(study), times_picture(shown, f"Time of {_named(study)} by board"), times_data(shown)
-    )
+        return StudyPart(_named(study), "")
+    return StudyPart(_named(study), times_picture(shown, f"Time of {_named(study)} by board"))

@@ -1,19 +1,15 @@
-"""The means to draw the charts of pages: matplotlib for paper and pages without script, data for Bokeh for readers who zoom.
+"""The means to draw the charts of pages, as SVG of matplotlib; the script of `page.html.j2` zooms them, and shows the words of what is under the pointer.
 
 Colours are drawn as stand-ins and become CSS variables (`--ink`, `--soft`, `--line`, `--track`, `--card`, `--c0` to
 `--c7`, `--other`) at the end, so that a picture is legible in light and dark; words stay words, in the page's font;
 nothing is referred to, so that a page may hold many pictures.  Units are those of the SVG: the width of the page's column
 is about 1,000.
-
-The page carries BokehJS whole, so that it needs no network.  Python only lays out numbers: the script of `page.html.j2` draws a
-chart when it comes into view, in the page's colours.
 """
 
 import io
-import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -203,70 +199,3 @@ class Axis:
 def _digits(lasting: float) -> int:
     """Return the decimals that tell a hundredth of *lasting*."""
     return min(6, max(0, 2 - math.floor(math.log10(max(lasting, 1e-6)))))
-
-
-# -- data for Bokeh --------------------------------------------------------------------------------
-
-
-@define
-class Boxes:
-    """Horizontal boxes on named rows: bars, or spans of time.
-
-    ``rows`` are the names from top to bottom, ``axis`` names the horizontal axis, ``marks`` are lines across, ``end`` is where a time axis ends.
-    """
-
-    rows: Sequence[str]
-    axis: str
-    marks: Sequence[float] = ()
-    ticks: Mapping[float, str] = field(factory=dict)
-    end: float = 0.0
-    _boxes: dict[str, list[list[Any]]] = field(factory=dict)
-    _bands: list[list[Any]] = field(factory=list)
-
-    def add(self, row: int, left: float, right: float, color: str, tip: str) -> None:
-        """Draw a box on *row* from *left* to *right* in one of the page's colours; *tip* shows at the pointer."""
-        self._boxes.setdefault(color, []).append([row, _short(left), _short(right), tip])
-
-    def band(self, row: int, low: float, high: float) -> None:
-        """Draw a thin line on *row* from *low* to *high*: between which values what a box shows may be."""
-        self._bands.append([row, _short(low), _short(high)])
-
-    def data(self) -> str:
-        """Return the chart as text for the page."""
-        return text(
-            {
-                "kind": "boxes",
-                "rows": list(self.rows),
-                "axis": self.axis,
-                "marks": list(self.marks),
-                "end": _short(self.end),
-                "ticks": {str(at): words for at, words in self.ticks.items()},
-                "boxes": self._boxes,
-                "bands": self._bands,
-            }
-        )
-
-
-def points(
-    axes: tuple[str, str],
-    roofs: Iterable[tuple[str, Sequence[float], Sequence[float]]],
-    dots: Iterable[tuple[float, float, str, str]],
-) -> str:
-    """Return a chart of *dots* (x, y, colour, tip) under *roofs* (name, xs, ys) on logarithmic *axes*, as text for the page."""
-    return text(
-        {
-            "kind": "points",
-            "axes": list(axes),
-            "roofs": [[name, list(x), list(y)] for name, x, y in roofs],
-            "dots": [list(dot) for dot in dots],
-        }
-    )
-
-
-def text(chart: Mapping[str, Any]) -> str:
-    """*chart* as text that may stand in a page."""
-    return json.dumps(chart, separators=(",", ":")).replace("<", r"\u003c")
-
-
-def _short(number: float) -> float:
-    return float(f"{number:.7g}")

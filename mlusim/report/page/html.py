@@ -27,14 +27,10 @@ from mlusim.report.page.frame import BAD, GOOD, Card, PageHead
 from mlusim.report.page.pictures import (
     color,
     memory,
-    memory_data,
     off_chip_directions,
     roofline,
-    roofline_data,
     timeline,
-    timeline_data,
     traffic,
-    traffic_data,
 )
 from mlusim.report.page.render import made, rendered
 from mlusim.report.record import CallRecord
@@ -52,9 +48,6 @@ class BoardPart:
     roofline: str
     traffic: str
     memory: str
-    roofline_data: str
-    traffic_data: str
-    memory_data: str
 
 
 PARTS: Mapping[str, str] = {
@@ -134,7 +127,6 @@ def _contents(records: Sequence[CallRecord]) -> dict[str, Any]:
         "draw_timeline": lambda record: timeline(
             f"{record.operator} {record.case}", record.launches, find_board(record.board)
         ),
-        "timeline_data": lambda record: timeline_data(record.launches, find_board(record.board)),
         "pipes": {
             name: color(n) for n, name in enumerate(("scalar", "vector", "tensor", "IO-DMA", "move-DMA"))
         },
@@ -301,10 +293,7 @@ def _board_part(
     records: Sequence[CallRecord], board: Board, colors: Mapping[str, str], directions: Sequence[str]
 ) -> BoardPart:
     own = tuple(record for record in records if record.board == board.name)
-    return BoardPart(
-        board, own, roofline(own, board, colors), traffic(own, directions), memory(own),
-        roofline_data(own, board, colors), traffic_data(own, directions), memory_data(own),
-    )  # fmt: skip
+    return BoardPart(board, own, roofline(own, board, colors), traffic(own, directions), memory(own))
 
 
 # -- calls that ran by several policies, side by side --------------------------------------------------

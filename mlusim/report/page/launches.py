@@ -23,9 +23,7 @@ from mlusim.report.page.pictures import (
     end_of_queues,
     memories_of,
     queues,
-    queues_data,
     timeline,
-    timeline_data,
 )
 from mlusim.report.page.render import made, rendered
 from mlusim.report.whatif import WhatIfStudy
@@ -51,7 +49,6 @@ class LaunchPart:
     excerpt: Excerpt | None
     memories: str
     cores: str
-    cores_data: str
 
 
 def write_page(path: str, launches: Sequence[Launch], **more: Any) -> None:
@@ -145,13 +142,10 @@ def _complaints(findings: int, found: BaselineComparison | None) -> str:
 
 
 def _timeline_of_queues(launches: Sequence[Launch]) -> dict[str, str]:
-    """Return the picture and the chart of several launches, of which all were timed."""
+    """Return the picture of several launches, of which all were timed."""
     # A launch that was not timed has no place on the common axis.
     shown = len(launches) > 1 and all(launch.tasks for launch in launches)
-    return {
-        "queues": queues(launches) if shown else "",
-        "queues_data": queues_data(launches) if shown else "",
-    }
+    return {"queues": queues(launches) if shown else ""}
 
 
 def _share(totals: Mapping[str, float], launch: Launch) -> str:
@@ -246,5 +240,4 @@ def _part(number: int, launch: Launch) -> LaunchPart:
         excerpt_of(launch) if named else None,
         memories_of(launch),
         timeline(launch.kernel, rows, board) if many else "",
-        timeline_data(rows, board) if many else "",
     )

@@ -12,7 +12,7 @@ from mlusim.counted import count, plural, share, size
 from mlusim.machine.launch import Launch
 from mlusim.plan.layout import Layout, declared_region, layout_of_regions
 from mlusim.plan.svg import memories_svg
-from mlusim.report.page.charts import COLORS, PLAIN, SMALL, Axis, Boxes, Picture, bars, line, points, words
+from mlusim.report.page.charts import COLORS, PLAIN, SMALL, Axis, Picture, bars, line, words
 from mlusim.report.record import CallRecord, LaunchRecord
 from mlusim.time.timing import PIPES, TaskSpan, launch_us
 
@@ -123,25 +123,6 @@ def _decades(values: Sequence[float]) -> tuple[int, int]:
     return math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
 
 
-def roofline_data(records: Sequence[CallRecord], board: Board, colors: Mapping[str, str]) -> str:
-    """Return the chart of `roofline`."""
-    dots = []
-    for record in records:
-        found = record.efficiency
-        if found is not None and min(found.theory_ops, found.theory_ios) > 0:
-            rate = found.theory_ops / found.hardware_time_us * 1e6
-            dots.append(
-                (found.theory_ops / found.theory_ios, rate, colors[record.operator], _point_tip(record))
-            )
-    bends = [board.compute_force(dtype) / board.bandwidth for dtype in ("float", "half")]
-    low, high = min([bends[0] / 30, *(dot[0] for dot in dots)]), max([*bends, *(dot[0] for dot in dots)]) * 3
-    roofs = [
-        (dtype, (low, bend, high), (low * board.bandwidth, bend * board.bandwidth, bend * board.bandwidth))
-        for dtype, bend in zip(("float", "half"), bends, strict=True)
-    ]
-    return points(("theory operations per byte", "operations per second"), roofs, dots)
-
-
 def _point_tip(record: CallRecord) -> str:
     found = record.efficiency
     assert found is not None
@@ -177,33 +158,6 @@ def traffic(records: Sequence[CallRecord], directions: Sequence[str]) -> str:
         crossed = _LABELS + unit - 60 < x < _LABELS + unit  # the line at 1x would run through the number
         words(axes, (_LABELS + unit if crossed else x) + 5, y + 6.5, size(record.io_bytes))
     return picture.render()
-
-
-def traffic_data(records: Sequence[CallRecord], directions: Sequence[str]) -> str:
-    """Return the chart of `traffic`."""
-    shown = [r for r in records if r.efficiency is not None and r.efficiency.theory_ios > 0]
-    chart = Boxes([f"{r.operator} {r.title}" for r in shown], "multiples of the theory's bytes", marks=(1.0,))
-    for row, record in enumerate(shown):
-        x = 0.0
-        for position, name in enumerate(directions):
-            nbytes = record.off_chip.get(name, 0)
-            if nbytes:
-                right = x + _multiple(record, nbytes)
-                tip = f"{record.operator} {record.title}: {name} {nbytes:,} {plural(nbytes, 'byte')} of {record.io_bytes:,}"
-                chart.add(row, x, right, color(position), tip)
-                x = right
-    return chart.data()
-
-
-def memory_data(records: Sequence[CallRecord]) -> str:
-    """Return the chart of `memory`."""
-    shown = [record for record in records if record.launches]
-    chart = Boxes([f"{r.operator} {r.title}" for r in shown], "% of the NRAM", marks=(100.0,))
-    for row, record in enumerate(shown):
-        usage = record.memory["NRAM"]
-        tip = f"{record.operator} {record.title}: {usage.high_water:,} of {usage.capacity:,} bytes"
-        chart.add(row, 0.0, 100 * usage.high_water / usage.capacity, color(0), tip)
-    return chart.data()
 
 
 def off_chip_directions(records: Sequence[CallRecord]) -> list[str]:
@@ -313,19 +267,6 @@ def timeline(title: str, launches: Sequence[Ran | LaunchRecord], board: Board) -
     return picture.render()
 
 
-def timeline_data(launches: Sequence[Ran | LaunchRecord], board: Board) -> str:
-    """Return the chart of `timeline`."""
-    total = sum(launch.time_us for launch in launches) or 1.0
-    every = sorted(_bars(launches, board), key=lambda bar: (bar.core, bar.start))
-    rows = 1 + max((bar.core for bar in every), default=0)
-    chart = Boxes([f"core {core}" for core in range(rows)], "us", end=total)
-    for bar in _merged(every, _TIMES / total):
-        chart.add(
-            bar.core, bar.start, bar.end, color(bar.pipe), f"{bar.label}, {bar.end - bar.start:,.4g} us"
-        )
-    return chart.data()
-
-
 def queues(launches: Sequence[Launch]) -> str:
     """Draw one row a queue, one bar a launch, in the colour of the pipe that sets its time."""
     names, every = _queues(launches)
@@ -340,16 +281,6 @@ def queues(launches: Sequence[Launch]) -> str:
         words(axes, -8 * end / _TIMES, (row + 0.5) * height, name, across="right")
     _draw(picture, axes, list(_merged(every, _TIMES / end)), height, _TIMES / end)
     return picture.render()
-
-
-def queues_data(launches: Sequence[Launch]) -> str:
-    """Return the chart of `queues`."""
-    names, every = _queues(launches)
-    end = max((bar.end for bar in every), default=0.0) or 1.0
-    chart = Boxes(names, "us", end=end)
-    for bar in _merged(every, _TIMES / end):
-        chart.add(bar.core, bar.start, bar.end, color(bar.pipe), bar.label)
-    return chart.data()
 
 
 def end_of_queues(launches: Sequence[Launch]) -> tuple[int, float]:

@@ -7,9 +7,8 @@ that of what it is for.
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
 
-from mlusim.report.page.charts import Axis, text
+from mlusim.report.page.charts import Axis
 from mlusim.report.page.excerpt import OTHERS, Excerpt, ExcerptBar
 from mlusim.time.timeline import STORE, WAIT
 from mlusim.time.timing import PIPES
@@ -227,45 +226,3 @@ def _line(x: float, y: float, u: float, v: float, look: str) -> str:
 
 def _words(x: float, y: float, words: str, side: str, look: str = "soft") -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{side}" font-size="10.5" fill="var(--{look})">{escape(words)}</text>'
-
-
-# -- the same as data ------------------------------------------------------------------------------
-
-
-def pipe_data(excerpt: Excerpt) -> str:
-    """Return the chart of `pipe_picture` for the page's script."""
-    tops, height = _tops(excerpt.rows)
-    middles = [(top + ROW / 2) / ROW for top in tops]
-    work: dict[str, list[list[Any]]] = {}
-    waits: dict[str, list[list[Any]]] = {}
-    for bar in excerpt.bars:
-        own = (waits if bar.where == WAIT else work).setdefault(_look(bar), [])
-        own.append([middles[bar.row], _short(bar.start), _short(bar.end), bar.tip])
-    first = [n == 0 or excerpt.rows[n - 1][0] != core for n, (core, _) in enumerate(excerpt.rows)]
-    return text(
-        {
-            "kind": "pipes",
-            "axis": f"us from the start of the launch, which ends at {excerpt.total_us:,.2f} us",
-            "rows": [
-                [middle, f"{core}   {track}" if begins else track]
-                for middle, (core, track), begins in zip(middles, excerpt.rows, first, strict=True)
-            ],
-            "height": height / ROW,
-            "range": [_short(excerpt.start_us), _short(excerpt.end_us)],
-            "starting": excerpt.begins_us,
-            "work": work,
-            "waits": waits,
-            "arrows": {
-                name: [
-                    [_short(a.start), middles[a.row], _short(a.end), middles[a.other]]
-                    for a in excerpt.arrows
-                    if a.barrier == barrier
-                ]
-                for name, barrier in (("solid", False), ("dashed", True))
-            },
-        }
-    )
-
-
-def _short(time_us: float) -> float:
-    return round(time_us, 6)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from attrs import frozen
@@ -15,7 +14,7 @@ from mlusim.plan.svg import legend
 from mlusim.report.compare import headline, lines
 from mlusim.report.explain import explained, waves
 from mlusim.report.page.frame import head_html
-from mlusim.report.page.pipes import legend_html, pipe_data, pipe_picture
+from mlusim.report.page.pipes import legend_html, pipe_picture
 from mlusim.report.record import CallRecord, LaunchRecord
 from mlusim.report.tables import source_lines, verdict
 from mlusim.report.whatif import beyond, notes
@@ -117,21 +116,16 @@ def _tip(line: Line, waits: float) -> str:
 _FILTERS: Mapping[str, Any] = {
     "us": microseconds, "share": share, "size": size, "count": count, "error": error, "percent": percent,
     "times": times, "whole": whole, "verdict": verdict, "explained": explained, "waves": waves, "listings": listings,
-    "head": head_html, "pipe_picture": pipe_picture, "pipe_data": pipe_data, "pipe_legend": legend_html, "legend": legend, "notes": notes, "beyond": beyond, "moved": lines,
+    "head": head_html, "pipe_picture": pipe_picture, "pipe_legend": legend_html, "legend": legend, "notes": notes, "beyond": beyond, "moved": lines,
 }  # fmt: skip
 
 
-_SCRIPTS = ("bokeh.min.js", "bokeh-api.min.js")
-_CHART, _LIBRARY = 'class="chart"', "/* the library of charts */"
-
-
 def rendered(template: str, version: str, **contents: object) -> str:
-    """Return the page that *template* makes of *contents*; with a chart it carries BokehJS whole, so that it needs no network.
+    """Return the page that *template* makes of *contents*.
 
     Raises `UsageError` where the extra mlusim[report] is not installed.
     """
     try:
-        import bokeh  # noqa: PLC0415 - an extra
         import matplotlib as mpl  # noqa: PLC0415, F401 - an extra, with which pictures are drawn
         from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - an extra
     except ImportError as error:
@@ -144,13 +138,7 @@ def rendered(template: str, version: str, **contents: object) -> str:
     environment.filters["compared"] = lambda found: headline(found, version)
     environment.filters["worth_showing"] = _worth_showing
     page: str = environment.get_template(template).render(**contents)
-    if _CHART not in page:
-        return page
-    folder = Path(bokeh.__file__).parent / "server" / "static" / "js"
-    library = "\n".join((folder / name).read_text(encoding="utf-8") for name in _SCRIPTS)
-    # As text that may stand in a page.
-    library = library.replace("</script", r"<\/script").replace("<!--", r"<\!--")
-    return page.replace(_LIBRARY, library)
+    return page
 
 
 def _worth_showing(shown: Any) -> Iterable[Any]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
-from mlusim.report.page.charts import COLORS, SMALL, Boxes, Picture, bars, line, marks, words
+from mlusim.report.page.charts import COLORS, SMALL, Picture, bars, line, marks, words
 
 _LABELS, _BARS, _ROW, _TOP = 250.0, 560.0, 18.0, 24.0
 _LONGEST = 40  # characters of a label; a longer one is shown in full by the tooltip
@@ -24,15 +24,6 @@ class TimeBar:
     def label(self) -> str:
         """The name, cut to what the picture has room for."""
         return self.name if len(self.name) <= _LONGEST else f"{self.name[: _LONGEST - 3]}..."
-
-
-def times_data(shown: Sequence[TimeBar]) -> str:
-    """Return the chart as text for the page."""
-    chart = Boxes([one.label for one in shown], "us")
-    for row, one in enumerate(shown):
-        chart.add(row, 0.0, one.time_us, one.color, one.tip)
-        chart.band(row, *one.band)
-    return chart.data()
 
 
 def times_picture(shown: Sequence[TimeBar], title: str) -> str:
