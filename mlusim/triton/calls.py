@@ -66,7 +66,7 @@ class TritonCall:
 
 @define(eq=False)
 class TritonKernelCall(KernelCall):
-    """A call of the *triton* kernel with arguments as *texts*: made into BANG C anew for each board."""
+    """A call of the *triton* kernel with arguments as *texts*: made into BANG C for each board by itself."""
 
     triton: "TritonKernel" = field(kw_only=True)
     texts: Mapping[str, str] = field(kw_only=True)

@@ -54,5 +54,4 @@ def test_what_a_stage_only_keeps_is_paler():
     """A region that an earlier stage filled is drawn with less of its colour."""
     plain, kept = layout_svg(layout_of(100, 100)), layout_svg(layout_of(100, 100, kept={1}))
 
-    assert plain.count('fill-opacity="0.45"') == 0
-    assert kept.count('fill-opacity="0.45"') == 1
+    assert kept.count('fill-opacity="0.45"') == plain.count('fill-opacity="0.45"') + 1
