@@ -74,15 +74,24 @@ def one_case(args: argparse.Namespace) -> KernelCase:
     return cases[0]
 
 
-def each(args: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> int:
-    """Run the verb's *run* with each case; the largest exit code, where one case ends in an error the others still run.
+def named(args: argparse.Namespace, case: KernelCase) -> argparse.Namespace:
+    """Return *args* with *case* by name, for verbs that read the one that they are given themselves."""
+    return argparse.Namespace(**{**vars(args), "case": case.name})
+
+
+def each(
+    args: argparse.Namespace,
+    run: Callable[[argparse.Namespace], int],
+    given: Callable[[argparse.Namespace, KernelCase], argparse.Namespace] = applied,
+) -> int:
+    """Run the verb's *run* with each case, as *given* says; the largest exit code, where one case ends in an error the others still run.
 
     With ``--json`` the documents of several cases are one, ``{"cases": [{"case", "exit_code", ...}]}``.
     """
     cases = chosen(args)
     # A case named by --case answers as a call without a file does, so that scripts read one document for both.
     if args.case and len(cases) == 1:
-        return run(applied(args, cases[0]))
+        return run(given(args, cases[0]))
     if len(cases) > 1:
         options.refuse(args, OF_ONE, "goes with one case; name it with --case")
     documents, codes = [], []
@@ -92,7 +101,7 @@ def each(args: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> 
         text = io.StringIO()
         # Each verb prints its own document; two in a row would be no JSON, so they are caught and joined.
         with contextlib.redirect_stdout(text) if args.json else contextlib.nullcontext():
-            code, failure = ended(run, args, case)
+            code, failure = ended(run, args, case, given)
         codes.append(code)
         facts: dict[str, Any] = json.loads(text.getvalue()) if args.json and failure is None else {}
         told = {} if failure is None else {"error": said(failure)}
@@ -103,11 +112,14 @@ def each(args: argparse.Namespace, run: Callable[[argparse.Namespace], int]) -> 
 
 
 def ended(
-    run: Callable[[argparse.Namespace], int], args: argparse.Namespace, case: KernelCase
+    run: Callable[[argparse.Namespace], int],
+    args: argparse.Namespace,
+    case: KernelCase,
+    given: Callable[[argparse.Namespace, KernelCase], argparse.Namespace] = applied,
 ) -> tuple[int, MlusimError | None]:
     """Run the verb's *run* with *case*; return the exit code, and the error where there is one, which is told."""
     try:
-        return run(applied(args, case)), None
+        return run(given(args, case)), None
     except MlusimError as error:
         # On standard error: the document of --json stays alone on standard output.
         plain_text.remark(f"error: case {case.name} at {case.place}: {said(error)}")

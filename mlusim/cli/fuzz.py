@@ -44,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
     if args.record_of_lines is not None and (args.jobs or args.dask):
         raise UsageError("--coverage counts lines in one process; leave --jobs and --dask out")
     if programs.is_cases(args.program):
+        if len(cases.chosen(args)) > 1:
+            return cases.each(args, run, cases.named)
         args = _of_case(args)
     elif args.case is not None:
         raise UsageError(

@@ -15,6 +15,7 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -84,9 +85,11 @@ def _run(arguments: Sequence[str]) -> int:
     args, surplus = parser.parse_known_args(own)
     args.arguments, args.behind = [*(getattr(args, "arguments", None) or ()), *named], behind
     if verb is not None and (refused := _refused(verb, surplus, named)) is not None:
-        raise UsageError(refused)
+        return _run(_as_json(arguments, args, refused))
+    if any(word.startswith("--format") for word in named) and _takes_no_words(args):
+        return _run(_as_json(arguments, args, unknown_option(args.verb, "--format")))
     if surplus:
-        raise UsageError(unknown_option(args.verb, surplus[0]))
+        return _run(_as_json(arguments, args, unknown_option(args.verb, surplus[0])))
     if verb is None:
         parser.print_help()
         return entry.CLEAN
@@ -105,6 +108,33 @@ def _run(arguments: Sequence[str]) -> int:
             code = run(args)
     _tell_refusals()
     return code
+
+
+def _takes_no_words(args: argparse.Namespace) -> bool:
+    """Return whether what runs is no program with words of its own: a kernel of BANG C, a file of cases, or an operator."""
+    programs = importlib.import_module("mlusim.cli.programs")
+    name = next(
+        filter(None, [getattr(args, "program", None), *(getattr(args, "operators", None) or ())]), None
+    )
+    asked = any(getattr(args, option, None) for option in programs.OF_KERNELS)
+    return bool(
+        programs.is_cases(name) or not programs.is_program(name) or (asked and programs.is_source(name))
+    )
+
+
+def _as_json(arguments: Sequence[str], args: argparse.Namespace, refused: str) -> list[str]:
+    """Return *arguments* with ``--json`` in place of ``--format json``, which is the same also where a verb has no other format.
+
+    Raises `UsageError` of *refused* where that is not what the verb does not take.
+    """
+    words = [word for word in arguments if word != "--format=json"]
+    for at, pair in enumerate(pairwise(words)):
+        if pair == ("--format", "json"):
+            del words[at : at + 2]
+            break
+    if len(words) == len(arguments) or not hasattr(args, "json") or args.json:
+        raise UsageError(refused)
+    return [*words[: words.index(args.verb) + 1], "--json", *words[words.index(args.verb) + 1 :]]
 
 
 def _translated(args: argparse.Namespace) -> argparse.Namespace:

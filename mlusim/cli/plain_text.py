@@ -59,6 +59,11 @@ def wrote(what: str, name: str) -> None:
     remark(f"{what} written to {name}")
 
 
+def superseded(old: str, new: str) -> None:
+    """Say that another way is the one that stays; decision 0035 says why."""
+    remark(f"note: {new} answers this; {old} will go with the next version")
+
+
 def remark(text: str) -> None:
     """Print a line on standard error, which says what happened besides."""
     print(shown(text), file=sys.stderr)

@@ -2,6 +2,7 @@
 
 import argparse
 import runpy
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -24,7 +25,9 @@ from mlusim.plan.layout import Layout
 from mlusim.plan.plan import Plan, check_names, choose, values_of
 from mlusim.plan.solver import Frontier, Largest
 from mlusim.plan.svg import frontier_svg, layout_svg, plan_column
+from mlusim.report.json_values import json_text
 from mlusim.report.page.frame import BAD, GOOD, Card
+from mlusim.text_grid import table
 
 UNKNOWN = "?"  # the format of a file whose name does not say it
 HELP = "validate a kernel's NRAM plan, or find the largest shape that fits"
@@ -67,11 +70,61 @@ def run(args: argparse.Namespace) -> int:
     check_writable(args.output)
     if programs.is_cases(args.operator[0]):
         args.program, *args.arguments = args.operator
+        if len(cases.chosen(args)) > 1:
+            return _each_case(args, form)
         args = cases.applied(args, cases.one_case(args))
         args.operator = [args.program, *args.arguments]
     answers = plan_source.answers(args, form) if programs.is_source(args.operator[0]) else _of_operator(args)
     plan_answer.deliver(answers, form=form, file=args.output, title=f"The plan of {args.operator[0]}")
     return 0 if all(a.good for a in answers) else 1
+
+
+def _each_case(args: argparse.Namespace, form: str) -> int:
+    """Answer for all cases of a file, in one document; the largest exit code, where one case ends in an error the others are answered."""
+    answers: list[plan_answer.PlanAnswer] = []
+    codes = []
+    for case in cases.chosen(args):
+
+        def collect(one: argparse.Namespace, name: str = case.name) -> int:
+            one.operator = [one.program, *one.arguments]
+            found = plan_source.answers(one, form)
+            answers.extend(_named(name, answer) for answer in found)
+            return 0 if all(answer.good for answer in found) else 1
+
+        codes.append(cases.ended(collect, args, case)[0])
+    if form == "json":
+        text = json_text({"cases": [answer.facts for answer in answers]})
+        if args.output:
+            options.write_text(args.output, text)
+        else:
+            sys.stdout.write(text)
+    elif answers:
+        plan_answer.deliver(answers, form=form, file=args.output, title=f"The plan of {args.program}")
+    if form == TEXT and args.output is None:
+        # At the end, where it is seen: what each case comes to.
+        made = table("case", "answer", fold=("answer",))
+        for answer in answers:
+            made.add_row(*answer.told.split(": ", 1))
+        show.output().print("", made, sep="\n")
+    return max(codes)
+
+
+def _named(case: str, answer: plan_answer.PlanAnswer) -> plan_answer.PlanAnswer:
+    """Return *answer* as that of *case*."""
+    view = None if answer.view is None else Group(Text(f"case {case}", style="bold"), Text(), answer.view)
+    cards = [
+        evolve(card, note=f"case {case}, {card.note}" if card.note else f"case {case}")
+        for card in answer.cards
+    ]
+    column = None if answer.column is None else evolve(answer.column, head=f"{case}: {answer.column.head}")
+    return evolve(
+        answer,
+        view=view,
+        facts={"case": case, **answer.facts},
+        told=f"{case}: {answer.told}",
+        cards=cards,
+        column=column,
+    )
 
 
 def _of_operator(args: argparse.Namespace) -> list[plan_answer.PlanAnswer]:

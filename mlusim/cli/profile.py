@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     check_writable(args.trace, args.html)
     if programs.is_cases(args.program):
         return cases.each(args, run)
-    boards = options.boards_in(args.what_if, DEFAULT_BOARDS) if args.what_if else []
+    boards = _other_boards(args)
     gate = gate_in(args, compare.LAUNCHES)
     program, kernel = programs.program_and_kernel(args)
     with plain_text.printing_aside(args.json):
@@ -57,6 +57,14 @@ def run(args: argparse.Namespace) -> int:
     return Launched(alone, run_.ended).finish() or (
         entry.CLEAN if found is None or found.passed else entry.FINDINGS
     )
+
+
+def _other_boards(args: argparse.Namespace) -> list[str]:
+    """Return the boards of ``--what-if``, for which another verb stands now."""
+    if not args.what_if:
+        return []
+    plain_text.superseded("profile --what-if", "`mlusim what-if PROGRAM --board B`, with --html for a page")
+    return list(options.boards_in(args.what_if, DEFAULT_BOARDS))
 
 
 def _measured(args: argparse.Namespace) -> str:

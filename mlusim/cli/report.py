@@ -18,7 +18,7 @@ from mlusim.cli.gate import exists, report_gate, show_comparison, tell_compariso
 from mlusim.cli.launched import Launched, kernel_wanted, launched_on, usual_boards
 from mlusim.counted import counted
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON
-from mlusim.errors import UsageError
+from mlusim.errors import UsageError, said
 from mlusim.files.reading import lines_shown
 from mlusim.files.writing import check_writable
 from mlusim.machine.launch import Launch
@@ -126,12 +126,10 @@ def engine_of(args: argparse.Namespace, job: Job) -> str:
 
 
 def _each_case(args: argparse.Namespace, form: str) -> int:
-    """Report each case of a file.  Raises `UsageError` for several cases on a page, which is that of one."""
+    """Report each case of a file, or all of them as one table or page."""
     args.arguments = args.operators[1:]
     if form not in {TEXT, "json"} and len(cases.chosen(args)) > 1:
-        if form == "html":
-            raise UsageError("--format html goes with one case; name it with --case")
-        return _table_of_cases(args, form)
+        return _page_of_cases(args) if form == "html" else _table_of_cases(args, form)
     args.json, args.format = form == "json", None
     return cases.each(args, lambda one: _report_program(one, form))
 
@@ -149,6 +147,30 @@ def _table_of_cases(args: argparse.Namespace, form: str) -> int:
 
         codes.append(cases.ended(collect, args, case)[0])
     _put(args, TABLES[form](("case", *COLUMNS), rows), counted(len(rows), "launch", "launches"))
+    return max(codes)
+
+
+def _page_of_cases(args: argparse.Namespace) -> int:
+    """Write the launches of all cases as one page, each kernel with the name of its case; the largest exit code, as for a table."""
+    made: list[Launch] = []
+    told: list[str] = []
+    codes = []
+    for case in cases.chosen(args):
+
+        def collect(one: argparse.Namespace, name: str = case.name) -> int:
+            runs, _ = _on_boards(one, aside=not args.output)
+            made.extend(
+                evolve(launch, kernel=f"{launch.kernel} ({name})") for run in runs for launch in run.launches
+            )
+            told.extend(f"{name}: {run.told}" for run in runs if run.told)
+            return max([run.finish() for run in runs])
+
+        code, error = cases.ended(collect, args, case)
+        codes.append(code)
+        if error is not None:
+            told.append(f"{case.name}: {said(error)}")
+    page = page_text(made, args.program, command=args.typed, ended="\n".join(told))
+    _put(args, page, counted(len(made), "launch", "launches"))
     return max(codes)
 
 
@@ -197,9 +219,8 @@ COLUMNS = (
 
 def _report_program(args: argparse.Namespace, form: str) -> int:
     """Report the launches of the program on each board; returns 1 for findings, 2 and 3 as `mlusim profile`."""
-    options.refuse(
-        args, ("explain",), "goes with operators; `mlusim profile` says of each launch of a program why"
-    )
+    if args.explain and form != TEXT:
+        raise UsageError("--explain goes with the tables of the terminal; the page and --json say why anyway")
     only = "goes with operators; `mlusim profile` measures a program against a baseline"
     options.refuse(args, OF_REPORTS, only)
     runs, program = _on_boards(args, aside=form != TEXT and not args.output)

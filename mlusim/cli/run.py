@@ -51,6 +51,11 @@ def run(args: argparse.Namespace) -> int:
         return cases.each(args, run)
     if not programs.is_program(args.program):
         return _advised(args, loaded(OPERATOR), args)
+    for option, asked in (("--lines", args.lines), ("--trace", args.trace)):
+        if asked:
+            plain_text.superseded(
+                f"run {option} of a program", f"`mlusim profile` with the same words and {option}"
+            )
     program = programs.program_and_kernel(args)[0]
     if programs.is_call(program, args):
         entry.collect_as_usual()

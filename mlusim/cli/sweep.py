@@ -28,6 +28,7 @@ def run(args: argparse.Namespace) -> int:
         or args.triton is not None
         or (args.param and programs.is_native(first))
     ):
+        plain_text.superseded(f"sweep of {first}", "`mlusim tune` with the same words")
         return importlib.import_module(SOURCE).sweep(args)  # type: ignore[no-any-return]
     programs.refuse_call_arguments(args)
     if args.behind:

@@ -34,13 +34,47 @@ def run(args: argparse.Namespace) -> int:
     """Try all, rank and show; returns 1 where no candidate fits and is right."""
     check_writable(args.html)
     if programs.is_cases(args.program):
-        args = cases.applied(argparse.Namespace(**vars(args), seed=args.draws), cases.one_case(args))
+        seeded = argparse.Namespace(**vars(args), seed=args.draws)
+        if len(cases.chosen(args)) > 1:
+            return _ranked(args, *_tried_cases(seeded))
+        args = cases.applied(seeded, cases.one_case(args))
     elif args.case is not None:
         raise UsageError(
             "--case names a case of a file of cases, as in `mlusim tune cases.toml --case small`"
         )
+    return _ranked(args, *_tried(args))
+
+
+def _tried(args: argparse.Namespace) -> tuple[Sequence[str], tuning.TriedTask, list[dict[str, Any]]]:
     boards = options.boards_in(args.board, DEFAULT_BOARDS[:1])
-    task, found = tried(args, boards)
+    return boards, *tried(args, boards)
+
+
+def _tried_cases(
+    args: argparse.Namespace,
+) -> tuple[Sequence[str], tuning.TriedTask, list[dict[str, Any]]]:
+    """Try the candidates with each case of a file, and add up what each takes; out is what one of them says is out."""
+    if args.search or args.output:
+        raise UsageError(
+            f"{'--search' if args.search else '-o'} goes with one case; name it with --case, or try the whole grid of all of them"
+        )
+    boards: Sequence[str] = ()
+    task: tuning.TriedTask | None = None
+    found: list[tuple[str, list[dict[str, Any]]]] = []
+    for case in cases.chosen(args):
+        boards, task, rows = _tried(cases.applied(args, case))
+        found.append((case.name, rows))
+    assert task is not None
+    return boards, task, ranking.together(found)
+
+
+def _ranked(
+    args: argparse.Namespace,
+    boards: Sequence[str],
+    task: tuning.TriedTask,
+    found: Sequence[Mapping[str, Any]],
+) -> int:
+    """Rank *found*, show and write it; returns 1 where no candidate fits and is right."""
     documents = _documents(args, boards, task, found)
     _write(args, documents)
     if args.json:

@@ -54,6 +54,45 @@ def ranked(found: Sequence[Mapping[str, Any]], objective: str) -> list[dict[str,
     return rows + [{**one, "rank": None} for one in found if not able(one)]
 
 
+def together(found: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> list[dict[str, Any]]:
+    """Return one candidate for each board and settings of the cases in *found*, by name: times are added up, efficiencies weighted by them.
+
+    What is out with one case is out, and says with which.
+    """
+    rows: dict[tuple[object, ...], list[tuple[str, Mapping[str, Any]]]] = {}
+    for case, own in found:
+        for one in own:
+            rows.setdefault((one["board"], *one["parameters"].items()), []).append((case, one))
+    return [_joined(own) for own in rows.values()]
+
+
+def _joined(own: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
+    every = [one for _, one in own]
+    bad = next(((case, one) for case, one in own if not able(one)), None)
+    if bad is not None:
+        case, one = bad
+        return {**one, "why": f"case {case}: {one['why']}"}
+    total = sum(one["time_us"] for one in every)
+    weights = [one["time_us"] / total if total else 1 / len(every) for one in every]
+    longest = max(every, key=lambda one: one["time_us"])
+    return {
+        **longest,
+        "right": None if any(one["right"] is None for one in every) else True,
+        "carved": all(one["carved"] for one in every),
+        "time_us": total,
+        "time_band": [sum(one["time_band"][end] for one in every) for end in (0, 1)],
+        **{
+            name: sum(weight * one[name] for weight, one in zip(weights, every, strict=True))
+            for name in ("io_efficiency", "compute_efficiency")
+        },
+        "mechanisms": {
+            name: (max if name == "cores" else sum)(one["mechanisms"][name] for one in every)
+            for name in longest["mechanisms"]
+        },
+        "cases": {case: one["time_us"] for case, one in own},
+    }
+
+
 def _band(one: Mapping[str, Any], name: str) -> tuple[float, float]:
     """Return the band of the figure that candidates are ranked by, which follows from the band of the time."""
     low, high = one["time_band"]

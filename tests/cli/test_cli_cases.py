@@ -96,7 +96,6 @@ def test_other_verbs_take_cases(project, cli):
     planned = cli("plan", file, "--case", "file", "--board", "MLU370-X4", "--json")
     asked = cli("what-if", file, "--case", "small", "--from", "MLU590-H8", "--board", "MLU370-X4", "--json")
     reported = cli("report", file, "--case", "small", "file", "--board", "MLU370-X4", "--json")
-    unfit = cli("report", file, "--format", "html")
     several = cli("debug", file, "--command", "run")
     debugged = cli(
         "debug",
@@ -123,12 +122,59 @@ def test_other_verbs_take_cases(project, cli):
     assert [("small", ["Scale"]), ("file", ["Scale"])] == [
         (one["case"], [launch["kernel"] for launch in one["launches"]]) for one in reported.json()["cases"]
     ]
-    assert "--format html goes with one case; name it with --case" in unfit.err
     assert "holds several cases; name one with --case: small, file, wrong, large" in several.err
     assert (0, True) == (debugged.code, "32" in debugged.out)
     assert "the program has ended\ndst: diff1 0, diff2 0, passed" in debugged.out
     assert (1, True) == (wrong.code, "the program has ended\ndst: diff1" in wrong.out)
     assert "FAILED; worst at [" in wrong.out
+
+
+def test_a_report_of_a_kernel_explains(project, cli):
+    """Each launch says why in the table, and in the other forms, too; there the option is refused with that."""
+    words = ("report", project / "cases.toml", "--case", "small", "--board", "MLU370-X4", "--explain")
+    told, refused = cli(*words), cli(*words, "--json")
+
+    assert "  because " in told.out
+    assert "--explain goes with the tables of the terminal; the page and --json say why anyway" in refused.err
+
+
+def test_all_cases_are_on_one_page(project, cli):
+    """Each kernel has the name of its case, and a case that fails is told at the top; the exit code is the largest of theirs."""
+    done = cli("report", project / "cases.toml", "--board", "MLU370-X4", "--no-lines", "--format", "html")
+
+    assert 3 == done.code
+    assert [] == [name for name in ("small", "file", "wrong") if f"Scale ({name})" not in done.out]
+    assert "Scale (large)" not in done.out
+    assert "large: __memcpy" in done.out.partition("<main>")[2]
+
+
+def test_all_cases_are_planned_and_drawn(project, cli):
+    """One document and one table; a case that fails leaves the others, and with what is drawn each case searches by itself."""
+    file = project / "cases.toml"
+    plans, shown = cli("plan", file, "--json"), cli("plan", file)
+    drawn = cli("fuzz", file, "--only", "memcheck", "--runs", "1", "--json")
+
+    assert 3 == plans.code
+    assert ["small", "file", "wrong"] == [one["case"] for one in plans.json()["cases"]]
+    assert ["small", "file", "wrong"] == [line.split()[0] for line in shown.out.splitlines()[-3:]]
+    assert [("small", 0), ("file", 2), ("wrong", 1), ("large", 1)] == [
+        (one["case"], one["exit_code"]) for one in drawn.json()["cases"]
+    ]
+
+
+def test_a_candidate_is_ranked_by_all_cases(project, cli):
+    """Times are added up; what is out with one case is out, with the case's name."""
+    file = project / "two.toml"
+    file.write_text(CASES.partition("[case.small]")[0] + "[case.small]\n\n[case.large.args]\nn = 65\n")
+    together = cli("tune", file, "--param", "TILE=64,128", "--json").json()["candidates"]
+    alone = [
+        cli("tune", file, "--case", name, "--param", "TILE=128", "--json").json()["candidates"]
+        for name in ("small", "large")
+    ]
+
+    assert ["128", "64"] == [one["parameters"]["TILE"] for one in together]
+    assert pytest.approx(sum(one["time_us"] for (one,) in alone)) == together[0]["time_us"]
+    assert (None, "case large: ") == (together[1]["rank"], together[1]["why"][:12])
 
 
 @pytest.mark.parametrize("form", ["md", "csv"])
@@ -173,7 +219,6 @@ def test_a_case_is_searched(project, cli):
     wrong = cli("fuzz", file, "--case", "wrong", "--arg", "n=int:1..9", "--runs", "9", *words)
     again = cli(*shlex.split(wrong.json()["failing"]["command"])[1:])
     refused = {
-        "holds several cases; name one with --case: small, file, wrong, large": (),
         "case file at {}:12 has expect, arrays for one call": ("--case", "file"),
         "a case calls a kernel; leave --function out": ("--case", "small", "--function", "F"),
     }

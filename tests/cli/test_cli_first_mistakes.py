@@ -193,13 +193,3 @@ def test_a_file_of_tests_that_ran_as_a_script_names_the_form_that_runs_them(
     done = cli(words[0], "test_kernel.py", *words[1:])
 
     assert told in done.out + done.err
-
-
-def test_a_report_of_a_program_names_what_explains_it(cli, source):
-    """The verb that says why."""
-    done = cli("report", source, "--explain")
-
-    assert (
-        "error: --explain goes with operators; `mlusim profile` says of each launch of a program why\n"
-        == done.err
-    )

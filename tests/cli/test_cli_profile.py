@@ -304,8 +304,10 @@ def test_a_report_of_a_script_moves_it_to_each_board(cli, script):
 
 
 def test_run_shows_lines_and_traces_of_a_script(cli, script, tmp_path):
-    """As of an operator; the exit status is the script's where it has one."""
+    """As of an operator; the exit status is the script's where it has one; the verb that stays is named."""
     done = cli("run", script.name, "--lines", "--trace", "t.json")
+
+    assert "note: `mlusim profile` with the same words and --lines answers this" in done.err
 
     assert 0 == done.code
     assert "test_doubling.py:7" in done.out

@@ -65,3 +65,26 @@ def test_a_plan_goes_where_the_name_or_the_format_says(cli, tmp_path):
     assert "<svg" in said.read_text()
     assert text.read_text().endswith("fits: 635488 bytes to spare\n")
     assert "has the suffix ''; use .json, .svg, .csv, .html, or say with --format" in odd.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("boards", "MLU370-X4"),
+        ("isa", "bang_add"),
+        ("run", "tin_shift_forward", "--case", "golden_document"),
+        ("what-if", "tin_shift_forward", "--case", "golden_document", "--board", "MLU370-X8"),
+    ],
+)
+def test_a_format_of_json_is_json(cli, words):
+    """Also where a verb has no other format."""
+    assert (
+        cli(*words, "--json").out == cli(*words, "--format", "json").out == cli(*words, "--format=json").out
+    )
+
+
+def test_a_script_has_its_own_format(cli, tmp_path):
+    """What stands behind a script is the script's."""
+    (tmp_path / "s.py").write_text("import sys\nprint(sys.argv[1:])\n")
+
+    assert "['--format', 'json']\n" == cli("run", tmp_path / "s.py", "--format", "json").out
