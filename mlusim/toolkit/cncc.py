@@ -302,7 +302,8 @@ class CompilerDriver:
                 "-isystem",
                 str(self.home / "include"),
             ]
-            words = [*include, DEBUG, *command.flags, *QUIET[-2:], *modes, *language, path]
+            openmp = run_times.header_of_openmp(command.flags)
+            words = [*include, *openmp, DEBUG, *command.flags, *QUIET[-2:], *modes, *language, path]
             return self._call([*words, *(["-o", target] if target else [])])
         if "--bang-device-only" in command.modes and not command.modes & STOPS:
             return self._device_only(path, target, scratch)
@@ -343,8 +344,7 @@ class CompilerDriver:
                 texts = [(self._spellings(path), text) for path, text in read.marked.items()]
             if texts:
                 code, said = self._ran([overlay(texts, Path(scratch)), *words])
-        sys.stderr.write(said)
-        return code
+        return self._said(code, said, words)
 
     def _spellings(self, path: str) -> list[str]:
         """Return the absolute paths by which clang may open the file that the front end calls *path*."""
@@ -402,6 +402,7 @@ class CompilerDriver:
             *prelude.architecture_flags(self.boards[0]),
             *("-isystem", self.clang.headers, "-isystem", str(self.home / "include")),
             *("-include", str(self.home / "include" / "mlu.h")),
+            *run_times.header_of_openmp(command.flags),
             DEBUG,
             *command.flags,
             f"-std={self._standard()}",  # the last counts
@@ -419,8 +420,13 @@ class CompilerDriver:
 
     def _call(self, words: Sequence[str]) -> int:
         """Run clang and say what it says; its exit code.  Raises as `_ran`."""
-        code, said = self._ran(words)
+        return self._said(*self._ran(words), words)
+
+    def _said(self, code: int, said: str, words: Sequence[str]) -> int:
+        """Say what clang *said*, and what is to be installed for what it misses; its exit *code*."""
         sys.stderr.write(said)
+        if code:
+            sys.stderr.write(run_times.missing(said, words))
         return code
 
     def _ran(self, words: Sequence[str]) -> tuple[int, str]:
@@ -518,10 +524,7 @@ class CompilerDriver:
         if other is not None:
             again, more = self._ran([*other, *ours])
             code, said = (again, more) if again == 0 else (code, said)
-        sys.stderr.write(said)
-        if code:
-            sys.stderr.write(run_times.missing(said, words))
-        return code
+        return self._said(code, said, words)
 
 
 def _links(made: EmbeddedRecord, binding: str) -> str:

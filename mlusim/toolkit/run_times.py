@@ -18,7 +18,7 @@ PROFILE = "lib/clang/11.1.0/lib/linux/libclang_rt.profile-x86_64.a"
 _SANITIZE = "-fsanitize="
 _WANTS_RUN_TIME = re.compile(r"-fsanitize=|-fprofile|-fcoverage|--coverage|-fxray|-fcs-profile")
 _MISSING = re.compile(
-    r"(?:cannot find|unable to find library|cannot open) [^\n]*?(libclang_rt\.|-lomp\b|-lcnnl_core\b|-lcnrt\b)"
+    r"(?:cannot find|unable to find library|cannot open|fatal error:) [^\n]*?(libclang_rt\.|-lomp\b|-lcnnl_core\b|-lcnrt\b|'omp\.h')"
 )
 _COLOUR = r"(?:\x1b\[[0-9;]*m)*"
 _COMPILER = re.compile(
@@ -38,6 +38,13 @@ def folders_of_openmp() -> Iterator[str]:
         yield str(path.parent)
 
 
+def header_of_openmp(flags: Sequence[str]) -> list[str]:
+    """Return the words for a folder with ``omp.h``, behind all others, if *flags* have OpenMP: one of LLVM's if there is one, else GCC's."""
+    patterns = ("llvm-*/lib/clang/*/include/omp.h", "gcc/*/*/include/omp.h") if "-fopenmp" in flags else ()
+    found = [path for one in patterns for path in sorted(Path("/usr/lib").glob(one), reverse=True)]
+    return [word for path in found[:1] for word in ("-idirafter", str(path.parent))]
+
+
 def with_gcc(said: str, words: Sequence[str]) -> list[str] | None:
     """Return the *words* of a link with GCC's libraries in place of those of clang that it *said* are missing.
 
@@ -52,13 +59,15 @@ def with_gcc(said: str, words: Sequence[str]) -> list[str] | None:
 
 
 def missing(said: str, words: Sequence[str]) -> str:
-    """Return a sentence for each library that the linker *said* is missing and a package or the user has; *words* are those of the link."""
+    """Return a sentence for each library or header that clang *said* is missing and a package or the user has; *words* are those it was given."""
     found = dict.fromkeys(match[1] for match in _MISSING.finditer(said))
     return "".join(f"cncc: error: {_sentence(name, words)}\n" for name in found)
 
 
 def _sentence(name: str, words: Sequence[str]) -> str:
-    if name == "-lomp":
+    if name == "'omp.h'" and "-fopenmp" not in words:
+        return "omp.h is part of OpenMP, which the flag -fopenmp asks for"
+    if name in ("-lomp", "'omp.h'"):
         return "-fopenmp needs LLVM's libomp; install libomp-dev (Debian's name), or leave the flag out"
     if name == "-lcnnl_core":
         return "libcnnl_core is part of a project, not of the toolkit; name its folder with -L, or link cnnl with -lcnnl"

@@ -119,6 +119,8 @@ def test_text_is_bounded_and_utf_8(tmp_path):
         read_text("/dev/zero", largest=1 << 20)
     with pytest.raises(UsageError, match="long has more than 1 MiB"):
         read_text(str(tmp_path / "long"), largest=1 << 20)
+    with pytest.raises(UsageError, match="long has more than 1 MiB"):
+        read_toml(str(tmp_path / "long"))  # whose reader takes seconds for each MiB
     (tmp_path / "bad").write_bytes(b"ab\xff")
     (tmp_path / "mark").write_bytes(b"\xef\xbb\xbfhello")
     with pytest.raises(UsageError, match="bad is not text: byte 2 is not UTF-8"):

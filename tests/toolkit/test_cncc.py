@@ -716,6 +716,8 @@ def test_a_missing_run_time_is_named_with_its_package():
             "the run-time of --coverage is part of",
         ),
         ("ld: cannot find -lomp: No such file", ["-fopenmp"], "install libomp-dev"),
+        ("k.mlu:1:10: fatal error: 'omp.h' file not found", ["-fopenmp"], "install libomp-dev"),
+        ("k.mlu:1:10: fatal error: 'omp.h' file not found", [], "which the flag -fopenmp asks for"),
         ("ld.lld: error: unable to find library -lcnnl_core", [], "libcnnl_core is part of a project"),
         ("ld: cannot find -lcnrt", ["-static"], "leave -static out"),
     ):
