@@ -1,7 +1,8 @@
-"""``python -m benchmarks contest CHECKOUT KIT [--board B] [--devices N] [--only NAME...] [--timeout S] [--check S] [--jobs N] [--results FILE] [--missing] [--page FILE]``."""
+"""``python -m benchmarks contest CHECKOUT KIT [--board B] [--devices N] [--only NAME...] [--timeout S] [--check S] [--jobs N] [--results FILE] [--missing] [--page FILE] [--tester]``."""
 
 import argparse
 import json
+import statistics
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from pathlib import Path
 import attrs
 
 from benchmarks.contest.checkout import problems
-from benchmarks.contest.judged import Court, Verdict
+from benchmarks.contest.judged import Court, Tested, Verdict
 from mlusim.arch.catalog import find_board
 from mlusim.errors import MlusimError, UsageError
 from mlusim.toolkit import folder
@@ -47,6 +48,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--missing", action="store_true", help="only what the results lack, or have not as right"
     )
     parser.add_argument("--page", type=Path, help="put the table into this page")
+    parser.add_argument(
+        "--tester",
+        action="store_true",
+        help="measure the kit's own tester instead, one problem after another",
+    )
     args = parser.parse_args(argv)
     try:
         return _run(args)
@@ -58,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(args: argparse.Namespace) -> int:
     kept = json.loads(args.results.read_text()) if args.results and args.results.is_file() else {}
     verdicts = {name: Verdict(**value) for name, value in kept.items()}
-    every = {one.name: one for one in problems(args.checkout.resolve(), args.kit.resolve())}
+    every = {one.title: one for one in problems(args.checkout.resolve(), args.kit.resolve())}
     unknown = [name for name in args.only if name not in every]
     if unknown:
         raise UsageError(f"no problem is called {', '.join(unknown)}")
@@ -67,6 +73,8 @@ def _run(args: argparse.Namespace) -> int:
         for name in args.only or every
         if not (args.missing and name in verdicts and verdicts[name].outcome == "right")
     ]
+    if args.tester:
+        return _measured([_court(args).tested(problem) for problem in wanted])
     if wanted:
         court = _court(args)
         with ThreadPoolExecutor(args.jobs) as pool:
@@ -89,6 +97,20 @@ def _run(args: argparse.Namespace) -> int:
         page(args.page, shown)
     print(shown)
     return int(any(one.outcome != "right" and not one.apart for one in verdicts.values()))
+
+
+def _measured(rows: Sequence[Tested]) -> int:
+    """Print what the kit's tester takes, and the medians."""
+    print(
+        "| problem | the kit's tester says | CPU with the build (s) | again (s) |\n| --- | --- | --- | --- |"
+    )
+    for one in rows:
+        print(f"| {one.name} | {one.outcome} | {one.first:.1f} | {one.second:.1f} |")
+    first, second = (
+        statistics.median(values) for values in zip(*((one.first, one.second) for one in rows), strict=True)
+    )
+    print(f"\nMedian of {len(rows)}: {first:.1f} s with the build, {second:.1f} s again.")
+    return 0
 
 
 def _court(args: argparse.Namespace) -> Court:

@@ -15,18 +15,24 @@ _PLACE = 'bang_func_source = """\n"""'
 
 @frozen
 class Problem:
-    """One row of the table in the repository's README: *commit* is the last one that its row links."""
+    """One row of the table in the repository's README, *commit* is the last one that its row links; or a *file* of a team at its head."""
 
     index: str
     name: str
     commit: str
     checkout: Path
     kit: Path
+    file: str = ""
+
+    @property
+    def title(self) -> str:
+        """Return the name that tells files of one problem from each other."""
+        return Path(self.file).stem or self.name
 
     def source(self) -> str:
         """The text that was accepted.  Raises `UsageError` where the history lacks it."""
         shown = subprocess.run(  # noqa: S603 - the user's own checkout
-            ["git", "-C", str(self.checkout), "show", f"{self.commit}:{self.name}.mlu"],  # noqa: S607
+            ["git", "-C", str(self.checkout), "show", f"{self.commit}:{self.file or f'{self.name}.mlu'}"],  # noqa: S607
             capture_output=True,
             check=False,
         )
@@ -63,11 +69,27 @@ class Problem:
 
 
 def problems(checkout: Path, kit: Path) -> list[Problem]:
-    """All rows that link a commit.  Raises `UsageError` where there are none."""
+    """All rows that link a commit; of a checkout without such a table all files whose names the kit has, as they are at its head.
+
+    Raises `UsageError` where there are none.
+    """
     readme = checkout / "README.md"
     text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
     rows = [(row, _COMMIT.findall(row[3])) for line in text.splitlines() if (row := _ROW.match(line.strip()))]
     found = [Problem(row[1], row[2], commits[-1], checkout, kit) for row, commits in rows if commits]
+    found = found or _at_head(checkout, kit)
     if not found:
-        raise UsageError(f"{readme} has no table of problems with commits")
+        raise UsageError(
+            f"{readme} has no table of problems with commits, and no file beside it is a problem of the kit"
+        )
     return found
+
+
+def _at_head(checkout: Path, kit: Path) -> list[Problem]:
+    names = [path.stem.partition("_") for path in sorted((kit / "ref").glob("[0-9]*_*.py"))]
+    return [
+        Problem(index, name, "HEAD", checkout, kit, file)
+        for index, _, name in names
+        for file in (f"{name}.mlu", f"{index}_{name}.mlu")
+        if (checkout / file).is_file()
+    ]

@@ -19,6 +19,7 @@ import numpy as np
 from attrs import define, field, frozen
 
 from benchmarks.contest.checkout import Problem
+from benchmarks.timing import cpu_of
 from mlusim.errors import MlusimError
 
 LIMITS = {"LocalResponseNorm": 1e-3}
@@ -30,7 +31,7 @@ MEMORY = 16 << 30
 _PART = 1 << 22  # elements that are compared at once: a result may have 6 GB
 _LIBRARY = re.compile(r"\bcnnl(?!Handle)[A-Z]\w*(?=\s*\()")
 _COMMENT = re.compile(r"//.*?$|/\*.*?\*/", re.MULTILINE | re.DOTALL)
-_FOLDERS = re.compile(r"(?:/[^\s/:]+)+/(?=[^\s/:]+\.mlu\b)")  # of a source: only its name is the submission's
+_FOLDERS = re.compile(r"(?:[^\s/:(]*/)+(?=[^\s/:]+\.mlu\b)")  # of a source: only its name is the submission's
 _KERNEL = re.compile(r"<<<")
 
 
@@ -55,6 +56,16 @@ class Verdict:
 
 
 @frozen
+class Tested:
+    """How a problem went in the kit's tester, and the seconds of CPU: with the build, and again without."""
+
+    name: str
+    outcome: str
+    first: float
+    second: float
+
+
+@frozen
 class Court:
     """Where submissions run: with a toolkit folder, beneath *cache*, *timeout* seconds each, on *boards*."""
 
@@ -67,7 +78,7 @@ class Court:
     def judge(self, problem: Problem, check: float = 0) -> Verdict:
         """Run, and compare; under all checkers where that ends within *check* seconds, else without them."""
         start = time.perf_counter()
-        verdict = Verdict(problem.name, commit=problem.commit)
+        verdict = Verdict(problem.title, commit=problem.commit)
         try:
             source = problem.source()
             verdict.apart = no_kernel(source)
@@ -77,6 +88,21 @@ class Court:
             verdict.outcome, verdict.remark = "not built", str(error)
         verdict.seconds = time.perf_counter() - start
         return verdict
+
+    def tested(self, problem: Problem) -> Tested:
+        """Run the kit's own tester, unchanged, twice: the first time builds, the second finds what was built."""
+        with self._room() as room:
+            source, solution = Path(room) / f"{problem.title}.mlu", Path(room) / "solution.py"
+            source.write_text(f"{problem.source()}\n// {time.time_ns()}\n", encoding="utf-8")
+            solution.write_text(problem.solution(source), encoding="utf-8")
+            tester = str(problem.kit / "bangc_torch_tester.py")
+            words = [sys.executable, tester, "-t", str(problem.reference()), "-b", str(solution)]
+            code, first = cpu_of(lambda: self._call(words, self.timeout))
+            _, second = cpu_of(lambda: self._call(words, self.timeout))
+        outcome = (
+            "out of time" if code[0] is None else "passed" if '"passed": true' in code[1] else "not passed"
+        )
+        return Tested(problem.title, outcome, first, second)
 
     def _run(
         self, problem: Problem, source: str, verdict: Verdict, seconds: float, *, checked: bool = False
@@ -175,7 +201,7 @@ def settle(verdict: Verdict, folder: Path, code: int | None, said: str, timeout:
         verdict.remark = f"takes longer than {timeout:.0f} s" if code is None else reason(said, code)
         return
     expected, actual = _arrays(folder / "expected"), _arrays(folder / "actual")
-    limit = LIMITS.get(verdict.name, LIMIT)
+    limit = LIMITS.get(_problem(verdict.name), LIMIT)
     verdict.outcome, remarks, apart = "wrong", [], [verdict.apart]
     try:
         verdict.difference = difference(verdict.name, expected, actual)
@@ -197,6 +223,11 @@ def settle(verdict: Verdict, folder: Path, code: int | None, said: str, timeout:
     verdict.apart, verdict.remark = "; ".join(filter(None, apart)), "; ".join(remarks)
 
 
+def _problem(title: str) -> str:
+    """Return the name of the problem, before which a file may have its number."""
+    return re.sub(r"^\d{3}_", "", title)
+
+
 def reason(said: str, code: int) -> str:
     """The one line of a failed child's words that says why."""
     lines = [_FOLDERS.sub("", line.strip()) for line in said.splitlines() if line.strip()]
@@ -216,6 +247,7 @@ def difference(name: str, expected: list[np.ndarray], actual: list[np.ndarray]) 
 
     Raises `ValueError` where numbers or shapes of results differ.
     """
+    name = _problem(name)
     if name in ("TopK", "Max_Pool_2D_with_indices"):
         expected, actual = expected[:1], actual[:1]
         if actual and actual[0].ndim == expected[0].ndim + 1:

@@ -113,6 +113,28 @@ def test_what_was_accepted_is_judged_and_what_is_no_kernel_counts_apart(
     assert "no problem is called Bad" in capsys.readouterr().err
 
 
+def test_files_of_a_team_are_problems_by_their_names_and_the_kit_s_tester_is_measured(
+    places: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """As they are at the head, with the number of their problem or without; what fails does not pass."""
+    root, kit = places
+    for path in (root / "README.md", root / "Drop.mlu"):
+        path.unlink()
+    (root / "002_Drop.mlu").write_text("fails")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "a team's")
+    (kit / "bangc_torch_tester.py").write_text(
+        "import runpy, sys\nruns = 'fails' not in runpy.run_path(sys.argv[4])['bang_func_source']\nprint('{\"passed\": true}' * runs)\n"
+    )
+
+    assert ["Good", "002_Drop"] == [one.title for one in problems(root, kit)]
+    assert 0 == main(["contest", str(root), str(kit), "--cache", str(tmp_path / "cache"), "--tester"])
+
+    table = capsys.readouterr().out
+    assert re.search(r"\| Good \| passed \| 0\.\d \| 0\.\d \|\n\| 002_Drop \| not passed \| 0\.\d \|", table)
+    assert re.search(r"\nMedian of 2: 0\.\d s with the build, 0\.\d s again\.\n", table)
+
+
 def test_what_fails_says_why(places: tuple[Path, Path], tmp_path: Path) -> None:
     """The last exception of a process, the end of its time, and zeros where there should be none."""
     root, kit = places
