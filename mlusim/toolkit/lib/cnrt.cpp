@@ -226,10 +226,17 @@ std::string pinned_left() {
   std::lock_guard<std::mutex> held(pinned().lock);
   std::string left;
   for (const auto &one : pinned().pieces) {
+    if (!one.second.caller) continue;  // a library's
     uint64_t both[2] = {(uint64_t)one.second.caller, one.second.bytes};
     left.append((const char *)both, sizeof both);
   }
   return left;
+}
+
+void manage_pinned(void *pointer) {
+  std::lock_guard<std::mutex> held(pinned().lock);
+  auto found = pinned().pieces.find(pointer);
+  if (found != pinned().pieces.end()) found->second.caller = nullptr;
 }
 
 bool there_is(int device) { return device >= 0 && (uint64_t)device < ask(OP_DEVICES).value; }

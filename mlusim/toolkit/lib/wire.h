@@ -78,6 +78,8 @@ size_t load_module(const char *data, size_t bytes);
 cnrtRet_t find_kernel(size_t module, const char *name, const void **kernel, void *caller);
 // The address and the size of a variable at file scope, by what stands for it on the host.
 cnrtRet_t find_symbol(const void *symbol, uint64_t *address, size_t *bytes, void *caller, const char *call);
+// A library that manages this piece of cnrtHostMalloc frees it by itself.
+void manage_pinned(void *pointer);
 bool there_is(int device);
 constexpr uint64_t EVERY = 1, UNWAITED = 2;  // no handles of queues: all of a device (or no launch), and the usual one without waiting
 inline uint64_t unwaited(cnrtQueue_t queue) { return queue ? (uint64_t)queue : UNWAITED; }

@@ -24,9 +24,10 @@ warnings.filterwarnings(
     r"The PyTorch API of nested tensors|index_reduce\(\) is in beta|Sparse CSR tensor support is in beta",
 )
 PINNED_FIRST = torch.ones(4).pin_memory().is_pinned()  # before the device is used
+
+from added import DECLARED, EXTENSION, SOURCE  # noqa: E402 - it uses the device
+
 torch.manual_seed(1)
-SOURCE = (Path(__file__).parent / "add.mlu").read_text()
-STREAM = "#include <framework/core/MLUStream.h>\n"  # which texts need not have
 
 
 def same(on_device, expected):
@@ -603,16 +604,6 @@ def modules():
 
 
 OF_SIZES = "int64_t product(c10::IntArrayRef sizes) { return c10::multiply_integers(sizes); }"  # pybind11 converts it
-DECLARED = "torch::Tensor add(torch::Tensor x, torch::Tensor y);"
-EXTENSION = load_inline(
-    name="added",
-    cpp_sources=f"{DECLARED} void fails(int64_t how); int64_t counts(std::vector<double> x);",
-    bang_sources=SOURCE.replace(STREAM, "\n"),
-    functions=["add", "fails", "counts"],
-    extra_cflags=["-O3"],
-    extra_ldflags=["-lcnrt"],
-    extra_bang_cflags=["-O3", "-lm"],
-)
 ALL = (
     *(
         moves,

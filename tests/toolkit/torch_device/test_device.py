@@ -1,6 +1,7 @@
 """``import torch_mlu``: a device of PyTorch whose memory is the simulator's, and extensions with kernels in BANG C."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -85,6 +86,13 @@ def test_the_address_of_a_tensor_with_gaps_is_noted_once_and_a_copy_of_no_bytes_
 def test_the_profiler_of_autograd_takes_the_device_s_events(found):
     """Whose lack PyTorch tells in a hundred lines for each operator."""
     assert "RecordFunction" not in found["stderr"]
+
+
+def test_memory_that_pytorch_gives_back_is_no_finding(run_torch):
+    """A tensor that a launch was given ends before the launch may be over, and pinned memory at the end."""
+    done = run_torch("-m", "mlusim", "check", sys.executable, str(HERE / "left_to_pytorch.py"))
+
+    assert (0, "no findings in 1 launch of 1 run") == (done.returncode, done.stdout.partition(",")[0])
 
 
 def test_an_operator_that_the_device_lacks_is_told_when_asked(found):

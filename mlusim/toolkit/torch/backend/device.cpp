@@ -155,6 +155,7 @@ struct PinnedAllocator final : c10::Allocator {
     void *pointer = nullptr;
     use();
     if (bytes) TORCH_CHECK(cnrtHostMalloc(&pointer, bytes) == cnrtSuccess, "the host has not ", bytes, " bytes of memory left");
+    mlusim::manage_pinned(pointer);
     return {pointer, pointer, &free, c10::Device(c10::DeviceType::CPU)};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &free; }
