@@ -258,3 +258,22 @@ def odd_sizes(x, sums, o, A: tl.constexpr, B: tl.constexpr):
 def changed_size(x, o, B: tl.constexpr):
     i = tl.arange(0, B)
     tl.store(o + i, tl.histogram(tl.load(x + i), B))
+
+
+@triton.jit
+def views(x, o, M, N, sxm, sxn, som, son, low, high, every, BM: tl.constexpr, BN: tl.constexpr):
+    r = tl.program_id(0) * BM + tl.arange(0, BM)[:, None]
+    c = tl.arange(0, BN)[None, :]
+    m = (r < M) & (c < N) & (c >= low) & (r <= high)
+    v = tl.load(x + r * sxm + c * sxn, mask=m, other=3)
+    if every > 1:
+        m = m & ((r + c) % every != 0)
+    tl.store(o + r * som + c * son, tl.where(v > 0, v + v, v - 1), mask=m)
+
+
+@triton.jit
+def dropout(x, o, n, p, seed, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    m = i < n
+    v = tl.load(x + i, mask=m, other=0.0)
+    tl.store(o + i, tl.where(tl.rand(seed, i) > p, v / (1 - p), 0.0), mask=m)
