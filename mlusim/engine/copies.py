@@ -519,17 +519,20 @@ def other_cluster(mlu: IssuingMlu, dst: Ptr, number: int) -> Ptr:
 
 
 NAMES: Mapping[str, Any] = {
-    f.__name__: f
-    for f in (
-        explain_copy,
-        strided_copy,
-        observed_copy,
-        move_rows,
-        look,
-        remember_flight,
-        misaligned,
-        charge,
-        rows_load,
-    )
+    "WRAM": WRAM,
+    **{
+        f.__name__: f
+        for f in (
+            explain_copy,
+            strided_copy,
+            observed_copy,
+            move_rows,
+            look,
+            remember_flight,
+            misaligned,
+            charge,
+            rows_load,
+        )
+    },
 }
 """What the rendered methods of copies refer to, by its name there."""

@@ -1,33 +1,48 @@
-"""Instructions with an operand at byte offsets: what can be wrong with one, where its elements lie, and what is done there.
+"""Rows with an operand at byte offsets: gathers, scatters, discrete atomics, repeated pieces.
 
-The methods of `engine.recipes.offset_code` call these functions.  One that looks for a fault returns it, or None.
+Where such an operand lies is known when its offsets have been read, which blocking rows do behind the copies before them.
+The methods of these rows call `move`, `update` and `repeat`; compiled code leaves them to Python.  A function that looks for a
+fault returns it, or None.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mlusim.arch.board import Pipe
+from mlusim.arch.dtypes import uint32
 from mlusim.counted import plural
 from mlusim.engine.contract import Flight, IssuingMlu
-from mlusim.engine.refuse import foreign, no_pointer, refuse_here
+from mlusim.engine.refuse import constant, count_of, foreign, no_pointer, refuse_here
 from mlusim.errors import Fault, RuleFault, WrongSpace
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, bounds_fault
-from mlusim.memory.space import DIRECTIONS, SPACES, Direction, Space
+from mlusim.memory.space import GDRAM, NRAM, NRAM2NRAM, Direction, Space
 from mlusim.time.copy_costs import LINE
-from mlusim.time.quantities import CopyLoad
+from mlusim.time.quantities import ATOMICS, CopyLoad
 from mlusim.time.work import charge, charge_flight, scattered, transactions_of
 
 if TYPE_CHECKING:
-    from mlusim.isa.declare import Intrinsic
+    from mlusim.isa.declare import Intrinsic, Offsets
 
 Places = np.ndarray[Any, np.dtype[np.int64]]
 """Places or offsets in bytes, or numbers of elements."""
 
 # -- arguments -------------------------------------------------------------------------------------
+
+
+def names_of(row: "Intrinsic") -> tuple[tuple[str, ...], str | None, int]:
+    """Return the arguments of *row* by their names, which of them may be left out, and how many all of C's forms begin with."""
+    front = [p.name for p in row.given if p.kind != "rest"]
+    forms = next((p.c for p in row.given if p.kind == "rest"), None) or ("",)
+    # The longer form has the mask.
+    named = sorted(
+        ([part.split()[-1].lstrip("*") for part in form.split(",") if part] for form in forms), key=len
+    )
+    optional = next((name for name in named[-1] if name not in named[0]), None)
+    return (*front, *named[-1]), optional, len(front)
 
 
 def arguments_of(
@@ -38,8 +53,8 @@ def arguments_of(
     front: int,
     given: tuple[Any, ...],
     named: dict[str, Any],
-) -> tuple[Any, ...]:
-    """Return the arguments in the order of *names*, None for the operand *optional* if it is left out.
+) -> dict[str, Any]:
+    """Return the arguments by *names*, as `names_of` has them, None for the operand that is left out.
 
     Those after the first *front* may be named in any order.  Raises a fault if there are too few or too many.
     """
@@ -56,7 +71,20 @@ def arguments_of(
         fault = RuleFault(f"{number} {plural(number, 'argument')}", legal=row.signature)
         raise refuse_here(mlu, row, fault)
     arguments = dict(zip(free, given, strict=True)) | named
-    return tuple(arguments.get(name) for name in names)
+    return {name: arguments.get(name) for name in names}
+
+
+def _counts(mlu: IssuingMlu, row: "Intrinsic", arguments: dict[str, Any], *names: str) -> Iterator[int]:
+    """Yield *names* of *arguments* as integers, which take the place of what was given."""
+    for name in names:
+        if arguments[name].__class__ is not int:
+            arguments[name] = count_of(mlu, row, name, arguments[name])
+        yield arguments[name]
+
+
+def _refuse(mlu: IssuingMlu, row: "Intrinsic", fault: Fault | None) -> None:
+    if fault is not None:
+        raise refuse_here(mlu, row, fault)
 
 
 # -- what can be wrong -----------------------------------------------------------------------------
@@ -355,14 +383,167 @@ def places_load(pointer: Ptr, count: int) -> CopyLoad:
     return scattered(count, transactions, stores=True)
 
 
-NAMES: Mapping[str, Any] = {
-    **{f.__name__: f for f in (
-        arguments_of, not_positive, no_int, pieces_meet, not_directed, misplaced, not_writable, mistyped, no_integers, unlike,
-        no_room, meeting, repeats_meet, outside, unaligned, pipe_of, taking_part, repeats_of, repeated, bytes_of, elements_of,
-        each_of, mask_of, pieces_of, distinct_of, move_pieces, partial, elements_at, update_places, repeat_pieces,
-        pieces_load, places_load, CopyLoad, refuse_here, charge, charge_flight, Flight,
-    )},
-    **{d.name: d for d in DIRECTIONS},
-    **{s.name: s for s in SPACES},
-}  # fmt: skip
+# -- the rows --------------------------------------------------------------------------------------
+
+
+def move(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: dict[str, Any]) -> None:
+    """Gather or scatter: move pieces, of which one side lies at the offsets, and the other one behind the other."""
+    at = row.offsets
+    assert at is not None
+    dst, src, offset = (arguments[name] for name in ("dst", "src", "offset"))
+    direction = arguments["direction"] if "direction" in arguments else _direction_of(src, at.directions)
+    size, stride, count = _counts(mlu, row, arguments, "size", "stride", "count")
+    bitmask, scatters = arguments.get("bitmask"), at.operand == "dst"
+    _refuse(mlu, row, _wrong_pieces(mlu, at, direction, arguments))
+    pipe = pipe_of(direction)
+    if at.waits and mlu.core.pending:
+        mlu.core.settle(pipe)
+    chosen, places = taking_part(mlu, row, offset, bitmask, count)
+    ways = places, chosen * stride
+    at_dst, at_src = dst.offset + ways[not scatters], src.offset + ways[scatters]
+    apart, inline = (("dst", dst, at_dst), ("src", src, at_src))[:: 1 if scatters else -1]
+    inside = outside(*apart, size, chosen, offset) or outside(*inline, size, chosen, None)
+    _refuse(mlu, row, inside or not_writable(dst, "dst"))
+    seen = None
+    if mlu.watch is not None:
+        reads = (*elements_of(offset, chosen), *mask_of(bitmask, count), *pieces_of(src, at_src, size))
+        values = (dst, src, offset, bitmask, size, direction, stride, count)
+        announce = mlu.watch.copy if at.waits else mlu.watch.flight
+        seen = announce(row, pipe, reads, tuple(pieces_of(dst, at_dst, size)), values)
+    load, nbytes = pieces_load(apart[2], size, pipe, scatters), len(chosen) * size
+    pieces = partial(move_pieces, dst.view.raw, at_dst, src.view.raw, at_src, size)
+    if at.waits:
+        pieces()
+        if seen is not None:
+            mlu.watch.retire(seen)
+        charge(mlu.work, pipe, load, nbytes)
+    else:
+        mlu.core.fly(Flight(pipe, pieces, seen), load)
+        charge_flight(mlu.work, pipe, nbytes)
+    mlu.traffic[direction.value] += nbytes
+    src.view.read += nbytes
+    mlu.counts[number] += 1
+
+
+def _direction_of(src: object, directions: tuple[Direction, ...]) -> Direction:
+    """Return which of *directions* the memory of *src* makes it, the last one where none does."""
+    return next((d for d in directions[:-1] if getattr(src, "space", None) is d.src), directions[-1])
+
+
+def _wrong_pieces(
+    mlu: IssuingMlu, at: "Offsets", direction: Direction, arguments: Mapping[str, Any]
+) -> Fault | None:
+    """Return the fault of the operands of a gather or a scatter, None where they are legal."""
+    asked = ("dst", "src", "offset", "size", "stride", "count")
+    dst, src, offset, size, stride, count = (arguments[name] for name in asked)
+    return (
+        not_positive("size", size)
+        or not_positive("count", count)
+        or no_int("size", size)
+        or no_int("stride", stride)
+        or no_int("count", count)
+        # Pieces that are only read may meet.
+        or (None if at.operand == "dst" else pieces_meet(size, stride, count))
+        or not_directed(direction, at.directions)
+        or misplaced(mlu, "dst", dst, direction.dst)
+        or misplaced(mlu, "src", src, direction.src)
+        or misplaced(mlu, "offset", offset, NRAM)
+        or _wrong_mask(mlu, arguments.get("bitmask"))
+        or mistyped("offset", offset, (uint32.name,))
+        or no_room(offset, "offset", count)
+    )
+
+
+def _wrong_mask(mlu: IssuingMlu, bitmask: object) -> Fault | None:
+    return None if bitmask is None else misplaced(mlu, "bitmask", bitmask, NRAM)
+
+
+def update(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: dict[str, Any]) -> None:
+    """Change the elements at the offsets, each place once in a round, and return what they were."""
+    dst, base, offset, src, bitmask = (arguments[n] for n in ("dst", "base", "offset", "src", "bitmask"))
+    (count,) = _counts(mlu, row, arguments, "elem_count")
+    _refuse(mlu, row, _wrong_atomics(mlu, row, arguments))
+    if mlu.core.pending:
+        mlu.core.settle(Pipe.IO)
+    chosen, places = taking_part(mlu, row, offset, bitmask, count)
+    at_base, size = base.offset + places, base.view.itemsize
+    inside = outside("base", base, at_base, size, chosen, offset)
+    _refuse(mlu, row, inside or unaligned(base, at_base, chosen, offset))
+    value = src if isinstance(src, Ptr) else constant(mlu, row, "src", base.view, src)
+    seen = None
+    if mlu.watch is not None:
+        updates = distinct_of(base, at_base)
+        reads = (*elements_of(offset, chosen), *mask_of(bitmask, count), *elements_of(src, chosen), *updates)
+        writes = (*updates, *each_of(dst, chosen))
+        seen = mlu.watch.copy(row, Pipe.IO, reads, writes, tuple(arguments.values()))
+    memory, touched = elements_at(base, at_base)
+    before = memory[touched].tobytes()
+    update_places(row.body, memory, touched, dst, chosen, count, value)
+    if seen is not None:
+        mlu.watch.retire(seen)
+    charge(mlu.work, Pipe.IO, places_load(base, len(chosen)), len(chosen) * size)
+    mlu.work[ATOMICS] += len(chosen)
+    mlu.counts[number] += 1
+    # Others may spin on what the atomics changed, or did not: let them run.
+    mlu.core.atomic_step(before == memory[touched].tobytes())
+
+
+def _wrong_atomics(mlu: IssuingMlu, row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault | None:
+    """Return the fault of the operands of an atomic, None where they are legal."""
+    dst, base, offset, src, bitmask, count = arguments.values()
+    return (
+        not_positive("elem_count", count)
+        or misplaced(mlu, "dst", dst, NRAM)
+        or misplaced(mlu, "base", base, GDRAM)
+        or misplaced(mlu, "offset", offset, NRAM)
+        or (misplaced(mlu, "src", src, NRAM) if isinstance(src, Ptr) else None)
+        or _wrong_mask(mlu, bitmask)
+        or not_writable(base, "base")
+        or mistyped("base", base, tuple(d.name for d in row.elements))
+        or unlike("dst", dst, "base", base)
+        or unlike("src", src, "base", base)
+        or no_integers("offset", offset)
+        or no_room(dst, "dst", count)
+        or no_room(offset, "offset", count)
+        or meeting(dst, offset, "offset", count, False)
+        or no_room(src, "src", count)
+        or meeting(dst, src, "src", count, True)
+    )
+
+
+def repeat(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: dict[str, Any]) -> None:
+    """Write each piece as often as a vector of bytes says."""
+    size, count = _counts(mlu, row, arguments, "size", "count")
+    dst, src, repeats, direction = (arguments[name] for name in ("dst", "src", "repeats", "direction"))
+    _refuse(
+        mlu,
+        row,
+        not_positive("size", size)
+        or not_positive("count", count)
+        or not_directed(direction, (NRAM2NRAM,))
+        or misplaced(mlu, "dst", dst, NRAM)
+        or misplaced(mlu, "src", src, NRAM)
+        or misplaced(mlu, "repeats", repeats, NRAM)
+        or no_room(src.cast("uint8"), "src", count * size)
+        or no_room(repeats.cast("uint8"), "repeats", count),
+    )
+    times = repeats_of(repeats, count)
+    wide = int(times.sum()) * size
+    room = no_room(dst.cast("uint8"), "dst", wide)
+    _refuse(mlu, row, room or repeats_meet(dst, wide, src, count * size, repeats, count))
+    seen = None
+    if mlu.watch is not None:
+        reads = (bytes_of(repeats, 0, count), *(bytes_of(src, i * size, size) for i in repeated(times)))
+        writes = tuple(bytes_of(dst, n * size, size) for n in range(int(times.sum())))
+        seen = mlu.watch.copy(row, Pipe.VECTOR, reads, writes, tuple(arguments.values()))
+    repeat_pieces(dst, src, size, count, times, wide)
+    if seen is not None:
+        mlu.watch.retire(seen)
+    paid = -(-max(wide, 1) // LINE)
+    charge(mlu.work, Pipe.VECTOR, CopyLoad(lines=paid), wide)
+    mlu.lines[number] += paid
+    mlu.counts[number] += 1
+
+
+NAMES: Mapping[str, Any] = {function.__name__: function for function in (arguments_of, move, update, repeat)}
 """What the rendered methods refer to, by its name there."""

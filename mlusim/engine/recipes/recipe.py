@@ -13,7 +13,6 @@ from mlusim.arch.board import Arch, Pipe
 from mlusim.arch.dtypes import as_dtype
 from mlusim.engine.recipes import steps
 from mlusim.engine.recipes.copy_rows import Copy, copy_of
-from mlusim.engine.recipes.offset_rows import OffsetStep, offset_steps
 from mlusim.formula.render import to_python
 from mlusim.isa.vv import BYTES as REGISTER
 from mlusim.memory.space import GDRAM, GDRAM2GDRAM, NRAM2GDRAM, SRAM2SRAM
@@ -55,7 +54,7 @@ class Recipe:
     row: "Intrinsic"
     number: int
     policy: LaunchPolicy
-    steps: tuple["Step | Copy | OffsetStep", ...]
+    steps: tuple["Step | Copy", ...]
 
 
 def recipe(row: "Intrinsic", number: int, policy: LaunchPolicy) -> Recipe:
@@ -81,7 +80,7 @@ class _Maker:
         self.counts = tuple(p for p in row.given if p.kind == "count")
         self.plain = tuple(o for o in self.operands if self.kinds[o.name] != "either")
 
-    def in_order(self) -> Iterator["Step | Copy | OffsetStep"]:
+    def in_order(self) -> Iterator["Step | Copy"]:
         row, policy = self.row, self.policy
         if policy.compiled and row.form == "copy":
             yield steps.LeaveOthers(policy.memory_core)
@@ -95,7 +94,8 @@ class _Maker:
         elif row.form == "copy":
             yield copy_of(row)
         elif row.form in ("gather", "discrete"):
-            yield from offset_steps(row)
+            moves = "update" if row.atomic else "move"
+            yield steps.AtOffsets("repeat", True) if row.offsets is None else steps.AtOffsets(moves, False)
         else:
             yield from self._asked()
             yield from self._checks()

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import as_dtype
+from mlusim.engine.offsets import names_of
 from mlusim.engine.overload import LEFT, open_signature, other_form, present
 from mlusim.engine.padding import Padded, count_code, padded_count
 from mlusim.engine.recipes import steps
 from mlusim.engine.recipes.copy_code import copy_lines
 from mlusim.engine.recipes.copy_rows import Copy
-from mlusim.engine.recipes.offset_code import OFFSET_STEPS
-from mlusim.engine.recipes.offset_rows import Arguments
 from mlusim.engine.refuse import (
     C_TYPES,
     MOST_READ_FIRST,
@@ -114,7 +113,7 @@ class Writer:
         default = {p.name: "" if p.default is NO_DEFAULT else f"=default_{p.name}" for p in self.row.given}
         if self.row.overload is not None:
             return open_signature(self.row)
-        if any(isinstance(step, Arguments) for step in self.recipe.steps):
+        if any(isinstance(step, steps.AtOffsets) and not step.whole for step in self.recipe.steps):
             return "mlu, *given, **named"
         return ", ".join(("mlu", *(star.get(p.kind, "") + p.name + default[p.name] for p in self.row.given)))
 
@@ -418,6 +417,12 @@ def _retire(_: Writer, step: steps.Retire) -> Lines:
     yield f"if seen is not None: {'seen.result = result; ' * step.result}mlu.watch.retire(seen)"
 
 
+def _at_offsets(writer: Writer, step: steps.AtOffsets) -> Lines:
+    names = ", ".join(map(repr, names_of(writer.row)))
+    arguments = writer.arguments if step.whole else f"arguments_of(mlu, row, {names}, given, named)"
+    yield f"{step.function}(mlu, row, {writer.number}, {arguments})"
+
+
 def _spin(writer: Writer, step: steps.Spin) -> Lines:
     yield f"mlu.core.atomic_step(before == {_whole(writer, step.operand)}.tobytes())"
 
@@ -456,6 +461,6 @@ RENDERED: Mapping[type, Callable[[Writer, Any], Lines]] = {
     steps.ChargeVector: _vector,
     steps.ChargeTensor: _tensor,
     steps.ChargeTransfer: _transfer,
-    **OFFSET_STEPS,
+    steps.AtOffsets: _at_offsets,
     Copy: _copy,
 }

@@ -247,6 +247,14 @@ Charge = ChargeScalar | ChargeRegisters | ChargeVector | ChargeTensor | ChargeTr
 
 
 @frozen
+class AtOffsets:
+    """Call *function* of `engine.offsets` for the row, an operand of which lies where data say."""
+
+    function: str
+    whole: bool  # by the names of the row, and not in one of several forms
+
+
+@frozen
 class Settle:
     """Complete the copies in flight on *pipe* first."""
 
@@ -310,5 +318,5 @@ Step = (
     | PassOn | Integers | TypeOf | Retype | Strided | Resolve
     | CheckAll | Either | Apart | Constants
     | Settle | Announce | Count | ChargeScalar | ChargeRegisters | ChargeVector | ChargeTensor | ChargeTransfer
-    | KeepBefore | AccessScalar | CallBody | Retire | Spin | ReturnResult
+    | AtOffsets | KeepBefore | AccessScalar | CallBody | Retire | Spin | ReturnResult
 )  # fmt: skip
