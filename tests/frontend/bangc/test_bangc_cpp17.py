@@ -58,6 +58,10 @@ struct Other { int b = 2; __mlu_func__ virtual int get() { return b; } };
 struct Both : Plain, Other { int c = 3; };
 struct Z { int z; };
 template <class T> struct Tm : T { __mlu_func__ int get() { return this->z; } };
+struct Step { int i; __mlu_func__ int operator*() const { return i; } };
+__mlu_func__ bool operator!=(Step a, Step b) { return a.i != b.i; }
+__mlu_func__ Step &operator++(Step &a) { a.i += 1; return a; }
+struct Free { __mlu_func__ Step begin() { return {0}; } __mlu_func__ Step end() { return {3}; } };
 typedef int (*Op)(int);
 template <int N> __mlu_func__ int f2(int x) { return x * N; }
 """

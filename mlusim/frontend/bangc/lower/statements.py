@@ -4,6 +4,7 @@ import functools
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NoReturn
 
 from mlusim.counted import counted
 from mlusim.frontend.bangc import ir, types as t
@@ -275,30 +276,73 @@ def _each(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     before: list[ir.Statement] = []
     first, last = _ends(scope, source, before)
     kind, span = first.type, node.span
-    assert isinstance(kind, t.Pointer)
     at, stop = (scope.hold(kind, span) for _ in range(2))
-    here = ir.Load(at, span)
+    test, here, step = (_over_class if isinstance(kind, t.Record) else _over_pointers)(
+        scope, at, stop, source
+    )
     declaration = variable.decl
     assert declaration is not None
-    if t.refers(declaration.type):
-        value: ir.Expr = here
-    else:
-        element = first_at(here, span)
-        if isinstance(kind.to, t.Record) and isinstance(declaration.type, t.Record):
-            value = objects.copied(scope, element, declaration.type, span)
-        else:
-            value = convert(scope, ir.Load(element, span), declaration.type, span)
+    begun, value = _element(scope, declaration.type, here, span)
     if binds(variable):
         bound = bound_names(scope, declaration, value, variable.span)
     else:
         bound = ir.Declare(scope.add(declaration), value, variable.span)
-    body = (bound, *turn(scope, inner))
-    # Not <, as C++ has it: iterators need no order.
-    test = ir.Compare("!=", here, ir.Load(stop, span), span)
-    step = ir.Update(at, "+", number(1, t.INT64, node), kind, False, span)
-    loop = ir.Loop(test, step, body, False, span)
+    loop = ir.Loop(test, step, (*begun, bound, *turn(scope, inner)), False, span)
     ends_of_it = ir.Declare(at.local, first, span), ir.Declare(stop.local, last, span)
     return [ir.Block((*before, *ends_of_it, loop), span)]
+
+
+def _element(scope: FunctionScope, kind: t.Type, here: ir.Expr, span: ir.Span) -> tuple[Body, ir.Expr]:
+    """Return the value of a variable of *kind* of the element at the pointer or the reference *here*, or that is *here*, and what comes before."""
+    if t.refers(kind):
+        if isinstance(here, ir.Load) or t.refers(here.type):
+            return (), here
+        kept = scope.hold(here.type, span)  # a value is put into a variable of the turn
+        return (ir.Declare(kept.local, here, span),), places.address_of(scope, kept, span)
+    if not isinstance(here, ir.Load) and not t.refers(here.type):
+        return (), convert(scope, here, kind, span)
+    element = first_at(here, span)
+    if isinstance(element.type, t.Record) and isinstance(kind, t.Record):
+        return (), objects.copied(scope, element, kind, span)
+    return (), convert(scope, ir.Load(element, span), kind, span)
+
+
+Turns = tuple[ir.Expr, ir.Expr, ir.Expr]  # of a loop over elements: its test, the element, its step
+
+
+def _over_pointers(_: FunctionScope, at: ir.LocalStorage, stop: ir.LocalStorage, source: Node) -> Turns:
+    kind, span = at.type, source.span
+    assert isinstance(kind, t.Pointer)
+    here = ir.Load(at, span)
+    # Not <, as C++ has it: iterators need no order.
+    test = ir.Compare("!=", here, ir.Load(stop, span), span)
+    step = ir.Update(at, "+", number(1, t.INT64, source), kind, False, span)
+    return test, here, step
+
+
+def _over_class(scope: FunctionScope, at: ir.LocalStorage, stop: ir.LocalStorage, source: Node) -> Turns:
+    """Return the calls of the operators of the class that the iterators are of."""
+    kind, span = at.type, source.span
+    assert isinstance(kind, t.Record)
+    scope.refuse_destructor(kind, span)
+    this = places.address_of(scope, at, span)
+    differs, element, step = (
+        next(
+            (d for d in scope.around.unit.reader.methods(kind, f"operator{name}") if len(d.signature) == n),
+            None,
+        )
+        for name, n in (("!=", 2), ("*", 1), ("++", 1))
+    )
+    if differs is None or element is None or step is None:
+        return _no_loop(scope, source.type, source)
+    other = places.address_of(scope, stop, span)
+    if not t.refers(differs.parameters[0].type):
+        other = objects.copied(scope, first_at(other, span), kind, span)
+    calls = (
+        scope.calling(f, (this, *more), span) for f, more in ((differs, (other,)), (element, ()), (step, ()))
+    )
+    test, here, stepped = calls
+    return convert(scope, test, t.BOOL, span), here, stepped
 
 
 def _ends(scope: FunctionScope, source: Node, before: list[ir.Statement]) -> tuple[ir.Expr, ir.Expr]:
@@ -310,13 +354,14 @@ def _ends(scope: FunctionScope, source: Node, before: list[ir.Statement]) -> tup
     if isinstance(kind, t.Record):
         this = places.address_of(scope, _held(scope, source, before), span)
         begin, end = (_own_end(scope, kind, word, this, source) for word in (BEGIN, STOP))
-        if begin and end and isinstance(begin.type, t.Pointer) and isinstance(end.type, t.Pointer):
+        if begin and end and begin.type == end.type and isinstance(begin.type, t.Pointer | t.Record):
             return begin, end
-    return scope.refuse(
-        "loop over elements",
-        f"a loop over the elements of {kind} is not supported; count with an index",
-        span,
-    )
+    return _no_loop(scope, kind, source)
+
+
+def _no_loop(scope: FunctionScope, kind: t.Type, source: Node) -> NoReturn:
+    told = f"a loop over the elements of {kind} is not supported; count with an index"
+    scope.refuse("loop over elements", told, source.span)
 
 
 def _held(scope: FunctionScope, source: Node, before: list[ir.Statement]) -> ir.Place:
@@ -334,7 +379,8 @@ def _own_end(scope: FunctionScope, kind: t.Record, word: str, this: ir.Expr, sou
     """Return the result of ``begin`` or ``end`` of a class of the sources."""
     unit = scope.around.unit
     name = "begin" if word == BEGIN else "end"
-    shown = (unit.reader.method(kind, name, (constant,)) for constant in ("False", "True"))
+    constant = source.cursor.type.get_canonical().is_const_qualified()
+    shown = (unit.reader.method(kind, name, (c,)) for c in (["True"] if constant else ["False", "True"]))
     target = next((f for f in shown if f is not None), None) or unit.named.get(f"{word}{kind.name}>")
     if target is None:
         scope.around.hidden.add(f"{word}{kind.name}>")

@@ -526,9 +526,12 @@ class CursorReader:
 
     def method(self, record: Record, name: str, signature: tuple[str, ...]) -> Declaration | None:
         """Return the method of these parameters that the class of a record declares."""
+        return next((d for d in self.methods(record, name) if d.signature == signature), None)
+
+    def methods(self, record: Record, name: str) -> Iterator[Declaration]:
+        """Yield the methods of that name that the class of a record declares."""
         children = self.types.declared[record.name].get_children()
-        named = (c for c in children if c.kind.name == "CXX_METHOD" and c.spelling == name)
-        return next((d for d in map(self.declaration, named) if d.signature == signature), None)
+        return (self.declaration(c) for c in children if c.kind.name == "CXX_METHOD" and c.spelling == name)
 
     def hidden_end(self, record: Record) -> bool:
         """Return whether a record has a destructor, of a template, that the library has not shown."""
