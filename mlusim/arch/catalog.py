@@ -1,5 +1,6 @@
 """The boards: one row each, on top of one row per architecture, how to find them by name, and their constants in formulas."""
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -230,6 +231,7 @@ BOARDS: Mapping[str, Board] = _all_boards()
 """Every board by name, such as "MLU370-X4"."""
 
 DEFAULT_BOARDS: tuple[str, ...] = ("MLU370-X4", "MLU590-H8")
+DEVICES = "MLUSIM_DEVICES"
 """The boards that a report compares when none is named."""
 
 FAMILIES: Mapping[str, str] = FrozenMap(
@@ -267,6 +269,22 @@ def find_board(name: str | Board) -> Board:
     near = difflib.get_close_matches(wanted, _BY_UPPER, n=1)
     nearest = f"the nearest is {_BY_UPPER[near[0]].name}" if near else f"try {' or '.join(DEFAULT_BOARDS)}"
     raise UsageError(f"no board is called {name!r}; {nearest}, and `mlusim boards` lists them all")
+
+
+def named_boards(names: str) -> list[str]:
+    """Return the names in *names*, which commas divide: of a lone board as many as ``MLUSIM_DEVICES`` says.
+
+    Raises `UsageError` where that is no number from 1, or not the number of several boards.
+    """
+    boards, given = [name.strip() for name in names.split(",")], os.environ.get(DEVICES)
+    if not given:
+        return boards
+    count = int(given) if given.isdecimal() else 0
+    if count < 1 or len(boards) not in (1, count):
+        raise UsageError(
+            f"{DEVICES}={given} goes with {len(boards)} board{'s' * (len(boards) > 1)} ({names}): give a number from 1 and one board, or as many"
+        )
+    return boards if len(boards) == count else boards * count
 
 
 def board_constants(board: Board | str) -> Mapping[str, int]:

@@ -358,7 +358,8 @@ def _of_bytes(operand: Operand, pointer: Ptr, count: int) -> str | None:
     """Return what to say where *count* elements do not fit and *count* bytes would: a size where a count is meant."""
     meant, rest = divmod(count, pointer.view.itemsize)
     left = pointer.view.size - pointer.index
-    if rest or meant == count or not 0 < meant <= left < count:
+    # A count that the whole array holds does not fit for where it begins.
+    if rest or meant == count or not 0 < meant <= left or count <= pointer.view.size:
         return None
     return (
         f"{to_python(operand.extent)} counts elements, and {count} {plural(count, 'byte')} of {pointer.dtype} are {meant}: leave "

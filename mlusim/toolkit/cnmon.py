@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mlusim.arch.board import Board
-from mlusim.arch.catalog import find_board
+from mlusim.arch.catalog import find_board, named_boards
 from mlusim.errors import UsageError
 
 DRIVER = "v6.99.0"
@@ -48,7 +48,7 @@ def main(argv: Sequence[str], home: Path) -> int:
 def _boards(home: Path) -> list[Board]:
     """Return the boards that a program of the folder has, as the driver's library takes them."""
     usual = (home / "lib64" / "mlusim.conf").read_text(encoding="utf-8").split("\n")[1]
-    return [find_board(name.strip()) for name in os.environ.get("MLUSIM_BOARD", usual).split(",")]
+    return [find_board(name) for name in named_boards(os.environ.get("MLUSIM_BOARD", usual))]
 
 
 def _uuid(number: int) -> str:

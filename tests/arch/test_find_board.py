@@ -4,7 +4,7 @@ import attrs
 import pytest
 from hypothesis import given, strategies as st
 
-from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, FAMILIES, find_board
+from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, FAMILIES, find_board, named_boards
 from mlusim.errors import UsageError
 
 X4 = BOARDS["MLU370-X4"]
@@ -78,3 +78,30 @@ def test_find_board_teaches(name, sentence):
 def test_default_boards_are_the_two_generations():
     """The boards that are compared by default exist and differ in architecture."""
     assert [find_board(name).arch.name for name in DEFAULT_BOARDS] == ["mtp_372", "mtp_592"]
+
+
+@pytest.mark.parametrize(
+    ("names", "count", "boards"),
+    [
+        ("MLU370-X4", "", ["MLU370-X4"]),
+        ("MLU370-X4", "2", ["MLU370-X4"] * 2),
+        ("MLU370-X4, MLU590-H8", "", ["MLU370-X4", "MLU590-H8"]),
+        ("MLU370-X4,MLU590-H8", "2", ["MLU370-X4", "MLU590-H8"]),
+    ],
+)
+def test_a_lone_board_is_there_as_often_as_is_said(monkeypatch, names, count, boards):
+    """Several are as many as they are."""
+    monkeypatch.setenv("MLUSIM_DEVICES", count)
+
+    assert boards == named_boards(names)
+
+
+@pytest.mark.parametrize(
+    ("names", "count"), [("MLU370", "0"), ("MLU370", "two"), ("MLU370", "-1"), ("MLU370,MLU590", "3")]
+)
+def test_a_number_of_boards_that_cannot_be(monkeypatch, names, count):
+    """It is refused with the board and what goes with it."""
+    monkeypatch.setenv("MLUSIM_DEVICES", count)
+
+    with pytest.raises(UsageError, match=f"MLUSIM_DEVICES={count} goes with . boards?.*give a number from 1 and one board, or as many"):  # fmt: skip
+        named_boards(names)

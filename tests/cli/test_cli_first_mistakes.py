@@ -41,6 +41,11 @@ __mlu_global__ void Counted(float *out, const float *x) {
   __bang_add(tile, tile, tile, 64 * sizeof(float));
 }
 
+__mlu_global__ void Shifted(float *out, const float *x) {
+  __memcpy(tile, x, 256, GDRAM2NRAM);
+  __bang_add(tile + 4, tile + 4, tile + 4, 64);
+}
+
 __mlu_global__ void Odd(float *out, const float *x) {
   __memcpy(tile, x, 256, GDRAM2NRAM);
   __bang_add(tile, tile, tile, 65);
@@ -102,6 +107,7 @@ def source(tmp_path, monkeypatch):
             for engine in ("python", "native")
         ),
         ("Odd", "python", "check the count against what is left at that offset"),
+        ("Shifted", "python", "check the count against what is left at that offset"),
     ],
 )
 def test_a_fault_says_what_was_forgotten_and_which_verb_looks_further(cli, source, kernel, engine, hint):

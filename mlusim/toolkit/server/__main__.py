@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 
+from mlusim.arch.catalog import named_boards
 from mlusim.errors import MlusimError
 from mlusim.toolkit.server.protocol import ProgramSocket
 from mlusim.toolkit.server.session import ProgramSession
@@ -35,8 +36,8 @@ def main(argv: list[str]) -> int:
     end, memory = socket.socket(fileno=int(argv[1])), int(argv[2])
     threading.Thread(target=leave_with, args=(end,), daemon=True).start()
     pid = int.from_bytes(end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[:4], sys.byteorder)
-    boards = [name.strip() for name in os.environ.get(BOARD, "MLU370-X4").split(",")]
     try:
+        boards = named_boards(os.environ.get(BOARD, "MLU370-X4"))
         session = ProgramSession(boards, memory, pid, {"engine": os.environ.get(ENGINE) or "auto"})
     except MlusimError as error:
         sys.stderr.write(f"error: {error}\n")

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mlusim.arch.catalog import named_boards
 from mlusim.errors import Fault, UsageError
 from mlusim.files.reading import brief
 from mlusim.machine.hub import hears_of_mistakes
@@ -118,8 +119,8 @@ class NativeCommand:
         program = accepted(listener)
         if program is None:
             return
-        boards = self._boards or [b.strip() for b in program.said.decode("utf-8", "replace").split(",")]
         try:
+            boards = named_boards(",".join(self._boards) or program.said.decode("utf-8", "replace"))
             session = ProgramSession(boards, program.file, program.pid, self._options)
         finally:
             os.close(program.file)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-TWO = "MLU370-X4,MLU370-X4"
 HERE = Path(__file__).parent
 
 
@@ -34,6 +33,6 @@ def run_torch(toolkit):
 @pytest.fixture(scope="session")
 def found(run_torch):
     """What ``program.py`` found out, by the names of its functions."""
-    done = run_torch(str(HERE / "program.py"), TORCH_MLU_FALLBACK="log", MLUSIM_BOARD=TWO)
+    done = run_torch(str(HERE / "program.py"), TORCH_MLU_FALLBACK="log", MLUSIM_DEVICES="2")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1]) | {"stderr": done.stderr}

@@ -262,6 +262,7 @@ def mistakes():
         "compressed": refused(lambda: torch.eye(2).to_sparse_csr().mlu().cpu()),
         "quantized": refused(lambda: torch.quantize_per_tensor(x, 0.1, 0, torch.quint8)),
         "nested": refused(lambda: torch.nested.nested_tensor([torch.ones(1), torch.ones(2)]).mlu()),
+        "of_cards": refused(lambda: torch.batch_norm_stats(x, 0.0)),
         "captured": refused(torch.mlu.MLUGraph().capture_end),
         "other": refused(lambda: EXTENSION.add(x.to("mlu:1"), x.to("mlu:1"))),
         "cpu": refused(lambda: EXTENSION.add(x, torch.ones(64, 64))),

@@ -120,6 +120,7 @@ def test_an_operator_that_the_device_lacks_is_told_when_asked(found):
             "nested",
             ["the device mlu has no nested tensors of layout torch.strided", "give layout=torch.jagged"],
         ),
+        ("of_cards", ["aten::batch_norm_stats is an operator that PyTorch has for other cards alone"]),
         ("captured", ["given a queue that is not being captured; call cnrtQueueBeginCapture first"]),
         (
             "other",

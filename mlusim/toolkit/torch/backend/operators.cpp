@@ -281,6 +281,8 @@ void give_generator(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
 }
 
 void fallback(const c10::OperatorHandle &op, torch::jit::Stack *stack) {
+  TORCH_CHECK_NOT_IMPLEMENTED(op.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU), op.operator_name().name,
+                              " is an operator that PyTorch has for other cards alone, and the device mlu computes with those of the CPU: write it with other operators");
   check_same_device(op, *stack);
   give_generator(op, stack);
   log(op);
