@@ -13,6 +13,7 @@ from mlusim.cli import options, plan_answer, programs, show
 from mlusim.counted import counted, plural
 from mlusim.errors import Fault, MlusimError, StatusError, UsageError, said, shown_file
 from mlusim.files.reading import shown
+from mlusim.machine.kernel import estimate_in
 from mlusim.plan.claims import Verdict
 from mlusim.plan.layout import Layout, StageLayout
 from mlusim.plan.render import frontier_view, memory_map, region_keys
@@ -211,6 +212,7 @@ def _document(found: Carving) -> dict[str, Any]:
         "kernel": found.kernel,
         "board": found.board,
         "inferred": True,
+        **({"estimate": told} if (told := estimate_in(found.arrays[0].file if found.arrays else "")) else {}),
         "fits": not found.findings and all(total.fits for total in totals.values()),
         "memory": {
             name: {"capacity": usage.capacity, "high_water": usage.high_water}

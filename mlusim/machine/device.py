@@ -369,6 +369,7 @@ class Device(Presented):
             sums=sums,
             engine=NATIVE,
             queue=queue_place(),
+            estimate=request.kernel.estimate,
         )
 
     @contextlib.contextmanager
@@ -449,6 +450,7 @@ class Device(Presented):
             engine="python" if session.native is None else session.native.engine,
             threads=session.threads,
             queue=queue_place(),
+            estimate=request.kernel.estimate,
         )
 
 

@@ -37,6 +37,12 @@ ESTIMATE = "an estimate of this lowering, not of the vendor's compiler"
 """What the time and the memory of a kernel are that was written in another language, and made into BANG C here."""
 
 
+def estimate_in(file: str) -> str:
+    """Return what time and memory are of a kernel of BANG C whose lines are those of *file*: `ESTIMATE` of a Python file, else ""."""
+    # Only what makes BANG C of another language names such a file by #line.
+    return ESTIMATE if file.endswith(".py") else ""
+
+
 class Kernel:
     """A function that the machine runs once per task as ``body(mlu, *args)``.
 
@@ -46,6 +52,8 @@ class Kernel:
     """
 
     compiled = False
+    estimate = ""
+    """What its time and memory are, where it was written in another language: `ESTIMATE`."""
 
     def __init__(self, body: Callable[..., Any]) -> None:
         if not callable(body):

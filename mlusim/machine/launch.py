@@ -113,7 +113,8 @@ class Launch(Presented):
     what the IO-DMA carried for copies, atomics and fills together, ``lanes`` the lanes of the vector unit
     that each vector intrinsic used and paid for (bytes), ``memory`` the capacity and
     high-water mark (bytes) of each on-chip memory, ``findings`` what the observers have to say,
-    ``printed`` the lines of ``__bang_printf``, ``engine`` what ran it: "python" or "native", ``threads`` on how many threads at once its tasks ran; ``queue`` where in a queue of its program it stood, if that is known; ``declared`` what the first task to end
+    ``printed`` the lines of ``__bang_printf``, ``engine`` what ran it: "python" or "native", ``threads`` on how many threads at once its tasks ran; ``queue`` where in a queue of its program it stood, if that is known;
+    ``estimate`` what time and memory are, where the kernel was made into BANG C from another language; ``declared`` what the first task to end
     declared in NRAM and WRAM, behind the address at which each begins; ``time_us`` and what
     else is predicted is worked out from ``forecast`` when it is asked for.
     """
@@ -131,6 +132,7 @@ class Launch(Presented):
     engine: str = "python"
     threads: int = 1
     queue: QueuePlace | None = None
+    estimate: str = ""
 
     @property
     def instructions(self) -> Instructions:

@@ -77,6 +77,8 @@ def _facts(launch: Launch) -> Iterator[tuple[str, str]]:
     often = sorted(launch.instructions.items(), key=lambda item: -item[1])
     yield "instructions", ", ".join(f"{name} {count(n)}" for name, n in often[:5]) or "none"
     yield "engine", launch.engine
+    if launch.estimate:
+        yield "time and NRAM", launch.estimate
 
 
 def launches_view(
@@ -137,6 +139,7 @@ def launch_facts(launch: Launch) -> dict[str, Any]:
         "dim": list(launch.dim),
         "kind": launch.kind,
         "engine": launch.engine,
+        **({"estimate": launch.estimate} if launch.estimate else {}),
         "time_us": launch.time_us,
         "time_band": list(launch.time_band),
         "unsure": [one.to_json() for one in launch.unsure],

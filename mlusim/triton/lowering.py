@@ -61,7 +61,8 @@ class KernelLowering:
         self.function = function
         self.bang_arch = bang_arch
         self.operations = operations
-        self.text = KernelText(name for name, _ in function.parameters)
+        results = (name for one in every(function.body) for name in one.results)
+        self.text = KernelText((name for name, _ in function.parameters), results)
         self.pointers = {
             name for name, kind in function.parameters if kind.startswith("!tt.ptr")
         }  # C names of addresses

@@ -310,7 +310,7 @@ class _Pipeline:
         """Return a store with the block that it is made from, of which the next round makes another."""
         text = self.text
         pointer, block, window = stored(self.low, store)
-        # Only a block that each round makes anew: any other may change while the store is on its way.
+        # Only a block that each round makes by itself: any other may change while the store is on its way.
         if block.name in known or block.name not in text.blocks(NRAM):
             copy = text.block(block.type, block.shape, "store", word=block.name, logic=block.logic)
             size = count(block.shape) * BYTES[block.type]

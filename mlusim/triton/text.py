@@ -199,7 +199,9 @@ TAKEN = frozenset(
 class KernelText:
     """The kernel that is written."""
 
-    def __init__(self, parameters: Iterable[str]) -> None:
+    def __init__(self, parameters: Iterable[str], results: Iterable[str] = ()) -> None:
+        # Triton names what leads to a variable as the variable, too; the last of these is the value that has the name.
+        self._last = {_stem(word): word for word in results}
         self.place: SourceLine | None = None  # of the operation that is lowered
         self.remarks: list[tuple[SourceLine | None, str]] = []
         self.notes: list[
@@ -220,7 +222,8 @@ class KernelText:
 
     def name(self, word: str) -> str:
         """Return a C name that begins as *word* and is not in use."""
-        stem = re.sub(r"\W", "_", re.sub(r"(?:_\d+)?(?:#\d+)?$", "", word))
+        stem = _stem(word)
+        stem = stem if self._last.get(stem, word) == word else f"{stem}_part"
         stem = stem if stem.isidentifier() and not keyword.iskeyword(stem) else f"t_{stem}".rstrip("_")
         found = stem
         while found in self._names:
@@ -403,6 +406,11 @@ class KernelText:
 
         moment = max(moments, key=lambda m: sum(r.bytes for r in at(m)), default=-1)
         return tuple(Held(r.bytes, r.why, r.place) for r in sorted(at(moment), key=lambda r: -r.bytes))
+
+
+def _stem(word: str) -> str:
+    """Return a name of TTIR without the number that sets it apart from others of its name."""
+    return re.sub(r"\W", "_", re.sub(r"(?:_\d+)?(?:#\d+)?$", "", word))
 
 
 def _directive(place: SourceLine) -> str:

@@ -9,7 +9,12 @@ DOCS = Path(__file__).parents[2] / "docs"
 FENCE = re.compile(r"^( *)```.*?^\1```$", re.MULTILINE | re.DOTALL)
 ENGLISH = [
     page
-    for page in [DOCS / "index.md", *sorted(DOCS.glob("tutorial/*.md")), *sorted(DOCS.glob("how-to/*.md"))]
+    for page in [
+        DOCS / "index.md",
+        DOCS / "explanation" / "triton.md",
+        *sorted(DOCS.glob("tutorial/*.md")),
+        *sorted(DOCS.glob("how-to/*.md")),
+    ]
     if not page.name.endswith(".zh.md")
 ]
 

@@ -16,6 +16,8 @@ ELSEWHERE = (
     "pytorch-operator.md",  # PyTorch is an extra
     "CONTRIBUTING.md",  # its blocks are pieces of files of isa/
     "first-mlu.md",
+    "first-triton-kernel.md",
+    "why-does-my-triton-block-not-fit.md",
 )  # its blocks are files and commands, which `test_source_tutorial` writes and types
 TUTORIALS = [
     p

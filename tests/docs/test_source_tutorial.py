@@ -1,5 +1,6 @@
 """The pages about BANG C do what they print: their files, their commands, the output."""
 
+import importlib.util
 import re
 import shlex
 import subprocess
@@ -14,6 +15,8 @@ from mlusim.cli.main import main
 ROOT = Path(__file__).parents[2]
 PAGES = {"tutorial/first-mlu.md": 7, "how-to/ask-why.md": 1}
 """The pages, and how many of their commands print what stands there."""
+if importlib.util.find_spec("triton"):  # an extra
+    PAGES |= {"tutorial/first-triton-kernel.md": 5, "how-to/why-does-my-triton-block-not-fit.md": 2}
 BLOCK = re.compile(r"```(c|python|console)\n(.*?)```", re.DOTALL)
 FIRST = ("gelu.mlu", "gelu_waits.mlu")
 NAME = re.compile(r"(?://|#) (\w+\.\w+)\n")

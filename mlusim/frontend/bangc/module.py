@@ -34,7 +34,7 @@ from mlusim.frontend.bangc.scalars import converted
 from mlusim.frontend.bangc.translate import translate
 from mlusim.kernel_frames import SCOPES, own_file
 from mlusim.lazy import lazy
-from mlusim.machine.kernel import DeviceVariable, Kernel
+from mlusim.machine.kernel import DeviceVariable, Kernel, estimate_in
 from mlusim.machine.launch import Launch
 from mlusim.memory.allocation import StackVariable
 
@@ -195,6 +195,11 @@ class BangKernel(Kernel):
     def variables(self) -> tuple[DeviceVariable, ...]:
         """The variables at file scope in GDRAM that it reaches."""
         return tuple(device_variable(variable, file.home) for variable, file in self.plan.variables.items())
+
+    @property
+    def estimate(self) -> str:  # type: ignore[override]  # which is fixed for kernels in Python
+        """`ESTIMATE` where its lines are those of a Python file, else ""."""
+        return estimate_in(self.form.span.file)
 
     @cached_property
     def unguarded(self) -> bool:
