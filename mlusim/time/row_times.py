@@ -3,6 +3,7 @@
 Times are those of a task or union by itself, in us from its start; `mlusim.time.timeline` puts them on the board.
 """
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -38,48 +39,55 @@ what a wait was for in the end (FOR_IO, FOR_MOVE, FOR_COMPUTE or 0), of a meetin
 
 @define
 class TracedClock(CoreReplay):
-    """A clock that notes its times at every row; what it adds up is what `CoreReplay` adds up."""
+    """A clock that goes on row by row, and notes the times of each that is done."""
 
     noted: list[tuple[float, ...]] = field(factory=list)
-    meeting: bool = False
+    _each: Iterator[tuple[float, ...]] = field(init=False)
+    _begin: float = 0.0  # when the core came to the row
+    _busy: float = 0.0  # until when its compute stream was busy then
+    _flight: tuple[float, float] = 0.0, 0.0
 
-    def advance(self) -> tuple[int, int] | None:
-        """Go on to the next barrier, as `CoreReplay` does."""
-        if self.meeting:
-            *before, _, cause = self.noted[-1]
-            self.noted[-1] = (*before, self.now, cause)
-            self.meeting = False
-        while self.at < len(self.chunk) or self._more():
-            kind, argument, meeting, nbytes, front, compute, blocking, flight, channel = self.chunk[self.at]
-            self.at += 1
-            self.moved += nbytes
-            begin = self.now
-            self.now += front
-            start = stop = max(self.compute, self.now)
-            if compute:
-                self.compute = stop = start + compute
-            if blocking:
-                self.compute = self.now = stop = max(self.now, self.compute) + blocking
-            self.noted.append(
-                (begin, start, stop, self.now, *self._act(int(kind), int(argument), flight, int(channel)))
-            )
-            if kind == MEET:
-                self.meeting = True
-                return int(argument), int(meeting)
-        return None
+    @_each.default
+    def _row_by_row(self) -> Iterator[tuple[float, ...]]:
+        return itertools.chain.from_iterable(self.rows)
 
-    def _act(self, kind: int, argument: int, flight: float, channel: int) -> tuple[float, float, float]:
-        """Return the flight, wait or end of a row: first and last moment, and the cause."""
-        here = self.now
+    def _more(self) -> bool:
+        # Asked for when a row is done, and after a meeting when all have come.
+        if self.chunk:
+            self.note()
+        row = next(self._each, None)
+        if row is None:
+            self.chunk, self.at = [], 0
+            return False
+        self.chunk, self.at = [row], 0
+        self._begin, self._busy = self.now, self.compute
+        return True
+
+    def _fly(self, kind: int, duration: float, channel: int) -> tuple[float, float]:
+        self._flight = super()._fly(kind, duration, channel)
+        return self._flight
+
+    def note(self) -> None:
+        """Note the times of the row that is done."""
+        kind, argument, _, _, front, compute, blocking, _, _ = self.chunk[0]
+        here = self._begin + front
+        start = stop = max(self._busy, here)
+        if compute or blocking:
+            stop = self.compute
+        if blocking:
+            here = self.compute
+        self.noted.append((self._begin, start, stop, here, *self._acted(kind, int(argument), here)))
+
+    def _acted(self, kind: float, argument: int, here: float) -> tuple[float, float, float]:
+        """Return the flight, wait, meeting or end of a row: first and last moment, and the cause."""
         if kind == WAIT:
-            self._wait(argument)
             return here, self.now, float(self._cause(argument, here))
         if kind in (IO_FLIGHT, MOVE_FLIGHT):
-            return *self._fly(kind, flight, channel), 0.0
+            return *self._flight, 0.0
         if kind == END:
             self.now = self.idle()
             return here, self.now, float(self._cause(FOR_IO | FOR_MOVE | FOR_COMPUTE, here))
-        return here, here, self.idle()
+        return here, self.now, max(here, self.compute, self.io_done, self.move_done)
 
     def _cause(self, streams: int, here: float) -> int:
         """Return the stream that finished last, if a wait from *here* on waited for it."""
@@ -123,6 +131,9 @@ def tracks(logs: Sequence[TimedLog], board: Board) -> list[Track]:
     """Replay cores that run together as `mlusim.time.replay` does, and note every row."""
     clocks = [TracedClock(log.rows(), log.pace) for log in logs]
     meet(clocks, board)
+    for clock in clocks:  # one that waits at a barrier that others have not come to
+        if clock.chunk:
+            clock.note()
     return [_track(log, clock.noted) for log, clock in zip(logs, clocks, strict=True)]
 
 
