@@ -13,7 +13,6 @@ from mlusim.cli.launched import chosen, kernel_wanted, launched_on, usual_boards
 from mlusim.cli.options import boards_in, names_in, parameters, read_inputs, refuse
 from mlusim.errors import Fault, UsageError, said
 from mlusim.files.writing import check_writable, write_text
-from mlusim.machine.kernel import ESTIMATE
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.spec import Operator
 from mlusim.operators.whatif import WhatIf, WhatIfQuestion, ask, study_of, what_if
@@ -51,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 def _show(args: argparse.Namespace, study: WhatIfStudy) -> None:
     """Print *study*, and write its page."""
     if args.json:
-        show.emit(study.to_json() | ({} if args.triton is None else {"estimate": ESTIMATE}))
+        show.emit(study.to_json())
     else:
         show.output().print(what_if_table(study))
     _write(args, [study])

@@ -53,7 +53,9 @@ def elsewhere(
     for board in others:
         rows.append(_elsewhere(program, kept, board, choose, base))
         step(board.name)
-    return WhatIfStudy(program.name, counted(len(kept), "launch", "launches"), first.board, tuple(rows))
+    told = next((launch.estimate for launch in kept if launch.estimate), "")
+    case = counted(len(kept), "launch", "launches")
+    return WhatIfStudy(program.name, case, first.board, tuple(rows), told)
 
 
 def _asked(answer: WhatIf, choose: Choose, base: float) -> WhatIfRow:

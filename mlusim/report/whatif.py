@@ -48,12 +48,16 @@ class WhatIfRow:
 
 @frozen
 class WhatIfStudy:
-    """One call on many boards; ``base`` is the board of the recorded run, ``case`` is None for the user's own arrays."""
+    """One call on many boards; ``base`` is the board of the recorded run, ``case`` is None for the user's own arrays.
+
+    ``estimate`` is that of the launches.
+    """
 
     operator: str
     case: str | None
     base: str
     rows: tuple[WhatIfRow, ...]
+    estimate: str = ""
 
     @property
     def works(self) -> bool:
@@ -62,7 +66,7 @@ class WhatIfStudy:
 
     def to_json(self) -> dict[str, Any]:
         """Return the document of ``what-if --json``."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "estimate" or value}
 
 
 def representatives(records: Sequence[CallRecord]) -> list[tuple[str, str]]:

@@ -286,17 +286,12 @@ class MluLauncher:
         kinds = self._kinds if len(more) - 4 == len(self._kinds) else self._passed
         passed = [pair for pair in zip(kinds, more[4:], strict=True) if pair[0] != "constexpr"]
         kind, dim = kind_and_dim(kernel.board, (x, y, z), self._task_type)
-        if any(is_on_device(argument) for _, argument in passed):
+        if any(torch_launches.is_on_device(argument) for _, argument in passed):
             torch_launches.launch(kernel, kind, dim, passed)
             return
         launch = launch_kernel(kernel.bang, kind, dim, [argument for _, argument in passed])
         for launches in _STATE.collected:
             launches.append(launch)
-
-
-def is_on_device(argument: object) -> bool:
-    """Return whether *argument* is a tensor of PyTorch's device ``mlu``."""
-    return str(getattr(argument, "device", "")).partition(":")[0] == BACKEND
 
 
 TASK_TYPES = ("", "block", "union1")
@@ -489,7 +484,8 @@ def _lend_names() -> None:
 def _taking_arrays(kernel: KernelInterface, grid: object) -> Callable[..., Any]:
     """Return the call of ``kernel[grid]``, for arrays of NumPy as well."""
 
-    # Triton knows a tensor by what it has, which an array has not; no hook of a call may change an argument.
+    # Triton knows a tensor by what it has, which an array has not; no hook of a call may change an argument.  What is no array
+    # goes on as it is, so that kernels for another driver are called as before.
     def call(*arguments: object, **named: object) -> object:
         by_name = {name: _seen(value) for name, value in named.items()}
         return kernel.run(*map(_seen, arguments), grid=grid, warmup=False, **by_name)

@@ -23,6 +23,11 @@ _UNION = 4
 """The number of Union1 among the driver's kinds; Union2 is twice that."""
 
 
+def is_on_device(argument: object) -> bool:
+    """Return whether *argument* is a tensor of PyTorch's device ``mlu``."""
+    return str(getattr(argument, "device", "")).partition(":")[0] == "mlu"
+
+
 def _package() -> Any:
     return sys.modules.get(PACKAGE)
 
@@ -133,8 +138,8 @@ def _refuse_another_board(board: Board) -> None:
 def _bytes_of(word: str, argument: object) -> bytes:
     """Return *argument* as the driver reads it.  Raises `UsageError` for what is no tensor of the device and no number."""
     if word.startswith("*"):
-        place = getattr(argument, "device", None)
-        if str(place).partition(":")[0] != "mlu":
+        if not is_on_device(argument):
+            place = getattr(argument, "device", None)
             said = "no tensor" if place is None else f"on {place}"
             raise UsageError(
                 f"one argument of a kernel is a tensor on mlu and another is {said}; pass x.mlu() for each"

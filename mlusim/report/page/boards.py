@@ -32,7 +32,8 @@ def what_if_page(studies: Sequence[WhatIfStudy], command: str = "") -> str:
         parts=[_part(study) for study in studies],
         studies=studies,
         what_if_words="",
-        facts=made(mlusim.__version__, command, [study.base for study in studies]),
+        facts=made(mlusim.__version__, command, [study.base for study in studies])
+        | {"time": next((study.estimate for study in studies if study.estimate), "")},
     )
 
 
