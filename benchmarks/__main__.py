@@ -1,4 +1,4 @@
-"""Print every measurement beside its limit: ``python -m benchmarks [table|memory|hot|native|bangc|operators|timing|debugger|checkers|mistakes|start|toolkit|judge|torch|threads] [--page FILE]``; or `growth`, `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT KIT`, `torch_tests CHECKOUT`, or `names FOLDER`."""
+"""Print every measurement beside its limit: ``python -m benchmarks [table|memory|hot|native|bangc|operators|timing|debugger|checkers|mistakes|start|toolkit|judge|torch|threads] [--page FILE]``; or `growth`, `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT KIT`, `torch_tests CHECKOUT`, `flaggems CHECKOUT`, or `names FOLDER`."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,6 +13,7 @@ from benchmarks.checkers import checkers
 from benchmarks.contest import __main__ as contest
 from benchmarks.cost_of_time import cost_of_time
 from benchmarks.debugger import debugger
+from benchmarks.flaggems import __main__ as flaggems
 from benchmarks.growth import main as growth
 from benchmarks.hot_path import hot_path
 from benchmarks.judge import judging
@@ -56,6 +57,7 @@ OTHERS: Mapping[str, Callable[[list[str]], int]] = {
     "contest": contest.main,
     "growth": growth,
     "torch_tests": torch_tests.main,
+    "flaggems": flaggems.main,
 }
 
 

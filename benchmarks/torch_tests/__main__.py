@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     outcomes = run_files(files, toolkit, args)
     shown = table(outcomes)
     if args.page:
-        put_into(args.page, shown)
+        put_between(args.page, shown, BEGIN, END)
     print(shown)
     passed, can_pass = share(outcomes)
     died = any(one.died or "died" in dict(one.functions.values()) for one in outcomes)
@@ -188,11 +188,11 @@ def _shown(reason: str) -> str:
 BEGIN, END = "<!-- begin: python -m benchmarks torch_tests --page -->\n", "<!-- end -->\n"
 
 
-def put_into(page: Path, shown: str) -> None:
-    """Put the table into *page*, between its marks."""
-    head, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    page.write_text(f"{head}{BEGIN}\n{shown}\n{END}{tail}", encoding="utf-8")
+def put_between(page: Path, shown: str, begin: str, end: str) -> None:
+    """Put *shown* into *page*, between its marks."""
+    head, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, _, tail = rest.partition(end)
+    page.write_text(f"{head}{begin}\n{shown}\n{end}{tail}", encoding="utf-8")
 
 
 if __name__ == "__main__":

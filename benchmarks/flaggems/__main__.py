@@ -1,0 +1,261 @@
+"""``python -m benchmarks flaggems CHECKOUT``: the public Triton library's kernels for the card, reached by its own tests on PyTorch's device.
+
+CHECKOUT is a checkout of FlagGems, whose kernels and tests run unchanged, in its quick mode, beside references on the CPU.  Nothing of it is
+stored here.  Of each kernel that a test calls the page says whether it is translated, loaded and run, and whether the test is right.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
+from pathlib import Path
+
+from attrs import Factory, asdict, define
+
+from benchmarks.torch_tests.__main__ import put_between
+from mlusim.arch.catalog import find_board
+from mlusim.errors import UsageError
+from mlusim.toolkit import folder
+
+CHILD = Path(__file__).with_name("child.py")
+BACK_END = Path("src/flag_gems/runtime/backend/_cambricon")
+LEAST = 0.7
+"""The share of the files of the second half of the alphabet that have to be translated."""
+STEPS = ("called", "translated", "loaded", "ran")
+PAGE = Path(__file__).parent.parent / "flaggems.md"
+BEGIN, END = "<!-- begin: python -m benchmarks flaggems --page -->\n", "<!-- end -->\n"
+OTHERS = {
+    "bitwise_and": r"bitwise_and_", "bitwise_or": r"bitwise_or_", "diagonal": r"diagonal_", "to": r"to_copy|copy$", "where": r"where_",
+    "mish_backward": r"mish", "scatter_add_": r"scatter", "attention": r"scaled_dot_product", "fused_moe": r"moe",
+    "embedding_dense_backward": r"embedding", "max_pool2d_with_indices": r"max_pool2d", "max_pool3d_with_indices": r"max_pool3d",
+    "upsample_bicubic2d_aa_backward": r"upsample_bicubic2d", "flash_kernel": r"flash_att",
+}  # fmt: skip
+"""Tests of files that have none of their name."""
+
+
+@define
+class Found:
+    """What the tests of one run show: steps of kernels with reasons by file and name, and outcomes of tests by the file that has them."""
+
+    kernels: dict[str, dict[str, dict[str, str]]] = Factory(dict)
+    tests: dict[str, dict[str, list[str]]] = Factory(dict)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the tests and print the tables; 1 where less is translated than has to be."""
+    args = _arguments(argv)
+    checkout = args.checkout.resolve()
+    try:
+        sources = source_files(checkout)
+    except UsageError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    half = sources[len(sources) // 2 :]
+    wanted = half if args.half else sources
+    tests = {
+        name: files_of_tests(checkout, name)
+        for name in wanted
+        if not args.only or Path(name).stem in args.only
+    }
+    toolkit = args.cache.resolve() / "toolkit"
+    folder.make(toolkit, find_board(args.board))
+    found = Found(**json.loads(args.results.read_text())) if args.results.is_file() else Found()
+    missing = [test for test in dict.fromkeys(chain.from_iterable(tests.values())) if test not in found.tests]
+    while missing:
+        done = run(checkout, toolkit, args, missing[: args.batch], found)
+        missing = [test for test in missing if test not in done]
+    shown = table(found, {name: files_of_tests(checkout, name) for name in sources}, set(half))
+    if args.page:
+        put_between(PAGE, shown, BEGIN, END)
+    print(shown)
+    translated, called = share(found, half)
+    return int(translated < LEAST * called)
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks flaggems", description=__doc__)
+    parser.add_argument("checkout", type=Path, help="a checkout of FlagGems")
+    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these files, such as softmax")
+    parser.add_argument("--half", action="store_true", help="the second half of the alphabet alone")
+    parser.add_argument("--tests", type=int, default=4, help="the first tests of a file (default: 4)")
+    parser.add_argument("--timeout", type=float, default=20, help="seconds of a test (default: 20)")
+    parser.add_argument(
+        "--configs", type=int, default=4, help="configurations that its tuner tries (default: 4)"
+    )
+    parser.add_argument("--batch", type=int, default=40, help="files of tests in a process (default: 40)")
+    parser.add_argument("--board", default="MLU590-H8", help="the board (default: MLU590-H8)")
+    parser.add_argument(
+        "--engine", default="python", help="the engine (default: python, whose first launches are quick)"
+    )
+    parser.add_argument(
+        "--cache", type=Path, default=Path("build/flaggems"), help="the toolkit folder is kept here"
+    )
+    parser.add_argument(
+        "--results",
+        type=Path,
+        default=Path("build/flaggems.json"),
+        help="what was found is kept here, and what is missing run",
+    )
+    parser.add_argument("--page", action="store_true", help="put the tables into benchmarks/flaggems.md")
+    return parser.parse_args(argv)
+
+
+def source_files(checkout: Path) -> list[str]:
+    """Return the files of the back end in the order of the alphabet, ``fused/`` first.  Raises `UsageError` where there is none."""
+    root = checkout / BACK_END
+    found = sorted(p.relative_to(root).as_posix() for d in ("fused", "ops") for p in (root / d).rglob("*.py"))
+    found = [name for name in found if not name.endswith("__init__.py")]
+    if not found:
+        raise UsageError(f"{root} has no kernels; give a checkout of FlagGems")
+    return found
+
+
+def files_of_tests(checkout: Path, source: str) -> list[str]:
+    """Return the files of tests that bear the name of *source*."""
+    stem = Path(source).stem
+    found = sorted((checkout / "tests").rglob("test_*.py"))
+    named = [path for path in found if _plain(path.stem.removeprefix("test_")) == _plain(stem)]
+    if not named:
+        named = [
+            path
+            for path in found
+            if stem in OTHERS and re.match(OTHERS[stem], path.stem.removeprefix("test_").strip("_"))
+        ]
+    return [path.relative_to(checkout).as_posix() for path in named]
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "")
+
+
+def run(
+    checkout: Path, toolkit: Path, args: argparse.Namespace, files: Sequence[str], found: Found
+) -> set[str]:
+    """Run *files* of tests in one process, and take what it tells into *found*; the files that are done."""
+    known = {name: value for name, value in os.environ.items() if not name.startswith("MLUSIM_")}
+    environment = known | {
+        "NEUWARE_HOME": str(toolkit), "PYTHONPATH": f"{toolkit / 'python'}:{checkout / 'src'}:{os.environ.get('PYTHONPATH', '')}", "PATH": f"{toolkit / 'bin'}:{os.environ['PATH']}",
+        "MLUSIM_BOARD": args.board, "MLUSIM_ENGINE": args.engine, "GEMS_VENDOR": "cambricon", "FLAGGEMS_CACHE_DIR": str(args.cache.resolve() / "gems"),
+    }  # fmt: skip
+    numbers = [str(number) for number in (args.tests, args.timeout, args.configs)]
+    command = [sys.executable, str(CHILD), str(checkout), *numbers, *files]
+    done, now, running = set[str](), files[0], ""
+    with subprocess.Popen(  # noqa: S603 - the tests that the caller names
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment, cwd=checkout
+    ) as process:
+        assert process.stdout is not None
+        for kind, *words in _told(process.stdout):
+            if kind == "begin":
+                now = words[0]
+                found.tests.setdefault(now, {})
+            elif kind == "kernel":
+                file, name, step, reason = words
+                found.kernels.setdefault(file, {}).setdefault(name, {})[step] = reason
+            elif kind == "test":
+                running = "" if words[1:] else words[0]
+                found.tests[now][words[0].partition("::")[2]] = [*words[1:]] or ["died", ""]
+            else:
+                done.add(words[0])
+                args.results.write_text(json.dumps(asdict(found), indent=1))
+                print(
+                    f"{words[0]}: {dict(Counter(o for o, *_ in found.tests[words[0]].values()))}",
+                    file=sys.stderr,
+                    flush=True,
+                )
+    if now not in done:  # the process has died in it, or before it
+        found.tests.setdefault(now, {})[running.partition("::")[2] or "collection"] = [
+            "died",
+            f"exit {process.returncode}",
+        ]
+        done.add(now)
+    return done
+
+
+def _told(lines: Iterator[str]) -> Iterator[list[str]]:
+    for line in lines:
+        at = line.find("@@[")
+        if at >= 0:
+            yield json.loads(line[at + 2 :])
+
+
+# -- the page ------------------------------------------------------------------------------------------
+
+
+def state(kernels: dict[str, dict[str, str]]) -> str:
+    """Return the last step that all called kernels of a file have come to."""
+    for before, step in pairwise(STEPS):
+        if not all(step in steps for steps in kernels.values()):
+            return before
+    return STEPS[-1]
+
+
+def share(found: Found, files: Sequence[str]) -> tuple[int, int]:
+    """Return how many of *files* are translated, and of how many a test calls a kernel."""
+    called = [found.kernels[name] for name in files if name in found.kernels]
+    return sum(state(kernels) != "called" for kernels in called), len(called)
+
+
+def table(found: Found, tests: dict[str, list[str]], half: set[str]) -> str:
+    """Return the sums of both halves, a row for each test that is not right, and a row for each file."""
+    lines = [
+        "| files | in all | with a kernel that a test calls | translated | loaded | run | all tests right |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    parts = {
+        "first half": [n for n in tests if n not in half],
+        "second half": [n for n in tests if n in half],
+        "all": [*tests],
+    }
+    for word, names in parts.items():
+        known = [name for name in names if name in found.kernels]
+        at = Counter(state(found.kernels[name]) for name in known)
+        reached = [sum(at[step] for step in STEPS[k:]) for k in range(1, 4)]
+        right = sum(state(found.kernels[name]) == "ran" and not _wrong(found, tests[name]) for name in known)
+        lines.append(f"| {word} | {len(names)} | {len(known)} | {' | '.join(map(str, reached))} | {right} |")
+    kernels = [
+        (file, name, steps) for file, named in sorted(found.kernels.items()) for name, steps in named.items()
+    ]
+    sums = ", ".join(f"{sum(step in steps for _, _, steps in kernels)} {step}" for step in STEPS)
+    outcomes = Counter(outcome for file in found.tests.values() for outcome, *_ in file.values())
+    lines += [
+        "",
+        f"Kernels: {sums}. Tests: {', '.join(f'{n} {o}' for o, n in sorted(outcomes.items()))}.",
+        "",
+    ]
+    lines += ["| file | kernel | is not translated, since |", "| --- | --- | --- |"]
+    lines += [
+        f"| {file} | {name} | {_shown(steps.get('refused') or steps.get('too large', 'it is not reached'))} |"
+        for file, name, steps in kernels
+        if "translated" not in steps
+    ]
+    lines += ["", "| test | outcome | reason |", "| --- | --- | --- |"]
+    for file, ended in sorted(found.tests.items()):
+        lines += [
+            f"| {Path(file).stem}: {name} | {outcome} | {_shown(' '.join(why))} |"
+            for name, (outcome, *why) in ended.items()
+            if outcome not in {"passed", "skipped"}
+        ]
+    return "\n".join([*lines, ""])
+
+
+def _wrong(found: Found, files: Sequence[str]) -> bool:
+    return any(
+        outcome not in {"passed", "skipped"}
+        for file in files
+        for outcome, *_ in found.tests.get(file, {}).values()
+    )
+
+
+def _shown(reason: str) -> str:
+    """Return *reason* as a cell of a table, without paths and addresses."""
+    plain = re.sub(r"(?:/[\w.+-]+)+/", "", re.sub(r"\b0x[0-9a-f]+\b", "0x...", reason))
+    return plain.replace("|", "/")[:200]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

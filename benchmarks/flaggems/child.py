@@ -1,0 +1,223 @@
+"""``child.py CHECKOUT TESTS SECONDS CONFIGS FILE ...``: run the first tests of files of the library's own, and say which kernels they reach.
+
+A line ``@@["test", name]`` says that a test begins, ``@@["test", name, outcome, reason]`` how it ended, ``@@["file", name]`` that all of a file
+is done, and ``@@["kernel", file, name, step, reason]`` what a kernel of the back end has come to: ``called``, ``refused``, ``too large``,
+``translated``, ``loaded`` or ``ran``.
+"""
+
+import faulthandler
+import json
+import re
+import signal
+import sys
+import traceback
+import types
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch  # noqa: F401 - before the device
+import torch_mlu  # noqa: F401 - the device
+from triton.runtime import Autotuner
+from triton.runtime.errors import OutOfResources
+from triton.runtime.jit import JITFunction
+
+from mlusim.triton import backend, torch_launches
+
+SOURCE = re.compile(r"_cambricon/((?:ops|fused)/.*\.py)$")
+
+
+def say(*words: str) -> None:
+    """Tell the parent."""
+    print("@@" + json.dumps([" ".join(word.split())[:300] for word in words]), flush=True)
+
+
+class Late(BaseException):
+    """A test takes longer than it may."""
+
+
+def late(_: int, frame: types.FrameType | None) -> None:
+    """End the test that runs; an import first ends."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            signal.setitimer(signal.ITIMER_PROF, 0.1)
+            return
+        frame = frame.f_back
+    raise Late
+
+
+def source() -> str:
+    """Return the file of the back end that calls, "" where none does."""
+    frame: types.FrameType | None = sys._getframe(1)  # noqa: SLF001 - Python's own
+    while frame is not None:
+        found = SOURCE.search(frame.f_code.co_filename)
+        if found:
+            return found[1]
+        frame = frame.f_back
+    return ""
+
+
+class Steps:
+    """What the kernels come to, told once for each kernel and step."""
+
+    def __init__(self) -> None:
+        self._told: set[tuple[str, ...]] = set()
+        self.kernels: dict[int, tuple[str, str]] = {}  # what is loaded, by its text
+
+    def tell(self, file: str, name: str, step: str, reason: str = "") -> None:
+        """Tell of a kernel of the back end."""
+        if file and (file, name, step, reason) not in self._told:
+            self._told.add((file, name, step, reason))
+            say("kernel", file, name, step, reason)
+
+
+def reason_of(error: BaseException) -> str:
+    """Return what the innermost error says: its last line without the text of a kernel."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    lines = [line for line in str(error).splitlines() if line.strip(" ^")]
+    return f"{type(error).__name__}: {lines[-1].strip() if lines else ''}"
+
+
+def watch(steps: Steps) -> None:
+    """Tell of each kernel that Triton compiles, and of each that is launched."""
+    compiled, launched = JITFunction._do_compile, torch_launches.launch  # noqa: SLF001 - where all kernels come by
+
+    def compile_one(function: Any, *rest: Any, **named: Any) -> Any:
+        file, name = source(), function.fn.__name__
+        steps.tell(file, name, "called")
+        try:
+            kernel = compiled(function, *rest, **named)
+        except OutOfResources as error:
+            steps.tell(file, name, "too large", str(error).partition(";")[0])
+            raise
+        except Exception as error:
+            steps.tell(file, name, "refused", reason_of(error))
+            raise
+        steps.tell(file, name, "translated")
+        return kernel
+
+    def launch(kernel: torch_launches.TextKernel, *rest: Any) -> None:
+        file = source()
+        name = re.sub(r"-[0-9a-f]{12}$", "", kernel.path.stem)
+        steps.tell(file, name, "loaded")
+        launched(kernel, *rest)
+        steps.tell(file, name, "ran")
+
+    JITFunction._do_compile = compile_one  # noqa: SLF001
+    backend.torch_launches.launch = launch  # type: ignore[assignment]
+
+
+def tune_few(configs: int) -> None:
+    """Let the library's tuner try no more than *configs* of a kernel's configurations, evenly spaced."""
+    plain: Callable[..., Any] = Autotuner.prune_configs
+
+    def pruned(tuner: Any, *rest: Any) -> Any:
+        found = [*plain(tuner, *rest)]
+        step = max(1, -(-len(found) // configs))
+        return found[::step]
+
+    Autotuner.prune_configs = pruned
+
+
+class Plugin:
+    """The first tests of each file, and how each ended."""
+
+    def __init__(self, tests: int, seconds: float) -> None:
+        self._tests, self._seconds = tests, seconds
+        self._failed: tuple[str, str] | None = None
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Keep the first tests of each function in turn, up to the number of a file."""
+        by_function: Counter[str] = Counter()
+        rank: dict[str, int] = {}
+        for item in items:
+            name = getattr(item, "originalname", item.name)
+            rank[item.nodeid] = by_function[name]
+            by_function[name] += 1
+        items.sort(key=lambda item: rank[item.nodeid])
+        del items[self._tests :]
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
+        """Run one test for at most so many seconds of this process."""
+        say("test", item.nodeid)
+        faulthandler.dump_traceback_later(100 * self._seconds, exit=True)
+        self._failed = None
+        yield
+        faulthandler.cancel_dump_traceback_later()
+        say("test", item.nodeid, *(self._failed or ("passed", "")))
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call(self) -> Any:
+        """End it when its time is over."""
+        signal.setitimer(signal.ITIMER_PROF, self._seconds)
+        outcome = yield
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        if isinstance(outcome.excinfo and outcome.excinfo[1], Late):
+            self._failed = "late", f"more than {self._seconds:g} s"
+            outcome.force_result(None)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep how it ended and why."""
+        if self._failed is None and report.outcome != "passed":
+            crash = getattr(report.longrepr, "reprcrash", None)
+            text = crash.message if crash else str(report.longrepr)
+            self._failed = report.outcome, shown(text)
+
+
+def shown(text: str) -> str:
+    """Return what an error says in a line: of a difference of tensors its sizes, of a compilation its end."""
+    lines = [line.strip() for line in text.splitlines() if line.strip(" ^")]
+    if not lines:
+        return ""
+    worst = [line for line in lines if line.startswith(("Greatest absolute", "Mismatched elements"))]
+    if worst:
+        return " ".join(worst)
+    return f"{lines[0].partition(':')[0]}: {lines[-1]}" if "CompilationError" in lines[0] else lines[0]
+
+
+def main() -> None:
+    """Run the files one after another."""
+    checkout, tests, seconds, configs = (
+        Path(sys.argv[1]),
+        int(sys.argv[2]),
+        float(sys.argv[3]),
+        int(sys.argv[4]),
+    )
+    warnings.simplefilter("ignore")
+    signal.signal(signal.SIGPROF, late)
+    sys.path.insert(0, str(checkout / "src"))
+    watch(Steps())
+    tune_few(configs)
+    for file in sys.argv[5:]:
+        say("begin", file)
+        try:
+            code = pytest.main(
+                [
+                    "-s",
+                    "-p",
+                    "no:cacheprovider",
+                    "-p",
+                    "no:terminal",
+                    "--quick",
+                    "--ref",
+                    "cpu",
+                    f"--rootdir={checkout}",
+                    file,
+                ],
+                plugins=[Plugin(tests, seconds)],
+            )
+            if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR):
+                say("test", f"{file}::collection", "failed", f"pytest ends with {code}")
+        except BaseException as error:  # noqa: BLE001 - the next file is run all the same
+            traceback.print_exc()
+            say("test", f"{file}::collection", "failed", reason_of(error))
+        say("file", file)
+
+
+if __name__ == "__main__":
+    main()
