@@ -15,7 +15,8 @@ PROGRAMS = dict(re.findall(r"^//// (.*)\n((?:(?!////).*\n)+)", _TEXT, re.MULTILI
 """Each has ``run(long long *o)``, which fills up to `_EACH` numbers."""
 _EACH = 16
 _INCLUDES = "".join(
-    f"#include <{name}>\n" for name in ("cstdint", "cstring", "initializer_list", "tuple", "utility")
+    f"#include <{name}>\n"
+    for name in ("algorithm", "cstdint", "cstring", "initializer_list", "tuple", "utility")
 )
 
 

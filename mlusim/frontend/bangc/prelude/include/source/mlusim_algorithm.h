@@ -90,8 +90,23 @@ template <class I> void reverse(I, I);
 template <class I> I rotate(I, I, I);
 template <class I, class G> void shuffle(I, I, G &&);
 template <class I> bool next_permutation(I, I);
-template <class T, class... F> T min(initializer_list<T>, F...);
-template <class T, class... F> T max(initializer_list<T>, F...);
+template <class T, class F> T min(initializer_list<T>, F);
+template <class T, class F> T max(initializer_list<T>, F);
+template <class T> __mlusim_both__ constexpr T min(initializer_list<T> of) {
+  const T *least = of.begin();
+  for (const T *one = of.begin(); one != of.end(); ++one)
+    if (*one < *least) least = one;
+  return *least;
+}
+template <class T> __mlusim_both__ constexpr T max(initializer_list<T> of) {
+  const T *most = of.begin();
+  for (const T *one = of.begin(); one != of.end(); ++one)
+    if (*most < *one) most = one;
+  return *most;
+}
+template <class T> __mlusim_both__ constexpr const T &clamp(const T &value, const T &low, const T &high) {
+  return value < low ? low : high < value ? high : value;
+}
 template <class T> bool operator==(const vector<T> &, const vector<T> &);
 template <class T> bool operator!=(const vector<T> &, const vector<T> &);
 template <class T> bool operator<(const vector<T> &, const vector<T> &);
