@@ -351,6 +351,17 @@ class MemoryDeclaration:
         """``kernel.py:21``; empty for a tensor."""
         return f"{shown_file(self.file)}:{self.line}" if self.file else ""
 
+    def element_at(self, offset: int) -> str:
+        """Return the element that has the byte at *offset*, as "out[49, 0, 0]"; empty but for a tensor of several dimensions inside of it."""
+        number = offset // self.dtype.size
+        if self.shape is None or len(self.shape) < 2 or not 0 <= number < self.count:
+            return ""
+        at: list[str] = []
+        for size in reversed(self.shape):
+            number, index = divmod(number, size)
+            at.append(str(index))
+        return f"{self.name or 'element '}[{', '.join(reversed(at))}]"
+
     def __str__(self) -> str:
         if self.told is not None:
             return self.told()

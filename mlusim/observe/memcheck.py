@@ -5,6 +5,8 @@ turns the fault into a finding that names the neighbours, and adds what the mach
 """
 
 import functools
+import linecache
+import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
@@ -26,6 +28,7 @@ from mlusim.errors import (
 )
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.factors import LANES, PAD, laid_out
+from mlusim.isa.table import ISA
 from mlusim.isa.tensor import FILTERS
 from mlusim.machine.observed import (
     Effect,
@@ -130,7 +133,7 @@ class MemCheck(Checker):
             self.report((rule, fault.file, fault.line), lambda: self._refused(rule, core, fault))
 
     def _refused(self, rule: str, core: ObservedCore, fault: Fault) -> Finding:
-        context = [] if fault.legal is None else [f"legal: {fault.legal}"]
+        context = [*_typed(fault)] + ([] if fault.legal is None else [f"legal: {fault.legal}"])
         if isinstance(fault, OutOfBounds) and not isinstance(fault, Ended) and fault.address is not None:
             context += _neighbours(core, self._given, fault.address, fault.space)
             context += region_label(core, fault)
@@ -308,6 +311,37 @@ def _wasted(effect: Effect, size: int, offset: int) -> Finding:
     )
 
 
+LONGEST_CALL = 5  # lines of source in which a call is looked for
+
+
+def _typed(fault: Fault) -> Iterator[str]:
+    """Say what stands in the source for the operand of a fault, as a pointer has a name of its own there."""
+    row = ISA.get((fault.intrinsic or "").lstrip("_"))
+    names = [] if row is None else [parameter.name for parameter in row.parameters]
+    if fault.operand not in names or fault.file is None or fault.line is None:
+        return
+    lines = (linecache.getline(fault.file, fault.line + n) for n in range(LONGEST_CALL))
+    _, call, behind = "".join(lines).partition(f"{(fault.intrinsic or '').lstrip('_')}(")
+    words = _arguments(behind) if call else []
+    at = names.index(fault.operand)
+    if at < len(words) and not re.search(rf"\b{re.escape(words[at])}\b", fault.message):
+        yield f"{fault.operand} is {words[at]}"
+
+
+def _arguments(text: str) -> list[str]:
+    """Return the arguments of the call whose text behind "(" *text* begins with; none where it does not end there."""
+    found, depth = [""], 0
+    for letter in text:
+        if letter == ")" and not depth:
+            return [" ".join(word.split()) for word in found]
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and not depth:
+            found.append("")
+        else:
+            found[-1] += letter
+    return []
+
+
 def _neighbours(
     core: ObservedCore, given: Collection[Allocation], address: int, space: str | None
 ) -> Iterator[str]:
@@ -321,7 +355,8 @@ def _neighbours(
     behind = next((a for a in live if a is not at and a.address >= end), None)
     before = next((a for a in reversed(live) if a is not at and a.address < address), None)
     if at is not None:
-        yield f"it begins in {at.site}, which ends at {end:#x}"
+        element = at.declared.element_at(address - at.address)
+        yield f"it begins in {at.site}{f' at {element}' if element else ''}, which ends at {end:#x}"
     elif before is not None:
         yield f"before it lies {before.site}, which ends at {before.address + before.nbytes:#x}"
     if behind is not None:

@@ -367,22 +367,27 @@ def tensor_store(write: Write) -> TensorStore:
 COUNTED = "{} bytes were written, and {}: the size of a copy is in bytes, so multiply a count of elements by sizeof({})"
 
 
+WIDTHS: Mapping[int, str] = {2: "half", 4: "float"}
+"""By bytes of an element the type that is named where only its size is known."""
+
+
 def never_stored(stores: Sequence[TensorStore], allocation: Allocation, offset: int, count: int) -> Finding:
     """Return the finding of *count* bytes of a tensor, the first at *offset*, that no task has stored; *stores* are the others."""
     before = [w for w in stores if w.end <= offset]
     last = max(before or stores, key=lambda w: (w.end, w.number), default=None)
-    context = (
-        ()
-        if last is None
-        else (f"{last.told} at line {last.site.line} by {last.label} stored up to byte {last.end}",)
-    )
+    context: tuple[str, ...] = ("nothing has been stored there at all",)
+    if last is not None:
+        context = (f"{last.told} at line {last.site.line} by {last.label} stored up to byte {last.end}",)
+    element = allocation.declared.element_at(offset)
+    if element:
+        context = (f"the first of them is {element}", *context)
     return Finding(
         "initcheck-never-stored",
         f"the host copies back {count} {plural(count, 'byte')} of {allocation.site} that no task has stored, from byte {offset} on",
         file=None if last is None else last.site.file,
         line=None if last is None else last.site.line,
         intrinsic=None if last is None else last.name,
-        context=context or ("nothing has been stored there at all",),
+        context=context,
         note="a new tensor holds no zeros: what is never stored holds whatever was there before",
         hint=_of_elements(allocation, allocation.nbytes - count)
         or "check the share of the last task and the tail of each row, or fill the tensor before the launch",
@@ -401,14 +406,15 @@ def _of_elements(allocation: Allocation, nbytes: int) -> str:
 def of_elements(origin: Hop, shadow: Shadow, reader: Step) -> str:
     """Return what to say where *reader* takes as many elements as there are bytes with a value in front of *origin*; "" elsewhere."""
     dtype = origin.allocation.declared.dtype
-    sizes = {a.nbytes for a in reader.reads if a.allocation is origin.allocation} if dtype.size > 1 else set()
+    # A pool of bytes holds elements of the types that pointers into it have, whose sizes are these.
+    widths = {dtype.size: str(dtype)} if dtype.size > 1 else WIDTHS
+    sizes = {a.nbytes for a in reader.reads if a.allocation is origin.allocation}
     for write in shadow.log():
-        if write.access.span[1] == origin.offset and write.access.nbytes * dtype.size in sizes:
-            return COUNTED.format(
-                write.access.nbytes,
-                f"{counted(write.access.nbytes, 'element')} {plural(write.access.nbytes, 'is', 'are')} read",
-                dtype,
-            )
+        number = write.access.nbytes
+        width = next((one for one in widths if number * one in sizes), None)
+        if width is not None and write.access.span[1] == origin.offset:
+            read = f"{counted(number, 'element')} {plural(number, 'is', 'are')} read"
+            return COUNTED.format(number, read, widths[width])
     return ""
 
 

@@ -112,6 +112,15 @@ def settings_told(one: Mapping[str, Any]) -> str:
     return " ".join(f"{name}={value}" for name, value in one["parameters"].items())
 
 
+def _one_grid(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the sentence for the only grid that was tried, where its numbers may have been meant as several."""
+    grids = {str(one["parameters"].get("dim", "")) for one in rows}
+    grid = grids.pop()
+    if grids or grid.count(",") != 2 or grid.endswith(",1"):
+        return []
+    return [f"dim={grid} is one grid; write ; between several: 'dim={grid.replace(',', ';')}'."]
+
+
 def notes(document: Mapping[str, Any]) -> list[str]:
     """Return the sentences that a reader of the table has to know."""
     rows = document["candidates"]
@@ -121,6 +130,7 @@ def notes(document: Mapping[str, Any]) -> list[str]:
         f"{len(good)} of {counted(len(rows), 'candidate')} {'fits and is' if len(good) == 1 else 'fit and are'} right"
         + (f"; {left} did not go on to larger calls." if left else ".")
     ]
+    told += _one_grid(rows)
     if len({one["rank"] for one in good}) < len(good):
         told.append(EQUAL)
     if len(good) > 1:

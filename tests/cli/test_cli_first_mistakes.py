@@ -56,6 +56,22 @@ __mlu_global__ void Stored(float *out, const float *x) {
   __memcpy(out, tile, 64, NRAM2GDRAM);
 }
 
+__nram__ char pool[1024];
+
+__mlu_global__ void Pooled(float *out, const float *x) {
+  float *mine = (float *)(pool + 256), *sum = (float *)(pool + 512);
+  __memcpy(mine, x, 64, GDRAM2NRAM);
+  __bang_add(sum, mine, mine, 64);
+  __memcpy(out, sum, 256, NRAM2GDRAM);
+}
+
+__mlu_global__ void Beyond(float *out, const float *x) {
+  float *mine = (float *)(pool + 512);
+  __memcpy(mine, x + 8, 256,
+           GDRAM2NRAM);
+  __memcpy(out, mine, 128, NRAM2GDRAM);
+}
+
 __mlu_global__ void Read(float *out, const float *x) {
   __memcpy(tile, x, 64, GDRAM2NRAM);
   __bang_add(tile, tile, tile, 64);
@@ -120,10 +136,22 @@ def test_a_fault_says_what_was_forgotten_and_which_verb_looks_further(cli, sourc
     assert last.startswith("note: `mlusim check` of the same call looks for the cause")
 
 
+def test_a_finding_names_the_pointer_and_the_element(cli, source):
+    """What stands in the source for the operand, and where in a tensor of several dimensions it begins."""
+    shaped = ("--arg", "out=out:float32:4,4,4", "--arg", "x=randn:float32:4,4,4")
+    beyond = cli("check", source, "--kernel", "Beyond", *shaped).out
+    half = cli("check", source, "--kernel", "Stored", *shaped).out
+
+    assert "│   src is x + 8\n" in beyond
+    assert "│   it begins in const tensor x float[4, 4, 4] at x[0, 2, 0], which ends at" in beyond
+    assert "│   the first of them is out[1, 0, 0]\n" in half
+
+
 @pytest.mark.parametrize(
     ("kernel", "hint"),
     [
         ("Stored", f"64 bytes were written, and the tensor has 64 elements: {SIZED}"),
+        ("Pooled", f"64 bytes were written, and 64 elements are read: {SIZED}"),
         ("Read", f"64 bytes were written, and 64 elements are read: {SIZED}"),
     ],
 )
