@@ -24,7 +24,7 @@ from mlusim.text_grid import table
 from mlusim.tune import ranking, tuning
 from mlusim.tune.page import page_text
 from mlusim.tune.programs import ProgramTask, program_task
-from mlusim.tune.space import Settings, TuneParameter, grid, parameters_of, program_parameters
+from mlusim.tune.space import Settings, TriedTask, TuneParameter, grid, parameters_of, program_parameters
 
 ParametersOf = Callable[[Sequence[str]], tuple[TuneParameter, ...]]
 OF_OPERATORS = ("case", "group", "policy", "check")
@@ -45,21 +45,21 @@ def run(args: argparse.Namespace) -> int:
     return _ranked(args, *_tried(args))
 
 
-def _tried(args: argparse.Namespace) -> tuple[Sequence[str], tuning.TriedTask, list[dict[str, Any]]]:
+def _tried(args: argparse.Namespace) -> tuple[Sequence[str], TriedTask, list[dict[str, Any]]]:
     boards = options.boards_in(args.board, DEFAULT_BOARDS[:1])
     return boards, *tried(args, boards)
 
 
 def _tried_cases(
     args: argparse.Namespace,
-) -> tuple[Sequence[str], tuning.TriedTask, list[dict[str, Any]]]:
+) -> tuple[Sequence[str], TriedTask, list[dict[str, Any]]]:
     """Try the candidates with each case of a file, and add up what each takes; out is what one of them says is out."""
     if args.search or args.output:
         raise UsageError(
             f"{'--search' if args.search else '-o'} goes with one case; name it with --case, or try the whole grid of all of them"
         )
     boards: Sequence[str] = ()
-    task: tuning.TriedTask | None = None
+    task: TriedTask | None = None
     found: list[tuple[str, list[dict[str, Any]]]] = []
     for case in cases.chosen(args):
         boards, task, rows = _tried(cases.applied(args, case))
@@ -71,7 +71,7 @@ def _tried_cases(
 def _ranked(
     args: argparse.Namespace,
     boards: Sequence[str],
-    task: tuning.TriedTask,
+    task: TriedTask,
     found: Sequence[Mapping[str, Any]],
 ) -> int:
     """Rank *found*, show and write it; returns 1 where no candidate fits and is right."""
@@ -96,7 +96,7 @@ def _write(args: argparse.Namespace, documents: Sequence[Mapping[str, Any]]) -> 
 def _documents(
     args: argparse.Namespace,
     boards: Sequence[str],
-    task: tuning.TriedTask,
+    task: TriedTask,
     found: Sequence[Mapping[str, Any]],
 ) -> list[dict[str, Any]]:
     """Return the document of each board."""
@@ -104,7 +104,7 @@ def _documents(
 
 
 def _document(
-    args: argparse.Namespace, board: str, task: tuning.TriedTask, found: Sequence[Mapping[str, Any]]
+    args: argparse.Namespace, board: str, task: TriedTask, found: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     rows, criterion = ranking.ranked(found, args.objective), task.asked.criterion
     best = rows[0] if rows[0]["rank"] is not None else None
@@ -215,7 +215,7 @@ def _show_in_order(args: argparse.Namespace, found: Sequence[Mapping[str, Any]])
         console.print("", made, sep="\n")
 
 
-def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[tuning.TriedTask, list[dict[str, Any]]]:
+def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TriedTask, list[dict[str, Any]]]:
     """Return the task, and the documents of its candidates: those of each board, in the order of the grid.
 
     Raises `UsageError` where none of them can be called.
@@ -263,9 +263,7 @@ def _subject(
     return made.parameters_of, made.task_of, usual
 
 
-def _tried_calls(
-    args: argparse.Namespace, boards: Sequence[str]
-) -> tuple[tuning.TriedTask, list[dict[str, Any]]]:
+def _tried_calls(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TriedTask, list[dict[str, Any]]]:
     of_words, task_of, usual = _subject(args, boards[0])
     # Only for its refusals, which name --reference and --expect; the task finds the functions in each process again.
     programs.expectation_of(args)
@@ -375,7 +373,7 @@ def _space(
 
 def _collected(
     args: argparse.Namespace,
-    task: tuning.TriedTask,
+    task: TriedTask,
     wanted: Sequence[Settings],
     boards: Sequence[str],
     executor: Executor | None,

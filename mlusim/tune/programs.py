@@ -9,7 +9,7 @@ import io
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import evolve, frozen
 
@@ -24,20 +24,13 @@ from mlusim.report.figures import shares
 from mlusim.report.json_values import members, plain
 from mlusim.report.profiled import Profiled
 from mlusim.tune.ranking import REFUSED, WRONG, mechanisms, out
-from mlusim.tune.space import MACRO, Settings, filled, variables_set, with_macros
-
-if TYPE_CHECKING:
-    from mlusim.tune.tuning import TuneJob
+from mlusim.tune.space import MACRO, Settings, TriedTask, TuneJob, filled, variables_set, with_macros
 
 
 @frozen
-class ProgramTask:
-    """The part that all candidates of a program share: what is *asked*, without its settings; ``sources`` is a word for its files."""
+class ProgramTask(TriedTask):
+    """The part that all candidates of a program share."""
 
-    asked: AskedCall
-    sources: str
-    limit: Limit
-    first: Settings | None = None
     main: bool = True  # of sources of BANG C, and not a program
     threads: int | None = None
 
@@ -51,7 +44,7 @@ class ProgramTask:
         options = {**members(asked, "engine", "seed", "effects"), "threads": self.threads}
         return CommandProgram(asked.file, asked.words, (), (board,), options)
 
-    def tried(self, job: "TuneJob") -> dict[str, Any]:
+    def tried(self, job: TuneJob) -> dict[str, Any]:
         """Return the document of one candidate, here and now: whether the program ends well, its time and what sets it."""
         found, kept, printed = job.empty(), Profiled(lines=False), io.StringIO()
         streams = contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed)
@@ -88,7 +81,7 @@ def program_task(
         asked = AskedCall((program.path,), board=board, words=program.arguments, **options)
     word = hashlib.sha256(repr(digests).encode()).hexdigest()[:16]
     files = f"{sources_of(())}-{word}"
-    return ProgramTask(asked, files, limit, main=isinstance(program, HostProgram), threads=threads)
+    return ProgramTask(asked, files, None, limit, main=isinstance(program, HostProgram), threads=threads)
 
 
 def _why(printed: str) -> str:

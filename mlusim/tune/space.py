@@ -6,15 +6,19 @@ import math
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from mlusim.counted import counted
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc.errors import SourceError
+from mlusim.machine.limits import USUAL, Limit
 from mlusim.near import near
+from mlusim.programs.argument_forms import AskedCall
 from mlusim.programs.kernel_call import KernelCall, MacroTexts, dim_of, kind_of
 from mlusim.programs.native_program import CommandProgram, HostProgram
+from mlusim.tune import ranking
 
 MACRO, ARGUMENT, DIM, KIND = "macro", "argument", "dim", "kind"
 MOST = 10_000  # candidates of a grid, and values of a range
@@ -201,6 +205,43 @@ def with_settings(call: KernelCall, settings: Settings) -> KernelCall:
 def told(settings: Settings) -> str:
     """Return *settings* as one would type them."""
     return " ".join(f"{'-D' if s.role == MACRO else ''}{s.name}={s.value}" for s in settings)
+
+
+@frozen
+class TriedTask:
+    """The part that all candidates of a run share: what is *asked*, without its settings; ``sources`` is a word for every file behind it.
+
+    ``first`` are the settings whose results on its board are right, where its criterion says nothing.
+    """
+
+    asked: AskedCall
+    sources: str
+    first: Settings | None = None
+    limit: Limit = USUAL
+
+    def tried(self, job: "TuneJob") -> dict[str, Any]:
+        """Return the document of one candidate, here and now: what it is, whether it fits and is right, its time and what sets it."""
+        raise NotImplementedError
+
+
+@frozen
+class TuneJob:
+    """One candidate of a task on one board."""
+
+    settings: Settings
+    board: str
+    task: TriedTask = field(repr=False)
+
+    def __str__(self) -> str:
+        return f"{told(self.settings)} on {self.board}"
+
+    def empty(self) -> dict[str, Any]:
+        """Return the document of a candidate about which nothing is known yet."""
+        return {
+            "parameters": {s.name: s.value for s in self.settings}, "board": self.board, "verdict": ranking.OK, "fits": True, "right": None,
+            "time_us": None, "time_band": None, "bound": None, "because": [], "io_efficiency": None, "compute_efficiency": None,
+            "memory": {}, "mechanisms": {}, "carved": False, "engine": None, "why": "",
+        }  # fmt: skip
 
 
 # -- programs with a main --------------------------------------------------------------------------

@@ -13,19 +13,19 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from attrs import evolve, field, frozen
+from attrs import evolve, frozen
 
 from mlusim.errors import Fault, UsageError, said
 from mlusim.files.reading import shown
 from mlusim.frontend.bangc.errors import SourceError
 from mlusim.installing import missing_packages
-from mlusim.machine.limits import USUAL, Limit, limiting
+from mlusim.machine.limits import Limit, limiting
 from mlusim.operators.executors import WorkerDied, carried
 from mlusim.operators.kept_work import InOrder, Keep, KeptWork, WorkerAnswer, in_order, sources_of
-from mlusim.programs.argument_forms import AskedCall, Criterion
+from mlusim.programs.argument_forms import Criterion
 from mlusim.programs.carving import carve
 from mlusim.programs.expectation import CLOSE, Compared, beside, expectation_of, function_of
 from mlusim.programs.kernel_call import Called, KernelCall
@@ -35,7 +35,7 @@ from mlusim.report.figures import shares
 from mlusim.report.json_values import plain
 from mlusim.tune import ranking
 from mlusim.tune.ranking import mechanisms
-from mlusim.tune.space import Setting, Settings, TuneParameter, told, with_settings
+from mlusim.tune.space import Setting, Settings, TriedTask, TuneJob, TuneParameter, told, with_settings
 
 CARVED = Limit(instructions=2e4, growth=1 << 28)
 """How far the runs go that show how a kernel divides its arrays: they run in Python, under observers, for some seconds."""
@@ -44,23 +44,15 @@ MOST_RUN = 16
 
 
 @frozen
-class TuneTask:
-    """The part that all candidates of a run share: what is *asked*, without its settings; ``sources`` is a word for every file behind it.
-
-    ``first`` are the settings whose results on its board are right, where its criterion says nothing.
-    """
-
-    asked: AskedCall
-    sources: str
-    first: Settings | None = None
-    limit: Limit = USUAL
+class TuneTask(TriedTask):
+    """The part that all candidates of one call of a kernel share."""
 
     def call(self, settings: Settings, board: str) -> KernelCall:
         """Return the call with *settings* on *board*."""
         return with_settings(KernelCall(evolve(self.asked, board=board)), settings)
 
     def tried(self, job: "TuneJob") -> dict[str, Any]:
-        """Return the document of one candidate, here and now: what it is, whether it fits and is right, its time and what sets it."""
+        """Return the document of a call with the settings."""
         found = job.empty()
         try:
             with limiting(self.limit):
@@ -80,38 +72,6 @@ class TuneTask:
                 found |= _carved(call) or {"why": why}
         document: dict[str, Any] = plain(found)
         return document
-
-
-class TriedTask(Protocol):
-    """The part that all candidates of a run share, whatever is run: one call of a kernel, or a whole program."""
-
-    @property
-    def asked(self) -> AskedCall: ...
-    @property
-    def sources(self) -> str: ...
-    @property
-    def first(self) -> Settings | None: ...
-    def tried(self, job: "TuneJob") -> dict[str, Any]: ...
-
-
-@frozen
-class TuneJob:
-    """One candidate of a task on one board."""
-
-    settings: Settings
-    board: str
-    task: Any = field(repr=False)  # a `TriedTask`
-
-    def __str__(self) -> str:
-        return f"{told(self.settings)} on {self.board}"
-
-    def empty(self) -> dict[str, Any]:
-        """Return the document of a candidate about which nothing is known yet."""
-        return {
-            "parameters": {s.name: s.value for s in self.settings}, "board": self.board, "verdict": ranking.OK, "fits": True, "right": None,
-            "time_us": None, "time_band": None, "bound": None, "because": [], "io_efficiency": None, "compute_efficiency": None,
-            "memory": {}, "mechanisms": {}, "carved": False, "engine": None, "why": "",
-        }  # fmt: skip
 
 
 def task_of(call: KernelCall, wanted: Sequence[Settings], limit: Limit) -> TuneTask:
