@@ -195,7 +195,7 @@ _MORE = re.compile(
 _FORMED = ("-std=", "--std", "-f", "-m", "--bang-mlu-arch=", "--bang-arch=")
 _LEVEL = re.compile(r"-O\w*")  # a precompiled header is for one, and more than -O1 is not worth another
 _Share = tuple[list[str | Exception], list[str], str]  # results, commands, what compilers said
-_ERROR = re.compile(r"error:|undefined reference|cannot find|unable to find")
+_ERROR = re.compile(r"error:|undefined reference|multiple definition|cannot find|unable to find")
 
 
 class TorchBuildError(UsageError):

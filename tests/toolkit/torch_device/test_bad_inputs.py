@@ -136,13 +136,18 @@ def test_an_extension_without_a_module(extensions):
     assert said.startswith("extension 'ops' has no module: write PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)")
 
 
-def test_the_first_error_is_the_cause():
+@pytest.mark.parametrize(
+    "cause",
+    [
+        "/usr/bin/ld: cannot find -lno: No such file",
+        "/usr/bin/ld: a.cpp:6: multiple definition of `PyInit_a'",
+    ],
+)
+def test_the_first_error_is_the_cause(cause):
     """A linker's own sentence comes before that of the compiler that called it."""
-    text = (
-        "clang: error: linker command failed with exit code 1\n/usr/bin/ld: cannot find -lno: No such file\n"
-    )
+    text = f"clang: error: linker command failed with exit code 1\n{cause}\n"
 
-    assert building._first_error(text) == "/usr/bin/ld: cannot find -lno: No such file"
+    assert cause == building._first_error(text)
 
 
 def test_launches_reach_the_driver_where_cuda_is_loaded(toolkit):
