@@ -20,6 +20,8 @@ from mlusim.isa.declare import (
 )
 
 LINE = 128  # bytes
+BY_LINES = frozenset({"bang_reduce_sum"})
+"""Reductions of which each line of results is made of the same line of sources alone."""
 NONE_FOUND = 0xFFFF_FFFF
 WITH_INDEX = "1 + 8 // sizeof(T)"  # a value and an index of eight bytes
 

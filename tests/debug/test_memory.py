@@ -5,6 +5,8 @@ import pytest
 from debug_kernels import counting_program, data, line, scale_program, staged_program
 from debug_tools import console_on, place, refuses, says
 
+import mlusim
+from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, kernel
 from mlusim.debug import Console, DebugSession, OperatorProgram
 from mlusim.operators.registry import find_operator
 from mlusim.operators.runner import case_generator
@@ -160,6 +162,31 @@ def test_who_wrote_leads_back_to_the_tensors():
         assert [f":{line(mark)}" in text for mark, text in zip(marks, told, strict=False)] == [True] * 4
         assert all("task 1" in text for text in told[:4])
         assert "from data[20]: as the host gave it to the device" in told[4]
+
+
+@kernel
+def summing(mlu, out, x):
+    """Add up each line of 32 elements."""
+    own, sums = mlu.nram(float32, 96), mlu.nram(float32, 96)
+    mlu.memcpy(own, x, 384, GDRAM2NRAM)
+    mlu.bang_reduce_sum(sums, own, 96)
+    mlu.memcpy(out, sums, 384, NRAM2GDRAM)
+
+
+def test_who_wrote_names_the_line_that_was_added_up():
+    """Not the whole operand of the reduction."""
+
+    def program(observe):
+        device = mlusim.Device("MLU370-X4")
+        tensors = device.empty(96, float32), device.put(np.ones(96, np.float32))
+        device.launch(summing, args=tensors, observe=observe)
+
+    with console_on(program) as console:
+        says(console, "goto 1:end")
+        told = says(console, "who-wrote out[64]")
+
+        assert "bytes 256:384, mixed: written at" in told
+        assert "from x[64]: as the host gave it" in told
 
 
 def test_who_wrote_goes_back_to_earlier_launches():

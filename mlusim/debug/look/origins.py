@@ -16,6 +16,7 @@ from mlusim.debug.source.frames import name_of, owner_of
 from mlusim.debug.stop.stops import END, Position
 from mlusim.errors import UsageError
 from mlusim.isa.declare import Flow
+from mlusim.isa.reduce import BY_LINES, LINE
 from mlusim.machine.observed import Effect, ObservedCore, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
@@ -295,6 +296,12 @@ class OriginSearch:
             )
             width = _width(access, written)
             shown = Access(access.allocation, at - at % width, width) if lane else access
+            if logged.step.name in BY_LINES and not access.steps:
+                behind = byte.address - written.allocation.address - written.start
+                shown = Access(
+                    access.allocation, access.start + behind - behind % LINE, min(LINE, access.size)
+                )
+                at = shown.start
             name = access_text(paused, shown) + ("" if lane else ", mixed")
             yield Byte(access.allocation.space, access.allocation.address + at, owner), name
 
