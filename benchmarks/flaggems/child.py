@@ -68,7 +68,7 @@ class Steps:
         self.kernels: dict[int, tuple[str, str]] = {}  # what is loaded, by its text
 
     def tell(self, file: str, name: str, step: str, reason: str = "") -> None:
-        """Tell of a kernel of the back end."""
+        """Write what happened to a kernel of the back end."""
         if file and (file, name, step, reason) not in self._told:
             self._told.add((file, name, step, reason))
             say("kernel", file, name, step, reason)
@@ -83,7 +83,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def watch(steps: Steps) -> None:
-    """Tell of each kernel that Triton compiles, and of each that is launched."""
+    """Write down each kernel that Triton compiles, and each that is launched."""
     compiled, launched = JITFunction._do_compile, torch_launches.launch  # noqa: SLF001 - where all kernels come by
 
     def compile_one(function: Any, *rest: Any, **named: Any) -> Any:
