@@ -215,7 +215,7 @@ def table(found: Found, tests: dict[str, list[str]], half: set[str]) -> str:
         known = [name for name in names if name in found.kernels]
         at = Counter(state(found.kernels[name]) for name in known)
         reached = [sum(at[step] for step in STEPS[k:]) for k in range(1, 4)]
-        right = sum(state(found.kernels[name]) == "ran" and not _wrong(found, tests[name]) for name in known)
+        right = sum(state(found.kernels[name]) == "ran" and _right(found, tests[name]) for name in known)
         lines.append(f"| {word} | {len(names)} | {len(known)} | {' | '.join(map(str, reached))} | {right} |")
     kernels = [
         (file, name, steps) for file, named in sorted(found.kernels.items()) for name, steps in named.items()
@@ -243,12 +243,10 @@ def table(found: Found, tests: dict[str, list[str]], half: set[str]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _wrong(found: Found, files: Sequence[str]) -> bool:
-    return any(
-        outcome not in {"passed", "skipped"}
-        for file in files
-        for outcome, *_ in found.tests.get(file, {}).values()
-    )
+def _right(found: Found, files: Sequence[str]) -> bool:
+    """Return whether a test of *files* has passed, and none ended otherwise."""
+    outcomes = {outcome for file in files for outcome, *_ in found.tests.get(file, {}).values()}
+    return "passed" in outcomes and outcomes <= {"passed", "skipped"}
 
 
 def _shown(reason: str) -> str:

@@ -292,6 +292,8 @@ class MluLauncher:
         launch = launch_kernel(kernel.bang, kind, dim, [argument for _, argument in passed])
         for launches in _STATE.collected:
             launches.append(launch)
+        if not _STATE.collected:  # nobody else shows what the kernel prints
+            sys.stdout.writelines(launch.printed)
 
 
 TASK_TYPES = ("", "block", "union1")

@@ -7,7 +7,18 @@ from attrs import evolve
 from mlusim.triton import ttir
 from mlusim.triton.lowering import KernelLowering, Lowered, Operations, c_type
 from mlusim.triton.ttir import TtirOperation, count, shape_and_element
-from mlusim.triton.values import BYTES, Ramp, ScalarValue, Tile, Uniform, Value
+from mlusim.triton.values import (
+    BYTES,
+    Mask,
+    Ramp,
+    ScalarValue,
+    Shape,
+    Tile,
+    Uniform,
+    Value,
+    dims_of,
+    element,
+)
 
 POINTER = "pointer to "
 
@@ -196,7 +207,49 @@ def leave(low: KernelLowering, op: TtirOperation) -> Lowered:
     return None
 
 
+PRINTED = {"half": "%f", "bfloat16_t": "%f", "float": "%f", "int64_t": "%ld"}
+"""The directive of a type; of the others ``%d``."""
+LABEL = r'("(?:[^"\\]|\\.)*")'
+
+
+def show(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower ``tt.print``: a line for each element of each operand, with the program and the indices in front."""
+    label = op.word(LABEL)[1:-1].replace("%", "%%")
+    for value in low.operands(op):
+        if isinstance(value, Ramp) and value.pointer:
+            raise low.refuse("addresses have no form to print here; print what they lead to")
+        shape = () if isinstance(value, ScalarValue) else value.shape
+        kind = "int" if isinstance(value, Mask) or (isinstance(value, Tile) and value.logic) else value.type
+        directive = "%lx" if "hex = true" in op.attributes else PRINTED.get(kind, "%d")
+        cast = "float" if directive == "%f" else "int64_t" if directive in ("%ld", "%lx") else "int"
+        indices, heads = _each(low, shape)
+        places = f" idx ({', '.join(['%d'] * len(shape))})" if shape else ""
+        given = ", ".join(["taskIdX", "taskIdY", "taskIdZ", *indices, f"({cast})({element(value, indices)})"])
+        text = f"pid (%d, %d, %d){places}{label}{directive}\\n"
+        low.text.line(f'{heads} __bang_printf("{text}", {given});'.lstrip())
+    return None
+
+
+def require(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower ``tt.assert``: the first element that is false ends the kernel with what was to hold, and where."""
+    (value,) = low.operands(op)
+    indices, heads = _each(low, () if isinstance(value, ScalarValue) else value.shape)
+    place = low.text.place
+    where = '"", 0' if place is None else f'"{place.file}", {place.line}'
+    told = f'{op.word(LABEL)}, {where}, "{low.function.name}"'
+    low.text.line(f"{heads} if (!({element(value, indices)})) __assert_fail({told});".lstrip())
+    return None
+
+
+def _each(low: KernelLowering, shape: Shape) -> tuple[list[str], str]:
+    """Return the indices of an element of *shape*, and the loops over all of them."""
+    indices, loops = dims_of(shape, lambda: low.text.name("i"))
+    return indices, " ".join(f"for (int {index} = 0; {index} < {size}; ++{index})" for index, size in loops)
+
+
 OPERATIONS: Operations = {
+    "tt.print": show,
+    "tt.assert": require,
     "scf.for": loop,
     "scf.while": while_loop,
     "scf.if": branch,

@@ -39,8 +39,6 @@ _DTYPES = {
 SCALAR_UNIT = "no vector instruction does this: element by element on the scalar unit"
 
 INSTEAD = {
-    "tt.print": "; store what you want to see, and look at it in `mlusim debug`",
-    "tt.assert": "; store the condition, or leave debug=True out",
     "tt.histogram": "; add to bins in memory by tl.atomic_add",
     "tt.atomic_cas": "; use an atomic operation that needs no comparison",
     "tt.make_tensor_descriptor": "; use pointers with masks",

@@ -62,6 +62,7 @@ _TYPE = re.compile(
     r"tensor<[^<>]*(?:<[^<>]*(?:<[^<>]*>)?[^<>]*>)?[^<>]*>|!tt\.ptr<(?:[^<>]|<[^<>]*>)*>|\b(?:i1|i8|i16|i32|i64|f16|bf16|f32|f64|index)\b"
 )
 _PLACE = re.compile(r'\s*loc\((?:#loc\d*|unknown|"[^"]*"(?:\((?:#loc\d*)\))?)\)')
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _NAME = r"%([\w.$-]+(?:#\d+)?)"
 
 
@@ -118,7 +119,7 @@ class _Reader:
         if bare.rstrip().endswith("{"):
             return self._with_regions(TtirOperation(name[1], results, [], [], rest, place))
         front, _, back = rest.rpartition(" : ")
-        operands = re.findall(_NAME, front or rest)
+        operands = re.findall(_NAME, _STRING.sub("", front or rest))
         return TtirOperation(name[1], results, operands, _TYPE.findall(back), front or rest, place)
 
     def _with_regions(self, operation: TtirOperation) -> TtirOperation:

@@ -15,7 +15,7 @@ from triton.runtime.errors import OutOfResources
 import mlusim.triton
 from mlusim.cli.main import main
 from mlusim.engine.preference import preferring
-from mlusim.errors import OutOfBounds, Unsupported, shown_file
+from mlusim.errors import MlusimError, OutOfBounds, Unsupported, shown_file
 from mlusim.machine.kernel import ESTIMATE
 
 FILE = Path(kernels.__file__)
@@ -75,6 +75,30 @@ def test_what_has_no_form_is_refused_by_its_line():
     place = rf"triton_kernels\.py:{line_of('tl.histogram', after='changed_size')}: tt.histogram has no form in BANG C here; add to bins in memory by tl.atomic_add"
     with pytest.raises(Unsupported, match=place):
         mlusim.triton.run(kernels.changed_size, (1,), x, x, B=16)
+
+
+@pytest.mark.parametrize("engine", ["python", "auto"])
+def test_values_are_printed_and_assertions_end_a_kernel_at_their_line(engine, capfd):
+    """Numbers, tensors and masks; assertions where the call asks for them with debug."""
+    x = np.array([1, 2.5, 12], np.float32)
+    with preferring(engine):
+        lines = mlusim.triton.run(kernels.told, (1,), x, 2, B=2).printed
+        kernels.told[(1,)](x, 2, B=2)
+        with pytest.raises(
+            MlusimError, match=rf"n is large.*triton_kernels\.py:{line_of('n is large', after='told')}"
+        ):
+            mlusim.triton.run(kernels.told, (1,), x, 11, B=2, debug=True)
+        with pytest.raises(MlusimError, match="v is large"):
+            mlusim.triton.run(kernels.told, (1,), x, 3, B=4, debug=True)
+
+    assert [
+        "pid (0, 0, 0) idx (0) 100%d of: 1.000000",
+        "pid (0, 0, 0) idx (1) 100%d of: 2.500000",
+        "pid (0, 0, 0) 100%d of: 2",
+        "pid (0, 0, 0) idx (0) on: 1",
+        "pid (0, 0, 0) idx (1) on: 1",
+    ] == [line.rstrip() for line in lines]
+    assert "".join(lines) == capfd.readouterr().out
 
 
 def test_a_word_of_c_is_no_name():

@@ -277,3 +277,13 @@ def dropout(x, o, n, p, seed, B: tl.constexpr):
     m = i < n
     v = tl.load(x + i, mask=m, other=0.0)
     tl.store(o + i, tl.where(tl.rand(seed, i) > p, v / (1 - p), 0.0), mask=m)
+
+
+@triton.jit
+def told(x, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    v = tl.load(x + i, mask=i < n, other=0.0)
+    tl.device_print("100%d of", v, n)
+    tl.device_print("on", i < n)
+    tl.device_assert(n < 10, "n is large")
+    tl.device_assert(v < 10.0, "v is large")
