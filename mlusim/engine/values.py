@@ -13,6 +13,7 @@ from attrs import define, frozen
 
 from mlusim.arch.dtypes import MEMORY_TYPES, DType, bfloat16, float32
 from mlusim.isa.declare import Intrinsic
+from mlusim.isa.rounding import TO_WHOLE, saturate
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import NRAM
@@ -47,7 +48,8 @@ _WIDENINGS = ("bang_half2float", "bang_bfloat162float")
 class VectorChange(NamedTuple):
     """A number that the vector instruction *name* has made: *element* of its result, of the C type *kind*.
 
-    By *rule* it is *value*, an infinity or a NaN; or would be *value*, an integer, and is *stored*.  A number that is returned has no *kind*.
+    By *rule* it is *value*, an infinity or a NaN; or would be *value*, an integer, or a float that is converted, and is *stored*.
+    A number that is returned has no *kind*.
     Or it reads as *kind* what was last written as *have*, at the place *wrote*.
     """
 
@@ -76,6 +78,12 @@ def is_ring(row: Intrinsic) -> bool:
     return function_of(row) in RINGS or _template(row)[0] == "fusion"
 
 
+def to_whole(row: Intrinsic) -> str:
+    """Return how *row* rounds floats to integers, by its suffix; "" of a row that does not convert them."""
+    name, *how = _template(row)
+    return how[0] if name == "to_int" else ""
+
+
 def makes_numbers(row: Intrinsic) -> bool:
     """Return whether *row* can make an infinity or a NaN of finite numbers."""
     if row.form != "dense" or any(operand.partial for operand in row.operands.values()):
@@ -89,8 +97,7 @@ def is_looked_at(row: Intrinsic) -> bool:
     """Return whether *row* is looked at: it computes or converts."""
     if row.form != "dense" or any(operand.partial for operand in row.operands.values()):
         return False
-    converts = _template(row)[0] == "to_int" or row.name in _WIDENINGS
-    return makes_numbers(row) or is_ring(row) or converts
+    return makes_numbers(row) or is_ring(row) or bool(to_whole(row)) or row.name in _WIDENINGS
 
 
 SMALL = 4096  # floats of 32 bits, up to which a product with themselves is the quickest way to find one that is not finite
@@ -127,7 +134,7 @@ class MemoryOperand:
 
 @frozen
 class Look:
-    """The look at an instruction of *row*: its operands that are floats, or for *exact* integers.
+    """The look at an instruction of *row*: its operands that are floats, or for *exact* what integers are made of.
 
     ``early`` are the sources that the instruction may overwrite, ``late`` the others, ``values`` the places of numbers among the arguments.
     """
@@ -193,7 +200,7 @@ def look_at(
         return None
     reads_of, writes_of, values = how
     sources, targets = _parts(reads_of, reads, given), _parts(writes_of, writes, given)
-    exact = is_ring(row) and [t.dtype.kind for t in targets] == ["int"]
+    exact = bool(to_whole(row)) or (is_ring(row) and [t.dtype.kind for t in targets] == ["int"])
     floats = any(t.dtype.kind == "float" for t in targets) or (not targets and row.returns != "None")
     if not exact:
         sources = [s for s in sources if s.dtype.kind == "float"]
@@ -236,19 +243,28 @@ def _parts(places: Sequence[_Place], accesses: Sequence[Access], given: Sequence
 
 
 def overflow(row: Intrinsic, dtype: DType, given: Mapping[str, Any]) -> VectorChange | None:
-    """Return the first element of a sum, difference or product of integers of *dtype* that is none of its numbers."""
+    """Return the first element of a sum, difference or product of integers of *dtype*, or of floats made integers, that is none of its numbers."""
     exact = _exact(row, dtype, given)
     if exact is None:
         return None
-    low, high = -(1 << 8 * dtype.size - 1), (1 << 8 * dtype.size - 1) - 1
-    bad = np.flatnonzero((exact < low) | (exact > high))
+    limits = np.iinfo(dtype.dtype)
+    low, high = int(limits.min), int(limits.max)
+    bad = np.flatnonzero(~((exact >= low) & (exact <= high)))  # NaN is in no range
     if not bad.size:
         return None
     index = int(bad[0])
+    if to_whole(row):
+        return saturated(row, dtype, index, float(exact[index]))
     value = int(exact[index])
     return VectorChange(
         OVERFLOWS, row.name, dtype.c, index, value, (value - low) % (1 << 8 * dtype.size) + low
     )
+
+
+def saturated(row: Intrinsic, dtype: DType, index: int, whole: float) -> VectorChange:
+    """Return that *row* has rounded the float at *index* to *whole*, which *dtype* does not hold."""
+    stored = int(saturate(np.array([whole]), dtype.dtype)[0])
+    return VectorChange(OVERFLOWS, row.name, dtype.c, index, whole, stored)
 
 
 _FUSED = (
@@ -298,6 +314,8 @@ def made_by(
         return VectorChange(
             RETYPED, row.name, MEMORY_TYPES[value].c, 0, 0, 0, MEMORY_TYPES[index].c, sites[rest[0]]
         )
+    if rule == OVERFLOWS and to_whole(row):
+        return saturated(row, MEMORY_TYPES[whole], int(index), value)
     if rule == OVERFLOWS:
         return overflow_of(row, MEMORY_TYPES[whole], int(index), [value, *rest[:2]], rest[2])
     kind = "" if real < 0 else MEMORY_TYPES[real].c
@@ -319,6 +337,8 @@ def _sources(row: Intrinsic) -> list[str]:
 
 def _exact(row: Intrinsic, dtype: DType, given: Mapping[str, Any]) -> Numbers | None:
     """Return the elements of the result as whole numbers; None where the row refuses what it is given."""
+    if mode := to_whole(row):
+        return TO_WHOLE[mode](np.ldexp(given["src"].astype(np.float64), -given["pos"]))  # type: ignore[no-any-return]
     fused = _template(row)[0] == "fusion"
     # 64 bits hold what two numbers of 32 make, and not what three do.
     wide = np.dtype(object if dtype.size > 4 or fused else np.int64)

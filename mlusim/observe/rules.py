@@ -80,7 +80,7 @@ _ROWS = {
     "valuecheck-float-overflow": "scalar code makes an infinity or a NaN of finite floats",
     "valuecheck-half-overflow": "a finite number is beyond the largest half, and becomes an infinity",
     "valuecheck-not-finite": "a vector makes an infinity or a NaN of finite numbers",
-    "valuecheck-vector-overflow": "the result of a vector of signed integers does not fit into their type",
+    "valuecheck-vector-overflow": "what a vector computes with signed integers, or converts to integers, does not fit into their type",
     "valuecheck-retyped": "a vector reads floats where another type was last written, and nothing has converted it",
     "plan-carved-overlap": "bytes of one pointer variable are overwritten through another and read afterwards; inferred",
     "fault": "the program raised a fault that is of no kind of the machine's",

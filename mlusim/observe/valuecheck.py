@@ -202,12 +202,17 @@ def _not_finite(change: VectorChange, site: Site, task: int) -> Finding:
 
 
 def _wraps(change: VectorChange, site: Site, task: int) -> Finding:
+    converted = isinstance(change.value, float)  # JSON has no infinity and no NaN
+    exact = f"{change.value:.10g}" if converted else change.value
     return Finding(
         "valuecheck-vector-overflow",
-        f"__{change.name}: element {change.element} of its result is {change.value}, which does not fit into {change.kind}; it becomes {change.stored}",
+        f"__{change.name}: element {change.element} of its result is {exact}, which does not fit into {change.kind}; it becomes {change.stored}"
+        + " here" * converted,
         **place_of(site, task, change.name),
-        hint="convert to a wider type before, or bound the numbers",
-        facts={"element": change.element, "exact": change.value, "stored": change.stored},
+        hint="bound the numbers before the conversion: that a card saturates is inferred, and what it makes of NaN is unknown"
+        if converted
+        else "convert to a wider type before, or bound the numbers",
+        facts={"element": change.element, "exact": exact, "stored": change.stored},
     )
 
 

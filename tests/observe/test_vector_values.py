@@ -73,6 +73,49 @@ def test_what_a_vector_does_to_numbers(operation, dtype, numbers, said, strict):
     assert all(said in f.message for f in checker.findings)
 
 
+CONVERTED = [
+    ("float2int32", float32, int32, 0, -(2.0**31), None),
+    ("float2int32", float32, int32, 0, 2.0**31, "is 2147483648, which does not fit into int; it becomes 2147483647 here"),
+    ("float2int32_rn", float32, int32, 0, np.nan, "is nan, which does not fit into int; it becomes 0 here"),
+    ("half2int32_rd", half, int32, 0, 65504, None),
+    ("half2int32_rd", half, int32, 0, -np.inf, "is -inf, which does not fit into int; it becomes -2147483648 here"),
+    ("half2int16_rm", half, int16, 0, 32768, "is 32768, which does not fit into short; it becomes 32767 here"),
+    ("float2int16_rd", float32, int16, 2, 131000, None),
+    ("float2int16_rd", float32, int16, 2, 131070, "is 32768, which"),
+    ("float2int8_tz", float32, int8, 0, 127.9, None),
+    ("float2int8_oz", float32, int8, 0, 127.1, "is 128, which does not fit into signed char; it becomes 127 here"),
+    ("float2int8_rm", float32, int8, 0, -np.inf, "is -inf, which"),
+    ("half2int8_dn", half, int8, 0, -128.5, "is -129, which"),
+    ("float2uint32_rn", float32, uint32, 0, 2.0**31, None),
+    ("float2uint32_up", float32, uint32, 0, -0.5, None),
+    ("float2uint32_dn", float32, uint32, 0, -0.5, "is -1, which"),
+]  # fmt: skip
+
+
+@kernel
+def convert(mlu, src, name, target, pos):
+    """Convert in place what the host gives."""
+    a = mlu.nram(src.dtype, N)
+    mlu.memcpy(a, src, N * src.dtype.size, GDRAM2NRAM)
+    getattr(mlu, f"bang_{name}")(
+        a.cast(target) if target.size == src.dtype.size else mlu.nram(target, N), a, N, pos
+    )
+
+
+@pytest.mark.parametrize(("name", "source", "target", "pos", "number", "said"), CONVERTED)
+def test_a_float_that_its_integer_does_not_hold(name, source, target, pos, number, said):
+    """It is told as it is rounded, at the limit exactly, and NaN of every type."""
+    device = mlusim.Device("MLU370-X4")
+    numbers = np.ones(N, source.dtype)
+    numbers[[9, 40]] = number
+    done = device.launch(convert, args=(device.put(numbers), name, target, pos), observe=["values"])
+
+    start = f"__bang_{name}: element 9 of its result {said}"
+
+    assert ["valuecheck-vector-overflow"] * bool(said) == [f.id for f in done.findings]
+    assert all(f.message.startswith(start) for f in done.findings)
+
+
 FLOATS = """#include <bang.h>
 __mlu_entry__ void K(float *out, float a, float b, double d) {
   out[0] = a * b;
@@ -209,12 +252,23 @@ __mlu_entry__ void Every(float *out, float x, float y, int i, int j, int op) {
     case 22: __bang_sub(a, a, a, 1024); __bang_float2half_rn(h, a, 1024); __bang_add(b, (float *)h, (float *)h, 512); break;
     case 23: __bang_float2half_rn(h, a, 1024); __bang_add(b, (float *)h, (float *)h, 3); break;
     case 24: __bang_float2half_rn(h, a, 1024); __bang_half2float(b, h, 1024); __bang_add(b, b, b, 1024); break;
+    case 30: case 31:
+      for (int t = 0; t < 3; ++t) {
+        __bang_write_value(a, 1024, x); a[7] = y;
+        __bang_float2half_rn(h, a, 1024);
+        __bang_half2int16_rm((short *)h, h, 1023, op - 30);
+        __bang_float2int8_rd(c, a, 512, 0);
+        __bang_float2uint32_dn((unsigned *)p, a, 1024, 0);
+        __bang_float2int32_oz(p, a, 1024, 30 - op);
+        __bang_float2int32((int *)a, a, 1024, 0);
+      }
   }
 }
 """
 GIVEN = [
     (1, 1, 1, 1, 0), (3e38, 3e38, 2**31 - 1, 1, 0), (1e30, 1e20, 70000, 70000, 1), (0, 0, -(2**31), -1, 2), (-1, 0, 46341, 46341, 3),
     (np.inf, 1, 5, 6, 4), (300, 400, 2**30, 2**30, 5), (1, 0, 2**31 - 1, -5, 6), (65000, 600, -(2**31), -(2**31), 7), (0, 0, 1, 128, 5),
+    (127.4, 127.5, 1, 1, 30), (3.2767e4, -0.1, 1, 1, 30), (1, np.nan, 1, 1, 31), (2147483520.0, -2147483648.0, 1, 1, 30), (2.0**30, -np.inf, 1, 1, 31),
 ]  # fmt: skip
 
 
@@ -246,9 +300,13 @@ def test_both_engines_tell_the_same(every):
         out = device.put(np.zeros(8, np.float32))
         done = device.launch(every, 2, args=(out, *made), observe=["values"], engine=engine)
         assert engine == done.engine
-        told[engine] += [(numbers, str(f), f.count, f.facts) for f in done.findings]
+        told[engine] += [(numbers, str(f), f.line, f.count, f.facts) for f in done.findings]
 
     assert told["python"] == told["native"]
+    assert {11, 12, 13, 14} == {
+        numbers for numbers, text, *_ in told["native"] if "__bang_half2int16_rm:" in text
+    }
+    assert {10, 11, 12, 13, 14} == {numbers for numbers, text, *_ in told["native"] if " here" in text}
     assert {"valuecheck-not-finite", "valuecheck-vector-overflow", "valuecheck-half-overflow"} == {
         text.split(":")[0] for _, text, *_ in told["native"]
     }

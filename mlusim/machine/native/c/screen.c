@@ -384,6 +384,11 @@ void wraps_(Core *m, int row, int64_t index, int64_t a, int64_t b, int64_t c, in
   m->argv[3] = a_integer(c, -1); m->argv[4] = a_integer(op, -1);
   made_(m, row, 1, 5, site);
 }
+/* The first float that does not fit into the integers of the type *dtype*, rounded to *whole*. */
+void saturates_(Core *m, int row, int64_t index, double whole, int dtype, int site) {
+  m->argv[0] = a_integer(index, dtype); m->argv[1] = a_float(whole, -1);
+  made_(m, row, 1, 2, site);
+}
 void wrote_(Core *m, At p, int64_t n, int dtype, int how, int site) {
   if (n < SAMPLE || p.a->space != NRAM) return;
   Typed_ *t = typed_(m, p);

@@ -201,6 +201,7 @@ COLD void made_(Core *m, int row, int rule, int many, int site);
 COLD void returned_(Core *m, int row, double value, int site);
 COLD void not_finite_(Core *m, int row, At p, int64_t n, int64_t more, int64_t step, int size, uint32_t ones, int dtype, int site);
 COLD void wraps_(Core *m, int row, int64_t index, int64_t a, int64_t b, int64_t c, int64_t op, int dtype, int site);
+COLD void saturates_(Core *m, int row, int64_t index, double whole, int dtype, int site);
 /* The type of bytes: *how* is its size, and 256 more of floats. */
 ALWAYS Typed_ *typed_(const Core *m, At p) { return &SCREEN_(m)->typed[(uint32_t)((uint32_t)((p.a->address + (uint64_t)p.o) >> 5) * 0x9E3779B1u) >> 16 & (MOST_TYPED - 1)]; }
 void wrote_(Core *m, At p, int64_t n, int dtype, int how, int site);

@@ -14,6 +14,7 @@ from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import MEMORY_TYPES, DType
 from mlusim.engine import values
 from mlusim.isa.declare import Flow, Intrinsic, Operand
+from mlusim.machine.native.text.templates import MODES, SUFFIX
 from mlusim.machine.observed import Screened
 from mlusim.machine.parts import APART, ELSEWHERE, MOVED
 from mlusim.memory.space import GDRAM
@@ -306,7 +307,9 @@ def numbers_before(
     for s in _floats(spans)[0]:
         if s.more == "0":
             yield f"  if (VECTORS(m)) read_as_(m, {number}, {s.at}, {s.extent}, {_type(s)}, site);"
-    if _is_whole(row, spans):
+    if values.to_whole(row):
+        yield from _saturates(row, number, spans)
+    elif _is_whole(row, spans):
         yield from _wraps(row, number, spans, targets[0])
     elif values.makes_numbers(row) and (_floats(spans)[1] or returns):
         odd = [f"is_odd_({value})" for value in given]
@@ -366,6 +369,21 @@ def _wraps(row: Intrinsic, number: int, spans: Sequence[Footprint], target: Foot
         yield f"      for (int64_t k = 0; k < n_; k += m__) for (int64_t j = 0; j < m__; j++) {{ const int64_t i = k + j;{test} bad_ |= {fits}; }}"
         yield f"      if (UNLIKELY(bad_)) for (int64_t i = 0; i < n_; i++) {{ const int64_t j = i % m__; (void)j;{test} if ({fits}) {{ {told}; break; }} }} }}"
     yield "  }"
+
+
+def _saturates(row: Intrinsic, number: int, spans: Sequence[Footprint]) -> Iterator[str]:
+    """Render a test of each float that is made an integer, as it is rounded, before it saturates."""
+    source, target = (next(s.dtype for s in spans if s.writes == writes) for writes in (False, True))
+    assert source is not None
+    assert target is not None
+    value = f"scaled_((double)GET_{SUFFIX[source.name]}(src[i]), -pos)"
+    to = SUFFIX[target.name]
+    get = f"const double z_ = whole_({value}, {MODES[values.to_whole(row)]});"
+    fits = f"(z_ >= LOW_{to} && z_ <= HIGH_{to})"
+    told = f"saturates_(m, {number}, i, z_, {MEMORY_TYPES.index(target)}, site)"
+    yield "  if (VECTORS(m)) { int bad_ = 0;"
+    yield f"    for (int64_t i = 0; i < elem_count; i++) {{ {get} bad_ |= !{fits}; }}"
+    yield f"    if (UNLIKELY(bad_)) for (int64_t i = 0; i < elem_count; i++) {{ {get} if (!{fits}) {{ {told}; break; }} }} }}"
 
 
 def _suffix(dtype: DType) -> str:
