@@ -200,8 +200,11 @@ class Core:
         name: str | None = None,
         *,
         stack: bool = False,
+        align: int = 1,
     ) -> Ptr:
         """Declare *count* elements of private memory, poisoned, or *values* and then zeros as in C; on the *stack* of a compiler.
+
+        It begins at a multiple of *align* bytes, and of an element.
 
         *name* is that of the variable, where it is known.
         """
@@ -209,7 +212,7 @@ class Core:
         dtype = as_dtype(dtype)
         count = self._or_blame(elements, space, count)
         arena = self.arenas.get(space)
-        declared = MemoryDeclaration(space, dtype, count, *self.site(), name, stack=stack)
+        declared = MemoryDeclaration(space, dtype, count, *self.site(), name, stack=stack, align=align)
         if arena is None:  # harmless above `if mlu.is_mpu(): return`; using it is a fault
             return self.bind(Absent(space, declared), dtype)
         allocation = self._or_blame(arena.allocate, count * dtype.size, dtype.size, declared)
@@ -235,7 +238,7 @@ class Core:
         if self.hub.declare is not None:
             self.hub.declare(self, pointer.view.allocation)
 
-    def declare_shared(self, dtype: object, count: int, name: str | None = None) -> Ptr:
+    def declare_shared(self, dtype: object, count: int, name: str | None = None, *, align: int = 1) -> Ptr:
         """Return the cluster's next SRAM declaration; every core of the cluster gets the same bytes."""
         self.refuse_elsewhere()
         dtype = as_dtype(dtype)
@@ -244,7 +247,7 @@ class Core:
         if self.cluster is None:
             hint = "launch as UNION1 or wider to use SRAM"
             raise self.blame(Unsupported("a Block task shares no SRAM", space="SRAM", hint=hint))
-        declared = MemoryDeclaration(SRAM, dtype, count, *self.site(), name)
+        declared = MemoryDeclaration(SRAM, dtype, count, *self.site(), name, align=align)
         allocation, fresh = self._or_blame(self.cluster.shared, self.shared_count, dtype, count, declared)
         self.shared_count += 1
         if fresh and self.hub.declare is not None:

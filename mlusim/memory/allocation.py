@@ -167,7 +167,7 @@ class Arena:
         Raises `OutOfMemory` with the bytes asked, the bytes left and the limit.
         """
         # The unit is what operands there need: 64 bytes on MLU2xx, 8 in WRAM.
-        align = max(align, self.unit)
+        align = max(align, self.unit, declared.align)
         start = -(-self.top // align) * align
         if start + nbytes > self.capacity:
             left = self.capacity - start if start < self.capacity else 0
@@ -326,7 +326,7 @@ class MemoryDeclaration:
     On the chip *file* and *line* are those of the kernel's statement, and *name* is the variable's where the front end
     knows it; a tensor of the host has its *shape* instead, the *name* of the parameter that it is given to where that is
     known, and *const* where a kernel may not write it.
-    *stack* is true for a local array of BANG C, which a compiler has on its stack.  *told* says in words what a
+    *stack* is true for a local array of BANG C, which a compiler has on its stack; *align* are the bytes of an ``alignas``.  *told* says in words what a
     tensor is, where a program has another name for it than its shape.
     """
 
@@ -339,6 +339,7 @@ class MemoryDeclaration:
     shape: tuple[int, ...] | None = None
     const: bool = False
     stack: bool = False
+    align: int = 1
     told: Callable[[], str] | None = field(default=None, eq=False)
 
     @property

@@ -204,7 +204,7 @@ def _declare(plan: LinkPlan, part: FilePart) -> None:
             plan.variables[variable] = part.file
         elif variable.space:
             values = () if variable.initial is None else (b.constant(variable.initial),)
-            declared = b.constant((variable.space, variable.name))
+            declared = b.constant((variable.space, variable.name, variable.align))
             value = b.call("_c_declare", declared, b.name(name), *values)
         else:
             value = b.call("_c_constant", b.name(name), b.constant(variable.initial))

@@ -200,9 +200,9 @@ class NativeCore(Core):
         if not team and any(space is SRAM for _, _, space, *_ in known):
             return None
         tops, shared = {space: arena.high_water for space, arena in self.used.items()}, self.shared_count
-        for place, site, space, dtype, count, name, stack in known:
+        for place, site, space, dtype, count, name, stack, align in known:
             self.c.site = site
-            self.pointer(self._declare_first(place, space, dtype, count, name, stack=stack))
+            self.pointer(self._declare_first(place, space, dtype, count, name, stack=stack, align=align))
         self.c.site = 0
         chain = self._chained(start, team=team)
         assert chain is not None
@@ -229,7 +229,16 @@ class NativeCore(Core):
         same = len(self.views) == start.views + len(self._declared)
         if same and self.place.task == 0:  # on threads other tasks come first, too, and may declare less
             self._loaded.program.locals[self._limits] = [
-                (place, site, p.view.space, p.view.dtype, p.view.size, declared.name or "", declared.stack)
+                (
+                    place,
+                    site,
+                    p.view.space,
+                    p.view.dtype,
+                    p.view.size,
+                    declared.name or "",
+                    declared.stack,
+                    declared.align,
+                )
                 for place, site, p in self._declared
                 for declared in (p.view.allocation.declared,)
             ]
@@ -618,7 +627,7 @@ class NativeCore(Core):
         return self.hub.declare is not None or (screen is not None and screen.knows_declarations)
 
     def declare_local(
-        self, place: int, space: Space, dtype: DType, count: int, name: str, *, stack: bool
+        self, place: int, space: Space, dtype: DType, count: int, name: str, *, stack: bool, align: int = 1
     ) -> Ptr:
         """Declare an array of a function, of the number *place* in the program, as `declare` does.
 
@@ -626,11 +635,11 @@ class NativeCore(Core):
         """
         arena = self.arenas.get(space)
         if self._start is None or self._hears_declarations or self.place.memory_core or arena is None:
-            return self._declare_first(place, space, dtype, count, name, stack=stack)
+            return self._declare_first(place, space, dtype, count, name, stack=stack, align=align)
         key = place, self.c.site, arena.top
         pointer = self._locals.get(key)
         if pointer is None:
-            pointer = self._declare_first(place, space, dtype, count, name, stack=stack)
+            pointer = self._declare_first(place, space, dtype, count, name, stack=stack, align=align)
         else:
             view = pointer.view
             arena.allocate_again(view.allocation)
@@ -641,15 +650,15 @@ class NativeCore(Core):
         return pointer
 
     def _declare_first(
-        self, place: int, space: Space, dtype: DType, count: int, name: str, *, stack: bool
+        self, place: int, space: Space, dtype: DType, count: int, name: str, *, stack: bool, align: int = 1
     ) -> Ptr:
         """Declare an array of a function that no earlier task has declared there, and keep it for further tasks."""
         arena = self.arenas.get(space)
         top = 0 if arena is None else arena.top
         if space is SRAM:
-            pointer = self.declare_shared(dtype, count, name)
+            pointer = self.declare_shared(dtype, count, name, align=align)
         else:
-            pointer = self.declare(space, dtype, count, None, name, stack=stack)
+            pointer = self.declare(space, dtype, count, None, name, stack=stack, align=align)
         if self._start is None:
             return pointer
         if space is not SRAM and len(self._locals) < MOST_LOCALS:

@@ -47,8 +47,8 @@ NOT_NOTED = "#define NOTED_(...)\n"
 FLIES = "#define ASYNCHRONOUS\n"  # what a screened run has to remember more for
 
 
-Local = tuple[int, int, Space, DType, int, str, bool]
-"""An array of a function: its number in the program and that of its line, its memory, elements and how many; whether it is on the stack."""
+Local = tuple[int, int, Space, DType, int, str, bool, int]
+"""An array of a function: its number in the program and that of its line, its memory, elements and how many; whether it is on the stack; its own alignment in bytes."""
 
 
 @frozen(eq=False, slots=False)

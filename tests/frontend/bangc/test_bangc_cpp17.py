@@ -74,7 +74,7 @@ def refusing(load_once):
     kernels = [
         f"__mlu_entry__ void K{n}(long long *o, int n) {{ {code} }}\n" for n, (code, _) in enumerate(REFUSED)
     ]
-    return load_once(f"#include <bang.h>\n{_DECLARED}{''.join(kernels)}")
+    return load_once(f"#include <bang.h>\n#include <tuple>\n{_DECLARED}{''.join(kernels)}")
 
 
 @pytest.mark.parametrize("n", range(len(REFUSED)), ids=[code for code, _ in REFUSED])

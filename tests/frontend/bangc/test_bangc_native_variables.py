@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from engines import NATIVE, alike, run
 
+import mlusim
 from mlusim import bangc
 from mlusim.errors import OutOfBounds, UsageError
 
@@ -432,3 +433,40 @@ def test_a_pointer_that_is_moved_too_far_is_the_same_on_both_engines(tmp_path, n
     faults = [type(outcome).__name__ for outcome in given if isinstance(outcome, Exception)]
 
     assert faults == ([] if abs(n) <= MOST else ["MemoryFault", "OutOfBounds", "MemoryFault"])
+
+
+ALIGNED = """
+#define LINE 64
+struct alignas(32) Wide { int a; };
+__nram__ char first[3];
+alignas(LINE) __nram__ float line[4];
+__nram__ char second[1];
+__nram__ __attribute__((aligned(LINE / 2))) char half_line[5];
+alignas(128) __mlu_shared__ int shared[3];
+__mlu_entry__ void K(long *out) {
+  alignas(0) __nram__ char x[3];
+  alignas(sizeof(float) * 32) __nram__ half z[3];
+  alignas(256) int on_stack[3];
+  alignas(double) static __nram__ char kept[3];
+  alignas(64) int number = 1;
+  __nram__ Wide wide[2];
+  x[0] = first[0] = second[0] = 1;
+  long all[] = {(long)line % 64, (long)half_line % 32, (long)shared % 128, (long)z % 128, (long)on_stack % 256, (long)kept % 8,
+                (long)&number % 64, (long)wide % 32, (long)first, (long)line, (long)second, (long)half_line};
+  for (int n = 0; n < 12; ++n) out[12 * taskId + n] = all[n];
+}
+"""
+
+
+@pytest.mark.parametrize("board", ["MLU370-X4", "MLU590-H8"])
+def test_a_variable_lies_at_its_own_alignment(load, board):
+    """In each memory and each task, on both engines, by a macro, a size and a structure too; others lie as close as before."""
+    kernel = load(f"#include <bang.h>\n{ALIGNED}", board=board)["K"]
+    for engine in ("python", NATIVE):
+        _, (out,) = run(
+            kernel, [np.zeros(48, np.int64)], engine, dim=(4, 1, 1), kind=mlusim.UNION1, board=board
+        )
+        found = out.reshape(4, 12)
+
+        assert not found[:, :8].any()
+        assert [[0, 64, 80, 96]] * 4 == (found[:, 8:] - found[:, 8:9]).tolist()

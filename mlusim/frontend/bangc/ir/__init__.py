@@ -44,7 +44,7 @@ class Local:
     "ldram" for MEMORY.  With ``stack`` the source names no space: a compiler has the bytes on its stack.
     ``block`` is the statement at whose end the name goes out of scope; None: the function.  ``fixed`` has the words for a
     static one in the sentence that refuses a store to it; "" where stores are allowed.  ``constant`` has them for one that is
-    const and not static.
+    const and not static.  ``align`` are the bytes of an alignment of its own, or of its structure, else 1.
     """
 
     name: str
@@ -60,6 +60,7 @@ class Local:
     block: Span | None = None
     fixed: str = ""
     constant: str = ""
+    align: int = 1
 
     @property
     def points_to_const(self) -> bool:
@@ -80,6 +81,7 @@ class Global:
     ``symbol`` is its mangled name, unique in the file.  ``initial`` are the values of its scalars in
     order of memory where it has an initialiser that is constant, None where it has none.  ``fixed`` names what
     no store may change in a sentence; "" for what may change.  ``copied``: the host may copy to it, so that code loads it.
+    ``align`` are the bytes of an alignment of its own, or of its structure, else 1.
     """
 
     name: str
@@ -91,6 +93,7 @@ class Global:
     fixed: str = ""
     alone: bool = True  # no other variable of the file has the name
     copied: bool = False
+    align: int = 1
 
     @property
     def alias(self) -> str:

@@ -229,6 +229,8 @@ class Lowering:
                 text = f"{whole.name} has {counted(whole.type.size, 'byte')}, more than the {MOST_CONSTANT:,} that code may hold; declare it __mlu_const__, or pass a pointer"
                 LoweredFunction(self.around, t.VOID).refuse("variable", text, whole.span)
             _refuse_own(LoweredFunction(self.around, t.VOID), whole, found)
+            if space:
+                found.align = LoweredFunction(self.around, t.VOID).alignment(whole)
             if initial is not None and not (space and self._default(initial)):
                 self._initial(found, initial)
         except Untranslatable as refused:

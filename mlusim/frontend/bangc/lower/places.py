@@ -240,7 +240,11 @@ def _captured(scope: FunctionScope, declaration: Declaration | None, span: ir.Sp
 
 def _outer(scope: FunctionScope, declaration: Declaration, node: Node) -> ir.Place:
     """Return a variable at file scope or of a class."""
-    if not declaration.annotations and declaration.constant and isinstance(declaration.type, t.Arithmetic):
+    if (
+        not {*declaration.annotations} - {"aligned"}
+        and declaration.constant
+        and isinstance(declaration.type, t.Arithmetic)
+    ):
         known = declaration.value if declaration.value is not None else scope.reader.value(node)
         if known is not None:
             value = number(known, declaration.type, node)

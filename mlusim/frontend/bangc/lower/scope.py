@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from mlusim.frontend.bangc.parse.unit import ParsedFile
 
 
+MOST_ALIGN = 256  # bytes: memory of the host's calls has no more
+
+
 class Untranslatable(Exception):
     """A construct that the intermediate form does not have; ends the lowering of its function."""
 
@@ -185,6 +188,7 @@ class FunctionScope(ABC):
             _in_array(local, local.type)
         elif isinstance(local.type, t.Record | t.ClassType):
             local.storage = ir.Storage.CELL
+        local.align = self.alignment(declaration)
         if declaration.kind == "VAR_DECL" and declaration.static:
             local.storage, local.stack = ir.Storage.STATIC, False
             local.home = f"{self.symbol}.{local.name}"
@@ -193,6 +197,18 @@ class FunctionScope(ABC):
             self.around.statics[declaration] = local
         elif declaration.kind == "VAR_DECL" and declaration.constant:
             local.constant = fixed_words(declaration)
+
+    def alignment(self, declaration: Declaration) -> int:
+        """Return the bytes to a multiple of which a variable is aligned, by itself or by the structure that it is; 1 of others."""
+        asked, leaf = declaration.alignment, t.element_of(declaration.type)
+        if asked is None:
+            text = f"the alignment of {declaration.name} is no number that is written out; write it as in alignas(64)"
+            self.refuse("alignment", text, declaration.span)
+        asked = max(asked, leaf.align if isinstance(leaf, t.Record) else 1)
+        if asked > MOST_ALIGN:
+            text = f"{declaration.name} has an alignment of {asked}; up to {MOST_ALIGN} are kept"
+            self.refuse("alignment", text, declaration.span)
+        return asked
 
     def local(self, declaration: Declaration) -> ir.Local | None:
         """Return the local that was declared by *declaration*."""
@@ -212,7 +228,7 @@ class FunctionScope(ABC):
             self._unique(names.free(home.source_name)), home.source_name, home.type, home.spelling, home.span
         )
         local.storage, local.space, local.home = ir.Storage.STATIC, home.space, home.home
-        local.fixed = home.fixed
+        local.fixed, local.align = home.fixed, home.align
         self._by_declaration[id(declaration)] = local
         self.locals.append(local)
         self.hidden.append(ir.Declare(local, None, home.span))  # the other function has made it

@@ -229,9 +229,16 @@ class BangForm:
         count = kind.size // dtype.size
         with core.declaring(span.file, span.line):
             if variable.space == "sram":
-                pointer = core.declare_shared(dtype, count, variable.name)
+                pointer = core.declare_shared(dtype, count, variable.name, align=variable.align)
             else:
-                pointer = core.declare(_SPACES[variable.space], dtype, count, variable.initial, variable.name)
+                pointer = core.declare(
+                    _SPACES[variable.space],
+                    dtype,
+                    count,
+                    variable.initial,
+                    variable.name,
+                    align=variable.align,
+                )
             if variable.fixed:
                 lock(pointer)
         return core.pointer(pointer)
@@ -252,7 +259,7 @@ class BangForm:
         dtype = dtype_of(kind) or DTYPES[7]
         count = kind.size // dtype.size
         space, name = _SPACES[local.space], local.source_name
-        return core.declare_local(place, space, dtype, count, name, stack=local.stack)
+        return core.declare_local(place, space, dtype, count, name, stack=local.stack, align=local.align)
 
     @staticmethod
     def nowhere(number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any:

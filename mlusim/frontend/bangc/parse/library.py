@@ -50,6 +50,9 @@ class Library:
             getattr(lib, name).restype = ctypes.c_int
         lib.clang_Cursor_getVarDeclInitializer.argtypes = [cursor]
         lib.clang_Cursor_getVarDeclInitializer.restype = cursor
+        lib.clang_getCursorPrintingPolicy.argtypes = [cursor]
+        lib.clang_getCursorPrintingPolicy.restype = ctypes.c_void_p
+        lib.clang_PrintingPolicy_dispose.argtypes = [ctypes.c_void_p]
         lib.clang_Cursor_Evaluate.argtypes = [cursor]
         lib.clang_Cursor_isDynamicCall.argtypes = [cursor]
         lib.clang_Cursor_isDynamicCall.restype = ctypes.c_int
@@ -74,6 +77,16 @@ class Library:
         handle, tree.obj, tree._as_parameter_ = tree.obj, None, None
         tree.__class__ = self.ci.ClangObject  # which has no finaliser
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(("clang_disposeTranslationUnit", self.lib))(handle)
+
+    def printed(self, cursor: Cursor) -> str:
+        """Return a declaration as the library writes it, with macros expanded and the arguments of attributes."""
+        policy = self.lib.clang_getCursorPrintingPolicy(cursor)
+        print_ = ctypes.CFUNCTYPE(ClangString, self.ci.Cursor, ctypes.c_void_p)(
+            ("clang_getCursorPrettyPrinted", self.lib)
+        )
+        text: ClangString = print_(cursor, policy)
+        self.lib.clang_PrintingPolicy_dispose(policy)
+        return text.text(self.lib)
 
     def template(self, cursor: Cursor) -> Any:
         """Return the template that *cursor* is a specialisation of; None of another."""

@@ -78,6 +78,29 @@ def _integer(cursor: Cursor, n: int) -> int:
     return 1 if cursor.get_template_argument_unsigned_value(n) == 1 else signed
 
 
+_ALIGNMENT = re.compile(r"\b(?:alignas|aligned)\b(?:\(((?:[^()]|\([^()]*\))*)\))?")
+_WIDEST = 16  # of ``aligned`` without a number: what the compiler's host has
+_WIDTHS: Mapping[str, int] = {
+    "char": 1, "short": 2, "_Float16": 2, "int": 4, "unsigned int": 4, "float": 4, "half": 2, "long": 8, "unsigned long": 8,
+    "long long": 8, "unsigned long long": 8, "double": 8,
+}  # fmt: skip
+
+
+def _bytes_of(text: str) -> int | None:
+    """Return the number of a product or quotient of numbers and sizes of types, or of a type alone; None of anything else."""
+    if text in ("", *_WIDTHS):
+        return _WIDTHS.get(text, _WIDEST)
+    sized = re.sub(r"sizeof\(([\w ]+)\)", lambda m: str(_WIDTHS.get(m[1], m[1])), text)
+    plain = re.sub(r"(?<=\d)[uUlL]+", "", sized.removeprefix("(").removesuffix(")"))
+    if not re.fullmatch(r"\d{1,9}(?: [*/] [1-9]\d{0,8}){0,3}", plain):
+        return None
+    number, *rest = plain.split()
+    value = int(number)
+    for op, factor in zip(rest[::2], rest[1::2], strict=True):
+        value = value * int(factor) if op == "*" else value // int(factor)
+    return value
+
+
 FUNCTIONS = (
     "FUNCTION_DECL",
     "CXX_METHOD",
@@ -236,10 +259,21 @@ class Declaration:
     @cached_property
     def annotations(self) -> tuple[str, ...]:
         """The words of its attributes: "nram", "global", "device", ..."""
-        names = {"ANNOTATE_ATTR": None, "CUDAGLOBAL_ATTR": "global", "CUDADEVICE_ATTR": "device"}
+        names = {
+            "ANNOTATE_ATTR": None, "CUDAGLOBAL_ATTR": "global", "CUDADEVICE_ATTR": "device", "ALIGNED_ATTR": "aligned",
+        }  # fmt: skip
         return tuple(
             names[c.kind.name] or c.spelling for c in self._cursor.get_children() if c.kind.name in names
         )
+
+    @property
+    def alignment(self) -> int | None:
+        """Return the bytes of its own ``alignas`` or ``aligned``, the largest; 1 without one, None where one is no number that is written out."""
+        if "aligned" not in self.annotations:
+            return 1
+        asked = _ALIGNMENT.findall(self._reader.library.printed(self._cursor))
+        known = [n for n in map(_bytes_of, asked) if n is not None]
+        return max(1, *known) if len(known) == len(asked) > 0 else None
 
     @property
     def static(self) -> bool:

@@ -463,7 +463,7 @@ def _memory(c: Context, local: ir.Local, initial: ir.Expr | None, symbol: str) -
     ):  # on the stack: each call inside itself has its own
         key = ast.Tuple([key, b.name(_LEVEL)], b.LOAD)
     space = "stack" if local.stack else local.space or "ldram"
-    arguments = [b.constant((space, local.source_name)), key, c.layout(local.type)]
+    arguments = [b.constant((space, local.source_name, local.align)), key, c.layout(local.type)]
     if initial is not None:
         # A table of constants is one constant of Python, and not a list that each call builds.
         known = _numbers(initial)

@@ -304,24 +304,28 @@ class Task:
 
     # -- memory --------------------------------------------------------------------------------
 
-    def declare(self, variable: tuple[str, str], layout: Layout, initial: Any = None) -> Any:
-        """Make the memory of a *variable*, its space and its name, poison or with its *initial* scalars and then zeros."""
-        space, name = variable
+    def declare(self, variable: tuple[str, str, int], layout: Layout, initial: Any = None) -> Any:
+        """Make the memory of a *variable*, its space, name and alignment in bytes, poison or with its *initial* scalars and then zeros."""
+        space, name, align = variable
         leaf, elements = _leaf(layout)
         # Records and pointers lie in memory as bytes.
         dtype = leaf if hasattr(leaf, "dtype") and hasattr(leaf, "kind") else "uint8"
         number = elements if dtype is leaf else elements * leaf.size
         if space == "sram":
-            return see(self.core.declare_shared(dtype, number, name), leaf)
+            return see(self.core.declare_shared(dtype, number, name, align=align), leaf)
         stack = space == "stack"
-        return see(self.core.declare(_MEMORIES[space], dtype, number, initial, name, stack=stack), leaf)
+        return see(
+            self.core.declare(_MEMORIES[space], dtype, number, initial, name, stack=stack, align=align), leaf
+        )
 
     def device_variable(self, number: int, layout: Layout) -> Any:
         """Return the device's memory of the kernel's *number*-th variable in GDRAM."""
         tensor = self.core.session.request.variables[number]
         return see(self.core.bind(tensor.allocation, tensor.dtype), _leaf(layout)[0])
 
-    def local(self, variable: tuple[str, str], key: object, layout: Layout, initial: object = None) -> Any:
+    def local(
+        self, variable: tuple[str, str, int], key: object, layout: Layout, initial: object = None
+    ) -> Any:
         """Return the memory of a local: the same bytes in every call, filled again if it has *initial* values."""
         found = self.locals.get(key)
         if found is None:
@@ -333,7 +337,9 @@ class Task:
             self._fill(found, layout, initial)
         return found
 
-    def constant_local(self, variable: tuple[str, str], key: object, layout: Layout, initial: object) -> Any:
+    def constant_local(
+        self, variable: tuple[str, str, int], key: object, layout: Layout, initial: object
+    ) -> Any:
         """Return the memory of a local that is const, as `local` does: a store to it through a cast is a fault."""
         found = self.locals.get(key)
         if isinstance(found, Ptr):
