@@ -292,7 +292,7 @@ class MluLauncher:
         launch = launch_kernel(kernel.bang, kind, dim, [argument for _, argument in passed])
         for launches in _STATE.collected:
             launches.append(launch)
-        if not _STATE.collected:  # nobody else shows what the kernel prints
+        if not _STATE.collected:  # nothing else shows what the kernel prints
             sys.stdout.writelines(launch.printed)
 
 
