@@ -190,7 +190,7 @@ def test_a_launch_of_which_every_step_was_kept_makes_later_ones_no_dearer(kernel
         sys.setprofile(None)
         return count.found["calls"]
 
-    assert calls(700 << 10, ()) == calls(701 << 10, [mlusim.EveryStep()])
+    assert calls(701 << 10, [mlusim.EveryStep()]) <= calls(700 << 10, ()) * 1.02 + 2  # as in the table
 
 
 def test_the_table_has_every_kernel_and_way():

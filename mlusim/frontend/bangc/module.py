@@ -177,6 +177,7 @@ class BangKernel(Kernel):
         self.form = form
         self.plan = plan
         self.native = BangForm(form, lambda: plan, bang_arch)
+        self.estimate = estimate_in(form.span.file)
         self._oversize: dict[str, str | None] = {}
         self._fittings = [Fitting(parameter) for parameter in form.parameters]
 
@@ -195,11 +196,6 @@ class BangKernel(Kernel):
     def variables(self) -> tuple[DeviceVariable, ...]:
         """The variables at file scope in GDRAM that it reaches."""
         return tuple(device_variable(variable, file.home) for variable, file in self.plan.variables.items())
-
-    @property
-    def estimate(self) -> str:  # type: ignore[override]  # which is fixed for kernels in Python
-        """`ESTIMATE` where its lines are those of a Python file, else ""."""
-        return estimate_in(self.form.span.file)
 
     @cached_property
     def unguarded(self) -> bool:
