@@ -10,7 +10,7 @@ import mlusim
 from mlusim.arch.dtypes import DTYPES
 from mlusim.bang import float32, half, int8, int16, int32, kernel, uint8
 from mlusim.errors import OutOfBounds, OutOfMemory, RuleFault, UsageError, WrongSpace
-from mlusim.memory.allocation import Arena, Pool
+from mlusim.memory.allocation import Arena, MemoryDeclaration, Pool
 from mlusim.memory.space import NRAM
 
 
@@ -158,15 +158,15 @@ def test_addresses_lie_in_the_windows_of_their_space():
 @given(st.lists(st.tuples(st.integers(1, 400), st.sampled_from([1, 2, 4, 8])), max_size=12))
 def test_arena_hands_out_disjoint_aligned_pieces(asks):
     """Declarations never overlap, are aligned, stay inside, and what does not fit is refused."""
-    arena = Arena(NRAM, 0x200000, 1024, Pool())
+    arena, declared = Arena(NRAM, 0x200000, 1024, Pool()), MemoryDeclaration(NRAM, int8, 1)
     pieces = []
     for nbytes, align in asks:
         start = -(-arena.top // align) * align
         if start + nbytes > 1024:
             with pytest.raises(OutOfMemory):
-                arena.allocate(nbytes, align, "test")
+                arena.allocate(nbytes, align, declared)
             continue
-        pieces.append(arena.allocate(nbytes, align, "test"))
+        pieces.append(arena.allocate(nbytes, align, declared))
 
         assert pieces[-1].address % align == 0
         assert (pieces[-1].raw == 0xFF).all()
