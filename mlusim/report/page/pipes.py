@@ -1,8 +1,7 @@
 """The chart of an excerpt: a row for each core and track, bars where it works, hollow ones where the core waits, arrows.
 
 It is SVG text that needs nothing, in the colours of the page that holds it (`--ink`, `--soft`, `--line`, `--card`,
-`--c0` to `--c5`), and the same as data for a chart that can be zoomed.  A pipe has one colour everywhere; a wait has
-that of what it is for.
+`--c0` to `--c5`).  A pipe has one colour everywhere; a wait has that of what it is for.
 """
 
 from collections.abc import Mapping, Sequence

@@ -15,7 +15,6 @@ COLD Ptr declared_(Core *m, int name, int site, int64_t place);
 
 /* ---- accounts ---- */
 #define COSTLY_ 16 /* functions and elements that are moved singly, in bytes of simple instructions: roughly */
-#define COUNT(m, row) ((m)->counts[row]++)
 ALWAYS void lines_(Core *m, int row, int64_t used, int64_t paid) {
   ((int64_t *)m->lines)[row] += paid;
   ((int64_t *)m->spare)[row] += -used & (VECTOR_BYTES - 1);
