@@ -8,15 +8,15 @@ import argparse
 import json
 import os
 import re
-import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain, pairwise
 from pathlib import Path
 
 from attrs import Factory, asdict, define
 
+from benchmarks.bounded import Child
 from benchmarks.torch_tests.__main__ import put_between
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
@@ -143,44 +143,34 @@ def run(
         "MLUSIM_BOARD": args.board, "MLUSIM_ENGINE": args.engine, "GEMS_VENDOR": "cambricon", "FLAGGEMS_CACHE_DIR": str(args.cache.resolve() / "gems"),
     }  # fmt: skip
     numbers = [str(number) for number in (args.tests, args.timeout, args.configs)]
-    command = [sys.executable, str(CHILD), str(checkout), *numbers, *files]
+    known_tests = [f"{file}:{len(found.tests.get(file, ()))}" for file in files]
+    child = Child(CHILD, [str(checkout), *numbers, *known_tests], environment, checkout, args.timeout)
     done, now, running = set[str](), files[0], ""
-    with subprocess.Popen(  # noqa: S603 - the tests that the caller names
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment, cwd=checkout
-    ) as process:
-        assert process.stdout is not None
-        for kind, *words in _told(process.stdout):
-            if kind == "begin":
-                now = words[0]
-                found.tests.setdefault(now, {})
-            elif kind == "kernel":
-                file, name, step, reason = words
-                found.kernels.setdefault(file, {}).setdefault(name, {})[step] = reason
-            elif kind == "test":
-                running = "" if words[1:] else words[0]
-                found.tests[now][words[0].partition("::")[2]] = [*words[1:]] or ["died", ""]
-            else:
-                done.add(words[0])
-                args.results.write_text(json.dumps(asdict(found), indent=1))
-                print(
-                    f"{words[0]}: {dict(Counter(o for o, *_ in found.tests[words[0]].values()))}",
-                    file=sys.stderr,
-                    flush=True,
-                )
-    if now not in done:  # the process has died in it, or before it
-        found.tests.setdefault(now, {})[running.partition("::")[2] or "collection"] = [
-            "died",
-            f"exit {process.returncode}",
-        ]
-        done.add(now)
+    for kind, *words in child.told():
+        if kind == "begin":
+            now = words[0]
+            found.tests.setdefault(now, {})
+        elif kind == "kernel":
+            file, name, step, reason = words
+            found.kernels.setdefault(file, {}).setdefault(name, {})[step] = reason
+        elif kind == "test":
+            running = "" if words[1:] else words[0]
+            found.tests[now][words[0].partition("::")[2]] = words[1:]
+        else:
+            done.add(words[0])
+            _keep(args.results, found, words[0])
+    if now not in done:  # the process has ended in a test, whose file goes on behind it, or outside of one
+        found.tests.setdefault(now, {})[running.partition("::")[2] or "collection"] = [*child.end]
+        done |= set() if running else {now}
+        _keep(args.results, found, now)
     return done
 
 
-def _told(lines: Iterator[str]) -> Iterator[list[str]]:
-    for line in lines:
-        at = line.find("@@[")
-        if at >= 0:
-            yield json.loads(line[at + 2 :])
+def _keep(results: Path, found: Found, file: str) -> None:
+    """Write all that is *found*, and say how the tests of *file* ended."""
+    results.write_text(json.dumps(asdict(found), indent=1))
+    outcomes = Counter(outcome for outcome, *_ in found.tests[file].values())
+    print(f"{file}: {dict(outcomes)}", file=sys.stderr, flush=True)
 
 
 # -- the page ------------------------------------------------------------------------------------------

@@ -1,14 +1,11 @@
-"""``child.py CHECKOUT TESTS SECONDS CONFIGS FILE ...``: run the first tests of files of the library's own, and say which kernels they reach.
+"""``child.py CHECKOUT TESTS SECONDS CONFIGS FILE:DONE ...``: run the first tests of files of the library's own, and say which kernels they reach.
 
 A line ``@@["test", name]`` says that a test begins, ``@@["test", name, outcome, reason]`` how it ended, ``@@["file", name]`` that all of a file
 is done, and ``@@["kernel", file, name, step, reason]`` what a kernel of the back end has come to: ``called``, ``refused``, ``too large``,
-``translated``, ``loaded`` or ``ran``.
+``translated``, ``loaded`` or ``ran``.  Of each file the first *DONE* are left out.
 """
 
-import faulthandler
-import json
 import re
-import signal
 import sys
 import traceback
 import types
@@ -25,28 +22,10 @@ from triton.runtime import Autotuner
 from triton.runtime.errors import OutOfResources
 from triton.runtime.jit import JITFunction
 
+from benchmarks.bounded import Late, limited, say
 from mlusim.triton import backend, torch_launches
 
 SOURCE = re.compile(r"_cambricon/((?:ops|fused)/.*\.py)$")
-
-
-def say(*words: str) -> None:
-    """Tell the parent."""
-    print("@@" + json.dumps([" ".join(word.split())[:300] for word in words]), flush=True)
-
-
-class Late(BaseException):
-    """A test takes longer than it may."""
-
-
-def late(_: int, frame: types.FrameType | None) -> None:
-    """End the test that runs; an import first ends."""
-    while frame is not None:
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
-            signal.setitimer(signal.ITIMER_PROF, 0.1)
-            return
-        frame = frame.f_back
-    raise Late
 
 
 def source() -> str:
@@ -126,8 +105,8 @@ def tune_few(configs: int) -> None:
 class Plugin:
     """The first tests of each file, and how each ended."""
 
-    def __init__(self, tests: int, seconds: float) -> None:
-        self._tests, self._seconds = tests, seconds
+    def __init__(self, done: int, tests: int, seconds: float) -> None:
+        self._kept, self._seconds = slice(done, tests), seconds
         self._failed: tuple[str, str] | None = None
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -139,24 +118,21 @@ class Plugin:
             rank[item.nodeid] = by_function[name]
             by_function[name] += 1
         items.sort(key=lambda item: rank[item.nodeid])
-        del items[self._tests :]
+        items[:] = items[self._kept]
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
-        """Run one test for at most so many seconds of this process."""
+        """Tell that a test begins, and how it ended."""
         say("test", item.nodeid)
-        faulthandler.dump_traceback_later(100 * self._seconds, exit=True)
         self._failed = None
         yield
-        faulthandler.cancel_dump_traceback_later()
         say("test", item.nodeid, *(self._failed or ("passed", "")))
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self) -> Any:
         """End it when its time is over."""
-        signal.setitimer(signal.ITIMER_PROF, self._seconds)
-        outcome = yield
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        with limited(self._seconds):
+            outcome = yield
         if isinstance(outcome.excinfo and outcome.excinfo[1], Late):
             self._failed = "late", f"more than {self._seconds:g} s"
             outcome.force_result(None)
@@ -189,11 +165,11 @@ def main() -> None:
         int(sys.argv[4]),
     )
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGPROF, late)
     sys.path.insert(0, str(checkout / "src"))
     watch(Steps())
     tune_few(configs)
-    for file in sys.argv[5:]:
+    for word in sys.argv[5:]:
+        file, _, done = word.rpartition(":")
         say("begin", file)
         try:
             code = pytest.main(
@@ -209,7 +185,7 @@ def main() -> None:
                     f"--rootdir={checkout}",
                     file,
                 ],
-                plugins=[Plugin(tests, seconds)],
+                plugins=[Plugin(int(done), tests, seconds)],
             )
             if code in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.INTERNAL_ERROR):
                 say("test", f"{file}::collection", "failed", f"pytest ends with {code}")

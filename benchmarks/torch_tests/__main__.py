@@ -7,7 +7,6 @@ import argparse
 import json
 import os
 import re
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from attrs import Factory, asdict, define
 
+from benchmarks.bounded import Child
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.toolkit import folder
@@ -129,26 +129,15 @@ def _run_rest(path: Path, toolkit: Path, args: argparse.Namespace, outcome: File
         "MLUSIM_BOARD": args.board,
     }
     numbers = map(str, (args.functions, args.timeout, len(outcome.functions)))
-    done = subprocess.run(  # noqa: S603 - the tests that the caller names
-        [sys.executable, str(CHILD), str(path), *numbers],
-        capture_output=True,
-        text=True,
-        env=environment,
-        cwd=path.parent,
-        check=False,
-    )
+    child = Child(CHILD, [str(path), *numbers], environment, path.parent, args.timeout)
     running = ""
-    for line in done.stdout.splitlines():
-        if line.startswith("@@"):
-            running, *ended = json.loads(line[2:])
-            if ended:
-                outcome.functions[running], running = tuple(ended), ""
-    why = (done.stderr.strip().splitlines() or [""])[-1]
-    if running and "Timeout (" in done.stderr:
-        outcome.functions[running] = ("late", f"more than {5 * args.timeout:g} s")
-    elif running:
-        outcome.functions[running] = ("died", f"exit {done.returncode}: {why}"[:200])
-    return done.returncode, why
+    for _, name, *ended in child.told():
+        if ended:
+            outcome.functions[name] = (ended[0], ended[1])
+        running = "" if ended else name
+    if running:
+        outcome.functions[running] = child.end
+    return child.code, child.why
 
 
 def share(outcomes: Sequence[FileOutcome]) -> tuple[int, int]:

@@ -1,16 +1,13 @@
 """``child.py FILE FUNCTIONS SECONDS DONE``: run the first functions of a test file that are not *done* yet.
 
-A line ``@@[name]`` says that one begins, and ``@@[name, outcome, reason]`` how it ended.
+A line ``@@["test", name]`` says that one begins, and ``@@["test", name, outcome, reason]`` how it ended.
 """
 
-import faulthandler
 import importlib.machinery
 import importlib.util
 import inspect
-import json
 import logging
 import re
-import signal
 import sys
 import traceback
 import types
@@ -18,28 +15,11 @@ import unittest
 import warnings
 from pathlib import Path
 
+from benchmarks.bounded import Late, limited, say
+
 PRIVATE = re.compile(
     r"_MLUC\b|torch\.ops\.torch_mlu|torch_mlu\.(?:dump|optimizers|profiler|utils\.|[a-z]\w*_)|torch_mlu import (?!mlu)|torch\.mlu\._sleep"
 )
-
-
-def say(name: str, *ended: str) -> None:
-    """Tell the parent that the function *name* begins, or how it *ended*: the outcome and the reason."""
-    print("@@" + json.dumps([name, *(" ".join(word.split())[:300] for word in ended)]), flush=True)
-
-
-class Late(Exception):
-    """A function takes longer than it may."""
-
-
-def late(_: int, frame: types.FrameType | None) -> None:
-    """End the function that runs; an import first ends, for half a module would fail all that comes after."""
-    while frame is not None:
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
-            signal.setitimer(signal.ITIMER_PROF, 0.1)
-            return
-        frame = frame.f_back
-    raise Late
 
 
 def reason_of(trace: str) -> str:
@@ -52,13 +32,11 @@ def reason_of(trace: str) -> str:
 def run(test: unittest.TestCase, seconds: float) -> tuple[str, str]:
     """Run one function for at most *seconds* of this process; its outcome and the reason."""
     result = unittest.TestResult()
-    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
-        test.run(result)
+        with limited(seconds):
+            test.run(result)
     except Late:
         return "late", f"more than {seconds:g} s"
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
     for outcome, known in (("failed", result.errors + result.failures), ("skipped", result.skipped)):
         if known:
             trace = known[0][1]
@@ -103,13 +81,13 @@ def main() -> None:
         sys.modules["pandas"] = stub
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGPROF, late)
     text = path.read_text(encoding="utf-8")
     try:
         tests = collected(path, text)
     except Exception as error:  # noqa: BLE001 - each kind is a row of the table
         trace = traceback.format_exc()
         say(
+            "test",
             "import",
             "private" if PRIVATE.search(text + trace) else "failed",
             f"{type(error).__name__}: {error}",
@@ -117,10 +95,8 @@ def main() -> None:
         return
     for test in tests[done:functions]:
         name = f"{type(test).__name__}.{test._testMethodName}"  # noqa: SLF001
-        say(name)
-        faulthandler.dump_traceback_later(5 * seconds, exit=True)  # of threads and of C, which no signal ends
-        say(name, *run(test, seconds))
-        faulthandler.cancel_dump_traceback_later()
+        say("test", name)
+        say("test", name, *run(test, seconds))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from benchmarks.torch_tests.__main__ import FileOutcome, run_file, share, table,
 from mlusim.errors import UsageError
 
 TESTS = """
-import os, unittest
+import os, signal, subprocess, sys, unittest
 class TestOne(unittest.TestCase):
     def test_second_in_the_alphabet(self):
         pass
@@ -20,6 +20,12 @@ class TestOne(unittest.TestCase):
     def test_private(self):
         raise AttributeError("module 'torch_mlu' has no attribute '_MLUC'")
     def test_hangs(self):
+        while True:
+            pass
+    def test_hangs_in_another_process(self):
+        subprocess.run(["sh", "-c", f"{sys.executable} -Sc 'while True: pass' & read line"], stdin=os.pipe()[0])
+    def test_hangs_where_no_signal_is_heard(self):
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
         while True:
             pass
     def test_dies(self):
@@ -39,12 +45,12 @@ def checkout(tmp_path):
 
 
 def test_functions_run_in_the_order_of_the_file_and_a_death_is_told(checkout):
-    """Each says its outcome as it ends; those after one that ends its process run in another."""
+    """Each says its outcome as it ends; those after one that ends its process, or with which it is ended, run in another."""
     (path,) = files_of(checkout, [], 1)
 
-    outcome = run_file(path, checkout, argparse.Namespace(functions=7, timeout=0.2, board="MLU590-H8"))
+    outcome = run_file(path, checkout, argparse.Namespace(functions=9, timeout=0.2, board="MLU590-H8"))
 
-    assert ["passed", "failed", "skipped", "private", "late", "died", "passed"] == [
+    assert ["passed", "failed", "skipped", "private", "late", "late", "late", "died", "passed"] == [
         r for r, _ in outcome.functions.values()
     ]
     assert "AssertionError: 1 != 2" == outcome.functions["TestOne.test_first"][1]
