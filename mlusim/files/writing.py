@@ -161,11 +161,12 @@ PAUSE = 0.02
 
 
 @contextlib.contextmanager
-def changing(name: str) -> Iterator[None]:
+def changing(name: str, patience: float = PATIENCE) -> Iterator[None]:
     """Keep other processes from changing the file *name*, or another of its folder, this way in the block.
 
     The folder carries the lock, since the file itself is replaced.  A folder that cannot be opened, a file
-    system or a system without locks has none.  Raises `UsageError` after a minute of waiting.
+    system or a system without locks has none.  Raises `UsageError` after *patience* seconds of waiting; with `math.inf`
+    another process may take as long as it lives, since the system lets go of what a process holds when that ends.
     """
     folder = Path(name).resolve().parent
     try:
@@ -174,10 +175,10 @@ def changing(name: str) -> Iterator[None]:
         yield
         return
     try:
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + patience
         while not lock(number):
             if time.monotonic() > until:
-                raise UsageError(f"{name} is being changed by another process for more than {PATIENCE:g} s")
+                raise UsageError(f"{name} is being changed by another process for more than {patience:g} s")
             time.sleep(PAUSE)
         yield
     finally:

@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import math
 import os
 import shutil
 import subprocess
@@ -219,7 +220,9 @@ def kept_libraries(compiler: Sequence[str] = ("g++",)) -> Path:
     folder = home / "toolkit" / digest_of_libraries(compiler)
     if not _complete(folder, home):
         make_own_folder(folder)
-        with changing(str(folder / "lib")):
+        with changing(
+            str(folder / "lib"), math.inf
+        ):  # another process compiles them, for minutes on a loaded machine
             if not _complete(folder, home):
                 build_libraries(folder, compiler)
     return folder

@@ -1,5 +1,6 @@
 """Errors and remarks of the front end about a source."""
 
+import functools
 import linecache
 import re
 from types import TracebackType
@@ -101,7 +102,7 @@ def diagnostic_of(function: "Function") -> Diagnostic:
 
 def excerpt_of(text: str, line: int, column: int) -> str:
     """Return line *line* of *text* with a caret under *column*; "" where there is no such line."""
-    lines = text.splitlines()
+    lines = _lines(text)
     if not 1 <= line <= len(lines):
         return ""
     shown = lines[line - 1]
@@ -110,6 +111,12 @@ def excerpt_of(text: str, line: int, column: int) -> str:
         shown, column = shown[start : start + _WIDEST], column - start
     blank = "".join("\t" if c == "\t" else " " for c in shown[: column - 1])
     return f"{shown}\n{blank}^"
+
+
+@functools.lru_cache(maxsize=2)
+def _lines(text: str) -> list[str]:
+    """Split *text* where the compiler ends lines, once for all errors of a file: one of megabytes may have a hundred."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n").split("\n")
 
 
 _PYTHON = (".py", ".ipynb")

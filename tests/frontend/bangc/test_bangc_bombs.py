@@ -11,6 +11,7 @@ import mlusim
 from mlusim import bangc
 from mlusim.arch.catalog import find_board
 from mlusim.errors import MlusimError, UsageError
+from mlusim.frontend.bangc.errors import excerpt_of
 from mlusim.frontend.bangc.making import made
 from mlusim.frontend.bangc.parse import trial, unit
 from mlusim.frontend.bangc.parse.sources import Options
@@ -174,3 +175,24 @@ def test_a_size_that_no_board_has_is_one_sentence(tmp_path, declared, said):
 
     with pytest.raises(UsageError, match=said):
         bangc.load(tmp_path / "k.mlu")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"__mlu_entry__ void K() {}\0", "is no text, its byte 25 is 0; give the path of a source"),
+        ("__mlu_entry__ void K() {}".encode("utf-16"), "is UTF-16; save it as UTF-8"),
+    ],
+)
+def test_what_is_no_text_is_refused(tmp_path, content, said):
+    """A program or an archive under the name of a source, and an editor's other encoding."""
+    (tmp_path / "k.mlu").write_bytes(content)
+
+    with pytest.raises(UsageError, match=said):
+        bangc.load(tmp_path / "k.mlu")
+
+
+def test_lines_of_an_excerpt_are_the_compilers():
+    """A form feed ends a line of a text, and none of a source."""
+    assert "b\n^" == excerpt_of("a\f\v\u2028c\r\nb\rd\n", 2, 1)
+    assert ("d\n^", "") == (excerpt_of("a\nb\rd\n", 3, 1), excerpt_of("a\nb\rd\n", 4, 1))
