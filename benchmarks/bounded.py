@@ -1,6 +1,6 @@
 """Tests of other projects in processes of their own: what these tell, and the end of a test that takes too long.
 
-The time of a test is that of the processors, of its process and of all that it has started, as the simulator; where that stands still, the clock's.
+The time of a test is that of the processors, of its process and of all that it has started, as the simulator; what stands still is late, too.
 A test ends in its own process where Python runs. Where it does not, as in a call that does not return, the parent ends the process.
 """
 
@@ -17,10 +17,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from attrs import define, field, frozen
+from attrs import define, field
 
-CLOCK = 8
-"""Times its seconds a test may take by the clock: on a machine of which others have the most, too."""
+STILL = 60.0
+"""Seconds by the clock after which processes that use no processor stand still: on a machine that others use, too."""
+PROGRESS = 0.05
+"""Seconds of processors that are something."""
 MERCY = 1.5
 """Times its seconds a test may take before its process is ended."""
 SILENCE = 1800.0
@@ -30,30 +32,40 @@ TICK = 0.5
 MARK = "@@"
 
 
-@frozen
-class Spent:
-    """Seconds of a process and all that it has started: of the processors, and by the clock."""
+def processors(session: int) -> float:
+    """Return the seconds of processors that the processes of *session* have used: the simulator has the session of its program, and not its parent."""
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            _, _, rest = path.read_text().rpartition(")")
+        except OSError:  # it has ended since
+            continue
+        words = rest.split()
+        if int(words[3]) == session:
+            ticks += sum(map(int, words[11:15]))  # its own, and of children that have ended
+    return ticks / os.sysconf("SC_CLK_TCK")
 
-    processors: float
-    clock: float
 
-    @classmethod
-    def by(cls, session: int) -> "Spent":
-        """Return what the processes of this session have spent by now: the simulator has the session of its program, and not its parent."""
-        ticks = 0
-        for path in Path("/proc").glob("[0-9]*/stat"):
-            try:
-                _, _, rest = path.read_text().rpartition(")")
-            except OSError:  # it has ended since
-                continue
-            words = rest.split()
-            if int(words[3]) == session:
-                ticks += sum(map(int, words[11:15]))  # its own, and of children that have ended
-        return cls(ticks / os.sysconf("SC_CLK_TCK"), time.monotonic())
+@define
+class Watch:
+    """What the processes of *session* use from now on."""
 
-    def over(self, since: "Spent", seconds: float) -> bool:
-        """Return whether more than *seconds* were spent *since*."""
-        return self.processors - since.processors > seconds or self.clock - since.clock > CLOCK * seconds
+    session: int
+    begin: float = field(init=False)
+    used: float = field(init=False)
+    moved: float = field(init=False)
+    """When they last were seen to use something, by the clock."""
+
+    def __attrs_post_init__(self) -> None:
+        self.begin = self.used = processors(self.session)
+        self.moved = time.monotonic()
+
+    def over(self, seconds: float) -> bool:
+        """Return whether they have used more than *seconds*, or nothing for a while."""
+        used, now = processors(self.session), time.monotonic()
+        if used - self.used >= PROGRESS:
+            self.used, self.moved = used, now
+        return used - self.begin > seconds or now - self.moved > STILL
 
 
 # -- in the process of the tests -----------------------------------------------------------------------
@@ -71,11 +83,10 @@ def say(*words: str) -> None:
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
     """Raise `Late` in what takes more than *seconds*; an import first ends, for half a module would fail all that comes after."""
-    session = os.getsid(0)
-    begin = Spent.by(session)
+    watch = Watch(os.getsid(0))
 
     def look(_: int, frame: types.FrameType | None) -> None:
-        if not Spent.by(session).over(begin, seconds):
+        if not watch.over(seconds):
             return
         while frame is not None:
             if frame.f_code.co_filename.startswith("<frozen importlib"):
@@ -138,12 +149,11 @@ class Child:
 
     def _words(self, process: "subprocess.Popen[bytes]") -> Iterator[list[str]]:
         assert process.stdout is not None
-        begin, running, rest = Spent.by(process.pid), False, b""
+        watch, told, running, rest = Watch(process.pid), time.monotonic(), False, b""
         while True:
             if not select.select([process.stdout], [], [], TICK)[0]:
-                now = Spent.by(process.pid)
-                self.late = running and now.over(begin, MERCY * self.seconds)
-                if self.late or now.clock - begin.clock > SILENCE:
+                self.late = running and watch.over(MERCY * self.seconds)
+                if self.late or time.monotonic() - told > SILENCE:
                     return
                 continue
             content = os.read(process.stdout.fileno(), 1 << 16)
@@ -155,6 +165,7 @@ class Child:
                 at = line.find(MARK.encode())
                 if at >= 0:
                     words: list[str] = json.loads(line[at + len(MARK) :])
+                    told = time.monotonic()
                     if words[0] == "test":
-                        begin, running = Spent.by(process.pid), len(words) == 2
+                        watch, running = Watch(process.pid), len(words) == 2
                     yield words

@@ -87,11 +87,9 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--configs", type=int, default=4, help="configurations that its tuner tries (default: 4)"
     )
-    parser.add_argument("--batch", type=int, default=40, help="files of tests in a process (default: 40)")
+    parser.add_argument("--batch", type=int, default=20, help="files of tests in a process (default: 20)")
     parser.add_argument("--board", default="MLU590-H8", help="the board (default: MLU590-H8)")
-    parser.add_argument(
-        "--engine", default="python", help="the engine (default: python, whose first launches are quick)"
-    )
+    parser.add_argument("--engine", default="native", help="the engine (default: native)")
     parser.add_argument(
         "--cache", type=Path, default=Path("build/flaggems"), help="the toolkit folder is kept here"
     )
