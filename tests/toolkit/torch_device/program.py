@@ -491,7 +491,11 @@ def names():
     expected = torch.randn(4)
     own = torch.Generator(device="mlu").manual_seed(3)
     state = m.get_rng_state()
-    drawn = torch.rand(2, device="mlu")
+    drawn, next_drawn = (torch.rand(2, device="mlu") for _ in range(2))
+    seed, offset = own.get_state().view(torch.int64).tolist()
+    own.set_state(torch.tensor([seed, offset + 4]).view(torch.uint8))
+    ahead = torch.rand(2, device="mlu", generator=own.clone_state())
+    own.set_offset(offset)
     m.set_rng_state(state)
     before = m.memory_stats()["allocated_bytes.all.current"]
     address = m.caching_allocator_alloc(100)
@@ -512,6 +516,11 @@ def names():
         same(first, expected),
         same(torch.randn(4, device="mlu", generator=own), expected),
         torch.equal(torch.rand(2, device="mlu"), drawn),
+        torch.equal(torch.rand(2, device="mlu"), next_drawn) and not torch.equal(drawn, next_drawn),
+        [seed, offset] == [3, 0] and [3, 8] == m.get_rng_state().view(torch.int64).tolist(),
+        torch.equal(ahead, next_drawn),
+        "16 bytes, its seed and its offset, and this one has 5056"
+        in refused(lambda: own.set_state(torch.get_rng_state())),
         len(m.default_generators) == 2,
         isinstance(x, m.FloatTensor)
         and not isinstance(x, m.HalfTensor)

@@ -32,7 +32,7 @@ void describe(const at::Tensor &tensor, const std::string &name);
 std::string described(c10::ScalarType type, c10::IntArrayRef sizes);
 at::Generator new_generator(int device);
 const at::Generator &default_generator(int device);
-at::Generator host_generator(const at::Generator &found);  // the CPU's in one of the device
+at::Generator host_generator(const at::Generator &found);  // one of the CPU for the next operator that draws from that of the device
 void resize_storage(c10::StorageImpl *storage, size_t bytes);
 
 struct Amount {
