@@ -1,14 +1,17 @@
 """``mlusim boards``: the boards, and where each of their numbers comes from."""
 
 import argparse
+from collections.abc import Iterator
 from typing import Any
 
 from attrs import asdict
+from rich.console import RenderableType
 
 from mlusim.arch.board import SOURCES, Arch, Board, is_inferred, numeric_fields
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
-from mlusim.cli.show import emit, kib, output
+from mlusim.cli.show import kib, say
 from mlusim.counted import counted
+from mlusim.document import Document
 from mlusim.text_grid import facts, table
 
 # NRAM and SRAM here are what the hardware has; what a kernel may use is Arch.max_nram and max_sram.
@@ -32,15 +35,18 @@ def run(args: argparse.Namespace) -> int:
     """List the boards, or show one."""
     if args.name is not None:
         board = find_board(args.name)
-        emit(board_document(board)) if args.json else _show(board)
-    elif args.json:
-        emit({"boards": [board_document(board) for board in BOARDS.values()], "defaults": DEFAULT_BOARDS})
+        told = Document(lambda: board_facts(board), lambda: _about(board))
     else:
-        _list()
+        told = Document(_every, _list)
+    say(told, json=args.json)
     return 0
 
 
-def board_document(board: Board) -> dict[str, Any]:
+def _every() -> dict[str, Any]:
+    return {"boards": [board_facts(board) for board in BOARDS.values()], "defaults": DEFAULT_BOARDS}
+
+
+def board_facts(board: Board) -> dict[str, Any]:
     """Return everything about *board*: its numbers, what follows from them, and their sources."""
     arch = board.arch
     # Without recursion, which would take the architecture and its sources apart twice.
@@ -58,7 +64,7 @@ def board_document(board: Board) -> dict[str, Any]:
     return numbers | derived
 
 
-def _list() -> None:
+def _list() -> Iterator[RenderableType]:
     numbers = ("clusters", "cores", "MHz", "NRAM", "WRAM", "SRAM", "GB/s", "Tops")
     shown = table("board", "arch", *numbers, right=numbers)
     for board in BOARDS.values():
@@ -76,44 +82,40 @@ def _list() -> None:
             f"{board.io_bandwidth_gbs:g}" + ("*" if is_inferred(board.sources["bandwidth"]) else ""),
             f"{board.compute_force('float') / 1e12:.2f}",
         )
-    console = output()
-    console.print(shown)
-    console.print(
+    yield shown
+    yield (
         "NRAM and WRAM: KiB per core, SRAM: KiB per cluster, as the hardware has them; a kernel may use 128 KiB "
         "less of NRAM and SRAM.  Tops: 10^12 operations a second on float, by the vendor's count; half does twice "
         "that.  *: inferred.  `mlusim boards NAME` gives the source of each number."
     )
 
 
-def _show(board: Board) -> None:
-    console = output()
+def _about(board: Board) -> Iterator[RenderableType]:
     half, single = (board.compute_force(dtype) / 1e12 for dtype in ("half", "float"))
     arch = board.arch
     usable = (
         f"NRAM {arch.max_nram}, WRAM {arch.max_wram} bytes per core, SRAM {arch.max_sram} bytes per cluster"
     )
-    console.print(
-        facts(
-            [
-                ("board", board.name),
-                ("architecture", f"{arch.name} (__BANG_ARCH__ {arch.bang_arch})"),
-                ("IPU cores", f"{board.cores}: {counted(board.clusters, 'cluster')} of {arch.cores_per_cluster}"),
-                ("memory cores", str(board.clusters if arch.memory_core else 0)),
-                ("a kernel may use", usable),
-                ("task types", "BLOCK" if not board.max_union else f"BLOCK, UNION1 to UNION{board.max_union}"),
-                ("bandwidth", f"{board.io_bandwidth_gbs:g} GB/s"),
-                ("compute force", f"float {single:.3f}, half {half:.3f} x 10^12 operations a second"),
-            ]
-        )
-    )  # fmt: skip
-    console.print()
+    yield facts(
+        [
+            ("board", board.name),
+            ("architecture", f"{arch.name} (__BANG_ARCH__ {arch.bang_arch})"),
+            ("IPU cores", f"{board.cores}: {counted(board.clusters, 'cluster')} of {arch.cores_per_cluster}"),
+            ("memory cores", str(board.clusters if arch.memory_core else 0)),
+            ("a kernel may use", usable),
+            ("task types", "BLOCK" if not board.max_union else f"BLOCK, UNION1 to UNION{board.max_union}"),
+            ("bandwidth", f"{board.io_bandwidth_gbs:g} GB/s"),
+            ("compute force", f"float {single:.3f}, half {half:.3f} x 10^12 operations a second"),
+        ]
+    )
+    yield ""
     for spec in (board, board.arch):
-        console.print(_numbers(spec))
-        console.print()
+        yield _numbers(spec)
+        yield ""
     # Only sources that these numbers name are explained below the tables.
     named = {source for spec in (board, arch) for source in spec.sources.values()}
     names = sorted(name for name in SOURCES if any(source.startswith(name) for source in named))
-    console.print(facts([(name, SOURCES[name]) for name in names]))
+    yield facts([(name, SOURCES[name]) for name in names])
 
 
 def _numbers(spec: Board | Arch) -> Any:

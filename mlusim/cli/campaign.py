@@ -1,15 +1,16 @@
 """Cases of operators that a command line selects: run with a progress bar, shown, and asked of other boards."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS
 from mlusim.cli import entry, options
 from mlusim.cli.arguments.shared import EVERY, GROUP
-from mlusim.cli.show import output, progress
+from mlusim.cli.show import progress
 from mlusim.counted import plural
+from mlusim.document import Part, Unfolded
 from mlusim.errors import UsageError
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, matching_cases, perform_all, spread, usual_workers
@@ -53,15 +54,13 @@ def perform(jobs: Sequence[Job], workers: int | None, *, lines: bool = False) ->
         )
 
 
-def show(records: Sequence[CallRecord]) -> None:
-    """Print the efficiency table, then what went wrong, then the count."""
-    console = output()
-    console.print(efficiency_table(records))
+def parts(records: Sequence[CallRecord]) -> Iterator[Part]:
+    """Yield the efficiency table, then what went wrong, then the count."""
+    yield efficiency_table(records)
     wrong = list(problems(records))
-    for line in wrong:
-        console.print(line, soft_wrap=True)  # a path longer than a line stays whole
+    yield from map(Unfolded, wrong)
     clean = sum(record.clean for record in records)
-    console.print(Text(f"{clean} of {len(records)} as expected.", style="green" if not wrong else "bold red"))
+    yield Text(f"{clean} of {len(records)} as expected.", style="green" if not wrong else "bold red")
 
 
 def exit_code(records: Sequence[CallRecord]) -> int:

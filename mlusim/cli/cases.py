@@ -1,9 +1,6 @@
 """A file of cases in place of a program: the verb runs each of them, or the one of ``--case``."""
 
 import argparse
-import contextlib
-import io
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -97,15 +94,13 @@ def each(
     documents, codes = [], []
     for number, case in enumerate(cases):
         if not args.json:
-            show.output().print(*([""] if number else []), Text(f"case {case.name}", style="bold"), sep="\n")
-        text = io.StringIO()
-        # Each verb prints its own document; two in a row would be no JSON, so they are caught and joined.
-        with contextlib.redirect_stdout(text) if args.json else contextlib.nullcontext():
+            show.put((*([""] if number else []), Text(f"case {case.name}", style="bold")))
+        # Each verb says its own document; two in a row would be no JSON, so they are caught and joined.
+        with show.caught() as facts:
             code, failure = ended(run, args, case, given)
         codes.append(code)
-        facts: dict[str, Any] = json.loads(text.getvalue()) if args.json and failure is None else {}
-        told = {} if failure is None else {"error": said(failure)}
-        documents.append({"case": case.name, "exit_code": code, **facts, **told})
+        told = dict(*facts) if failure is None else {"error": said(failure)}
+        documents.append({"case": case.name, "exit_code": code, **told})
     if args.json:
         show.emit({"cases": documents})
     return max(codes)

@@ -30,6 +30,7 @@ from mlusim.cli.options import (
     refuse,
     write_text,
 )
+from mlusim.document import Unfolded
 from mlusim.errors import UsageError, said
 from mlusim.files.reading import read_text, shown
 from mlusim.files.writing import check_writable
@@ -321,9 +322,7 @@ def _write(args: argparse.Namespace, form: str, report: CheckReport) -> None:
         write_text(args.output, FORMATS[form](report))
         plain_text.remark(f"{args.output}: {summary(report)}")
     elif form == "text":
-        console = show.output()
-        for part in renderables(report):
-            console.print(part, soft_wrap=True)
+        show.put(map(Unfolded, renderables(report)))
     else:
         sys.stdout.write(FORMATS[form](report))
 

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from rich.text import Text
@@ -11,6 +12,7 @@ from mlusim.arch.board import Arch, Board
 from mlusim.cli import entry, programs, show
 from mlusim.cli.options import refuse
 from mlusim.counted import counted
+from mlusim.document import Document, Part, Unfolded
 from mlusim.errors import UsageError, shown_file
 from mlusim.files.reading import lines_shown
 from mlusim.frontend.bangc import cache
@@ -47,11 +49,11 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             show.emit({"board": board.name, "files": [_broken(name, error) for name in args.files]})
         raise
-    if args.json:
-        show.emit({"board": board.name, "files": [_document(facts, board.arch) for facts in found]})
-    else:
-        for facts in found:
-            _show(facts, board.arch)
+    told = Document(
+        lambda: {"board": board.name, "files": [_facts(facts, board.arch) for facts in found]},
+        lambda: (part for facts in found for part in _parts(facts, board.arch)),
+    )
+    show.say(told, json=args.json)
     kernels = [kernel for facts in found for kernel in facts.kernels]
     large = any(True for kernel in kernels for _ in kernel.too_large(board.arch))
     return entry.FINDINGS if large or any(facts.untranslated for facts in found) else entry.CLEAN
@@ -96,7 +98,7 @@ def _broken(name: str, error: SourceError) -> dict[str, Any]:
     }
 
 
-def _document(facts: FileFacts, arch: Arch) -> dict[str, Any]:
+def _facts(facts: FileFacts, arch: Arch) -> dict[str, Any]:
     return {
         "file": facts.file,
         "parsed": True,
@@ -120,36 +122,33 @@ def _document(facts: FileFacts, arch: Arch) -> dict[str, Any]:
     }
 
 
-def _show(facts: FileFacts, arch: Arch) -> None:
-    console, limits = show.output(), arch.limits(compiled=True)
-    console.print(Text(shown_file(facts.file), style="bold"))
+def _parts(facts: FileFacts, arch: Arch) -> Iterator[Part]:
+    limits = arch.limits(compiled=True)
+    yield Text(shown_file(facts.file), style="bold")
     for kernel in facts.kernels:
         parameters = ", ".join(f"{kind} {name}" for name, kind in kernel.parameters)
         called = kernel.name.partition("(")[0]  # of several that share a name, with their types
         mark = "" if kernel.translated else "   does not translate"
-        console.print(f"  kernel {called}({parameters}), line {kernel.line}{mark}", soft_wrap=True)
+        yield Unfolded(f"  kernel {called}({parameters}), line {kernel.line}{mark}")
         used = [
             f"{n} {show.kib(b)} of {show.kib(limits[n])} KiB{arch.stack_taken(n, b)}"
             for n, b in kernel.declared.nbytes.items()
             if b
         ]
         if used:
-            console.print(f"    memory: {', '.join(used)}", soft_wrap=True)
+            yield Unfolded(f"    memory: {', '.join(used)}")
         if kernel.interpreted:
-            console.print(f"    runs in Python: {kernel.interpreted}", soft_wrap=True)
+            yield Unfolded(f"    runs in Python: {kernel.interpreted}")
         for problem in kernel.too_large(arch):
-            console.print(
-                Text(f"{shown_file(kernel.file)}:{kernel.line}: error: {problem}", style="red"),
-                soft_wrap=True,
-            )
+            yield Unfolded(f"{shown_file(kernel.file)}:{kernel.line}: error: {problem}", "red")
         if kernel.intrinsics:
-            console.print(f"    intrinsics: {', '.join(kernel.intrinsics)}", soft_wrap=True)
+            yield Unfolded(f"    intrinsics: {', '.join(kernel.intrinsics)}")
     for title, names in (("functions", facts.functions), ("templates", facts.templates)):
         if names:
-            console.print(f"  {title}: {', '.join(names)}", soft_wrap=True)
+            yield Unfolded(f"  {title}: {', '.join(names)}")
     for u in facts.untranslated:
         kind = "" if u.construct == ERROR else f" ({u.construct})"
-        console.print(f"  {u.function} does not translate{kind}:", style="red", soft_wrap=True)
-        console.print(f"{shown_file(u.file)}:{u.line}:{u.column}: {u.message}", soft_wrap=True)
+        yield Unfolded(f"  {u.function} does not translate{kind}:", "red")
+        yield Unfolded(f"{shown_file(u.file)}:{u.line}:{u.column}: {u.message}")
         if u.excerpt:
-            console.print(u.excerpt, soft_wrap=True)
+            yield Unfolded(u.excerpt)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from mlusim.cli import entry, plain_text, programs, show
 from mlusim.cli.cases import applied, chosen
 from mlusim.cli.launched import Launched, launched
+from mlusim.document import Document, Unfolded
 from mlusim.errors import UsageError
 from mlusim.files.reading import read_json
 from mlusim.files.writing import check_writable, write_text
@@ -29,10 +30,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         record, done = _ran(args)
         record = record if args.keep is None else coverage.keep_record(args.keep, record)
-    if args.json:
-        show.emit(record.to_json())
-    else:
-        show.output().print(coverage.coverage_text(record), soft_wrap=True)
+    show.say(Document(record.to_json, lambda: [Unfolded(coverage.coverage_text(record))]), json=args.json)
     for name, made in ((args.lcov, coverage.lcov), (args.html, coverage.coverage_page)):
         if name is not None:
             write_text(name, made(record))

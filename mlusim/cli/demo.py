@@ -14,6 +14,7 @@ from mlusim.check.formats import renderables
 from mlusim.check.kernel_calls import check_call
 from mlusim.cli import campaign, options, show
 from mlusim.cli.arguments.shared import GROUP
+from mlusim.document import Document, Unfolded
 from mlusim.errors import UsageError, shown_file
 from mlusim.files.writing import check_writable, write_text
 from mlusim.installing import shipped
@@ -39,18 +40,17 @@ def run(args: argparse.Namespace) -> int:
     records = campaign.perform(demo_jobs(boards), args.jobs, lines=True)
     studies = campaign.studies_of(records, args.jobs, lines=True)
     page = html_text(records, mlusim.__version__, studies, command=args.typed)
-    if args.json:
-        show.emit(document(records, mlusim.__version__))
-        write_text(args.output, page, keep=True)
-        return campaign.exit_code(records)
-    console = show.output()
-    console.print(summary_table(records))
-    for line in problems(records):
-        console.print(line)
+    show.say(
+        Document(
+            lambda: document(records, mlusim.__version__),
+            lambda: (summary_table(records), *problems(records)),
+        ),
+        json=args.json,
+    )
     write_text(args.output, page, keep=True)
-    console.print(f"report: {Path(args.output).resolve()}", soft_wrap=True)
-    for part in (*_bug(broken), *_help(mended)):
-        console.print(part, soft_wrap=True)
+    if not args.json:
+        show.put([Unfolded(f"report: {Path(args.output).resolve()}")])
+        show.put(map(Unfolded, (*_bug(broken), *_help(mended))))
     return campaign.exit_code(records)
 
 

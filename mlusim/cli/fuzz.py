@@ -4,10 +4,10 @@ import argparse
 import importlib
 import itertools
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 from attrs import evolve
-from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.check.checking import report_of
@@ -15,6 +15,7 @@ from mlusim.check.formats import renderables
 from mlusim.cli import cases, entry, long_work, options, programs, show
 from mlusim.cli.arguments.comparing import USUAL_SECONDS
 from mlusim.counted import counted
+from mlusim.document import Document, Unfolded
 from mlusim.errors import UsageError
 from mlusim.fuzz import subjects
 from mlusim.fuzz.corpus import Corpus, KeptCall
@@ -70,10 +71,7 @@ def run(args: argparse.Namespace) -> int:
             typed=lambda call, place: _command(args, task, call, place),
             progress=step,
         )
-    if args.json:
-        show.emit(_document(task, found))
-    else:
-        _show(task, found)
+    show.say(Document(lambda: _facts(task, found), lambda: _parts(task, found)), json=args.json)
     return entry.CLEAN if found.failing is None else entry.FINDINGS
 
 
@@ -187,7 +185,7 @@ def _command(args: argparse.Namespace, task: FuzzTask, call: KeptCall, place: Pa
     return shlex.join(words)
 
 
-def _document(task: FuzzTask, found: FuzzResult) -> dict[str, object]:
+def _facts(task: FuzzTask, found: FuzzResult) -> dict[str, object]:
     failing = found.failing
     return {
         "program": task.subject.asked.file,
@@ -211,32 +209,26 @@ def _document(task: FuzzTask, found: FuzzResult) -> dict[str, object]:
     }
 
 
-def _show(task: FuzzTask, found: FuzzResult) -> None:
-    console, failing = show.output(), found.failing
+def _parts(task: FuzzTask, found: FuzzResult) -> Iterator[Unfolded]:
+    failing = found.failing
     if failing is not None:
-        for one in renderables(report_of(task.checkers, [failing.checked])):
-            console.print(one, soft_wrap=True)
+        yield from map(Unfolded, renderables(report_of(task.checkers, [failing.checked])))
         come = (
             "a kept call"
             if failing.number is None
             else f"draw {failing.number}, made small in {counted(failing.runs, 'run')}"
         )
-        console.print(Text(f"found by {come}, in {found.took}; it fails again with"), soft_wrap=True)
-        console.print(Text(f"  {failing.call.command}"), soft_wrap=True)
+        yield Unfolded(f"found by {come}, in {found.took}; it fails again with")
+        yield Unfolded(f"  {failing.call.command}")
         return
-    for line in coverage_lines(found.lines):
-        console.print(Text(line), soft_wrap=True)
+    yield from map(Unfolded, coverage_lines(found.lines))
     if found.refused:
         were = "was" if found.refused == 1 else "were"
-        told = f"{counted(found.refused, 'draw')} {were} refused, the first with {found.refusal}"
-        console.print(Text(told), soft_wrap=True)
+        yield Unfolded(f"{counted(found.refused, 'draw')} {were} refused, the first with {found.refusal}")
     if found.cut_off:
-        console.print(
-            Text(
-                f"{counted(found.cut_off, 'run')} went beyond {task.limit} and ended there; --limit says how far"
-            ),
-            soft_wrap=True,
+        yield Unfolded(
+            f"{counted(found.cut_off, 'run')} went beyond {task.limit} and ended there; --limit says how far"
         )
     kept = f"{counted(found.kept, 'kept call')} and " if found.kept else ""
     drawn = f"{counted(found.done - found.first, 'draw')} without a finding in {found.took}"
-    console.print(Text(f"{kept}{drawn}: {found.first} to {found.done} of seed {task.seed}"), soft_wrap=True)
+    yield Unfolded(f"{kept}{drawn}: {found.first} to {found.done} of seed {task.seed}")

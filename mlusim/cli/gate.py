@@ -1,16 +1,17 @@
 """``--baseline`` and ``--write-baseline`` of reports and profiles: a run compared with a stored one, or stored."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from attrs import frozen
 from rich.text import Text
 
 import mlusim
-from mlusim.cli import options, plain_text, show
+from mlusim.cli import options, plain_text
 from mlusim.cli.arguments.shared import USUAL_THRESHOLD, threshold
 from mlusim.counted import counted
+from mlusim.document import Part, Unfolded
 from mlusim.errors import UsageError
 from mlusim.files.reading import read_text
 from mlusim.files.writing import changing, check_writable
@@ -98,16 +99,12 @@ def exists(key: compare.Key) -> bool:
     return any(case.name == wanted and (not case.boards or board in case.boards) for case in cases)
 
 
-def show_comparison(found: compare.BaselineComparison) -> None:
-    """Print the comparison below the tables."""
-    console = show.output()
-    console.print()
+def comparison_parts(found: compare.BaselineComparison) -> Iterator[Part]:
+    """Yield the comparison, which stands below the tables."""
+    yield ""
     for kind, text in compare.lines(found):
-        console.print(Text.assemble((f"{kind}: ", STYLES.get(kind, "dim")), text), soft_wrap=True)
-    console.print(
-        Text(compare.headline(found, mlusim.__version__), style="green" if found.passed else "bold red"),
-        soft_wrap=True,
-    )
+        yield Unfolded(Text.assemble((f"{kind}: ", STYLES.get(kind, "dim")), text))
+    yield Unfolded(compare.headline(found, mlusim.__version__), "green" if found.passed else "bold red")
 
 
 def tell_comparison(found: compare.BaselineComparison) -> None:

@@ -10,12 +10,16 @@ import importlib
 import json
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mlusim.cli.show import emit, output
+from rich.console import RenderableType
+from rich.text import Text
+
+from mlusim.cli.show import say
 from mlusim.counted import plural
+from mlusim.document import Document
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import cache
 from mlusim.lazy import lazy
@@ -39,11 +43,12 @@ def needs(args: argparse.Namespace) -> Sequence[str]:
 def run(args: argparse.Namespace) -> int:
     """List the intrinsics or the vendor's names, or show one."""
     if args.coverage:
-        _show_coverage(args.name, json=args.json)
+        told = _coverage(args.name)
     elif args.name is not None and (page := find(args.name)) is not None:
-        emit(page["document"]) if args.json else show_page(page)
+        told = page_told(page)
     else:
-        importlib.import_module(TABLE).show(args.name, json=args.json)
+        told = importlib.import_module(TABLE).told(args.name)
+    say(told, json=args.json)
     return 0
 
 
@@ -107,24 +112,28 @@ def unmarked(doc: str) -> str:
     return re.sub(r"(?<![\w*])(\*{1,2})(\w[^*]*)\1(?!\w)", r"\2", doc.replace("``", ""))
 
 
-def show_page(page: Mapping[str, Any]) -> None:
-    """Print *page*, which `isa_table.page_of` makes."""
-    about, console = page["document"], output()
-    console.print(about["signature"], style="bold")
-    console.print()
-    console.print(unmarked(about["doc"]))
-    console.print()
+def page_told(page: Mapping[str, Any]) -> Document:
+    """Return what is said of *page*, which `isa_table.page_of` makes."""
+    return Document(lambda: page["document"], lambda: _page(page))
+
+
+def _page(page: Mapping[str, Any]) -> Iterator[RenderableType]:
+    about = page["document"]
+    yield Text(about["signature"], style="bold")
+    yield ""
+    yield unmarked(about["doc"])
+    yield ""
     if about["operands"]:
         shown = table("operand", "", "elements", "memory", "types", fold=("elements", "memory", "types"))
         for o in about["operands"]:
             shown.add_row(o["name"], _access(o), o["extent"], ", ".join(o["spaces"]), ", ".join(o["dtypes"]))
-        console.print(shown)
-        console.print()
+        yield shown
+        yield ""
     if page["copies"]:
-        console.print(directions_table(about["directions"]))
-        console.print(f"on an {USUAL}; from __BANG_ARCH__ 322 on there is the 3-D form")
-        console.print()
-    console.print(facts(_facts(page)))
+        yield directions_table(about["directions"])
+        yield f"on an {USUAL}; from __BANG_ARCH__ 322 on there is the 3-D form"
+        yield ""
+    yield facts(_facts(page))
 
 
 def directions_table(directions: list[dict[str, Any]]) -> Grid:
@@ -185,32 +194,29 @@ def _rule(rule: Mapping[str, Any]) -> str:
 # -- the vendor's names ---------------------------------------------------------------------------------
 
 
-def _show_coverage(name: str | None, *, json: bool) -> None:
-    """List the names that contain *name*, or all; as one JSON document with *json*.
-
-    Raises `UsageError` where no name contains it.
-    """
+def _coverage(name: str | None) -> Document:
+    """Return the vendor's names that contain *name*, or all.  Raises `UsageError` where no name contains it."""
     names = [found for found in coverage.vendor_names() if name is None or name in found.spelling]
     if not names:
         raise UsageError(f"none of the vendor's names contains {name!r}; leave it out to see all of them")
-    if json:
-        emit({"names": [_vendor_document(found) for found in names]})
-        return
+    return Document(lambda: {"names": [_vendor_facts(name) for name in names]}, lambda: _vendor_table(names))
+
+
+def _vendor_table(names: "Sequence[coverage.VendorName]") -> Iterator[RenderableType]:
     shown = table("name", "uses", "here", "")
     for found in names:
         row = coverage.row_of(found)
         here = f"mlu.{row.name}" if row is not None else f"{found.bare}(mlu, ...)"
         shown.add_row(found.spelling, found.uses, here, row.certainty if row is not None else "-")
-    console = output()
-    console.print(shown)
+    yield shown
     used = sum(bool(found.uses) for found in names)
-    console.print(
+    yield (
         f"{used} names that kernels use, {len(names) - used} {plural(len(names) - used, 'other')}.  ?: how often is not known.  "
         "C: certain, D: derived, I: inferred, U: unknown with a default chosen, -: a helper made of intrinsics."
     )
 
 
-def _vendor_document(name: "coverage.VendorName") -> dict[str, Any]:
+def _vendor_facts(name: "coverage.VendorName") -> dict[str, Any]:
     row = coverage.row_of(name)
     return {
         "spelling": name.spelling,

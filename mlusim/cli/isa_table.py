@@ -5,13 +5,16 @@ Those are built-in variables, memories and copy directions, functions of the hel
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from rich.console import RenderableType
+from rich.text import Text
 
 from mlusim.arch.board import Arch, Board, Pipe
 from mlusim.arch.catalog import ARCHES, BOARDS, find_board
-from mlusim.cli.isa import USUAL, keep, show_page, unmarked
-from mlusim.cli.show import emit, output
+from mlusim.cli.isa import USUAL, keep, page_told, unmarked
+from mlusim.document import Document
 from mlusim.engine.copies import routes
 from mlusim.errors import UsageError
 from mlusim.formula.render import to_python
@@ -33,30 +36,25 @@ else:  # the helper library, which an intrinsic has no use for
 CERTAINTY = {"C": "certain", "D": "derived", "I": "inferred", "U": "unknown, a default was chosen"}
 
 
-def show(name: str | None, *, json: bool) -> None:
-    """Show the list, or what is called *name*; pages of all rows are kept for the next call."""
+def told(name: str | None) -> Document:
+    """Return the list, or what is said of *name*; pages of all rows are kept for the next call."""
     if name is None:
-        emit({"intrinsics": [row_document(row) for row in ISA.values()]}) if json else _list()
-    elif (about := word_of(name)) is not None:
-        emit(about) if json else _show_word(about)
-    elif not is_intrinsic(name):
-        show_matches(name, json=json)
-    else:
-        show_intrinsic(name, json=json)
-        # Kept for the next call, because loading the table takes longer than printing a page.
-        keep({row.name: page_of(row) for row in ISA.values()})
-
-
-def show_intrinsic(name: str, *, json: bool) -> None:
-    """Show the row of the intrinsic *name*; raises `UsageError` with the nearest names for an unknown one."""
-    row = find_intrinsic(name)
-    emit(row_document(row)) if json else show_page(page_of(row))
+        return Document(lambda: {"intrinsics": [row_facts(row) for row in ISA.values()]}, _list)
+    about = word_of(name)
+    if about is not None:
+        return Document(lambda: about, lambda: _word(about))
+    if not is_intrinsic(name):
+        return matches_told(name)
+    page = page_told(page_of(find_intrinsic(name)))
+    # Kept for the next call, because loading the table takes longer than printing a page.
+    keep({row.name: page_of(row) for row in ISA.values()})
+    return page
 
 
 def page_of(row: Intrinsic) -> dict[str, Any]:
     """Return all that is shown of *row*, as plain data."""
     return {
-        "document": row_document(row),
+        "document": row_facts(row),
         "same": list(row.same),
         "aligned": bool(row.aligned),
         "copies": row.form == "copy",
@@ -65,13 +63,12 @@ def page_of(row: Intrinsic) -> dict[str, Any]:
     }
 
 
-def _show_word(about: dict[str, Any]) -> None:
-    console = output()
-    console.print(about["name"], style="bold")
-    console.print()
-    console.print(unmarked(about["doc"]))
-    console.print()
-    console.print(facts([(what, about[what]) for what in ("kind", "python", "c")]))
+def _word(about: Mapping[str, Any]) -> Iterator[RenderableType]:
+    yield Text(about["name"], style="bold")
+    yield ""
+    yield unmarked(about["doc"])
+    yield ""
+    yield facts([(what, about[what]) for what in ("kind", "python", "c")])
 
 
 def _operand(row: Intrinsic, o: Operand) -> dict[str, Any]:
@@ -87,7 +84,7 @@ def _operand(row: Intrinsic, o: Operand) -> dict[str, Any]:
     }
 
 
-def row_document(row: Intrinsic) -> dict[str, Any]:
+def row_facts(row: Intrinsic) -> dict[str, Any]:
     """Return everything that the table says about *row*."""
     return {
         **members(row, "name", "spelling", "signature", "summary", "doc"),
@@ -146,15 +143,14 @@ def _approximation(approximation: Approximation) -> dict[str, Any]:
     return {"average_relative_error": approximation.error, "ranges": ranges}
 
 
-def _list() -> None:
+def _list() -> Iterator[RenderableType]:
     shown = table("intrinsic", "pipe", "", "what it does", fold=("what it does",))
     for row in ISA.values():
         shown.add_row(
             row.spelling, row.pipe.value, "" if row.certainty == "C" else row.certainty, unmarked(row.summary)
         )
-    console = output()
-    console.print(shown)
-    console.print(
+    yield shown
+    yield (
         f"{len(ISA)} intrinsics.  D: derived, I: inferred, U: unknown with a default chosen; the others are certain.  "
         "`mlusim isa NAME` shows one in full."
     )
@@ -242,29 +238,27 @@ def directions_of(name: str) -> dict[Direction, tuple[str, list[str]]]:
 # -- parts of names ------------------------------------------------------------------------------------
 
 
-def show_matches(name: str, *, json: bool) -> None:
-    """Show the helper called *name*, or everything that has it in its name; raises `UsageError` where nothing does."""
+def matches_told(name: str) -> Document:
+    """Return what is said of the helper called *name*, or everything that has it in its name.
+
+    Raises `UsageError` with the nearest names where nothing has it.
+    """
     found = matches(name)
     if is_helper(name) and (known_helper(name) or not found):
         helper = find_helper(name)
-        emit(helper_document(helper)) if json else show_helper(helper)
-    elif not found:
-        show_intrinsic(name, json=json)  # which says what is near
-    elif len(found) == 1 and is_intrinsic(found[0][0]):
-        show_intrinsic(found[0][0], json=json)
-    elif json:
-        emit({"found": [{"name": name, "kind": kind, "summary": doc} for name, kind, doc in found]})
-    else:
-        _show_found(name, found)
+        return Document(lambda: helper_facts(helper), lambda: _helper(helper))
+    if not found or (len(found) == 1 and is_intrinsic(found[0][0])):
+        return page_told(page_of(find_intrinsic(found[0][0] if found else name)))
+    every = [{"name": name, "kind": kind, "summary": doc} for name, kind, doc in found]
+    return Document(lambda: {"found": every}, lambda: _found(name, found))
 
 
-def _show_found(part: str, found: list[tuple[str, str, str]]) -> None:
+def _found(part: str, found: list[tuple[str, str, str]]) -> Iterator[RenderableType]:
     shown = table("name", "pipe or kind", "what it does", fold=("what it does",))
     for name, kind, summary in found:
         shown.add_row(name, kind, unmarked(summary))
-    console = output()
-    console.print(shown)
-    console.print(f"{len(found)} with {part!r} in their names.  `mlusim isa NAME` shows one in full.")
+    yield shown
+    yield (f"{len(found)} with {part!r} in their names.  `mlusim isa NAME` shows one in full.")
 
 
 def matches(part: str) -> list[tuple[str, str, str]]:
@@ -326,7 +320,7 @@ def find_helper(name: str) -> Callable[..., Any]:
     return found
 
 
-def helper_document(helper: Callable[..., Any]) -> dict[str, Any]:
+def helper_facts(helper: Callable[..., Any]) -> dict[str, Any]:
     """Return the name, spelling, signature and documentation of *helper* as plain data."""
     doc = inspect.getdoc(helper) or ""
     parameters = list(inspect.signature(helper).parameters)
@@ -341,16 +335,14 @@ def helper_document(helper: Callable[..., Any]) -> dict[str, Any]:
     }
 
 
-def show_helper(helper: Callable[..., Any]) -> None:
-    """Print *helper* for people."""
-    about = helper_document(helper)
-    console = output()
-    console.print(about["signature"], style="bold")
-    console.print()
-    console.print(_plain(about["doc"]))
-    console.print()
-    console.print(f"import: {about['import']}")
-    console.print(f"all helpers: {PAGE}")
+def _helper(helper: Callable[..., Any]) -> Iterator[RenderableType]:
+    about = helper_facts(helper)
+    yield Text(about["signature"], style="bold")
+    yield ""
+    yield _plain(about["doc"])
+    yield ""
+    yield f"import: {about['import']}"
+    yield f"all helpers: {PAGE}"
 
 
 def _plain(doc: str) -> str:

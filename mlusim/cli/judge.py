@@ -5,12 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.text import Text
-
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli import entry, long_work, options, plain_text, programs, show
 from mlusim.counted import percent
+from mlusim.document import Document, Part, Unfolded
 from mlusim.errors import UsageError
 from mlusim.files.reading import refuse_no_file
 from mlusim.judge.judging import Candidate, candidates, judge, kept_seed, prepare, task_of
@@ -37,10 +36,8 @@ def run(args: argparse.Namespace) -> int:
         plain_text.remark(f"note: {sentence}")
     with long_work.machines(args) as executor:
         found = _judged(args, wanted, executor)
-    if args.json:
-        show.emit({"mlusim": mlusim.__version__, "verdicts": found})
-    else:
-        _show(found)
+    told = Document(lambda: {"mlusim": mlusim.__version__, "verdicts": found}, lambda: _parts(found))
+    show.say(told, json=args.json)
     return entry.CLEAN if all(one["verdict"] == RIGHT for one in found) else entry.FINDINGS
 
 
@@ -111,8 +108,8 @@ def _judged(args: argparse.Namespace, wanted: Sequence[Candidate], executor: Any
         return long_work.collected(judging, args.output, "verdicts")
 
 
-def _show(found: Sequence[Mapping[str, Any]]) -> None:
-    """Print a row for each candidate, then what is wrong, then the count."""
+def _parts(found: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
+    """Yield a table with a row for each candidate, then what is wrong, then the count."""
     made = table("candidate", "verdict", "time us", "IO", "compute", "bound by", "findings", right=("time us", "IO", "compute", "findings"), fold=("candidate",))  # fmt: skip
     for one in found:
         timed = one["time_us"] is not None
@@ -125,14 +122,12 @@ def _show(found: Sequence[Mapping[str, Any]]) -> None:
             one["bound"] or "-",
             str(len(one["findings"]) + one["more_findings"]),
         )
-    console = show.output()
-    console.print(made)
+    yield made
     for one in found:
-        for line in _wrong(one):
-            console.print(Text(f"{one['candidate']}: {line}"), soft_wrap=True)
+        yield from (Unfolded(f"{one['candidate']}: {line}") for line in _wrong(one))
     right = sum(one["verdict"] == RIGHT for one in found)
     seed = found[0]["seed"]
-    console.print(Text(f"{right} of {len(found)} are right; drawn with --seed {seed}."))
+    yield (f"{right} of {len(found)} are right; drawn with --seed {seed}.")
 
 
 def _wrong(one: Mapping[str, Any]) -> Iterator[str]:

@@ -59,7 +59,7 @@ class Launched:
         if isinstance(ended, MlusimError):
             raise ended
         if isinstance(ended, Run) and ended.status == SUCCESS and problem_of(ended):
-            show.output().print(Text(problem_of(ended), style="bold red"))
+            show.put([Text(problem_of(ended), style="bold red")])
             return entry.FINDINGS
         sentence = _ending(ended)
         if not sentence and not self.launches:

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from attrs import asdict
+from attrs import asdict, frozen
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
-from mlusim.cli.show import emit, output
+from mlusim.cli.show import say
+from mlusim.document import Document
 from mlusim.errors import UsageError
 from mlusim.host.library import Status
 from mlusim.operators.listing import AS_C, SOURCE, DocumentListing, Part, Row, read_listing
@@ -22,19 +24,22 @@ from mlusim.text_grid import facts, table
 def run(args: argparse.Namespace) -> int:
     """List the operators, or show one."""
     if args.listing:
-        _listing(args.name, json=args.json)
+        told = _listing(args.name)
     elif args.name is not None:
         operator = find_operator(args.name)
-        emit(operator_document(operator)) if args.json else _show(operator)
-    elif args.json:
-        emit({"operators": [operator_document(operator) for operator in operators().values()]})
+        told = Document(lambda: operator_facts(operator), lambda: _about(operator))
     else:
-        _list()
+        told = Document(_every, _list)
+    say(told, json=args.json)
     return 0
 
 
-def _listing(name: str | None, *, json: bool) -> None:
-    """Show the listing of operator *name*.  Raises `UsageError` where there is none."""
+def _every() -> dict[str, Any]:
+    return {"operators": [operator_facts(operator) for operator in operators().values()]}
+
+
+def _listing(name: str | None) -> Document:
+    """Return the listing of operator *name*.  Raises `UsageError` where it has no listing."""
     if name is None:
         raise UsageError("--listing shows the listing of one operator; name it: mlusim ops OP --listing")
     operator = find_operator(name)
@@ -42,16 +47,10 @@ def _listing(name: str | None, *, json: bool) -> None:
         with_one = ", ".join(one.name for one in operators().values() if one.listing is not None)
         raise UsageError(f"{name} declares no listing of its document; these do: {with_one or 'none'}")
     listing = read_listing(operator.listing)
-    if json:
-        emit(listing_document(name, listing))
-        return
-    console = output()
-    # A listing is drawn to the console's width already; wrapping again would break its columns.
-    for line in listing_lines(name, listing, console.width):
-        console.print(line, no_wrap=True, overflow="ignore")
+    return Document(lambda: listing_facts(name, listing), lambda: [BesideKernel(name, listing)])
 
 
-def operator_document(operator: Operator) -> dict[str, Any]:
+def operator_facts(operator: Operator) -> dict[str, Any]:
     """Return everything that *operator* declares, but for its functions."""
     return {
         "name": operator.name,
@@ -75,18 +74,17 @@ def operator_document(operator: Operator) -> dict[str, Any]:
     }
 
 
-def _list() -> None:
+def _list() -> Iterator[RenderableType]:
     shown = table("operator", "cases", "what it does", right=("cases",), fold=("what it does",))
     for operator in operators().values():
         shown.add_row(operator.name, str(len(operator.cases)), operator.summary)
-    output().print(shown)
+    yield shown
 
 
-def _show(operator: Operator) -> None:
-    console = output()
-    console.print(operator.name, style="bold")
-    console.print(operator.summary)
-    console.print()
+def _about(operator: Operator) -> Iterator[RenderableType]:
+    yield Text(operator.name, style="bold")
+    yield operator.summary
+    yield ""
     arguments = table(
         "argument", "", "dimensions or meaning", "types", fold=("dimensions or meaning", "types")
     )
@@ -98,8 +96,8 @@ def _show(operator: Operator) -> None:
                 arguments.add_row(t.name, _role(t, kind, operator), t.dims, ", ".join(t.dtypes))
     for p in operator.params:
         arguments.add_row(p.name, "parameter", p.meaning, _type(p))
-    console.print(arguments)
-    console.print()
+    yield arguments
+    yield ""
     about = [("rule", f"{operator.rule.words} ({operator.rule.source})")]
     about += [("architectures", ", ".join(operator.architectures) or "all")]
     about += [("limit", limit) for limit in operator.limits]
@@ -112,9 +110,9 @@ def _show(operator: Operator) -> None:
     about += [("policy", f"{policy.name}: {policy.meaning}") for policy in operator.policies]
     if operator.listing is not None:
         about.append(("listing", f"beside the kernel: mlusim ops {operator.name} --listing"))
-    console.print(facts(about))
-    console.print()
-    console.print(_cases(operator.cases))
+    yield facts(about)
+    yield ""
+    yield _cases(operator.cases)
 
 
 def _role(tensor: Tensor, kind: str, operator: Operator) -> str:
@@ -175,7 +173,21 @@ _RIGHT = {"=": "", "~": "yellow", "-": "", "+": "green"}
 NARROW = 72  # columns from which on code stands side by side
 
 
-def listing_document(name: str, listing: DocumentListing) -> dict[str, Any]:
+@frozen
+class BesideKernel:
+    """The *listing* of operator *name* beside its kernel, drawn to the width that there is: folding it again would break its columns."""
+
+    name: str
+    listing: DocumentListing
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Render its lines, one after the other."""
+        for line in listing_lines(self.name, self.listing, options.max_width):
+            line.no_wrap, line.overflow = True, "ignore"
+            yield line
+
+
+def listing_facts(name: str, listing: DocumentListing) -> dict[str, Any]:
     """Return the listing of operator *name* as plain data."""
     return {
         "operator": name,
@@ -186,7 +198,7 @@ def listing_document(name: str, listing: DocumentListing) -> dict[str, Any]:
             {
                 "title": part.title,
                 "functions": list(part.functions),
-                "rows": [_row_document(row, listing) for row in part.rows],
+                "rows": [_row_facts(row, listing) for row in part.rows],
             }
             for part in listing.parts
         ],
@@ -194,7 +206,7 @@ def listing_document(name: str, listing: DocumentListing) -> dict[str, Any]:
     }
 
 
-def _row_document(row: Row, listing: DocumentListing) -> dict[str, Any]:
+def _row_facts(row: Row, listing: DocumentListing) -> dict[str, Any]:
     return {
         "sign": row.sign,
         "listing": list(row.lines),

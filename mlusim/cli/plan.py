@@ -105,7 +105,7 @@ def _each_case(args: argparse.Namespace, form: str) -> int:
         made = table("case", "answer", fold=("answer",))
         for answer in answers:
             made.add_row(*answer.told.split(": ", 1))
-        show.output().print("", made, sep="\n")
+        show.put(("", made))
     return max(codes)
 
 

@@ -11,6 +11,7 @@ from mlusim.cli import options, show
 from mlusim.cli.arguments.listing import PLAN_FORMATS
 from mlusim.cli.arguments.shared import TEXT
 from mlusim.counted import plural
+from mlusim.document import Unfolded
 from mlusim.errors import UsageError
 from mlusim.plan.solver import Frontier
 from mlusim.plan.svg import BoardColumn, boards_svg
@@ -90,7 +91,7 @@ def deliver(answers: Sequence[PlanAnswer], *, form: str, file: str | None, title
     if form == TEXT and file is None:
         views = [a.view for a in answers if a.view is not None]
         for number, view in enumerate(views):
-            show.output().print(*([""] if number else []), view, sep="\n", soft_wrap=isinstance(view, str))
+            show.put((*([""] if number else []), Unfolded(view) if isinstance(view, str) else view))
         return
     who = f"--format {form}" if file is None else file
     text = _text(answers, form, who, title)

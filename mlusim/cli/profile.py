@@ -2,20 +2,21 @@
 
 import argparse
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli import cases, entry, options, plain_text, programs, show
-from mlusim.cli.gate import Exists, Gate, gate_in, show_comparison
+from mlusim.cli.gate import Exists, Gate, comparison_parts, gate_in
 from mlusim.cli.launched import Launched, chosen, launched
+from mlusim.document import Document, Part
 from mlusim.files.writing import check_writable
 from mlusim.machine.launch import Launch
 from mlusim.programs.other_boards import elsewhere
 from mlusim.report import compare
 from mlusim.report.launches import launch_facts, launches_view, write_launches
 from mlusim.report.page.launches import write_page
-from mlusim.report.whatif import what_if_table
+from mlusim.report.whatif import WhatIfStudy, what_if_table
 
 
 def run(args: argparse.Namespace) -> int:
@@ -36,20 +37,10 @@ def run(args: argparse.Namespace) -> int:
                 program, made, boards, lambda all_: [one for _, one in chosen(all_, args.launch, kernel)]
             )
     found, measured, exists = _compared(gate, _measured(args), made, alone)
-    if args.json:
-        document = {"program": args.program, "launches": [launch_facts(launch) for launch in alone]}
-        asked = {} if study is None else {"what_if": study.to_json()}
-        show.emit(
-            document | asked | ({} if found is None else {"comparison": compare.comparison_json(found)})
-        )
-    elif shown:
-        show.output().print(
-            launches_view(shown, lines=args.lines, every=args.lines or args.launch is not None)
-        )
-        if study is not None:
-            show.output().print("", what_if_table(study), sep="\n")
-        if found is not None:
-            show_comparison(found)
+    told = Document(
+        lambda: _facts(args.program, alone, study, found), lambda: _parts(args, shown, study, found)
+    )
+    show.say(told, json=args.json)
     more = {"study": study, "found": found, "ended": run_.told}
     _write(args, alone, more)
     gate.store(measured, exists)
@@ -57,6 +48,32 @@ def run(args: argparse.Namespace) -> int:
     return Launched(alone, run_.ended).finish() or (
         entry.CLEAN if found is None or found.passed else entry.FINDINGS
     )
+
+
+def _facts(
+    program: str,
+    alone: Sequence[Launch],
+    study: WhatIfStudy | None,
+    found: compare.BaselineComparison | None,
+) -> dict[str, Any]:
+    document = {"program": program, "launches": [launch_facts(launch) for launch in alone]}
+    asked = {} if study is None else {"what_if": study.to_json()}
+    return document | asked | ({} if found is None else {"comparison": compare.comparison_json(found)})
+
+
+def _parts(
+    args: argparse.Namespace,
+    shown: Sequence[tuple[int, Launch]],
+    study: WhatIfStudy | None,
+    found: compare.BaselineComparison | None,
+) -> Iterator[Part]:
+    if not shown:
+        return
+    yield launches_view(shown, lines=args.lines, every=args.lines or args.launch is not None)
+    if study is not None:
+        yield from ("", what_if_table(study))
+    if found is not None:
+        yield from comparison_parts(found)
 
 
 def _other_boards(args: argparse.Namespace) -> list[str]:

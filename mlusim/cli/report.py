@@ -14,9 +14,10 @@ import mlusim
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS
 from mlusim.cli import campaign, cases, entry, options, plain_text, programs, show
 from mlusim.cli.arguments.shared import TEXT
-from mlusim.cli.gate import exists, report_gate, show_comparison, tell_comparison
+from mlusim.cli.gate import comparison_parts, exists, report_gate, tell_comparison
 from mlusim.cli.launched import Launched, kernel_wanted, launched_on, usual_boards
 from mlusim.counted import counted
+from mlusim.document import Part, markdown_table
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON
 from mlusim.errors import UsageError, said
 from mlusim.files.reading import lines_shown
@@ -178,7 +179,7 @@ def _write(args: argparse.Namespace, form: str, records: Sequence[CallRecord], e
     """Show the report, or write it to where it goes; the comparison goes along, or to standard error."""
     found = extras.found
     if form == TEXT:
-        _show(records, extras, explain=args.explain)
+        show.put(_parts(records, extras, explain=args.explain))
         return
     text = FORMATS[form](records, extras, mlusim.__version__)
     if args.output:
@@ -190,23 +191,19 @@ def _write(args: argparse.Namespace, form: str, records: Sequence[CallRecord], e
         tell_comparison(found)
 
 
-def _show(records: Sequence[CallRecord], extras: Extras, *, explain: bool) -> None:
-    """Print the report as tables in the terminal; the first line is the verdict."""
+def _parts(records: Sequence[CallRecord], extras: Extras, *, explain: bool) -> Iterator[Part]:
+    """Yield the report as tables; the first line is the verdict."""
     found = verdicts(records)
     met = bool(found) and all(verdict.passed for verdict in found)
-    show.output().print(Text(headline(found), style="bold green" if met else "bold red"))
-    show.output().print()
-    campaign.show(records)
+    yield Text(headline(found), style="bold green" if met else "bold red")
+    yield ""
+    yield from campaign.parts(records)
     for board in boards_of(records):
-        show.output().print()
-        show.output().print(work_table(records, board))
-        show.output().print()
-        show.output().print(why_table(records, board))
+        yield from ("", work_table(records, board), "", why_table(records, board))
     for told in (*(sentences(records) if explain else ()), *map(what_if_table, extras.studies)):
-        show.output().print()
-        show.output().print(told)
+        yield from ("", told)
     if extras.found is not None:
-        show_comparison(extras.found)
+        yield from comparison_parts(extras.found)
 
 
 # -- a program that is no operator: its launches on each board --------------------------------------------
@@ -229,7 +226,7 @@ def _report_program(args: argparse.Namespace, form: str) -> int:
     if args.what_if and runs[0].launches:
         study = elsewhere(program, runs[0].launches, list(BOARDS), lambda launches: launches)
     if form == TEXT:
-        _show_launches([run for run in runs if run.launches], study)
+        show.put(_launches([run for run in runs if run.launches], study))
     elif made:
         ended = "\n".join(dict.fromkeys(run.told for run in runs if run.told))
         page = page_text(made, args.program, study, command=args.typed, ended=ended) if form == "html" else ""
@@ -255,19 +252,23 @@ def _on_boards(args: argparse.Namespace, *, aside: bool) -> tuple[list[Launched]
     return runs, program
 
 
-def _show_launches(runs: Sequence[Launched], study: WhatIfStudy | None) -> None:
+def _launches(runs: Sequence[Launched], study: WhatIfStudy | None) -> Iterator[Part]:
     for number, run in enumerate(runs):
-        view = launches_view(list(enumerate(run.launches, 1)), every=True)
-        show.output().print(*([""] if number else []), view, sep="\n")
+        yield from [""] if number else []
+        yield launches_view(list(enumerate(run.launches, 1)), every=True)
     if study is not None:
-        show.output().print("", what_if_table(study), sep="\n")
+        yield from ("", what_if_table(study))
 
 
 def _write_launches(args: argparse.Namespace, form: str, made: Sequence[Launch], page: str) -> None:
     if form in TABLES:
         text = TABLES[form](COLUMNS, _rows(made))
     elif form == "json":
-        text = json_text({"program": args.program, "launches": [launch_facts(one) for one in made]})
+        facts = {"program": args.program, "launches": [launch_facts(launch) for launch in made]}
+        if not args.output:
+            show.emit(facts)
+            return
+        text = json_text(facts)
     else:
         text = page
     _put(args, text, counted(len(made), "launch", "launches"))
@@ -299,13 +300,8 @@ def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return text.getvalue()
 
 
-def _markdown_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "".join(f"| {' | '.join(str(cell) for cell in line)} |\n" for line in lines)
-
-
 TABLES: Mapping[str, Callable[[Sequence[str], Iterable[Sequence[object]]], str]] = {
     "csv": _csv,
-    "md": _markdown_table,
+    "md": lambda columns, rows: f"{markdown_table(columns, rows)}\n",
 }
 """What writes launches as a table, by format."""

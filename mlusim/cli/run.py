@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlusim.cli import entry, options, plain_text, programs
+from mlusim.document import Document, Part, Unfolded
 from mlusim.errors import Fault, UsageError
 from mlusim.files.writing import check_writable
 from mlusim.lazy import lazy
@@ -99,9 +100,7 @@ def _run_call(args: argparse.Namespace, call: "kernel_calls.KernelCall") -> int:
     else:
         _show_call(done, judged, remark)
         if args.lines:
-            show.output().print(
-                "", tables.launch_lines(done.launch), texts.Text(tables.LINES_NOTE, style="dim"), sep="\n"
-            )
+            show.put(("", tables.launch_lines(done.launch), texts.Text(tables.LINES_NOTE, style="dim")))
     options.write_outcome(args, done.outputs, lambda name: launches.write_launches(name, [done.launch]))
     return entry.CLEAN if passed and not done.findings else entry.FINDINGS
 
@@ -130,7 +129,7 @@ def _show_call(
 ) -> None:
     plain_text.print_lines((*_told(done, judged), *([(f"  {remark}", "bold red")] if remark else [])))
     if done.findings:  # which alone take rich
-        show.findings(done.findings)
+        show.put(show.findings(done.findings))
 
 
 def _told(
@@ -163,12 +162,12 @@ def _run_program(args: argparse.Namespace, program: "Program", launched: Callabl
     watched = bool(args.trace or args.lines)
     with plain_text.printing_aside(args.json):
         done = launched(program, lines=watched, processes=False)
-    if args.json:
-        show.emit(_program_document(args, program, done))
-    else:
-        _show_program(
-            args, done, printed=not isinstance(program, natives.CommandProgram | natives.HostProgram)
-        )
+    # What a program printed is on standard output already.
+    printed = not isinstance(program, natives.CommandProgram | natives.HostProgram)
+    told = Document(
+        lambda: _program_facts(args, program, done), lambda: _program_parts(args, done, printed=printed)
+    )
+    show.say(told, json=args.json)
     if args.trace and done.launches:
         launches.write_launches(args.trace, done.launches)
         plain_text.wrote("timeline", args.trace)
@@ -185,19 +184,17 @@ def _status(leaving: SystemExit) -> int:
     return 1
 
 
-def _show_program(args: argparse.Namespace, done: "Launched", *, printed: bool) -> None:
-    """Print what kernels *printed*, their lines, and the findings; the program has printed the rest."""
-    console = show.output()
-    for launch in done.launches:
-        for line in launch.printed if printed else ():
-            console.print(texts.Text(line.removesuffix("\n")), soft_wrap=True)
+def _program_parts(args: argparse.Namespace, done: "Launched", *, printed: bool) -> Iterator[Part]:
+    """Yield what kernels *printed*, their lines, and the findings; the program has printed the rest."""
+    for launch in done.launches if printed else ():
+        yield from (Unfolded(line.removesuffix("\n")) for line in launch.printed)
     if args.lines and done.launches:
-        console.print(launches.launches_view(list(enumerate(done.launches, 1)), lines=True, every=True))
-        return
-    show.findings(done.findings)
+        yield launches.launches_view(list(enumerate(done.launches, 1)), lines=True, every=True)
+    else:
+        yield from show.findings(done.findings)
 
 
-def _program_document(args: argparse.Namespace, program: "Program", done: "Launched") -> dict[str, Any]:
+def _program_facts(args: argparse.Namespace, program: "Program", done: "Launched") -> dict[str, Any]:
     boards = dict.fromkeys(launch.board for launch in done.launches)
     own = program.asked.board if isinstance(program, natives.HostProgram) else next(iter(boards), None)
     return {

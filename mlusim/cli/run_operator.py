@@ -1,7 +1,7 @@
 """``mlusim run OP``: one operator on its cases or on the user's arrays."""
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.text import Text
@@ -9,6 +9,7 @@ from rich.text import Text
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli import campaign, entry, programs, show
 from mlusim.cli.options import names_in, parameters, read_inputs, write_outcome
+from mlusim.document import Document, Part
 from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.machine.hub import EveryStep
 from mlusim.machine.launch import Launch
@@ -100,21 +101,22 @@ def _options(args: argparse.Namespace) -> LaunchOptions:
 def _finish(args: argparse.Namespace, done: Run) -> int:
     """Show the record, write the files, and say how it went: a full disk costs nothing that was shown."""
     record = record_of(done)
-    _report(args, record)
-    if not args.json:
-        show.findings(done.findings)
+    _report(args, record, done.findings)
     outputs = done.outputs if done.status == SUCCESS else None
     write_outcome(args, outputs, lambda name: write_launches(name, done.launches))
     return entry.CLEAN if record.clean else entry.FINDINGS
 
 
-def _report(args: argparse.Namespace, record: CallRecord) -> None:
-    if args.json:
-        show.emit(record.to_json())
-    elif record.fault is None:  # `main` says the sentence of a fault
-        show.output().print(detail(record))
-        if args.lines:
-            show.output().print(lines_table(record))
+def _report(args: argparse.Namespace, record: CallRecord, findings: Sequence[Any] = ()) -> None:
+    show.say(Document(record.to_json, lambda: _parts(record, findings, lines=args.lines)), json=args.json)
+
+
+def _parts(record: CallRecord, findings: Sequence[Any], *, lines: bool) -> Iterator[Part]:
+    if record.fault is None:  # `main` says the sentence of a fault
+        yield detail(record)
+        if lines:
+            yield lines_table(record)
+    yield from show.findings(findings)
 
 
 # -- many cases ------------------------------------------------------------------------------------
@@ -137,15 +139,20 @@ def _cases(args: argparse.Namespace, operator: Operator) -> int:
         for case in matching_cases(operator, board)
     ]
     records = _kept(args, jobs) if args.save or args.trace else campaign.perform(jobs, args.jobs)
-    if args.json:
-        document = {"operator": operator.name, "board": board, "passed": all(r.clean for r in records)}
-        show.emit(document | {"runs": [record.to_json() for record in records]})
-    else:
-        campaign.show(records)
-        for record in records if args.lines else ():
-            if record.launches:
-                show.output().print("", Text(str(record.case), style="bold"), lines_table(record), sep="\n")
+    about = {"operator": operator.name, "board": board, "passed": all(r.clean for r in records)}
+    told = Document(
+        lambda: about | {"runs": [record.to_json() for record in records]},
+        lambda: _parts_of_all(records, lines=args.lines),
+    )
+    show.say(told, json=args.json)
     return campaign.exit_code(records)
+
+
+def _parts_of_all(records: Sequence[CallRecord], *, lines: bool) -> Iterator[Part]:
+    yield from campaign.parts(records)
+    for record in records if lines else ():
+        if record.launches:
+            yield from ("", Text(str(record.case), style="bold"), lines_table(record))
 
 
 def _kept(args: argparse.Namespace, jobs: Sequence[Job]) -> list[CallRecord]:

@@ -11,6 +11,7 @@ from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook,
 from rich.segment import Segment
 from rich.text import Text
 
+from mlusim.document import Document, Part, Unfolded
 from mlusim.files.reading import lines_shown, shown
 from mlusim.lazy import lazy
 from mlusim.report.json_values import json_text
@@ -83,15 +84,51 @@ def output() -> Output:
     return console
 
 
+_caught: list[list[Mapping[str, Any]]] = []
+
+
+@contextmanager
+def caught() -> Iterator[list[Mapping[str, Any]]]:
+    """Yield a list that takes the JSON documents of the block, which are not written then."""
+    documents: list[Mapping[str, Any]] = []
+    _caught.append(documents)
+    try:
+        yield documents
+    finally:
+        _caught.pop()
+
+
 def emit(document: Mapping[str, Any]) -> None:
     """Write *document* as the one JSON document on standard output."""
-    sys.stdout.write(json_text(document))
+    if _caught:
+        _caught[-1].append(document)
+    else:
+        sys.stdout.write(json_text(document))
 
 
-def findings(found: Iterable[Any]) -> None:
-    """Print the findings, a blank line before each; those of other packages' checkers may be of any type."""
+def say(document: Document, *, json: bool) -> None:
+    """Write what a verb says: its facts with *json*, else what people read, part by part as these are made."""
+    if json:
+        emit(document.facts())
+    else:
+        put(document.parts())
+
+
+def put(parts: "Iterable[Part]") -> None:
+    """Write *parts* for people, each as soon as it is made."""
+    console = output()
+    for part in parts:
+        if isinstance(part, Unfolded):
+            console.print(part.shown, style=part.style or None, soft_wrap=True)
+        else:
+            console.print(part)
+
+
+def findings(found: Iterable[Any]) -> "Iterator[Part]":
+    """Yield the findings, a blank line before each; those of other packages' checkers may be of any type."""
     for one in found:
-        output().print("", one if hasattr(one, "__rich_console__") else Text(str(one)), sep="\n")
+        yield ""
+        yield one if hasattr(one, "__rich_console__") else Text(str(one))
 
 
 def kib(nbytes: int) -> str:

@@ -6,6 +6,7 @@ from concurrent.futures import Executor
 
 import mlusim
 from mlusim.cli import campaign, long_work, options, plain_text, programs, show
+from mlusim.document import Document
 from mlusim.errors import UsageError
 from mlusim.files.writing import Unwritten, check_writable, write_text
 from mlusim.operators.campaign import Job
@@ -56,10 +57,8 @@ def _show(args: argparse.Namespace, records: list[CallRecord]) -> None:
     if args.html:
         write_text(args.html, html_text(records, mlusim.__version__, command=args.typed), keep=True)
         plain_text.wrote("page", args.html)
-    if args.json:
-        show.emit(document(records, mlusim.__version__))
-    else:
-        campaign.show(records)
+    told = Document(lambda: document(records, mlusim.__version__), lambda: campaign.parts(records))
+    show.say(told, json=args.json)
 
 
 def _swept(

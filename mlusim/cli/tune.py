@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
-from rich.text import Text
-
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli import cases, entry, long_work, options, plain_text, programs, show
 from mlusim.counted import percent
+from mlusim.document import Document, Part, Unfolded
 from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable, write_text
 from mlusim.machine.kernel import ESTIMATE
@@ -77,12 +76,8 @@ def _ranked(
     """Rank *found*, show and write it; returns 1 where no candidate fits and is right."""
     documents = _documents(args, boards, task, found)
     _write(args, documents)
-    if args.json:
-        document: Any = documents if len(documents) > 1 else documents[0]
-        show.emit(document)
-    else:
-        for number, document in enumerate(documents):
-            _show(document, first=not number)
+    every: Any = documents if len(documents) > 1 else documents[0]
+    show.say(Document(lambda: every, lambda: _parts(documents)), json=args.json)
     return entry.CLEAN if any(one["best"] is not None for one in documents) else entry.FINDINGS
 
 
@@ -124,13 +119,16 @@ def _document(
     }
 
 
-def _show(document: Mapping[str, Any], *, first: bool) -> None:
+def _parts(documents: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
+    for number, document in enumerate(documents):
+        yield from [""] if number else []
+        yield from _of_board(document)
+
+
+def _of_board(document: Mapping[str, Any]) -> Iterator[Part]:
     rows: Sequence[Mapping[str, Any]] = document["candidates"]
     able = [one for one in rows if one["rank"] is not None]
     out = [one for one in rows if one["rank"] is None]
-    console = show.output()
-    if not first:
-        console.print("")
     if able:
         # What is ranked by is shown: by time it is there already.
         share = [] if document["objective"] == ranking.TIME else [document["objective"]]
@@ -152,15 +150,15 @@ def _show(document: Mapping[str, Any], *, first: bool) -> None:
                 one["bound"],
                 "the best" if one is best else chief[0] if chief else "the same",
             )
-        console.print(made)
+        yield made
     if out:
         made = table("out", "verdict", "reason", fold=("out", "reason"))
         for names, verdict, reason in ranking.alike(out):
             made.add_row(names, verdict, reason)
-        console.print(*([""] if able else []), made, sep="\n")
-    console.print(
-        "", *(Text(line, style="dim") for line in ranking.notes(document)), sep="\n", soft_wrap=True
-    )
+        yield from [""] if able else []
+        yield made
+    yield ""
+    yield from (Unfolded(line, "dim") for line in ranking.notes(document))
 
 
 def sweep(args: argparse.Namespace) -> int:
@@ -174,22 +172,17 @@ def sweep(args: argparse.Namespace) -> int:
     task, found = tried(args, boards)
     ranked_args = argparse.Namespace(**{**vars(args), "objective": ranking.TIME})
     _write(args, _documents(ranked_args, boards, task, found))
-    if args.json:
-        show.emit(
-            {
-                "mlusim": mlusim.__version__,
-                "program": args.program,
-                "kernel": args.kernel,
-                **({} if args.triton is None else {"estimate": ESTIMATE}),
-                "candidates": found,
-            }
-        )
-    else:
-        _show_in_order(args, found)
+    about = {
+        "mlusim": mlusim.__version__,
+        "program": args.program,
+        "kernel": args.kernel,
+        **({} if args.triton is None else {"estimate": ESTIMATE}),
+    }
+    show.say(Document(lambda: about | {"candidates": found}, lambda: _in_order(args, found)), json=args.json)
     return entry.CLEAN if all(map(ranking.able, found)) else entry.FINDINGS
 
 
-def _show_in_order(args: argparse.Namespace, found: Sequence[Mapping[str, Any]]) -> None:
+def _in_order(args: argparse.Namespace, found: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
     made = table(
         "candidate", "board", "time us", "band us", "IO", "compute", "bound by",
         right=("time us", "IO", "compute"), fold=("candidate",), title=args.kernel or args.program,
@@ -204,15 +197,14 @@ def _show_in_order(args: argparse.Namespace, found: Sequence[Mapping[str, Any]])
             percent(one["compute_efficiency"]),
             one["bound"],
         )
-    console = show.output()
-    console.print(made)
+    yield made
     out = [one for one in found if not ranking.able(one)]
     if out:
         made = table("out", "board", "verdict", "reason", fold=("out", "reason"))
         for board in dict.fromkeys(one["board"] for one in out):
             for names, verdict, reason in ranking.alike([one for one in out if one["board"] == board]):
                 made.add_row(names, board, verdict, reason)
-        console.print("", made, sep="\n")
+        yield from ("", made)
 
 
 def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TriedTask, list[dict[str, Any]]]:

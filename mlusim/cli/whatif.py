@@ -11,6 +11,7 @@ from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
 from mlusim.cli import cases, entry, plain_text, programs, show
 from mlusim.cli.launched import chosen, kernel_wanted, launched_on, usual_boards
 from mlusim.cli.options import boards_in, names_in, parameters, read_inputs, refuse
+from mlusim.document import Document, Unfolded
 from mlusim.errors import Fault, UsageError, said
 from mlusim.files.writing import check_writable, write_text
 from mlusim.operators.registry import find_case, find_operator
@@ -48,11 +49,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace, study: WhatIfStudy) -> None:
-    """Print *study*, and write its page."""
-    if args.json:
-        show.emit(study.to_json())
-    else:
-        show.output().print(what_if_table(study))
+    """Say *study*, and write its page."""
+    show.say(Document(study.to_json, lambda: [what_if_table(study)]), json=args.json)
     _write(args, [study])
 
 
@@ -136,11 +134,9 @@ def _what_if_each(args: argparse.Namespace, base: str | None) -> int:
             found[-1] |= study.to_json()
             studies.append(evolve(study, case=space.told(settings)))
         if not args.json:
-            view = Text(failure, style="bold red") if study is None else what_if_table(study)
+            view = Unfolded(failure, "bold red") if study is None else what_if_table(study)
             gap = [""] if len(found) > 1 else []
-            show.output().print(
-                *gap, Text(space.told(settings), style="bold"), view, sep="\n", soft_wrap=study is None
-            )
+            show.put((*gap, Text(space.told(settings), style="bold"), view))
     if args.json:
         show.emit({"program": args.program, "candidates": found})
     _write(args, studies)

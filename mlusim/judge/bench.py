@@ -33,7 +33,7 @@ class EndedProcess:
     *beyond* says which limit it was ended for exceeding: "time", "memory", "room" or "processes"; *printed* is the beginning of what it printed.
     """
 
-    document: wire.Document | None = None
+    document: wire.ArrayMessage | None = None
     status: int = 0
     beyond: str = ""
     printed: str = ""
@@ -70,7 +70,7 @@ class Bench:
             "draws": [_facts(draw, bind) for draw in draws],
         }
         inputs = {f"{n}/{name}": a for n, d in enumerate(draws) for name, a in d.inputs.items()}
-        self._send(wire.Document(setup, inputs))
+        self._send(wire.ArrayMessage(setup, inputs))
         ready = self._answer()
         self.confinement = Confinement(
             *(bool(ready.get(n)) for n in ("network", "files", "processes", "starts"))
@@ -80,17 +80,17 @@ class Bench:
         """Run the candidate in the file *path* with each draw."""
         with self._alone, _result() as file:
             socket.send_fds(self._end, [b"r"], [file.fileno()])
-            self._send(wire.Document({"path": str(Path(path).resolve())}))
+            self._send(wire.ArrayMessage({"path": str(Path(path).resolve())}))
             answer = self._answer()
             file.seek(0)
             data = file.read(self._most + 1)
         try:
             document = wire.unpacked(data) if answer["status"] == 0 else None
-        except wire.BrokenDocument:
+        except wire.BrokenMessage:
             document = None
         return EndedProcess(document, int(answer["status"]), str(answer["beyond"]), str(answer["printed"]))
 
-    def _send(self, document: wire.Document) -> None:
+    def _send(self, document: wire.ArrayMessage) -> None:
         with contextlib.suppress(BrokenPipeError, ConnectionError):  # `_answer` says so
             wire.send(self._end, document)
 

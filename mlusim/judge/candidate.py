@@ -25,7 +25,7 @@ from mlusim.judge import binding
 from mlusim.judge.confine import room_for_device
 from mlusim.judge.origins import Origins
 from mlusim.judge.seccomp import filtered
-from mlusim.judge.wire import Array, Document
+from mlusim.judge.wire import Array, ArrayMessage
 from mlusim.machine.device import Device
 from mlusim.machine.hub import attending
 from mlusim.machine.launch import Launch
@@ -105,7 +105,7 @@ class Judged:
 
 def run(
     request: Mapping[str, Any], draws: Sequence[tuple[Mapping[str, Any], Mapping[str, Array]]]
-) -> Document:
+) -> ArrayMessage:
     """Translate the candidate of *request* and call it with each of *draws*; everything that a verdict is made of.
 
     Whatever the candidate does wrong is a fact of the document, and no exception.
@@ -135,7 +135,7 @@ def run(
     judged.facts["dearest"] = _dearest(judged.dearest)
     judged.facts["findings"] = [f.to_json() for f in judged.findings[:MOST_FINDINGS]]
     judged.facts["more_findings"] = max(0, len(judged.findings) - MOST_FINDINGS)
-    return Document(judged.facts, judged.arrays)
+    return ArrayMessage(judged.facts, judged.arrays)
 
 
 def _late(reached: LimitReached) -> str:

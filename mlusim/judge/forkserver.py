@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from mlusim.judge import confine
 
 if TYPE_CHECKING:
-    from mlusim.judge.wire import Array, Document
+    from mlusim.judge.wire import Array, ArrayMessage
 
 # By name: after the network is gone, which takes a process of one thread.
 CANDIDATE, WIRE = "mlusim.judge.candidate", "mlusim.judge.wire"
@@ -61,17 +61,17 @@ class Server:
         except (EOFError, ConnectionError, BrokenPipeError):
             return
 
-    def _frame(self) -> "Document":
-        document: Document = importlib.import_module(WIRE).received(self._judge)
+    def _frame(self) -> "ArrayMessage":
+        document: ArrayMessage = importlib.import_module(WIRE).received(self._judge)
         return document
 
     def _answer(self, facts: Mapping[str, Any]) -> None:
         wire = importlib.import_module(WIRE)
-        wire.send(self._judge, wire.Document(facts))
+        wire.send(self._judge, wire.ArrayMessage(facts))
 
     # -- warm ------------------------------------------------------------------------------------
 
-    def _take(self, setup: "Document") -> None:
+    def _take(self, setup: "ArrayMessage") -> None:
         """Take the inputs of all calls, and do everything once that takes longer the first time."""
         self._setup = setup.facts
         for place, facts in enumerate(setup.facts["draws"]):

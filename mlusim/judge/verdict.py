@@ -14,7 +14,7 @@ from mlusim.judge.bench import EndedProcess
 from mlusim.judge.confine import Confinement
 from mlusim.judge.origins import computed
 from mlusim.judge.reference import Difference, Draw, compared
-from mlusim.judge.wire import Document
+from mlusim.judge.wire import ArrayMessage
 from mlusim.report.efficiency import efficiency
 
 ROUGH, COARSE = 5e-5, 5e-3  # median relative errors that half has, and neither float nor another formula
@@ -94,7 +94,7 @@ def _lost(ended: EndedProcess) -> dict[str, Any]:
 
 
 def _judged(
-    found: dict[str, Any], document: Document, draws: Sequence[Draw], board: str, notes: list[str]
+    found: dict[str, Any], document: ArrayMessage, draws: Sequence[Draw], board: str, notes: list[str]
 ) -> None:
     facts = document.facts
     for name in ("translated", "errors", "includes", "findings", "more_findings"):
@@ -130,7 +130,7 @@ def _judged(
 
 
 def _compared(
-    document: Document, draws: Sequence[Draw], calls: Mapping[tuple[str, int], Mapping[str, Any]]
+    document: ArrayMessage, draws: Sequence[Draw], calls: Mapping[tuple[str, int], Mapping[str, Any]]
 ) -> tuple[list[tuple[Draw, str, Difference]], dict[str, dict[str, Any]]]:
     """Return the outputs of all *calls* beside what was expected, and the same by case."""
     differences: list[tuple[Draw, str, Difference]] = []

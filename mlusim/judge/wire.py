@@ -1,6 +1,6 @@
-"""Documents with arrays as bytes, between a judge and the processes that run candidates: data alone, no pickle.
+"""Messages with arrays as bytes, between a judge and the processes that run candidates: data alone, no pickle.
 
-A document is a line of JSON, whose "arrays" say name, element type and shape of each array, followed by the bytes of the arrays.
+A message is a line of JSON, whose "arrays" say name, element type and shape of each array, followed by the bytes of the arrays.
 """
 
 import json
@@ -18,17 +18,17 @@ from mlusim.errors import UsageError
 from mlusim.report.json_values import plain
 
 Array = np.ndarray[Any, Any]
-SIZE = struct.Struct("<Q")  # before each document on a socket: its bytes
+SIZE = struct.Struct("<Q")  # before each message on a socket: its bytes
 ROOM = 64 << 20  # bytes that a candidate may write besides its outputs
-LONGEST = 1 << 26  # bytes of a document without its arrays
+LONGEST = 1 << 26  # bytes of a message without its arrays
 
 
-class BrokenDocument(UsageError):
-    """Bytes that are no document, or only a part of one."""
+class BrokenMessage(UsageError):
+    """Bytes that are no message, or only a part of one."""
 
 
 @frozen(eq=False)
-class Document:
+class ArrayMessage:
     """*facts* out of what JSON has, and *arrays* by name."""
 
     facts: Mapping[str, Any]
@@ -41,13 +41,13 @@ class Document:
         return b"".join([head, *(np.ascontiguousarray(a).tobytes() for a in self.arrays.values())])
 
 
-def unpacked(data: bytes) -> Document:
-    """Return the document that *data* is.  Raises `BrokenDocument` for anything else, however it came about."""
+def unpacked(data: bytes) -> ArrayMessage:
+    """Return the message that *data* is.  Raises `BrokenMessage` for anything else, however it came about."""
     head, newline, rest = data.partition(b"\n")
     try:
-        document = json.loads(head if newline and len(head) <= LONGEST else b"")
-        facts, arrays, at = dict(document["facts"]), {}, 0
-        for name, dtype, shape in document["arrays"]:
+        told = json.loads(head if newline and len(head) <= LONGEST else b"")
+        facts, arrays, at = dict(told["facts"]), {}, 0
+        for name, dtype, shape in told["arrays"]:
             kind, sizes = as_dtype(dtype).dtype, tuple(map(abs, map(int, shape)))
             count = math.prod(sizes)
             arrays[str(name)] = (
@@ -57,18 +57,18 @@ def unpacked(data: bytes) -> Document:
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError, UsageError):
         at = -1
     if at != len(rest):
-        raise BrokenDocument("what was sent is no whole document")
-    return Document(facts, arrays)
+        raise BrokenMessage("what was sent is no whole message")
+    return ArrayMessage(facts, arrays)
 
 
-def send(end: socket.socket, document: Document) -> None:
-    """Send *document* to *end*, its bytes counted before it."""
-    data = document.packed()
+def send(end: socket.socket, message: ArrayMessage) -> None:
+    """Send *message* to *end*, its bytes counted before it."""
+    data = message.packed()
     end.sendall(SIZE.pack(len(data)) + data)
 
 
-def received(end: socket.socket) -> Document:
-    """Return the next document that *end* sends.  Raises `EOFError` where that has gone, and `BrokenDocument`."""
+def received(end: socket.socket) -> ArrayMessage:
+    """Return the next message that *end* sends.  Raises `EOFError` where that has gone, and `BrokenMessage`."""
     (size,) = SIZE.unpack(read_exactly(end.recv, SIZE.size))
     return unpacked(read_exactly(end.recv, size))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mlusim.counted import error, share, size, times, whole
+from mlusim.document import markdown_table
 from mlusim.memory.space import DIRECTIONS
 from mlusim.report.efficiency import engines, headline, verdicts
 from mlusim.report.explain import Explanation, below_the_bar, explained, waves
@@ -121,16 +122,16 @@ def markdown_text(records: Sequence[CallRecord], version: str) -> str:
     parts = [f"**{headline(verdicts(records))}**"]
     for board in boards_of(records):
         own = [record for record in records if record.board == board]
-        parts += [f"### {board}", _rows(COLUMNS, (_performance(record) for record in own))]
+        parts += [f"### {board}", markdown_table(COLUMNS, (_performance(record) for record in own))]
         slow = [f"- {_name(r)}: {explained(r).sentence}" for r in own if below_the_bar(r)]
         if slow:
             parts += [BELOW, "\n".join(slow)]
     judged = [(record, name) for record in records for name in record.accuracy]
     if judged:
         heads = ("operator", "case", "board", "output", "diff1", "diff2", "diff3", "passed")
-        parts += ["### Accuracy", _rows(heads, (_accuracy(record, name) for record, name in judged))]
+        parts += ["### Accuracy", markdown_table(heads, (_accuracy(record, name) for record, name in judged))]
     moved = ("operator", "case", "board", "theory ops", "theory IO", "bytes moved", "instructions", "NRAM")
-    parts += ["### Work", _rows(moved, map(_work, records))]
+    parts += ["### Work", markdown_table(moved, map(_work, records))]
     whys: tuple[str, ...] = (
         "operator",
         "case",
@@ -142,17 +143,12 @@ def markdown_text(records: Sequence[CallRecord], version: str) -> str:
         "overlap",
     )
     whys += ("slowest / mean core", "cores", "waves")
-    parts += ["### What explains it", _rows(whys, map(_explanation, records))]
+    parts += ["### What explains it", markdown_table(whys, map(_explanation, records))]
     parts.append(
         f"Times are predicted by mlusim {version} without a card; the interface time, which is the "
         f"host's, is not predicted.  {engines(records)}".rstrip()
     )
     return "\n\n".join(parts) + "\n"
-
-
-def _rows(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
 
 
 def _performance(record: CallRecord) -> list[str]:

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from mlusim.counted import band, microseconds, share
+from mlusim.document import markdown_table
 from mlusim.report.efficiency import launched_by
 from mlusim.report.figures import BEYOND, OVER
 from mlusim.report.record import CallRecord
@@ -164,11 +165,8 @@ def what_if_markdown(study: WhatIfStudy) -> str:
         "class",
         "how",
     )
-    lines = [heads, ("---",) * len(heads)]
-    for row in study.rows:
-        how = f"fails: {row.failure}" if row.failure else f"{row.how}: {row.why}"
-        lines.append((row.board, row.arch, *cells(row), how))
-    rows = (f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
+    hows = (f"fails: {row.failure}" if row.failure else f"{row.how}: {row.why}" for row in study.rows)
+    rows = [(row.board, row.arch, *cells(row), how) for row, how in zip(study.rows, hows, strict=True)]
     title = f"### What if: {study.operator} {study.case or 'own arrays'}, recorded on {study.base}"
     why = beyond(study)
-    return "\n".join([title, "", *rows, *(["", why] if why else [])]) + "\n"
+    return "\n".join([title, "", markdown_table(heads, rows), *(["", why] if why else [])]) + "\n"

@@ -16,6 +16,7 @@ LAYERS = {
     "lazy": 0,
     "installing": 0,
     "text_grid": 0,
+    "document": 0,
     "presenting": 0,
     "arch": 0,
     "files": 0,
@@ -185,6 +186,25 @@ def test_nothing_prints():
 
     quiet = [p for p in SOURCES + OPS if p.parent.name != "cli"]
     assert _offenders(quiet, printing) == {}
+
+
+def test_one_file_writes_what_verbs_say():
+    """A verb makes a document: only `cli/show.py` writes to a console, and only `document.py` writes tables in Markdown."""
+
+    def consoles(path):
+        return [
+            node.lineno
+            for node in nodes_of(path)
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("show.output", "output")
+        ]
+
+    def tables(path):
+        return [
+            node.lineno for node in nodes_of(path) if isinstance(node, ast.Constant) and node.value == "---"
+        ]
+
+    assert {} == _offenders([p for p in SOURCES if p.name != "show.py"], consoles)
+    assert {} == _offenders([p for p in SOURCES if p.name != "document.py"], tables)
 
 
 def test_functions_stay_small():

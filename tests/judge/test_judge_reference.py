@@ -11,7 +11,7 @@ from mlusim.cli.arguments.comparing import size
 from mlusim.cli.main import main
 from mlusim.errors import UsageError
 from mlusim.judge.reference import Tolerance, compared, loaded
-from mlusim.judge.wire import BrokenDocument, Document, unpacked
+from mlusim.judge.wire import ArrayMessage, BrokenMessage, unpacked
 from mlusim.machine.limits import UNLIMITED, limit_in
 
 GOOD = "def inputs(rng, case):\n    return {'x': rng.random(8, 'f4')}\ndef reference(x):\n    return x + 1\n"
@@ -185,10 +185,10 @@ def test_integers_are_exact():
 @pytest.mark.parametrize("cut", [0, 5, -1, None])
 def test_a_document_is_whole_or_none(cut):
     """What a process has sent in part, or with more behind it, is no document."""
-    data = Document({"a": 1}, {"x": np.arange(4, dtype=np.float32)}).packed()
+    data = ArrayMessage({"a": 1}, {"x": np.arange(4, dtype=np.float32)}).packed()
 
     assert np.array_equal(unpacked(data).arrays["x"], np.arange(4))
-    with pytest.raises(BrokenDocument):
+    with pytest.raises(BrokenMessage):
         unpacked(data + b"x" if cut is None else data[:cut])
 
 
