@@ -15,9 +15,11 @@ this lowering, not of the vendor's compiler.
 from collections.abc import Sequence
 from typing import Any
 
+from triton.compiler.errors import CompilationError
+
 from mlusim.errors import UsageError
 from mlusim.machine.launch import Launch
-from mlusim.triton.backend import _STATE, activate, collecting
+from mlusim.triton.backend import _STATE, activate, collecting, plain_function, refusal_of
 
 __all__ = ["activate", "run"]
 
@@ -34,7 +36,7 @@ def run(
 
     *grid* is programs in x, y and z, or a function of the arguments, as in ``kernel[grid](...)``; *named* are arguments by name,
     constants among them, and Triton's options (``num_warps``, ``num_stages``).  Raises `Unsupported`, with the line of the Python file,
-    for what has no form in BANG C here, Triton's ``OutOfResources`` where NRAM does not suffice, and faults of the kernel.
+    for what has no form in BANG C here, `UsageError` for what Triton does not compile, Triton's ``OutOfResources`` where NRAM does not suffice, and faults of the kernel.
     """
     if board is not None:
         activate(board)
@@ -42,6 +44,9 @@ def run(
     try:
         with collecting() as launches:
             kernel[grid](*arguments, **named)
+    except CompilationError as error:
+        function = plain_function(kernel)
+        raise UsageError(str(error) if function is None else refusal_of(function, error)) from None
     finally:
         _STATE.observe.clear()
     if not launches:

@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import os
+import re
 import sys
 import tempfile
 import warnings
@@ -58,6 +59,23 @@ class OutOfNram(OutOfResources, UsageError):  # type: ignore[misc]  # Triton is 
         return f"{words}; {self.detail}" if self.detail else words
 
 
+INSTEAD = {
+    "supported fp8 dtypes": "; no board has fp8: use tl.float16, or tl.int8 with a scale",
+    "Unsupported lhs dtype": "; tl.dot takes tl.int8 and floats of up to 32 bits",
+    "only int8 supported": "; convert with .to(tl.int8), or to a float",
+    "unsupported tensor index": "; load the part that you need, or choose it by tl.where and tl.sum",
+}
+"""What to write where Triton refuses something, by a part of its sentence."""
+
+
+def plain_function(kernel: object) -> JITFunction | None:
+    """Return the function inside of *kernel*; None where there is none."""
+    # autotune and heuristics stand around the function that they call.
+    while not isinstance(kernel, JITFunction) and type(kernel).__module__.startswith("triton."):
+        kernel = getattr(kernel, "fn", None)
+    return kernel if isinstance(kernel, JITFunction) else None
+
+
 def refusal_of(function: JITFunction, error: CompilationError) -> str:
     """Return what Triton says against *function* in one sentence, with the line of its file."""
     # Triton counts from the function; behind its own frames stands what the innermost one says.
@@ -69,7 +87,9 @@ def refusal_of(function: JITFunction, error: CompilationError) -> str:
         cause = cause.__cause__
     told = cause.error_message if isinstance(cause, CompilationError) else str(cause)
     where = function.fn.__code__.co_filename + ("" if line is None else f":{line}")
-    return f"{where}: Triton does not compile {function.__name__}: {' '.join(str(told).split())}"
+    words = re.sub(r"<triton\.language\.core\.(\w+) object at 0x\w+>", r"a \1", " ".join(str(told).split()))
+    instead = next((text for part, text in INSTEAD.items() if part in words), "")
+    return f"{where}: Triton does not compile {function.__name__}: {words}{instead}"
 
 
 @frozen(slots=False)  # Triton reads its __dict__
@@ -85,8 +105,9 @@ class MluOptions:
     # Without the checks for overflow that Triton would write into the kernel: no card has them.
     supported_fp8_dtypes: tuple[str, ...] = ()
     deprecated_fp8_dot_operand_dtypes: tuple[str, ...] = ()
-    default_dot_input_precision: str = "ieee"
-    allowed_dot_input_precisions: tuple[str, ...] = ("ieee", "tf32", "tf32x3")
+    default_dot_input_precision: str = "tf32"
+    # All products are whole here, which is at least what each of these asks for.
+    allowed_dot_input_precisions: tuple[str, ...] = ("ieee", "tf32", "tf32x3", "bf16x3", "bf16x6")
     max_num_imprecise_acc_default: int = 0
     extern_libs: tuple[tuple[str, str], ...] = ()
     enable_fp_fusion: bool = False

@@ -272,7 +272,9 @@ def _function(path: str, changed: int, kernel: str | None) -> Any:
     """Return the JIT function, without what tunes around it, of the file as it was *changed* last."""
     del changed
     found = {
-        name: plain for name, one in vars(file_module(path)).items() if (plain := _plain(one)) is not None
+        name: plain
+        for name, one in vars(file_module(path)).items()
+        if (plain := backend.plain_function(one)) is not None
     }
     if kernel is None:
         if len(found) == 1:
@@ -285,13 +287,6 @@ def _function(path: str, changed: int, kernel: str | None) -> Any:
             f"{path} has no Triton kernel {kernel!r}{hint}; its kernels: {', '.join(found) or 'none'}"
         )
     return found[kernel]
-
-
-def _plain(value: Any) -> Any:
-    # autotune and heuristics stand around the function that they call.
-    while not isinstance(value, JITFunction) and type(value).__module__.startswith("triton."):
-        value = getattr(value, "fn", None)
-    return value if isinstance(value, JITFunction) else None
 
 
 def _signature(

@@ -202,6 +202,11 @@ def _result(low: KernelLowering, kind: str, name: str) -> Value:
     )
 
 
+def arrive(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Give the arguments of a block that is jumped to the values that come with the jump."""
+    return low.operands(op)
+
+
 def leave(low: KernelLowering, op: TtirOperation) -> Lowered:
     """Lower the end of a function or a region: C has its brace."""
     return None
@@ -253,6 +258,7 @@ OPERATIONS: Operations = {
     "scf.for": loop,
     "scf.while": while_loop,
     "scf.if": branch,
+    "cf.pass": arrive,
     "tt.return": leave,
     "scf.yield": leave,
 }

@@ -16,6 +16,7 @@ from mlusim.triton.values import (
     Tile,
     Uniform,
     Value,
+    atom,
     dims_of,
     element,
     plus,
@@ -308,24 +309,27 @@ def atomic(low: KernelLowering, op: TtirOperation) -> Lowered:
     """Lower ``tt.atomic_rmw``: one atomic of the scalar form for each lane that is on; of a run of them one of vectors."""
     word = op.word(r"^\s*(\w+),")
     # One atomic for a run is what the instruction is made for; single ones cost a round trip each.
-    name = ATOMIC.get(word)
+    name = f"bang_atomic_{ATOMIC.get(word)}"
     pointer, value, *rest = low.operands(op)
     mask = rest[0] if rest else None
-    kind = pointer.type if isinstance(pointer, ScalarValue | Ramp) else "float"
-    if name is None or not low.has(f"bang_atomic_{name}", kind):
-        raise low.refuse(f"atomic {word} of {kind} has no form in BANG C here")
+    assert isinstance(pointer, ScalarValue | Ramp)
+    kind = pointer.type
+    # C has the numbers as signed, and which of two patterns of bits is the larger depends on it.
+    seen = f"unsigned {kind}" if word in ("umax", "umin") else kind
+    if not low.has(name, seen):
+        raise low.refuse(f"no instruction does atomic {word} of {kind}; use elements of 32 bits")
+    read = f"({seen} *)" if seen != kind else ""
     if isinstance(pointer, ScalarValue):
         old = low.text.block(kind, (1,), "atomic", word="old")
         test = f"if ({mask.c}) " if isinstance(mask, ScalarValue) else ""
         c = element(value, ["0"])
         low.text.line(
-            f"{test}__bang_atomic_{name}({old.name}, {pointer.c}, ({kind})({c}), 1);",
+            f"{test}__{name}({read}{old.name}, {read}{atom(pointer.c)}, ({seen})({c}), 1);",
             old.name if not test else "",
         )
-        return (
-            low.number(f"{old.name}[0]", kind, op.results[0]) if _is_used(low, op) else ScalarValue("0", kind)
-        )
-    assert isinstance(pointer, Ramp)
+        # Where nothing asks for it, nothing waits for it.
+        used = op.results[0] in low.used
+        return low.number(f"{old.name}[0]", kind, op.results[0]) if used else ScalarValue("0", kind)
     block = low.whole(value, pointer.shape, "atomic")
     old = low.text.block(kind, pointer.shape, "atomic", word="old")
     indices, loops = dims_of(pointer.shape, lambda: low.text.name("i"))
@@ -334,20 +338,34 @@ def atomic(low: KernelLowering, op: TtirOperation) -> Lowered:
     if run and (window is None or not window.tests):
         lows, sizes = extents(low, window, pointer.shape)
         at = element(pointer, lows)
-        low.text.line(
-            f"if ({sizes[0]} > 0) __bang_atomic_{name}(&{old.name}[{lows[0]}], {at}, &{block.name}[{lows[0]}], {sizes[0]});"
-        )
+        ends = f"{read}&{old.name}[{lows[0]}], {read}{at}, {read}&{block.name}[{lows[0]}]"
+        low.text.line(f"if ({sizes[0]} > 0) __{name}({ends}, {sizes[0]});")
         return old
     low.text.remark("atomics at addresses that are no run: one at a time")
     heads = " ".join(f"for (int {index} = 0; {index} < {n}; ++{index})" for index, n in loops)
     test = "" if window is None else f" if {element(window, indices)}"
-    ends = f"&{element(old, indices)}, {element(pointer, indices)}, {element(block, indices)}, 1"
-    low.text.line(f"{heads}{test} __bang_atomic_{name}({ends});".lstrip())
+    ends = f"{read}&{element(old, indices)}, {read}{element(pointer, indices)}, ({seen}){element(block, indices)}, 1"
+    low.text.line(f"{heads}{test} __{name}({ends});".lstrip())
     return old
 
 
-def _is_used(low: KernelLowering, op: TtirOperation) -> bool:
-    return op.results[0] in low.used
+def compare_and_swap(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower ``tt.atomic_cas``: one after another."""
+    pointer, expected, new = low.operands(op)
+    assert isinstance(pointer, ScalarValue | Ramp)
+    kind = pointer.type
+    if not low.has("bang_atomic_cas", kind):
+        raise low.refuse(f"no instruction does atomic_cas of {kind}; use elements of 32 bits")
+    shape = () if isinstance(pointer, ScalarValue) else pointer.shape
+    old = low.text.block(kind, shape or (1,), "atomic", word="old")
+    indices, loops = dims_of(shape, lambda: low.text.name("i"))
+    heads = " ".join(f"for (int {index} = 0; {index} < {n}; ++{index})" for index, n in loops)
+    values = [element(value, indices) for value in (pointer, expected, new)]
+    place = element(old, indices or ["0"])
+    low.text.line(
+        f"{heads} __bang_atomic_cas(&{place}, {values[0]}, ({kind}){values[1]}, ({kind}){values[2]});".lstrip()
+    )
+    return old if shape else low.number(place, kind, op.results[0])
 
 
 OPERATIONS: Operations = {
@@ -355,4 +373,5 @@ OPERATIONS: Operations = {
     "tt.store": store,
     "tt.addptr": add_pointer,
     "tt.atomic_rmw": atomic,
+    "tt.atomic_cas": compare_and_swap,
 }

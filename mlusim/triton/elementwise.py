@@ -488,17 +488,17 @@ def cast(low: KernelLowering, op: TtirOperation) -> Lowered:
 TOWARD_ZERO = {"half": "bang_float2half_tz", "bfloat16_t": "bang_float2bfloat16_tz"}
 
 
-def _toward_zero(low: KernelLowering, value: Value, kind: str, shape: Shape, word: str) -> Tile:
+def _toward_zero(low: KernelLowering, value: Value, kind: str, shape: Shape, word: str) -> Value:
     """Return floats as *kind*, cut off instead of rounded to the nearest.  Raises `Unsupported` where no instruction does that."""
     instruction = TOWARD_ZERO.get(kind, "")
-    block = value if isinstance(value, Tile) else None
-    if block is None or block.type != "float" or not _has_cast(low, instruction):
+    block = value if isinstance(value, Tile) else low.whole(value, (1,) * max(1, len(shape)))
+    if block.type != "float" or not _has_cast(low, instruction):
         raise low.refuse(
-            f"this conversion to {kind} toward zero has no form here; leave fp_downcast_rounding out"
+            f"no instruction converts {block.type} to {kind} toward zero; leave fp_downcast_rounding out"
         )
     out = low.text.block(kind, block.held, "to fewer bits, toward zero", word=word)
     low.text.line(f"__{instruction}({out.name}, {block.name}, {count(block.held)});", out.name)
-    return evolve(out, shape=shape)
+    return evolve(out, shape=shape) if shape else low.number(f"{out.name}[0]", kind, word)
 
 
 def convert(
@@ -536,6 +536,10 @@ def select(low: KernelLowering, op: TtirOperation) -> Lowered:
     values = low.operands(op)
     shape, kind = result_of(op)
     word = op.results[0]
+    if any(isinstance(v, Ramp) and v.pointer for v in values):
+        raise low.refuse(
+            "a choice between pointers has no form in BANG C here; choose between offsets, and add them to one pointer"
+        )
     if not shape:
         return apply(low, "select", values, shape, kind, word)
     if isinstance(values[0], ScalarValue):
@@ -625,25 +629,41 @@ def library(low: KernelLowering, op: TtirOperation) -> Lowered:
 
 
 def bitcast(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.bitcast``: the same bytes as another type."""
+    """Lower ``tt.bitcast``: the same bytes as another type, which Triton checks is as wide."""
     (value,) = low.operands(op)
     shape, kind = result_of(op)
-    if isinstance(value, Tile) and BYTES[value.type] == BYTES[kind] and value.is_whole:
-        out = low.text.block(kind, shape, "bitcast", word=op.results[0])
-        low.text.line(
-            f"__bang_move({out.name}, ({kind} *){value.name}, {count(shape) * BYTES[kind]});",
-            out.name,
-            [value.name],
-        )
-        return out
-    same = not isinstance(value, Mask) and BYTES[value.type] == BYTES[kind]
-    if isinstance(value, Ramp) and value.pointer and same:
+    if isinstance(value, Ramp) and value.pointer:
+        _refuse_wider(low, value.type, kind)
         return evolve(value, type=kind, pointer=f"(({kind} *){value.pointer})")
-    if isinstance(value, ScalarValue) and value.c in low.pointers and same:
-        name = low.text.variable(f"({kind} *){value.c}", f"{kind} *", op.results[0])
+    if isinstance(value, ScalarValue | Uniform):
+        return _bits(low, value, shape, kind, op.results[0])
+    block = low.small(value)
+    assert isinstance(block, Tile)
+    out = low.text.block(kind, block.held, "bitcast", word=op.results[0])
+    size = count(block.held) * BYTES[kind]
+    low.text.line(f"__bang_move({out.name}, ({kind} *){block.name}, {size});", out.name, [block.name])
+    return evolve(out, shape=shape)
+
+
+def _refuse_wider(low: KernelLowering, kind: str, to: str) -> None:
+    if BYTES[kind] != BYTES[to]:
+        raise low.refuse(
+            f"a pointer to {kind} read as one to {to} has no form in BANG C here; pass the array as {to}"
+        )
+
+
+def _bits(low: KernelLowering, value: ScalarValue | Uniform, shape: Shape, kind: str, word: str) -> Lowered:
+    """Return the bytes of a number, or of a pointer, as another type."""
+    if value.c in low.pointers:
+        _refuse_wider(low, value.type, kind)
+        name = low.text.variable(f"({kind} *){value.c}", f"{kind} *", word)
         low.pointers.add(name)
         return ScalarValue(name, kind)
-    raise low.refuse("this bitcast has no form in BANG C here")
+    # Of a variable, since a number has no address.
+    held = low.text.name("bits")
+    low.text.line(f"{value.type} {held} = {value.c};")
+    number = low.number(f"*({kind} *)&{held}", kind, word)
+    return Uniform(number.c, kind, shape) if shape else number
 
 
 _ARITHMETIC = (*SCALAR, *UNSIGNED)

@@ -35,14 +35,12 @@ _DTYPES = {
     "int8_t": "int8",
     "int16_t": "int16",
     "int": "int32",
+    "unsigned int": "uint32",
 }
 SCALAR_UNIT = "no vector instruction does this: element by element on the scalar unit"
 
 INSTEAD = {
-    "tt.histogram": "; add to bins in memory by tl.atomic_add",
-    "tt.atomic_cas": "; use an atomic operation that needs no comparison",
-    "tt.make_tensor_descriptor": "; use pointers with masks",
-    "tt.descriptor": "; use pointers with masks",
+    "tt.call": "; leave noinline=True out of the decorator of the function that is called",
     "tt.dot_scaled": "; scale the operands, and use tl.dot",
     "tt.elementwise_inline_asm": "; write it in Triton",
 }
@@ -65,12 +63,15 @@ class KernelLowering:
             name for name, kind in function.parameters if kind.startswith("!tt.ptr")
         }  # C names of addresses
         self.values: dict[str, Value] = {}
+        self.text.place = function.place
         self.used = {name for one in every(function.body) for name in one.operands}
         # Scalars are what C passes; tensors exist only in the body.
         for name, kind in function.parameters:
-            self.values[name] = ScalarValue(
-                name, pointed_type(kind) if name in self.pointers else c_type(kind)
-            )
+            try:
+                of = pointed_type(kind) if name in self.pointers else c_type(kind)
+            except NoType as error:
+                raise self.refuse(f"{name}: {error}") from None
+            self.values[name] = ScalarValue(name, of)
 
     # -- operations ------------------------------------------------------------------------------------
 
@@ -88,7 +89,10 @@ class KernelLowering:
         if function is None:
             instead = next((text for start, text in INSTEAD.items() if operation.name.startswith(start)), "")
             raise self.refuse(f"{operation.name} has no form in BANG C here{instead}")
-        lowered: Lowered = function(self, operation)
+        try:
+            lowered: Lowered = function(self, operation)
+        except NoType as error:
+            raise self.refuse(str(error)) from None
         return lowered
 
     def operands(self, operation: TtirOperation) -> list[Value]:
@@ -190,11 +194,17 @@ def every(operations: Iterable[TtirOperation]) -> Iterator[TtirOperation]:
             yield from every(region)
 
 
+class NoType(Unsupported):
+    """An element type has no type in BANG C; whoever lowers a line says which."""
+
+
 def c_type(element_type: str) -> str:
-    """Return the C type of an element type of TTIR.  Raises `Unsupported` for one that BANG C has not."""
+    """Return the C type of an element type of TTIR.  Raises `NoType` for one that BANG C has not."""
     kind = C_TYPES.get(element_type)
     if kind is None:
-        raise Unsupported(f"elements of {element_type} have no type in BANG C")
+        raise NoType(
+            f"elements of {element_type} have no type in BANG C; use tl.float32, or whole numbers of up to 64 bits"
+        )
     return kind
 
 

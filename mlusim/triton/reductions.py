@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from mlusim.triton.elementwise import binary
-from mlusim.triton.lowering import KernelLowering, Lowered, Operations, c_type
+from mlusim.triton.elementwise import binary, convert
+from mlusim.triton.lowering import SCALAR_UNIT, KernelLowering, Lowered, Operations, c_type, result_of
 from mlusim.triton.text import WRAM
 from mlusim.triton.ttir import TtirOperation, count, is_tensor, shape_and_element
-from mlusim.triton.values import BYTES, FLOATS, ScalarValue, Shape, Tile, Uniform, Value, element
+from mlusim.triton.values import BYTES, FLOATS, ScalarValue, Shape, Tile, Uniform, Value, dims_of, element
 
 LINE = 128  # bytes that a vector instruction takes in a cycle
 POOLS = {
@@ -92,13 +92,37 @@ def _folded(low: KernelLowering, op: TtirOperation, sources: Sequence[Tile], axi
         at = low.text.name("i")
         indices[axis] = at
         with low.text.inside(f"for (int {at} = 1; {at} < {shape[axis]}; ++{at})"):
-            _combine(low, op, so_far, [element(block, indices) for block in sources], kinds)
+            nexts = [element(block, indices) for block in sources]
+            if _is_extreme(op, kinds):
+                _pass_over_nan(low, so_far, nexts)
+            _combine(low, op, so_far, nexts, kinds)
         kept = [one for d, one in enumerate(indices) if d != axis] or ["0"]
         for out, value in zip(outs, so_far, strict=True):
             low.text.line(f"{element(out, kept)} = {value};")
     if rest:
         return outs
     return [low.number(f"{out.name}[0]", out.type, word) for out, word in zip(outs, op.results, strict=True)]
+
+
+EXTREME = {"arith.cmpf", "arith.cmpi", "arith.andi", "arith.ori", "arith.select"}
+"""The operations of Triton's argmin and argmax of floats, of which those that take any of equal ones compare no indices."""
+
+
+def _is_extreme(op: TtirOperation, kinds: Sequence[str]) -> bool:
+    made = {one.name for one in op.regions[0] if one.name != "tt.reduce.return"}
+    return (
+        len(kinds) == 2
+        and kinds[0] in FLOATS
+        and kinds[1] not in FLOATS
+        and {"arith.cmpf", "arith.select"} <= made <= EXTREME
+    )
+
+
+def _pass_over_nan(low: KernelLowering, so_far: Sequence[str], nexts: Sequence[str]) -> None:
+    """Write what keeps NaN out of a comparison, which it would leave to the order: Triton's interpreter passes over it, too."""
+    low.text.line(f"if ({nexts[0]} != {nexts[0]}) continue;")
+    taken = " ".join(f"{name} = {text};" for name, text in zip(so_far, nexts, strict=True))
+    low.text.line(f"if ({so_far[0]} != {so_far[0]}) {{ {taken} continue; }}")
 
 
 class _Nested:
@@ -205,14 +229,20 @@ def dot(low: KernelLowering, op: TtirOperation) -> Lowered:
     kind, shape = b.type, (*a.shape[:-1], b.shape[-1])
     if kind not in FLOATS and kind not in ("int8_t", "int16_t"):
         raise low.refuse(f"a product of matrices of {kind} has no instruction")
+    precision = op.word(r"inputPrecision = (\w+)") or "ieee"
+    if kind == "float" and low.bang_arch >= ROUNDS_FLOATS and precision != "tf32":
+        low.text.note(
+            f"input_precision {precision} of a product changes nothing: this board multiplies floats as tf32, with 10 bits of fraction"
+        )
     to = "float" if kind in FLOATS else "int"
-    product = (_product if len(shape) == 2 else _stacked)(low, a, b, to, op.results[0])
-    if isinstance(before, Uniform) and before.c.strip("()") in ("0.0f", "0", "-0.0f"):
-        return product
-    added = binary(low, "add", low.whole(before, shape), product, shape, to, op.results[0])
-    if added is None:
-        raise low.refuse(f"sums of {to} have no vector instruction on this board")
-    return added
+    total = (_product if len(shape) == 2 else _stacked)(low, a, b, to, op.results[0])
+    if not (isinstance(before, Uniform) and before.c.strip("()") in ("0.0f", "0", "-0.0f")):
+        start = convert(low, low.whole(before, shape), to, shape, "start")
+        added = binary(low, "add", start, total, shape, to, op.results[0])
+        if added is None:
+            raise low.refuse(f"sums of {to} have no vector instruction on this board")
+        total = added
+    return convert(low, total, result_of(op)[1], shape, op.results[0])
 
 
 def _stacked(low: KernelLowering, a: Tile, b: Tile, to: str, word: str) -> Tile:
@@ -236,6 +266,8 @@ def _stacked(low: KernelLowering, a: Tile, b: Tile, to: str, word: str) -> Tile:
     return out
 
 
+ROUNDS_FLOATS = 500
+"""The architecture from which on the tensor unit multiplies floats as tf32 (inferred, see `mlusim.isa.tensor`)."""
 FILTERS, FILTER = 64, 64
 """A product takes filters by 64, each of a multiple of 64 bytes: what a block lacks is filled with zeros."""
 
@@ -280,4 +312,36 @@ def _padded(low: KernelLowering, block: Tile, shape: Shape) -> Tile:
     return out
 
 
-OPERATIONS: Operations = {"tt.reduce": reduce, "tt.scan": scan, "tt.dot": dot}
+def each(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower ``tt.map_elementwise``: its region for one element after another."""
+    if op.number("pack") != 1:
+        raise low.refuse(
+            "map_elementwise of several elements at once has no form in BANG C here; leave pack out"
+        )
+    low.text.remark(SCALAR_UNIT)
+    sources = [
+        low.whole(value, value.shape) for value in low.operands(op) if not isinstance(value, ScalarValue)
+    ]
+    outs = []
+    for number, word in enumerate(op.results):
+        shape, kind = result_of(op, number - len(op.results))
+        outs.append(low.text.block(kind, shape, "map_elementwise", word=word))
+    indices, loops = dims_of(outs[0].shape, lambda: low.text.name("i"))
+    heads = " ".join(f"for (int {index} = 0; {index} < {size}; ++{index})" for index, size in loops)
+
+    def leave(low: KernelLowering, end: TtirOperation) -> None:
+        for out, value in zip(outs, low.operands(end), strict=True):
+            low.text.line(f"{element(out, indices)} = {element(value, indices)};")
+
+    around = low.operations
+    with low.text.inside(heads or "if (1)", loop=True):
+        for name, block in zip(op.arguments[0], sources, strict=True):
+            low.values[name] = low.number(element(block, indices), block.type, name)
+        # A region may return in several branches.
+        low.operations = {**around, "tt.map_elementwise.return": leave}
+        low.body(op.regions[0])
+    low.operations = around
+    return outs
+
+
+OPERATIONS: Operations = {"tt.reduce": reduce, "tt.scan": scan, "tt.dot": dot, "tt.map_elementwise": each}

@@ -233,7 +233,24 @@ def gather(low: KernelLowering, op: TtirOperation) -> Lowered:
     return out
 
 
+def histogram(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower ``tt.histogram``: how often each number stands in a block; one beyond the bins counts nowhere."""
+    value, *masks = low.operands(op)
+    assert not isinstance(value, ScalarValue)
+    shape, kind = result_of(op)
+    low.text.remark(SCALAR_UNIT)
+    out = low.text.block(kind, shape, "histogram", word=op.results[0])
+    low.fill(out, "0")
+    index = low.text.name("i")
+    number = element(value, [index])
+    inside = [f"{number} >= 0", f"{number} < {count(shape)}", *(element(mask, [index]) for mask in masks)]
+    head = f"for (int {index} = 0; {index} < {count(value.shape)}; ++{index}) if ({' && '.join(inside)})"
+    low.text.line(f"{head} {out.name}[{number}] += 1;")
+    return out
+
+
 OPERATIONS: Operations = {
+    "tt.histogram": histogram,
     "arith.constant": constant,
     "tt.get_program_id": program_id,
     "tt.get_num_programs": programs,
@@ -250,6 +267,7 @@ OPERATIONS: Operations = {
     "tt.gather": gather,
     "llvm.intr.assume": nothing,
     "gpu.barrier": nothing,
+    "ttg.barrier": nothing,
     "ub.poison": lambda low, op: _poison(op),
 }
 

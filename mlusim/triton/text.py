@@ -356,6 +356,9 @@ class KernelText:
             for begin, end in self._loops:
                 if room.first < begin <= room.last <= end:
                     room.last = end
+                # What a loop makes piece by piece and what is read behind it is not overwritten by the rounds that follow.
+                elif begin < room.first <= end < room.last:
+                    room.first = begin
 
     def _share(self) -> None:
         """Put a block into the place of one that is read for the last time where it is made."""

@@ -90,6 +90,7 @@ class _Reader:
         parameters = re.findall(rf"{_NAME}: (!tt\.ptr<[^>]*>|[\w.!<>]+)", inside)
         self._at = head + 1
         body, end = self._block()
+        body = _without_jumps(body)
         place = self._place_of(end) or self._place_of(self._lines[head])
         return JitFunction(name[1], tuple((n, kind) for n, kind in parameters), tuple(body), place)
 
@@ -102,7 +103,10 @@ class _Reader:
             if line.startswith("}"):
                 return found, line
             if line.startswith("^"):
-                found.append(TtirOperation("^", [], [], [], "", None, [], [re.findall(rf"{_NAME}:", line)]))
+                label = line[: re.search(r"\W", line[1:]).start() + 1]  # type: ignore[union-attr]  # a colon ends it
+                found.append(
+                    TtirOperation("^", [], [], [], label, None, [], [re.findall(rf"{_NAME}:", line)])
+                )
             elif line:
                 found.append(self._operation(line))
 
@@ -118,7 +122,7 @@ class _Reader:
         rest = bare[name.end() :]
         if bare.rstrip().endswith("{"):
             return self._with_regions(TtirOperation(name[1], results, [], [], rest, place))
-        front, _, back = rest.rpartition(" : ")
+        front, _, back = ("", "", rest) if name[1].startswith("cf.") else rest.rpartition(" : ")
         operands = re.findall(_NAME, _STRING.sub("", front or rest))
         return TtirOperation(name[1], results, operands, _TYPE.findall(back), front or rest, place)
 
@@ -135,7 +139,7 @@ class _Reader:
         while True:
             block, end = self._block()
             arguments = block.pop(0).arguments[0] if block and block[0].name == "^" else first
-            operation.regions.append(block)
+            operation.regions.append(_without_jumps(block))
             operation.arguments.append(arguments)
             first = []
             if end.startswith(("} else {", "} do {", "}, {")):
@@ -150,6 +154,50 @@ class _Reader:
     def _place_of(self, line: str) -> SourceLine | None:
         places = re.findall(r"loc\((#loc\d*)\)", line)
         return self._place(places[-1]) if places else None
+
+
+MOST_COPIES = 200
+"""Blocks that a function with returns in branches may become; each stands once for each way to it."""
+_TARGET = re.compile(r"(\^\w+)(?:\(([^)]*)\))?")
+
+
+def _without_jumps(body: list[TtirOperation]) -> list[TtirOperation]:
+    """Return *body* with branches in the place of jumps, which a return inside of an ``if`` makes.
+
+    They lead forward alone, so that what follows a jump can stand in its branch.  Raises `UsageError` for too many ways.
+    """
+    blocks: dict[str, tuple[list[str], list[TtirOperation]]] = {"": ([], [])}
+    operations = blocks[""][1]
+    for one in body:
+        if one.name == "^":
+            blocks[one.attributes] = one.arguments[0], (operations := [])
+        else:
+            operations.append(one)
+    left = MOST_COPIES
+
+    def ways(operations: list[TtirOperation]) -> list[TtirOperation]:
+        last = operations[-1] if operations else None
+        if last is None or last.name not in ("cf.br", "cf.cond_br"):
+            return operations
+        targets = [_arrival(last, name, passed) for name, passed in _TARGET.findall(last.attributes)]
+        branches = [[arrival, *ways(blocks[name][1])] for name, arrival in targets]
+        if last.name == "cf.br":
+            return [*operations[:-1], *branches[0]]
+        return [
+            *operations[:-1],
+            TtirOperation("scf.if", [], last.operands[:1], [], "", last.place, branches, [[], []]),
+        ]
+
+    def _arrival(jump: TtirOperation, name: str, passed: str) -> tuple[str, TtirOperation]:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise UsageError(
+                "a function with this many returns in branches has no form here; return once, at its end"
+            )
+        return name, TtirOperation("cf.pass", blocks[name][0], re.findall(_NAME, passed), [], "", jump.place)
+
+    return ways(operations if len(blocks) == 1 else blocks[""][1])
 
 
 def _results(text: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("triton")
+import language_kernels as language
 import triton
 import triton_kernels as kernels
 from triton.runtime.errors import OutOfResources
@@ -15,15 +16,15 @@ from triton.runtime.errors import OutOfResources
 import mlusim.triton
 from mlusim.cli.main import main
 from mlusim.engine.preference import preferring
-from mlusim.errors import MlusimError, OutOfBounds, Unsupported, shown_file
+from mlusim.errors import MlusimError, OutOfBounds, Unsupported, UsageError, shown_file
 from mlusim.machine.kernel import ESTIMATE
 
 FILE = Path(kernels.__file__)
 
 
-def line_of(text, *, after):
-    """Return the number of the line with *text* in the kernel *after*."""
-    lines = FILE.read_text().splitlines()
+def line_of(text, *, after, file=FILE):
+    """Return the number of the line of *file* with *text* in the kernel *after*."""
+    lines = file.read_text().splitlines()
     first = next(n for n, line in enumerate(lines) if f"def {after}(" in line)
     return next(n for n in range(first, len(lines)) if text in lines[n]) + 1
 
@@ -69,12 +70,22 @@ def test_a_grid_beyond_the_limit_is_refused():
         mlusim.triton.run(kernels.add, (65536,), x, x, x, 4, B=64)
 
 
-def test_what_has_no_form_is_refused_by_its_line():
-    """A histogram of a block."""
-    x = np.zeros(16, np.int32)
-    place = rf"triton_kernels\.py:{line_of('tl.histogram', after='changed_size')}: tt.histogram has no form in BANG C here; add to bins in memory by tl.atomic_add"
-    with pytest.raises(Unsupported, match=place):
-        mlusim.triton.run(kernels.changed_size, (1,), x, x, B=16)
+@pytest.mark.parametrize(
+    ("kernel", "text", "dtype", "told"),
+    [
+        ("assembly", "tl.inline_asm", np.int32, "tt.elementwise_inline_asm has no form in BANG C here; write it in Triton"),
+        ("eight_bits", "float8e5", np.float32, "Triton does not compile eight_bits: .*no board has fp8: use tl.float16, or tl.int8 with a scale"),
+        ("pointers", "tl.where", np.float32, "a choice between pointers .*; choose between offsets, and add them to one pointer"),
+        ("double_words", "tl.atomic_add", np.int64, "no instruction does atomic add of int64_t; use elements of 32 bits"),
+        ("called", "apart(tl.load", np.int32, "tt.call .*; leave noinline=True out of the decorator"),
+        ("wide_floats", "def wide", np.float64, "x: elements of f64 have no type in BANG C; use tl.float32"),
+    ],
+)  # fmt: skip
+def test_what_has_no_form_is_refused_by_its_line(kernel, text, dtype, told):
+    """With what to write instead."""
+    line = line_of(text, after=kernel, file=Path(language.__file__))
+    with pytest.raises((Unsupported, UsageError), match=rf"language_kernels\.py:{line}: {told}"):
+        mlusim.triton.run(getattr(language, kernel), (1,), np.zeros(16, dtype), B=16)
 
 
 @pytest.mark.parametrize("engine", ["python", "auto"])

@@ -1,20 +1,31 @@
 """Triton kernels give what NumPy gives, on both boards, with tails."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 pytest.importorskip("triton")
+import language_kernels as language
 import triton_kernels as kernels
 from hypothesis import given, settings, strategies as st
 
 import mlusim.triton
-from mlusim.errors import LaunchError, UsageError
+from mlusim.engine.preference import preferring
+from mlusim.errors import LaunchError, Remark, UsageError
 
 BOARDS = ("MLU370-X4", "MLU590-H8")
 pytestmark = [
     pytest.mark.parametrize("board", BOARDS),
     pytest.mark.filterwarnings("ignore:tl.make_block_ptr is deprecated"),
 ]
+
+
+@pytest.fixture(autouse=True)
+def python_engine():
+    """Interpret: compiling each kernel is what takes the time, and `test_triton_interpreter` compares both engines."""
+    with preferring("python"):
+        yield
 
 
 def drawn(*shape, dtype=np.float32, seed=0):
@@ -258,3 +269,39 @@ def test_block_pointers_and_transposition(board):
     run(board, kernels.blocks, 2, x, out, 20, 37, BM=16, BN=32)
 
     assert (x.T * 2).tobytes() == out.tobytes()
+
+
+def test_products_of_short_floats(board):
+    """Exact products, added up in 32 bits."""
+    x, y, out = drawn(16, 8), drawn(8, 32), np.zeros((16, 32), np.float32)
+    run(board, language.short_floats, 1, x, y, out, M=16, N=32, K=8)
+    a, b = (
+        (v.view(np.uint32) + 0x7FFF + (v.view(np.uint32) >> 16 & 1) & 0xFFFF0000).view(np.float32)
+        for v in (x, y)
+    )
+
+    np.testing.assert_allclose(a.astype(float) @ b.astype(float), out, atol=1e-5)
+
+
+def test_a_function_of_each_element(board):
+    """Which may branch."""
+    x, out = drawn(16), np.zeros(16, np.float32)
+    run(board, language.mapped, 1, x, out, B=16)
+
+    assert np.where(x > 0, x * 2, x - 1).tobytes() == out.tobytes()
+
+
+@pytest.mark.filterwarnings("ignore::mlusim.errors.Remark")
+def test_a_precision_that_the_board_has_not_is_told(board):
+    """From MLU5xx on floats are multiplied as tf32; boards before have whole floats."""
+    x, y, out = drawn(1, 16, 8), drawn(1, 8, 32), np.zeros((1, 16, 32), np.float32)
+    sizes = {"S": 1, "M": 16, "N": 32, "K": 8, "P": "ieee"}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", Remark)
+        run(board, language.products, 1, x, y, out, np.zeros((16, 32), np.float16), **sizes)
+    told = [str(one.message) for one in caught if "input_precision ieee" in str(one.message)]
+
+    assert ("590" in board) == bool(told)
+    np.testing.assert_allclose(
+        x[0].astype(float) @ y[0].astype(float), out[0], atol=1e-5 if "370" in board else 0.1
+    )

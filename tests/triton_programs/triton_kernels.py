@@ -255,12 +255,6 @@ def odd_sizes(x, sums, o, A: tl.constexpr, B: tl.constexpr):
 
 
 @triton.jit
-def changed_size(x, o, B: tl.constexpr):
-    i = tl.arange(0, B)
-    tl.store(o + i, tl.histogram(tl.load(x + i), B))
-
-
-@triton.jit
 def views(x, o, M, N, sxm, sxn, som, son, low, high, every, BM: tl.constexpr, BN: tl.constexpr):
     r = tl.program_id(0) * BM + tl.arange(0, BM)[:, None]
     c = tl.arange(0, BN)[None, :]
