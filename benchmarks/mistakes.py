@@ -45,11 +45,11 @@ KINDS = {
     "a missing __sync() on a core": (3, 2.0),
     "tasks that write the same bytes": (7, 5.0),
     "tasks that store the same words": (8, 5.0),
-    "unwritten bytes stored": (5, 40.0),
+    "unwritten bytes stored": (5, 3.0),
     "an unwritten scalar that decides": (6, 20.0),
-    "a missing __sync() after which unwritten bytes are read": (4, 60.0),
+    "a missing __sync() after which unwritten bytes are read": (4, 8.0),
 }
-"""The mistakes by their numbers in the kernel, with the most that each may cost; Python makes the launch again for the last three."""
+"""The mistakes by their numbers in the kernel, with the most that each may cost; Python makes the launch again for the unwritten scalar."""
 
 
 def mistakes() -> Iterator[Row]:

@@ -5,8 +5,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType, ModuleType
 from typing import Any
 
+import numpy as np
 from attrs import frozen
 
+from mlusim.arch.dtypes import DType
 from mlusim.errors import UsageError
 from mlusim.isa import (
     atomic,
@@ -150,6 +152,19 @@ FORMS_REPLACED: Mapping[str, str] = dict.fromkeys(
     "a register takes elements of its own type: convert them in NRAM, as __bang_uchar2int32 and __bang_int322uchar do",
 )
 """Rows that public code calls in a form that is not here, such as a load of bytes into a register of 32 bits: what to do instead."""
+
+
+ABSORBING = frozenset(
+    {np.bitwise_and, np.bitwise_or, np.logical_and, np.logical_or}
+    | {ISA[name].body for name in ("bang_band", "bang_bor", "bang_band_scalar", "bang_maskmove")}
+)
+"""Bodies of which one operand can settle the result whatever the other holds."""
+
+
+def settles(row: Intrinsic, dtype: DType | None) -> bool:
+    """Return whether one operand of *row* can settle a lane whatever the other holds: a mask, or zero times an integer of type *dtype*."""
+    whole = dtype is not None and dtype.kind != "float"
+    return row.body in ABSORBING or (row.body is np.multiply and whole)
 
 
 def is_intrinsic(name: str) -> bool:

@@ -188,6 +188,19 @@ class Observer:
         del screen
         return True
 
+    @property
+    def complete(self) -> bool:
+        """True where one that `hears_again` has heard all that it has to."""
+        return True
+
+    def hears_again(self, screen: "ObservedScreen") -> "Observer | None":
+        """Return who has to hear of some tasks once more, in Python, to say what *screen* has counted; None if that is not necessary.
+
+        It comes before `screened`, and ends the run by an exception when it is ``complete``.
+        """
+        del screen
+        return None
+
     def screened(self, screen: "ObservedScreen") -> None:
         """The launch is over, and Python need not run it: take over what *screen* knows; report what follows.  The fault comes after that, if one ended it."""
 

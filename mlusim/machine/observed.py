@@ -161,7 +161,6 @@ class ObservedScreen(Protocol):
 
     def lack(self, allocation: "Allocation", tell: "Callable[[np.ndarray[Any, Any]], None]") -> None: ...
     def lacking(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]": ...
-    def stored(self, allocation: "Allocation") -> bool: ...
     def stores(self, allocation: "Allocation") -> "tuple[TensorStore, ...] | None": ...
 
     refused: "Fault | None"
@@ -174,6 +173,7 @@ class ObservedScreen(Protocol):
     def unordered(self) -> "Iterator[Any]": ...  # each a `machine.native.screen.Window`
     def shared(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]": ...
     def changes(self) -> "Sequence[ChangedValue | ChangedVector]": ...
+    def escapes(self) -> "Mapping[Site, CountedEscape]": ...
     def left(self) -> "Sequence[OnMemoryCore]": ...
 
 
@@ -259,6 +259,13 @@ class ChangedValue(NamedTuple):
 
     change: ValueChange
     site: Site
+    task: int
+    times: int
+
+
+class CountedEscape(NamedTuple):
+    """The lowest task that has stored bytes without a value to GDRAM at a place, and how often tasks did."""
+
     task: int
     times: int
 

@@ -6,7 +6,7 @@ for want of it, and, at the instruction that mixed lanes, when what it was mixed
 """
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -16,8 +16,9 @@ from attrs import evolve, frozen
 from mlusim.counted import plural
 from mlusim.errors import Fault
 from mlusim.isa.declare import Flow
-from mlusim.isa.table import ISA
+from mlusim.isa.table import ISA, settles
 from mlusim.machine.observed import (
+    CountedEscape,
     Effect,
     ObservedCore,
     ObservedLaunch,
@@ -30,7 +31,7 @@ from mlusim.machine.observed import (
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM, SRAM
-from mlusim.observe.checker import Checker, place_of
+from mlusim.observe.checker import Allowed, Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.observe.shadow import Mask, Shadow, atomics, index_reads
 from mlusim.observe.value_flow import (
@@ -50,12 +51,6 @@ from mlusim.observe.value_flow import (
     trail,
     unread,
 )
-
-ABSORBING = frozenset(
-    {np.bitwise_and, np.bitwise_or, np.logical_and, np.logical_or}
-    | {ISA[name].body for name in ("bang_band", "bang_bor", "bang_band_scalar", "bang_maskmove")}
-)
-"""Bodies of which one operand can settle the result whatever the other holds."""
 
 DROPPED = (
     "where another core writes it, put a barrier that both pass before this, as __sync_cluster(); where this core copies it "
@@ -182,6 +177,7 @@ class InitCheck(Checker):
         # An instruction's name, and the scalar that its next execution is given.
         self._handed: dict[ObservedCore, tuple[str, Any]] = {}
         self._ended: dict[Any, list[Any]] = {}  # memories of tasks that have ended, by union
+        self._first: FirstEscapes | None = None  # of a launch that C runs
 
     # -- memory comes and goes -----------------------------------------------------------------
 
@@ -206,15 +202,20 @@ class InitCheck(Checker):
         """Return whether C knows, of each tensor that stores have left without some values, which stores these were, and no fault came of what has none."""
         if screen.needs_values():
             return False
-        partly = (a for a, flags in screen.lacking() if screen.stored(a) and flags.view(np.bool_).any())
+        partly = (a for a, flags in screen.lacking() if flags.view(np.bool_).any())
         return all(screen.stores(allocation) is not None for allocation in partly)
 
+    def hears_again(self, screen: ObservedScreen) -> "FirstEscapes | None":
+        """Return who tells the first of what has escaped at each place."""
+        self._first = FirstEscapes(screen.escapes()) if screen.escapes() else None
+        return self._first
+
     def screened(self, screen: ObservedScreen) -> None:
-        """Keep what is known of the tensors."""
+        """Keep what is known of the tensors, and tell what has escaped."""
+        if self._first is not None:
+            self._found, self._counts = self._first.known()
         stores = {}
         for allocation, flags in screen.lacking():
-            if not screen.stored(allocation):
-                continue
             whole = Access(allocation, 0, allocation.nbytes)
             if flags.view(np.bool_).any():
                 self._shadows[allocation].put(whole, flags == 0)
@@ -373,6 +374,8 @@ class InitCheck(Checker):
         shadow = self._shadow(access.allocation)
         if access.allocation.space is GDRAM and not flags.all():
             self._escape("initcheck-undefined-stored", effect, "stores")
+            if not shadow.full:
+                shadow.wrote(access, effect)
             shadow.fill(access)  # told once; what reads it later is not at fault
             return True
         news = shadow.put(access, flags)
@@ -588,6 +591,46 @@ class InitCheck(Checker):
         return context, note, hint, tuple(places(hops))
 
 
+class HeardEnough(Exception):
+    """Ends a run in Python of which the rest is known."""
+
+
+class FirstEscapes(InitCheck):
+    """Hears of a launch that C has run, in Python, until it knows the first bytes without a value that each place of *escapes* has stored.
+
+    It has tensors of its own to mark, and leaves those of the launch alone.
+    """
+
+    def __init__(self, escapes: Mapping[Site, CountedEscape]) -> None:
+        super().__init__()
+        self._times: dict[Hashable, int] = {
+            ("initcheck-undefined-stored", site): escape.times for site, escape in escapes.items()
+        }
+
+    @property
+    def complete(self) -> bool:
+        """True where it knows those, and nothing else has escaped."""
+        return self._times.keys() == self._counts.keys() and not self.beyond
+
+    def launch_begin(self, launch: ObservedLaunch) -> None:
+        """Learn what the tensors hold."""
+        super().launch_begin(launch)
+        self._shadows = {allocation: shadow.copy() for allocation, shadow in self._shadows.items()}
+
+    def report(self, key: Hashable, make: Callable[[], Finding], times: int = 1) -> None:
+        """Keep what *make* makes the first time; raises `HeardEnough` once there is nothing more to hear of."""
+        super().report(key, make, times)
+        if key not in self._times or self.complete:
+            raise HeardEnough
+
+    def known(self) -> tuple[dict[Hashable, Finding | Allowed], dict[Hashable, int]]:
+        """Return what it has found, and how often C has."""
+        return self._found, {key: self._times[key] for key in self._found}
+
+    def _keep(self, known: Mapping[Allocation, tuple[TensorStore, ...]] = MappingProxyType({})) -> None:
+        del known
+
+
 def _refused(core: ObservedCore, fault: Fault) -> Effect:
     """Return the instruction of *fault* as it would have been announced."""
     name = (fault.intrinsic or "").lstrip("_")
@@ -607,12 +650,6 @@ def _remembered(allocation: Allocation) -> Shadow:
     return shadow
 
 
-def _settles(effect: Effect) -> bool:
-    """Return whether one operand can settle a lane whatever the other holds: a mask, or zero times an integer."""
-    body = effect.step.row.body if effect.step.row is not None else None
-    return body in ABSORBING or (body is np.multiply and effect.arguments[0].dtype.kind != "float")
-
-
 def _by_lanes(effect: Effect, known: list[Mask]) -> tuple[list[Mask], bool] | None:
     """Flags of what a lane-wise instruction writes, and whether they are the same whatever its operands hold.
 
@@ -621,7 +658,12 @@ def _by_lanes(effect: Effect, known: list[Mask]) -> tuple[list[Mask], bool] | No
     bits = settled(effect, known)
     if bits is not None:
         return [bits], False
-    written = None if _settles(effect) else _lanes(effect, known)
+    row = effect.step.row
+    written = (
+        None
+        if row is None or settles(row, getattr(effect.arguments[0], "dtype", None))
+        else _lanes(effect, known)
+    )
     return None if written is None else (written, True)
 
 

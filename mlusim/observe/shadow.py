@@ -54,6 +54,13 @@ class Shadow:
         self.low, self.high = (0, 0) if filled else (0, allocation.nbytes)
         self.writes: dict[Hashable, tuple[Access, Effect, bool]] = {}
 
+    def copy(self) -> "Shadow":
+        """Return the same flags, without the writes."""
+        made = Shadow(self.allocation, filled=True)
+        made.low, made.high, made._loose = self.low, self.high, self._loose
+        made._mask = None if self._mask is None else self._mask.copy()
+        return made
+
     @property
     def full(self) -> bool:
         """True where every byte has a value."""

@@ -41,6 +41,29 @@ __mlu_entry__ void Mistaken(float *out, const float *in, int turns, int mistake)
     __memcpy(mine + i * N, b, N * sizeof(float), NRAM2GDRAM);
   }
 }
+__mlu_entry__ void Unwritten(float *out, const float *in, int turns, int mistake) {
+  __nram__ short whole[2 * N];
+  float *mine = out + taskId * turns * N;
+  const float *from = in + taskId * turns * N;
+  __memcpy(b, from, N * sizeof(float), GDRAM2NRAM);
+  for (int i = 0; i < turns; ++i) {
+    const int last = taskId == taskDim - 1 && i == turns - 1;
+    __memcpy(a, from + i * N, (N - 8) * sizeof(float), GDRAM2NRAM);
+    switch (mistake) {
+      case 1: __memcpy(mine + i * N, a, N * sizeof(float), NRAM2GDRAM); break;
+      case 2: __bang_add(a + N, a, b, N); __memcpy(mine, a + N + 8, 32, NRAM2GDRAM, 64, 64, 3); break;
+      case 3: __memcpy(mine, a, (last ? N : N - 8) * sizeof(float), NRAM2GDRAM);
+        if (taskId == 1) __memcpy(mine, a + 3 * N, 64, NRAM2GDRAM);
+        break;
+      case 4: __memcpy_async(mine + i * N, a + 8, (N - 8) * sizeof(float), NRAM2GDRAM); __sync(); break;
+      case 5: __bang_mul_scalar(a, a, 2.0f, N); __bang_atomic_reduce_add(mine, a, N); break;
+      case 6: __memcpy(a + N, a, N * sizeof(float), NRAM2NRAM); __memcpy(mine, a + 2 * N - 16, 64, NRAM2GDRAM); break;
+      case 7: __bang_mul(whole, whole, (short *)b, 2 * N); __memcpy(mine, whole, N * sizeof(short), NRAM2GDRAM); break;
+      case 8: __bang_reduce_sum(a + N, a, N); __memcpy(mine, a + N, 64, NRAM2GDRAM); break;
+    }
+    __sync();
+  }
+}
 __mlu_func__ float *shared() { __mlu_shared__ float sh[4 * N]; return sh; }
 __mlu_func__ int *flag() { __mlu_shared__ int word[8]; return word; }
 __mlu_entry__ void Racing(float *out, const float *in, int turns, int mistake) {
@@ -69,8 +92,10 @@ __mlu_entry__ void Racing(float *out, const float *in, int turns, int mistake) {
   }
 }
 """
-FAULTS, RACES = range(1, 10), range(1, 10)
 TURNS, TASKS = 3, 4
+FAULTS, RACES = range(1, 10), range(1, 10)
+UNWRITTEN = {1: 1, 2: 1, 3: 2, 4: 1, 5: 1, 6: 1, 7: TASKS, 8: TASKS}
+"""Of bytes without a value that are stored, by the number of the mistake: how many of the tasks Python runs to tell the first at each place."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -128,3 +153,14 @@ def test_races_between_tasks_are_told_by_a_second_run_in_c(mistaken, mistake, ca
     assert native == python
     assert {"racecheck"} <= {finding.id.partition("-")[0] for finding in native[1]}
     assert 0 == again
+
+
+@pytest.mark.parametrize("mistake", UNWRITTEN)
+def test_unwritten_bytes_that_are_stored_are_counted_in_c(mistaken, mistake, calls_of):
+    """Python runs the tasks of the first at each place; all, where a product of zero or a sum may have given the bytes a value."""
+    native, again = told(mistaken["Unwritten"], mistake, "native", calls_of)
+    python, _ = told(mistaken["Unwritten"], mistake, "python", calls_of)
+
+    assert native == python
+    assert "initcheck" in {finding.id.partition("-")[0] for finding in native[1]}
+    assert UNWRITTEN[mistake] == again

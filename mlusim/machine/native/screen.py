@@ -20,6 +20,8 @@ from mlusim.isa.declare import Flow, Intrinsic
 from mlusim.isa.table import ISA
 from mlusim.machine.hub import Observer
 from mlusim.machine.native.text.screen import (
+    ESCAPED,
+    ESCAPES,
     HEAD,
     HOW_FLIES,
     HOW_PENDING,
@@ -47,6 +49,7 @@ from mlusim.machine.observed import (
     READS,
     ChangedValue,
     ChangedVector,
+    CountedEscape,
     Effect,
     ObservedCore,
     OnMemoryCore,
@@ -535,6 +538,7 @@ class Screen(Observer):
         self._doubted = Screened(0)
         self._left_out: dict[tuple[Site, str], OnMemoryCore] = {}
         self._changes: dict[tuple[Site, str, str, str], ChangedValue] = {}
+        self._escapes: dict[Site, CountedEscape] = {}
         self._vectors: dict[tuple[Site, str, str], ChangedVector] = {}
         self._labels: list[str] = []  # of the cores, by segment
         self._stores = np.zeros((), STORES)
@@ -683,6 +687,9 @@ class Screen(Observer):
         if why == Screened.PARTS:
             self.part_record.read(core)
             return
+        if why == ESCAPED:
+            self._escaped(Site(*core.site()), CountedEscape(core.place.task, 1))
+            return
         if self.windows is not None and why in (WINDOW_MET, WINDOW_ENDS):
             (self.windows.begins if why == WINDOW_MET else self.windows.ends)(core)
             return
@@ -713,6 +720,24 @@ class Screen(Observer):
             change if first is None else first.change, site, task if first is None else first.task, times
         )
 
+    def _escaped(self, site: Site, again: CountedEscape) -> None:
+        """Note that bytes without a value are stored to GDRAM *again* at *site*."""
+        known = self._escapes.get(site, again._replace(times=0))
+        self._escapes[site] = CountedEscape(min(known.task, again.task), known.times + again.times)
+
+    def escapes(self) -> "Mapping[Site, CountedEscape]":
+        """Return where bytes without a value were stored to GDRAM, in the order in which the first of each was."""
+        return self._escapes
+
+    def starts_at(self) -> Sequence[int]:
+        """Return the Block tasks of which each can be run by itself to see what of `escapes` it had first; without any, the launch runs from its beginning."""
+        stores, ordered = self._stores, bool(self.looks & Screened.RACE) and not self.whole
+        if not (ordered and stores["alone"]) or stores["far"]:
+            return ()
+        rows = self.accesses()
+        rows[:, KIND] = rows[:, KIND] != READS
+        return sorted({one.task for one in self._escapes.values()}) if apart(rows) else ()
+
     def made(self, core: "NativeCore", change: VectorChange) -> None:
         """Keep a number that a vector instruction of *core* has made: the first at a place, and how often."""
         changed = ChangedVector(change, Site(*core.site()), core.place.task, 0)
@@ -722,8 +747,11 @@ class Screen(Observer):
     @property
     def doubted(self) -> Screened:
         """Return the checks that Python has to make again: of values too, where some may be made of bytes that have none, of which it says nothing."""
-        unclear = bool(self._changes) and bool(self._doubted & Screened.INIT)
-        return self._doubted | (Screened.VALUE if unclear else Screened(0))
+        doubted = self._doubted
+        if self._escapes and (self._stores["guessed"] or self.refused is not None):
+            doubted |= Screened.INIT
+        unclear = bool(self._changes) and bool(doubted & Screened.INIT)
+        return doubted | (Screened.VALUE if unclear else Screened(0))
 
     def left(self) -> Sequence[OnMemoryCore]:
         """Return the instructions that need NRAM or WRAM and at which memory cores were."""
@@ -766,6 +794,9 @@ class Screen(Observer):
         if self.windows is not None:
             self.windows.ends(core)
         for change, site, times in core.seat.failed_again():
+            if change == ESCAPES:
+                self._escaped(Site(*self._sites[site]), CountedEscape(core.place.task, times))
+                continue
             if change >= MADE:
                 row, rule = divmod(change - MADE, len(RULES))
                 where = Site(*self._sites[site]), RULES[rule], ROWS[row]
@@ -832,6 +863,10 @@ class Screen(Observer):
         self.met += [tuple(task + self._begun for task in tasks) for tasks in part.met]
         self._labels += part._labels  # noqa: SLF001 - of its kind
         self._stores["unclear"] |= part._stores["unclear"] | part._stores["stored"]  # noqa: SLF001 - nor in which order
+        for name in ("alone", "guessed", "far"):
+            self._stores[name] |= part._stores[name]  # noqa: SLF001 - of its kind
+        for site, escape in part._escapes.items():  # noqa: SLF001 - of its kind
+            self._escaped(site, escape)
         self._begun += part._begun  # noqa: SLF001 - of its kind
         self.hopeless |= part.hopeless
         # Which change was the first is not known of threads.
@@ -853,14 +888,10 @@ class Screen(Observer):
         tell(held[HEAD:].view(np.bool_))
 
     def lacking(self) -> Iterator[tuple[Allocation, Bytes]]:
-        """Yield the tensors that were passed to `lack`, and their flags now."""
+        """Yield the tensors that were passed to `lack` and to which something was stored, and their flags now."""
         for allocation, flags in self.flags.items():
-            if allocation.space is GDRAM:
+            if allocation.space is GDRAM and flags[HEAD - 1]:
                 yield allocation, flags[HEAD:]
-
-    def stored(self, allocation: Allocation) -> bool:
-        """Return whether something was stored to a tensor that was passed to `lack`."""
-        return bool(self.flags[allocation][HEAD - 1])
 
     def stores(self, allocation: Allocation) -> tuple[TensorStore, ...] | None:
         """Return the last and the furthest store of each place to a tensor that was passed to `lack`; None where they are not known."""

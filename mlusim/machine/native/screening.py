@@ -6,7 +6,7 @@ import math
 import operator
 import warnings
 import weakref
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import zip_longest
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -136,26 +136,26 @@ class Screening:
         session, screen = made(loaded, whole=False)
         for observer in self.told:
             observer.launch_begin(session)
-        cleared = self._cleared(session, screen)
+        cleared = self._cleared(session_of, session, screen)
         if not cleared and screen.clashed:
             self.beside = None  # a thread knows what its own tasks do alone
             session, screen = made(loaded.again(), whole=True)
-            cleared = self._cleared(session, screen)
+            cleared = self._cleared(session_of, session, screen)
         if len(cleared) < len(self.checkers) and screen.hopeless:
             _left.setdefault(self.request.kernel.native, set()).add(session.board.arch.name)
         return session, cleared
 
-    def _cleared(self, session: "Session", screen: Screen) -> tuple[Observer, ...]:
+    def _cleared(
+        self, session_of: "Callable[..., Session]", session: "Session", screen: Screen
+    ) -> tuple[Observer, ...]:
         """Run the tasks, and tell the checkers that find nothing that *screen* does not know; memory is as before where there are others.
 
         If a fault ends the launch, they hear of it while the machine is as it was then.
         """
         if not all(checker.screen_begin(session, screen) for checker in self.checkers):
             return ()
-        # Of stores a screen hears where it looks for races.
-        left_out = self.looks & Screened.RACE and not any(checker.every_read for checker in self.checkers)
-        screen.read = threads.only_read(self.request) if left_out else ()
-        before = _Before(self.request, screen.read)
+        before = self._kept_before(screen)
+        hear = functools.partial(_hears, session_of, session.meter, before, screen)
         beside = self.beside
 
         def undo() -> None:
@@ -166,7 +166,7 @@ class Screening:
 
         def ends(core: "NativeCore", fault: Fault) -> None:
             if self._ended is None:
-                self._ended, heard[:] = (core, fault), self._told(session, screen)
+                self._ended, heard[:] = (core, fault), self._told(session, screen, hear)
             for checker in heard:
                 checker.fault(core, fault)
 
@@ -175,7 +175,7 @@ class Screening:
         screen.asks = None if screen.whole else functools.partial(self._in_order, screen)
         try:
             session.run(None if beside is None else functools.partial(beside, session, screen, undo))
-            heard = self._told(session, screen)
+            heard = self._told(session, screen, hear)
         except Exception as error:  # noqa: BLE001 - what a checker may report: Python says which
             if self._ended is None or self._ended[1] is not error:
                 heard = []
@@ -186,12 +186,22 @@ class Screening:
         before.end()
         return cleared
 
-    def _told(self, session: "Session", screen: Screen) -> list[Observer]:
-        """Tell the checkers that find nothing that *screen* does not know, and return them."""
+    def _kept_before(self, screen: Screen) -> "_Before":
+        """Return the memory that the launch may change, as it is now, and let *screen* know what the kernel only reads."""
+        # Of stores a screen hears where it looks for races.
+        left_out = self.looks & Screened.RACE and not any(checker.every_read for checker in self.checkers)
+        screen.read = threads.only_read(self.request) if left_out else ()
+        return _Before(self.request, screen.read)
+
+    def _told(
+        self, session: "Session", screen: Screen, hear: "Callable[[Observer | None], bool]"
+    ) -> list[Observer]:
+        """Tell the checkers that find nothing that *screen* does not know, once those who *hear* of some tasks again have; return them."""
         if not screen.whole and not self._in_order(screen):
             return []
         known = [checker for checker in self.checkers if not checker.screens & screen.doubted]
         heard = [checker for checker in known if checker.screen_end(screen)]
+        heard = [checker for checker in heard if hear(checker.hears_again(screen))]
         for checker in heard:
             checker.launch_begin(session)
             checker.screened(screen)
@@ -221,6 +231,28 @@ class Screening:
         return long
 
 
+def _hears(
+    session_of: "Callable[..., Session]",
+    meter: "Meter | None",
+    before: "_Before",
+    screen: Screen,
+    observer: Observer | None,
+) -> bool:
+    """Let *observer*, if there is one, hear in Python of the tasks of which C has counted something; return whether that told all of it."""
+    if observer is None:
+        return True
+    starts = screen.starts_at()
+    session = session_of((observer,), None, None, meter, None)
+    # It ends when *observer* has heard enough, or with what Python is going to tell.
+    with before.again(), contextlib.suppress(Exception):
+        if starts:
+            observer.launch_begin(session)
+            session.run_some(starts)
+        else:
+            session.run()
+    return observer.complete
+
+
 class _Before:
     """The memory that *request* may change, without what is only *read*, as it was before; of bytes that are poison, as the device has made them, nothing is kept."""
 
@@ -237,6 +269,17 @@ class _Before:
             allocation.raw[:] = room
         for allocation in self._fresh:
             allocation.raw.fill(POISON)
+
+    @contextlib.contextmanager
+    def again(self) -> Iterator[None]:
+        """Give the memory what it held before while the block runs, and behind it what it holds now."""
+        held = [(a, a.raw.copy()) for a in (*(a for a, _ in self._kept), *self._fresh)]
+        self.restore()
+        try:
+            yield
+        finally:
+            for allocation, room in held:
+                allocation.raw[:] = room
 
     def end(self) -> None:
         """Let later launches have the room."""

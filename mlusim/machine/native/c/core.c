@@ -59,7 +59,7 @@ void land_(Core *m, const Flight *f) {
   if (f->number >= 0) { up_(m, UP_LAND, f->number, 0); return; }
   const Alloc *dst = (Alloc *)m->allocs + f->dst, *src = (Alloc *)m->allocs + f->src;
   uint8_t *d = (uint8_t *)dst->raw + f->to, *s = (uint8_t *)src->raw + f->frm;
-  SCREENED_(flags_move_(m, (At){(Alloc *)dst, f->to}, (At){(Alloc *)src, f->frm}, f->size, f->rows, f->to_stride, f->from_stride, m->site);)
+  SCREENED_(flags_move_(m, (At){(Alloc *)dst, f->to}, (At){(Alloc *)src, f->frm}, f->size, f->rows, f->to_stride, f->from_stride, f->site);)
   for (int64_t k = 0; k < f->rows; k++) carry_(dst->space, src->space, d + k * f->to_stride, s + k * f->from_stride, f->size);
 }
 void drain_(Core *m, int pipes) {

@@ -4,6 +4,17 @@ void suspect_(Core *m, int why, int site) {
   m->site = site;
   up_(m, UP_SUSPECT, why, 0);
 }
+/* Bytes without a value are stored to GDRAM at *site*, of which Python hears once: further times are counted. */
+static void escapes_(Core *m, int site) {
+  if (!(m->screens & SCREEN_INIT) || counted_(m, ESCAPES_, site)) return;
+  m->site = site;
+  up_(m, UP_SUSPECT, ESCAPED, 0);
+}
+void partly_given_(Core *m, At p, int site) {
+  if (!p.a->flags) return;
+  if (p.a->space == GDRAM) suspect_(m, SCREEN_INIT, site);
+  SCREEN_(m)->stores->guessed = 1;
+}
 int any_(const uint8_t *f, int64_t n) {
   int64_t i = 0;
   for (; i + 128 <= n; i += 128) {
@@ -28,29 +39,30 @@ void given_rows_(At p, int64_t n, int64_t more, int64_t step) {
 }
 /* Rows of bytes move with their flags. */
 void flags_move_(Core *m, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int site) {
-  if (!d.a->flags) {
-    if (lacks_rows_(s, n, rows - 1, fs)) suspect_(m, SCREEN_INIT, site);
-    return;
-  }
-  if (!s.a->flags) { given_rows_(d, n, rows - 1, ts); return; }
-  if (d.a->space == GDRAM) {
-    if (lacks_rows_(s, n, rows - 1, fs)) suspect_(m, SCREEN_INIT, site);
-    given_rows_(d, n, rows - 1, ts);
-    return;
-  }
+  const int lacks = lacks_rows_(s, n, rows - 1, fs);
+  if (lacks && s.a->space == GDRAM) SCREEN_(m)->stores->far = 1;
+  if (lacks && d.a->space == GDRAM) escapes_(m, site);
+  else if (lacks && !d.a->flags) suspect_(m, SCREEN_INIT, site);
+  if (!lacks || d.a->space == GDRAM) { given_rows_(d, n, rows - 1, ts); return; }
+  if (!d.a->flags) return;
   for (int64_t k = 0; k < rows; k++) memmove(FLAGS_(d) + k * ts, FLAGS_(s) + k * fs, (size_t)n);
 }
-/* Some source lacks a value.  Lane by lane where each lane depends on its own sources (2: shorter ones again and again), otherwise
-   all of *d* has none. */
+/* Some source lacks a value.  Lane by lane where each lane depends on its own sources (2: shorter ones again and again; 3: one may settle
+   the lane), otherwise all of *d* has none. */
 void flags_flow_(Core *m, int lanewise, int many, const Piece_ *s, Piece_ d, int site) {
-  if (d.at.a->space == GDRAM || !d.at.a->flags) { suspect_(m, SCREEN_INIT, site); return; }
-  uint8_t *to = FLAGS_(d.at);
+  Stores_ *t = SCREEN_(m)->stores;
   const int64_t lanes = d.bytes / d.size;
+  const int sure = lanewise == 1;
   for (int j = 0; j < many; j++) {
     const int same = s[j].at.a == d.at.a && s[j].at.o < d.at.o + d.bytes && d.at.o < s[j].at.o + s[j].bytes;
     const int64_t own = s[j].bytes / s[j].size;
     if ((own != lanes && (lanewise != 2 || own <= 0 || lanes % own)) || (same && (s[j].size != d.size || s[j].at.o != d.at.o || own != lanes))) lanewise = 0;
+    t->far |= s[j].at.a->space == GDRAM && s[j].at.a->flags;
   }
+  if (!sure || !lanewise) t->guessed = 1;
+  if (d.at.a->space == GDRAM && sure && lanewise) { escapes_(m, site); given_(d.at, d.bytes); return; }
+  if (d.at.a->space == GDRAM || !d.at.a->flags) { suspect_(m, SCREEN_INIT, site); return; }
+  uint8_t *to = FLAGS_(d.at);
   if (!lanewise) { memset(to, 1, (size_t)d.bytes); return; }
   uint8_t lane[1024];
   for (int64_t k = 0; k < lanes; k += 1024) {

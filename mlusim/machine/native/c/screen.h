@@ -16,7 +16,7 @@ int lacks_rows_(At p, int64_t n, int64_t more, int64_t step);
 ALWAYS void given_(At p, int64_t n) { if (p.a->flags) { STORED_(p); memset(FLAGS_(p), 0, (size_t)n); } }
 void given_rows_(At p, int64_t n, int64_t more, int64_t step);
 /* A destination of which the data decide how much is written: what had no value still has none. */
-ALWAYS void partly_given_(Core *m, At p, int site) { if (p.a->flags && p.a->space == GDRAM) suspect_(m, SCREEN_INIT, site); }
+COLD void partly_given_(Core *m, At p, int site);
 void flags_move_(Core *m, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int site);
 typedef struct Piece_ { At at; int64_t bytes, size; } Piece_;
 COLD void flags_flow_(Core *m, int lanewise, int many, const Piece_ *s, Piece_ d, int site);
@@ -28,7 +28,7 @@ typedef struct Went_ { int64_t end, number; int32_t row, segment; } Went_;
 typedef struct Stored_ { int64_t key, site; Went_ last, furthest; } Stored_;
 /* An access to what is shared, by itself, where each is kept (`screen.SHARED`). */
 typedef struct Shared_ { int64_t low, high, time, value; int32_t key, segment, site, row, kind, pipe, type, how; } Shared_;
-typedef struct Stores_ { int64_t stored, number, unclear, alone, time, pipe, shared, most, many; Stored_ store[MOST_STORED]; int16_t store_at[2 * MOST_STORED]; } Stores_;
+typedef struct Stores_ { int64_t stored, number, unclear, alone, time, pipe, shared, most, many, guessed, far; Stored_ store[MOST_STORED]; int16_t store_at[2 * MOST_STORED]; } Stores_;
 /* What a core has done since it has waited for all: an operand of an event in each row.  *met*: two of the events may be in no order; *shared*: on
    bytes of GDRAM; *unclear*: not all of them are here. */
 typedef struct Noted_ { int64_t event, site, row, how, alloc, low, size, more, step; } Noted_;

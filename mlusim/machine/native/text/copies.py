@@ -184,7 +184,7 @@ DONE: Mapping[type, Sequence[str] | Callable[[CopyForm], Lines]] = {
     at.StartFlight: (
         f"  int pipe = {_PIPE};",
         f"  {_ROWS.format('dst.o', 'src.o')}",
-        "  fly_(m, (Flight){number_(dst_p), number_(src_p), dst.o, src.o, size, ts, fs, rows, pipe, -1}, l[0], l[1], l[2], l[3], l[4]);",
+        "  fly_(m, (Flight){number_(dst_p), number_(src_p), dst.o, src.o, size, ts, fs, rows, pipe, -1, site, 0}, l[0], l[1], l[2], l[3], l[4]);",
         "  m->work[pipe == P_IO ? W_IO : W_MOVE] += nbytes;",
     ),
     at.ChargeLine: (

@@ -20,7 +20,7 @@ from mlusim.engine.recipes.recipe import LaunchPolicy, Recipe, lanes_of, recipe
 from mlusim.formula.expr import Expr, SizeOf
 from mlusim.formula.render import c_leaf, to_c
 from mlusim.isa.declare import Intrinsic, Operand, Parameter, Passes
-from mlusim.isa.table import ISA, NUMBERS
+from mlusim.isa.table import ISA, NUMBERS, settles
 from mlusim.machine.native.text.screen import (
     Footprint,
     before,
@@ -232,7 +232,7 @@ class _Door:
         spins = any(isinstance(step, steps.Spin) for step in self.steps)
         yield from self._sum(text) if sums else (f"  {'int changed_ = 0; ' if spins else ''}{text}",)
         if self.mode is Mode.SCREENED:
-            yield from behind(row, spans)
+            yield from behind(row, spans, settles)
             yield from numbers_behind(row, self.number, spans, returns=self._returns_float)
         if row.form == "strided":
             yield from self._accounts()

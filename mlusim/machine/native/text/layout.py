@@ -85,7 +85,7 @@ _ALLOCATION = (
 _ARGUMENT = (*_fields("i32", "kind dtype"), *_fields("u64", "bits"))
 _FLIGHT = (
     *_fields("i64", "dst src to frm size to_stride from_stride rows"),
-    *_fields("i32", "pipe number"),
+    *_fields("i32", "pipe number site spare"),
 )
 # Tasks that a core runs one after the other, without Python between them (`machine.native.chain`).
 _CHAIN = (

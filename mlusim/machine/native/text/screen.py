@@ -5,7 +5,7 @@ is run again in Python, whose checkers report it (`machine.native.screen`).  How
 the row declares, for both engines.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from attrs import frozen
@@ -31,6 +31,7 @@ LISTS = "IO", "MOVE", "COMPUTE", "SCALAR", "STORES"
 SPAN_LISTS, MOST_SPANS = len(LISTS), 256
 SPAN_WORDS = SPAN_LISTS + SPAN_LISTS * MOST_SPANS * 4
 MADE = 1 << 20  # beyond the numbers of tests of values: each row has some here, by the rule
+ESCAPES = MADE - 1  # among them: bytes without a value are stored to GDRAM
 MOST_AGAIN = 16  # tests of values whose further failures C counts by itself; a power of two
 SPAN_HEAD = SPAN_WORDS + 3
 SPAN_TYPES = SPAN_HEAD + 3 * MOST_AGAIN
@@ -59,6 +60,7 @@ HOW_PIPE, HOW_PLACE = 1 << 8, 1 << 16
 """How an operand is used: bits, the pipe of a copy and the place among the row's operands by these factors; a wait's flags stand for the pipe."""
 WINDOW_MET, WINDOW_ENDS = 256, 512  # beside `Screened`: a window has an event that is in no order; it ends
 STORES_CONST = 1024  # something is stored to what is only read
+ESCAPED = 2048  # bytes without a value are stored to GDRAM
 
 MOST_STORED = 1024  # places that store to tensors of which some bytes have no value; a power of two
 WENT = np.dtype([("end", "i8"), ("number", "i8"), ("row", "i4"), ("segment", "i4")])
@@ -77,14 +79,15 @@ HOW_WORD, HOW_PENDING, HOW_UNCLEAR = 1, 2, 4
 STORES = np.dtype(
     [
         *((name, "i8") for name in ("stored", "number", "unclear", "alone")),
-        *((name, "i8") for name in ("time", "pipe", "shared", "most", "many")),
+        *((name, "i8") for name in ("time", "pipe", "shared", "most", "many", "guessed", "far")),
         ("store", STORED, MOST_STORED),
         ("store_at", "i2", 2 * MOST_STORED),
     ]
 )
 """All of them, of a launch, as `screen.h` lays them out: how many, how many stores there were, whether they are not all known, and
 whether a core begins its task when the one before has ended.  Behind that how many instructions have touched what tasks share, the pipe of the last, and
-where each access of theirs is kept: the address of `SHARED`, how many have room, how many there are."""
+where each access of theirs is kept: the address of `SHARED`, how many have room, how many there are.  Then whether some byte may have a value that
+counts as one without, and whether bytes of a tensor without a value were read."""
 
 KEPT_PAGE = 1 << 12  # bytes of GDRAM that are kept together before they change, where tasks run at once
 MOST_CONTEXTS, MOST_KEPT, MOST_TOUCHED, MOST_PIECES = 1024, 8192, 8192, 8  # the first three are powers of two
@@ -119,7 +122,7 @@ CONSTANTS = (
     | {
         "MOST_CONTEXTS": MOST_CONTEXTS, "MOST_KEPT": MOST_KEPT, "MOST_TOUCHED": MOST_TOUCHED, "MOST_PIECES": MOST_PIECES,
         "MOST_COMPARED": MOST_COMPARED, "MOST_STORED": MOST_STORED, "MOVED_": MOVED, "ELSEWHERE_": ELSEWHERE, "APART_": APART, "MOST_NOTED": MOST_NOTED,
-        "WINDOW_MET": WINDOW_MET, "WINDOW_ENDS": WINDOW_ENDS, "STORES_CONST": STORES_CONST, "MOST_AGAIN": MOST_AGAIN, "MADE_": MADE, "RULES_": len(values.RULES), "MOST_TYPED": values.MOST_TYPED, "SAMPLE": values.SAMPLE,
+        "WINDOW_MET": WINDOW_MET, "WINDOW_ENDS": WINDOW_ENDS, "STORES_CONST": STORES_CONST, "ESCAPED": ESCAPED, "ESCAPES_": ESCAPES, "MOST_AGAIN": MOST_AGAIN, "MADE_": MADE, "RULES_": len(values.RULES), "MOST_TYPED": values.MOST_TYPED, "SAMPLE": values.SAMPLE,
         "HOW_READS": HOW_READS, "HOW_WRITES": HOW_WRITES, "HOW_FLIES": HOW_FLIES, "HOW_WAITS": HOW_WAITS,
         "HOW_PIPE": HOW_PIPE, "HOW_PLACE": HOW_PLACE, "TYPE_BYTES": TYPE_BYTES,
         "HOW_WORD": HOW_WORD, "HOW_PENDING": HOW_PENDING, "HOW_UNCLEAR": HOW_UNCLEAR,
@@ -238,11 +241,20 @@ def _user(row: Intrinsic, span: Footprint, kind: str) -> str:
     return f"computes_(m, {span.at}, {span.whole}, {kind}, site);"
 
 
+Settles = Callable[[Intrinsic, DType | None], bool]  # `mlusim.isa.table.settles`
 _LANES = {Flow.LANEWISE: 1, Flow.REPEATING: 2}
+_SETTLED = 3  # lane by lane, but where a lane may have a value all the same
 
 
-def behind(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
-    """Render the lines after the instruction: what it writes has a value if all that it read had one."""
+def _lanes(row: Intrinsic, spans: Sequence[Footprint], settles: Settles) -> int:
+    """Return how *row* carries flags, as `flags_flow_` takes it."""
+    lanes = _LANES.get(row.flow, 0) * all(s.more == "0" for s in spans)
+    alone = sum(s.writes for s in spans) == 1 and not settles(row, spans[0].dtype)
+    return _SETTLED if lanes == 1 and not alone else lanes
+
+
+def behind(row: Intrinsic, spans: Sequence[Footprint], settles: Settles) -> Iterator[str]:
+    """Render the lines after the instruction: what it writes has a value if all that it read had one, or if one operand *settles* it."""
     if row.form in ("load", "store") or not spans:
         return
     sources = [s for s in spans if s.reads]
@@ -258,9 +270,8 @@ def behind(row: Intrinsic, spans: Sequence[Footprint]) -> Iterator[str]:
         if not sources:
             yield f"  {given};"
             continue
-        lanewise = _LANES.get(row.flow, 0) * all(s.more == "0" for s in spans)
         pieces = ", ".join(f"{{{s.at}, {s.whole}, {s.size}}}" for s in sources)
-        flow = f"flags_flow_(m, {lanewise}, {len(sources)}, (Piece_[]){{{pieces}}}, (Piece_){{{span.at}, {span.whole}, {span.size}}}, site)"
+        flow = f"flags_flow_(m, {_lanes(row, spans, settles)}, {len(sources)}, (Piece_[]){{{pieces}}}, (Piece_){{{span.at}, {span.whole}, {span.size}}}, site)"
         yield f"  if (UNLIKELY(lacks__)) {flow}; else {given};"
 
 
