@@ -320,16 +320,7 @@ def atomic(low: KernelLowering, op: TtirOperation) -> Lowered:
         raise low.refuse(f"no instruction does atomic {word} of {kind}; use elements of 32 bits")
     read = f"({seen} *)" if seen != kind else ""
     if isinstance(pointer, ScalarValue):
-        old = low.text.block(kind, (1,), "atomic", word="old")
-        test = f"if ({mask.c}) " if isinstance(mask, ScalarValue) else ""
-        c = element(value, ["0"])
-        low.text.line(
-            f"{test}__{name}({read}{old.name}, {read}{atom(pointer.c)}, ({seen})({c}), 1);",
-            old.name if not test else "",
-        )
-        # Where nothing asks for it, nothing waits for it.
-        used = op.results[0] in low.used
-        return low.number(f"{old.name}[0]", kind, op.results[0]) if used else ScalarValue("0", kind)
+        return _atomic_of_one(low, op, name, seen, value)
     block = low.whole(value, pointer.shape, "atomic")
     old = low.text.block(kind, pointer.shape, "atomic", word="old")
     indices, loops = dims_of(pointer.shape, lambda: low.text.name("i"))
@@ -347,6 +338,21 @@ def atomic(low: KernelLowering, op: TtirOperation) -> Lowered:
     ends = f"{read}&{element(old, indices)}, {read}{element(pointer, indices)}, ({seen}){element(block, indices)}, 1"
     low.text.line(f"{heads}{test} __{name}({ends});".lstrip())
     return old
+
+
+def _atomic_of_one(low: KernelLowering, op: TtirOperation, name: str, seen: str, value: Value) -> ScalarValue:
+    """Write the atomic of one number; elements are *seen* as a C type."""
+    pointer, _, *masks = low.operands(op)
+    assert isinstance(pointer, ScalarValue)
+    old = low.text.block(pointer.type, (1,), "atomic", word="old")
+    test = " ".join(f"if ({element(mask, [])})" for mask in masks)
+    ends = f"({seen} *){old.name}, ({seen} *){atom(pointer.c)}, ({seen}){element(value, ['0'])}, 1"
+    low.text.line(f"{test} __{name}({ends});".lstrip(), old.name if not test else "")
+    # Where nothing asks for it, nothing waits for it.
+    used = op.results[0] in low.used
+    return (
+        low.number(f"{old.name}[0]", pointer.type, op.results[0]) if used else ScalarValue("0", pointer.type)
+    )
 
 
 def compare_and_swap(low: KernelLowering, op: TtirOperation) -> Lowered:
