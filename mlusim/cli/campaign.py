@@ -6,19 +6,23 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS
-from mlusim.cli import entry, options
+from mlusim.cli import entry, long_work, options
 from mlusim.cli.arguments.shared import EVERY, GROUP
-from mlusim.cli.show import progress
+from mlusim.cli.show import progress, put
 from mlusim.counted import plural
 from mlusim.document import Part, Unfolded
 from mlusim.errors import UsageError
+from mlusim.files.writing import Unwritten
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, matching_cases, perform_all, spread, usual_workers
 from mlusim.operators.registry import find_case, find_operator, operators
+from mlusim.operators.sweep import sweep
 from mlusim.operators.whatif import WhatIfQuestion, ask
 from mlusim.report.record import CallRecord
 from mlusim.report.tables import efficiency_table, problems
 from mlusim.report.whatif import WhatIfStudy, representatives
+
+NO_CASE = "no case matches; `mlusim ops OP` lists the cases and their boards"
 
 
 def jobs(args: argparse.Namespace) -> list[Job]:
@@ -47,11 +51,35 @@ def jobs(args: argparse.Namespace) -> list[Job]:
 def perform(jobs: Sequence[Job], workers: int | None, *, lines: bool = False) -> list[CallRecord]:
     """Run *jobs* with `progress`, as lines where asked for; raises `UsageError` where there are no jobs."""
     if not jobs:
-        raise UsageError("no case matches; `mlusim ops OP` lists the cases and their boards")
+        raise UsageError(NO_CASE)
     with progress("running", len(jobs), lines=lines) as step:
         return perform_all(
             jobs, workers or usual_workers(jobs), lambda r: step(f"{r.operator} {r.case} {r.board}")
         )
+
+
+def kept(args: argparse.Namespace, jobs: Sequence[Job], file: str | None) -> list[CallRecord]:
+    """Run *jobs*, on the machines of ``--dask`` where it is given, keeping each record in *file* as it comes; return all in order.
+
+    Says on standard error what the file had already, and where an interrupted run is kept.
+    """
+    if not jobs:
+        raise UsageError(NO_CASE)
+    come: list[CallRecord] = []
+    with long_work.machines(args) as executor, progress("running", len(jobs)) as step:
+
+        def told(record: CallRecord) -> None:
+            come.append(record)
+            step(f"{record.operator} {record.case} {record.board}")
+
+        try:
+            swept = sweep(jobs, executor, keep=file, progress=told, workers=args.jobs, restart=args.restart)
+            return long_work.collected(swept, file, "results")
+        except Unwritten as refused:
+            # A full disk must not take results that took hours: they are shown where no file holds them.
+            if refused.kept is None and come:
+                put(parts(come))
+            raise
 
 
 def parts(records: Sequence[CallRecord]) -> Iterator[Part]:

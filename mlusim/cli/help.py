@@ -21,7 +21,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("--check", "--only", "--notes", "--values", "--suppress", "--effects"),
         *("--baseline", "--threshold", "--write-baseline", "--allow-missing"),
     ),
-    "output": ("--json", "--format", "-o", "--restart", "--save", "--html", "--trace", "--lcov", "--coverage", "-v"),
+    "output": ("--json", "--format", "-o", "--keep", "--restart", "--save", "--html", "--trace", "--lcov", "--coverage", "-v"),
     "engine": ("--board", "--engine", "--threads", "--jobs", "--dask", "--limit", "--seconds", "--memory"),
 }  # fmt: skip
 """By the title of a group its options in order; `OWN` has those that no other group has, in the order of their declaration."""
@@ -72,6 +72,23 @@ def whole(parser: argparse.ArgumentParser) -> str:
     """Return the help in full, each option explained in its group."""
     explained = (_explained(parser, title, group) for title, group in grouped(parser).items())
     return _joined([*_head(parser), *explained, parser.epilog or ""])
+
+
+def listing(parser: argparse.ArgumentParser, verbs: Mapping[str, Sequence[tuple[str, str]]]) -> str:
+    """Return the help of a program of *verbs*: names and what each does, by the titles of their groups."""
+    blocks = (
+        "\n".join(
+            [
+                f"{title}:",
+                *(
+                    textwrap.fill(does, _width(), initial_indent=f"  {name:8}  ", subsequent_indent=12 * " ")
+                    for name, does in group
+                ),
+            ]
+        )
+        for title, group in verbs.items()
+    )
+    return _joined([parser.format_usage(), parser.description or "", *blocks, parser.epilog or ""])
 
 
 def _joined(parts: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ WANTED = "name a BANG C file, or a folder of them"
 
 def run(args: argparse.Namespace) -> int:
     """Judge all; returns 1 where a candidate is not right or has findings."""
-    long_work.refuse_odd(args)
+    long_work.refuse_odd(args, args.output, "-o")
     if args.reference is None:
         raise UsageError(
             "nothing says what is right; give a file with inputs and a reference, --reference FILE.py"

@@ -17,10 +17,10 @@ from mlusim.operators.kept_work import InOrder
 R = TypeVar("R")
 
 
-def refuse_odd(args: argparse.Namespace) -> None:
-    """Raise `UsageError` where ``--restart`` has no file to start over, or the work is given two places to run."""
-    if args.restart and args.output is None:
-        raise UsageError("--restart starts a file over; name it with -o")
+def refuse_odd(args: argparse.Namespace, file: str | None, option: str) -> None:
+    """Raise `UsageError` where ``--restart`` has no *file* of *option* to start over, or the work is given two places to run."""
+    if args.restart and file is None:
+        raise UsageError(f"--restart starts a file over; name it with {option}")
     refuse_dask_with_jobs(args)
 
 
@@ -48,7 +48,7 @@ def collected(work: InOrder[R], file: str | None, what: str) -> list[R]:
 CONNECT = 10  # seconds for the scheduler to answer
 PATIENCE = 30.0  # seconds without a worker
 CHATTY = ("distributed", "tornado", "asyncio")  # Dask and what it is made of
-KEPT = "what has ended is kept where -o says, and the same command goes on"
+KEPT = "what has ended is kept where -o or --keep says, and the same command goes on"
 
 
 class DaskExecutor(Executor):

@@ -162,7 +162,7 @@ def _divided(arguments: Sequence[str], verb: Verb | None) -> tuple[list[str], li
     """Divide *arguments* into mlusim's own and those of the program that the verb runs, before and after ``--``."""
     if verb is None:
         return list(arguments), [], []
-    arguments = shared.macros_joined(arguments)
+    arguments = shared.joined(arguments)
     if verb.name not in RUN_PROGRAMS:
         return arguments, [], []
     at = arguments.index(verb.name) + 1

@@ -1,86 +1,189 @@
-"""``mlusim profile``: every launch of a script, an operator, a kernel of BANG C sources or a test."""
+"""``mlusim profile``: every launch of a script, an operator, a kernel of BANG C sources or a test, on one board or several; all cases of a file."""
 
 import argparse
+import contextlib
+import csv
+import functools
+import io
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from attrs import evolve, frozen
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli import cases, entry, options, plain_text, programs, show
-from mlusim.cli.gate import Exists, Gate, comparison_parts, gate_in
-from mlusim.cli.launched import Launched, chosen, launched
-from mlusim.document import Document, Part
+from mlusim.cli.arguments.shared import TEXT
+from mlusim.cli.gate import Exists, Gate, comparison_parts, gate_in, tell_comparison
+from mlusim.cli.launched import Launched, Numbered, chosen, launched
+from mlusim.counted import counted
+from mlusim.document import Document, Part, markdown_table
+from mlusim.errors import MlusimError, UsageError
 from mlusim.files.writing import check_writable
 from mlusim.machine.launch import Launch
 from mlusim.programs.other_boards import elsewhere
+from mlusim.programs.program import Program
 from mlusim.report import compare
+from mlusim.report.compare import comparison_json
+from mlusim.report.json_values import json_text
 from mlusim.report.launches import launch_facts, launches_view, write_launches
-from mlusim.report.page.launches import write_page
+from mlusim.report.page.launches import page_text
 from mlusim.report.whatif import WhatIfStudy, what_if_table
+
+FORMATS = ("json", "csv", "md", "html")  # besides text, in the order of their declaration
+OF_PAGES = ("csv", "md", "html")  # which hold all cases of a file in one table or page
+CASE = "case"
+COLUMNS = (
+    "kernel", "board", "dim", "kind", "time_us", "time_low_us", "time_high_us", "bound", "io_bytes", "instructions", "engine",
+)  # fmt: skip
+
+
+@frozen
+class ProfiledProgram:
+    """One program, or one case of a file: its runs, on a board each, what they are compared with, and what is stored of them."""
+
+    case: str
+    runs: Sequence[tuple[Launched, Sequence[Numbered]]]
+    """Each run with those of its launches that are asked for, by number."""
+    study: WhatIfStudy | None
+    found: compare.BaselineComparison | None
+    store: Callable[[], None]
+
+    @property
+    def launches(self) -> list[Launch]:
+        """Return the launches that are asked for, on all boards."""
+        return [launch for _, numbered in self.runs for _, launch in numbered]
+
+    @property
+    def told(self) -> Iterable[str]:
+        """Return how runs ended that did not end well."""
+        return dict.fromkeys(run.told for run, _ in self.runs if run.told)
+
+    def finish(self) -> int:
+        """Return the exit code; raises the error that a run ended with."""
+        # Findings of launches that were not asked for do not count.
+        own = [Launched([launch for _, launch in numbered], run.ended) for run, numbered in self.runs]
+        code = max(run.finish() for run in own)
+        return code or (entry.CLEAN if self.found is None or self.found.passed else entry.FINDINGS)
 
 
 def run(args: argparse.Namespace) -> int:
     """Profile; returns 1 for findings, failed accuracy or a regression, 2 for an error of the program, 3 after a fault."""
-    check_writable(args.trace, args.html)
+    form = options.format_of(args, {f".{name}": name for name in FORMATS}, TEXT)
+    if form == TEXT and args.output:
+        raise UsageError("a table goes to the terminal; give --format json, csv, md or html with -o")
+    check_writable(args.trace, args.html, args.output)
+    args.json = form == "json"
     if programs.is_cases(args.program):
-        return cases.each(args, run)
-    boards = _other_boards(args)
-    gate = gate_in(args, compare.LAUNCHES)
-    program, kernel = programs.program_and_kernel(args)
-    with plain_text.printing_aside(args.json):
-        run_ = launched(program, lines=True)
-        made, shown = run_.launches, run_.chosen(args.launch, kernel)
-        alone = [launch for _, launch in shown]
-        study = None
-        if boards and alone:
-            study = elsewhere(
-                program, made, boards, lambda all_: [one for _, one in chosen(all_, args.launch, kernel)]
-            )
-    found, measured, exists = _compared(gate, _measured(args), made, alone)
-    told = Document(
-        lambda: _facts(args.program, alone, study, found), lambda: _parts(args, shown, study, found)
-    )
-    show.say(told, json=args.json)
-    more = {"study": study, "found": found, "ended": run_.told}
-    _write(args, alone, more)
-    gate.store(measured, exists)
-    # Findings of launches that were not asked for do not count.
-    return Launched(alone, run_.ended).finish() or (
-        entry.CLEAN if found is None or found.passed else entry.FINDINGS
-    )
+        return _profile_cases(args, form)
+    done = _profiled(args, aside=form != TEXT and not args.output)
+    with _document_to(args):
+        _show(args, form, done)
+    _write(args, form, [done])
+    done.store()
+    return done.finish()
 
 
-def _facts(
-    program: str,
-    alone: Sequence[Launch],
-    study: WhatIfStudy | None,
-    found: compare.BaselineComparison | None,
-) -> dict[str, Any]:
-    document = {"program": program, "launches": [launch_facts(launch) for launch in alone]}
-    asked = {} if study is None else {"what_if": study.to_json()}
-    return document | asked | ({} if found is None else {"comparison": compare.comparison_json(found)})
+def _profile_cases(args: argparse.Namespace, form: str) -> int:
+    """Profile the cases of a file, into one table or page of all; the largest exit code, where one ends in an error the others still run."""
+    done: list[ProfiledProgram] = []
+    failed: list[str] = []
+
+    def one(given: argparse.Namespace) -> int:
+        try:
+            made = _profiled(given, aside=form != TEXT and not args.output)
+        except MlusimError as error:  # it came to no launch
+            failed.append(f"{given.named_case.name}: {Launched([], error).told}")
+            raise
+        done.append(made)
+        if form in (TEXT, "json"):
+            _show(given, form, made)
+        made.store()
+        return made.finish()
+
+    # One page takes the launches of all: the files are written here, and no case has them.
+    quiet = argparse.Namespace(**{**vars(args), "trace": None, "html": None, "output": None})
+    with _document_to(args):
+        code = (
+            max(cases.ended(one, quiet, case)[0] for case in cases.chosen(args))
+            if form in OF_PAGES
+            else cases.each(quiet, one)
+        )
+    _write(args, form, done, failed)
+    return code
 
 
-def _parts(
-    args: argparse.Namespace,
-    shown: Sequence[tuple[int, Launch]],
-    study: WhatIfStudy | None,
-    found: compare.BaselineComparison | None,
-) -> Iterator[Part]:
-    if not shown:
+@contextlib.contextmanager
+def _document_to(args: argparse.Namespace) -> Iterator[None]:
+    """Write the JSON document of the block to the file of ``-o``."""
+    if not (args.json and args.output):
+        yield
         return
-    yield launches_view(shown, lines=args.lines, every=args.lines or args.launch is not None)
-    if study is not None:
-        yield from ("", what_if_table(study))
-    if found is not None:
-        yield from comparison_parts(found)
+    with show.caught() as documents:
+        yield
+    options.write_text(args.output, "".join(map(json_text, documents)))
+
+
+# -- the runs ------------------------------------------------------------------------------------------
+
+
+def _profiled(args: argparse.Namespace, *, aside: bool) -> ProfiledProgram:
+    """Run the program on each board; with *aside* what it prints goes to standard error."""
+    others = _other_boards(args)
+    gate = gate_in(args, compare.LAUNCHES)
+    boards, wanted = _boards(args), None if programs.is_source(args.program) else args.kernel
+    runs: list[tuple[Launched, Sequence[Numbered]]] = []
+    program: Program | None = None
+    with show.progress("boards", len(boards)) as step, plain_text.printing_aside(aside):
+        for board in boards:
+            moved, run = _run_on(args, board)
+            program = program or moved
+            runs.append((run, run.chosen(args.launch, wanted)))
+            step(board or "")
+            if not run.launches:
+                break  # it ends so on any board
+    assert program is not None
+    first, shown = runs[0]
+    study = None
+    if others and shown:
+        with plain_text.printing_aside(aside):
+            study = elsewhere(
+                program,
+                first.launches,
+                others,
+                lambda all_: [one for _, one in chosen(all_, args.launch, wanted)],
+            )
+    every = [launch for run, _ in runs for launch in run.launches]
+    alone = [launch for _, numbered in runs for _, launch in numbered]
+    case = getattr(args, "named_case", None)
+    found, store = _compared(gate, _measured(args), every, alone)
+    return ProfiledProgram("" if case is None else case.name, runs, study, found, store)
+
+
+def _boards(args: argparse.Namespace) -> Sequence[str | None]:
+    """Return the boards to run on; None leaves the choice to the program."""
+    if args.board:
+        return options.boards_in(args.board, DEFAULT_BOARDS)
+    # A script or a test has boards of its own.
+    usual: Sequence[str | None] = args.usual_boards if programs.is_source(args.program) else (None,)
+    return usual
+
+
+def _run_on(args: argparse.Namespace, board: str | None) -> tuple[Program, Launched]:
+    """Run the program on *board*: a script or a test with devices of that board, whichever it names."""
+    moves = programs.is_script(args.program)
+    given = argparse.Namespace(**{**vars(args), "board": None if moves else board})
+    program, _ = programs.program_and_kernel(given)
+    return program, launched(program, lines=not args.no_lines, board=board if moves else None)
 
 
 def _other_boards(args: argparse.Namespace) -> list[str]:
     """Return the boards of ``--what-if``, for which another verb stands now."""
     if not args.what_if:
         return []
-    plain_text.superseded("profile --what-if", "`mlusim what-if PROGRAM --board B`, with --html for a page")
+    plain_text.superseded(
+        f"{args.verb} --what-if", "`mlusim what-if PROGRAM --board B`, with --html for a page"
+    )
     return list(options.boards_in(args.what_if, DEFAULT_BOARDS))
 
 
@@ -90,24 +193,10 @@ def _measured(args: argparse.Namespace) -> str:
     return str(args.program) if case is None else f"{case.path} {case.name}"
 
 
-def _write(args: argparse.Namespace, alone: Sequence[Launch], more: Mapping[str, Any]) -> None:
-    """Write the launches to the files that *args* name; *more* is what a page has besides."""
-    if args.trace and alone:
-        write_launches(args.trace, alone)
-        plain_text.wrote("timeline", args.trace)
-    if args.html and alone:
-        write_page(args.html, alone, program=args.program, command=args.typed, **more)
-        plain_text.wrote("page", args.html)
-    names = [name for name in (args.html, args.trace) if name]
-    if names and not alone:
-        verb = "are" if len(names) > 1 else "is"
-        plain_text.remark(f"note: no launch came to its end, so {' and '.join(names)} {verb} not written")
-
-
 def _compared(
     gate: Gate, name: str, made: Sequence[Launch], alone: Sequence[Launch]
-) -> tuple[compare.BaselineComparison | None, list[compare.Measured], Exists]:
-    """Return the comparison with a baseline, the measurements of *alone*, and a function that says whether a launch still exists."""
+) -> tuple[compare.BaselineComparison | None, Callable[[], None]]:
+    """Return the comparison of *alone* with a baseline, and what stores them as one."""
     program = os.path.normpath(name)
     every = compare.measured_launches(program, made)
     keys = {one.key for one in every}
@@ -119,4 +208,112 @@ def _compared(
     def exists(key: compare.Key) -> bool:
         return key[0] != program or key in keys
 
-    return gate.compared(measured, exists), measured, exists
+    there: Exists = exists
+    return gate.compared(measured, there), functools.partial(gate.store, measured, there)
+
+
+# -- what is shown and written -------------------------------------------------------------------------
+
+
+def _show(args: argparse.Namespace, form: str, done: ProfiledProgram) -> None:
+    """Say what the launches are; the comparison of a table or a page goes to standard error."""
+    if form not in OF_PAGES:
+        show.say(Document(lambda: _facts(args, done), lambda: _parts(args, done)), json=args.json)
+    elif done.found is not None:
+        tell_comparison(done.found)
+
+
+def _facts(args: argparse.Namespace, done: ProfiledProgram) -> dict[str, object]:
+    document = {"program": args.program, "launches": [launch_facts(launch) for launch in done.launches]}
+    asked = {} if done.study is None else {"what_if": done.study.to_json()}
+    return document | asked | ({} if done.found is None else {"comparison": comparison_json(done.found)})
+
+
+def _parts(args: argparse.Namespace, done: ProfiledProgram) -> Iterator[Part]:
+    if not done.launches:
+        return
+    every = args.lines or args.launch is not None or args.explain
+    for at, (_, numbered) in enumerate(done.runs):
+        yield from [""] if at else []
+        yield launches_view(numbered, lines=args.lines, every=every)
+    if done.study is not None:
+        yield from ("", what_if_table(done.study))
+    if done.found is not None:
+        yield from comparison_parts(done.found)
+
+
+def _write(
+    args: argparse.Namespace, form: str, done: Sequence[ProfiledProgram], failed: Sequence[str] = ()
+) -> None:
+    """Write all launches to the files that *args* name, and to standard output as a table or a page."""
+    made = [launch for one in done for launch in one.launches]
+    if args.trace and made:
+        write_launches(args.trace, made)
+        plain_text.wrote("timeline", args.trace)
+    if args.html and made:
+        options.write_text(args.html, _page(args, done, failed))
+        plain_text.wrote("page", args.html)
+    if form in OF_PAGES and made:
+        text = (
+            _page(args, done, failed)
+            if form == "html"
+            else TABLES[form](*_table(done, several=len(done) + len(failed) > 1))
+        )
+        if args.output:
+            options.write_text(args.output, text)
+        else:
+            sys.stdout.write(text)
+    if form != TEXT and args.output and made:
+        plain_text.remark(f"{args.output}: {counted(len(made), 'launch', 'launches')}")
+    names = [name for name in (args.html, args.trace, args.output) if name]
+    if names and not made:
+        verb = "are" if len(names) > 1 else "is"
+        plain_text.remark(f"note: no launch came to its end, so {' and '.join(names)} {verb} not written")
+
+
+def _page(args: argparse.Namespace, done: Sequence[ProfiledProgram], failed: Sequence[str]) -> str:
+    """Return the page of all launches, each kernel with the name of its case."""
+    alone = done[0] if len(done) + len(failed) == 1 else None
+    told = [end if alone else f"{one.case}: {end}" for one in done for end in one.told]
+    launches = [
+        launch if alone else evolve(launch, kernel=f"{launch.kernel} ({one.case})")
+        for one in done
+        for launch in one.launches
+    ]
+    return page_text(
+        launches,
+        args.program if alone is None or not alone.case else f"{args.program} {alone.case}",
+        None if alone is None else alone.study,
+        None if alone is None else alone.found,
+        command=args.typed,
+        ended="\n".join([*told, *failed]),
+    )
+
+
+def _table(done: Sequence[ProfiledProgram], *, several: bool) -> tuple[Sequence[str], Iterator[list[object]]]:
+    """Return the names of the columns, and a row for each launch; of *several* cases with the case in front."""
+    rows = ([*([one.case] if several else []), *_row(launch)] for one in done for launch in one.launches)
+    return ((CASE, *COLUMNS) if several else COLUMNS), rows
+
+
+def _row(launch: Launch) -> list[object]:
+    low, high = launch.time_band
+    return [
+        launch.kernel, launch.board, ",".join(map(str, launch.dim)), launch.kind, f"{launch.time_us:.3f}", f"{low:.3f}",
+        f"{high:.3f}", launch.bound, launch.io_bytes, sum(launch.instructions.values()), launch.engine,
+    ]  # fmt: skip
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+TABLES: Mapping[str, Callable[[Sequence[str], Iterable[Sequence[object]]], str]] = {
+    "csv": _csv,
+    "md": lambda columns, rows: f"{markdown_table(columns, rows)}\n",
+}
+"""What writes launches as a table, by format."""

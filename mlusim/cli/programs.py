@@ -107,14 +107,17 @@ def board_of(name: str | None) -> Board:
 
 def is_program(word: str | None) -> bool:
     """Return whether *word* names a script, a test or a source, and no operator."""
-    return word is not None and (
-        is_source(word) or word.endswith(".py") or ".py::" in word or is_native(word)
-    )
+    return word is not None and (is_source(word) or is_script(word) or is_native(word))
+
+
+def is_script(word: str | None) -> bool:
+    """Return whether *word* names a script or a test, which chooses its boards itself."""
+    return word is not None and (word.endswith(".py") or ".py::" in word)
 
 
 def is_native(word: str | None) -> bool:
     """Return whether *word* names a program of the system, and no operator, script or source."""
-    if word is None or is_source(word) or word.endswith(".py") or ".py::" in word:
+    if word is None or is_source(word) or is_script(word):
         return False
     # A name of both, an operator and a program on the PATH, is the operator; a path is the program.
     return _is_command(word) and (os.sep in word or word not in registry.operators())

@@ -1,10 +1,9 @@
-"""``mlusim report``: efficiency of operators x cases x boards, or the launches of a program on each board."""
+"""``mlusim report``: efficiency of operators x cases x boards x policies, kept as it comes and resumed where a file is named."""
 
 import argparse
-import csv
-import io
+import importlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
@@ -12,28 +11,23 @@ from rich.text import Text
 
 import mlusim
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS
-from mlusim.cli import campaign, cases, entry, options, plain_text, programs, show
+from mlusim.cli import campaign, entry, long_work, options, plain_text, programs, show
 from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.gate import comparison_parts, exists, report_gate, tell_comparison
-from mlusim.cli.launched import Launched, kernel_wanted, launched_on, usual_boards
+from mlusim.cli.verbs import parser_of, verb_named
 from mlusim.counted import counted
-from mlusim.document import Part, markdown_table
+from mlusim.document import Part
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON
-from mlusim.errors import UsageError, said
+from mlusim.errors import UsageError
 from mlusim.files.reading import lines_shown
 from mlusim.files.writing import check_writable
-from mlusim.machine.launch import Launch
 from mlusim.operators.campaign import Job
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.sweep import jobs_of
-from mlusim.programs.other_boards import elsewhere
-from mlusim.programs.program import Program
 from mlusim.report.compare import BaselineComparison, comparison_json, comparison_markdown, measured_call
 from mlusim.report.efficiency import headline, verdicts
 from mlusim.report.json_values import json_text
-from mlusim.report.launches import launch_facts, launches_view
 from mlusim.report.page.html import html_text
-from mlusim.report.page.launches import page_text
 from mlusim.report.record import CallRecord
 from mlusim.report.record_files import boards_of, csv_text, document, markdown_text
 from mlusim.report.tables import sentences, why_table, work_table
@@ -81,24 +75,25 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("a table goes to the terminal; give --format json, csv, md or html with -o")
     check_writable(args.output)
     args.program = next(iter(args.operators), None)
-    if programs.is_cases(args.program):
-        return _each_case(args, form)
-    if programs.is_program(args.program):
-        return _report_program(args, form)
+    if programs.is_cases(args.program) or programs.is_program(args.program):
+        return _profiled(args, form)
     programs.refuse_call_arguments(args)
     args.operators += programs.operators_behind(args)
     if form == "html":
         html_text([], mlusim.__version__)  # an extra that is missing is said before the work, not after it
+    long_work.refuse_odd(args, args.keep, "--keep")
     policies = options.names_in(args.policy)
     # The key of a call in a baseline is operator, case and board: two policies would be one call.
     if policies and (args.baseline or args.write_baseline):
         raise UsageError("a baseline holds calls by their usual policy; leave --policy out")
+    keeps = args.keep is not None or args.dask is not None
     wanted = [
-        evolve(job, lines=keeps_lines(args, form, job), engine=engine_of(args, job))
+        # A record that is kept has no lines.
+        evolve(job, lines=not keeps and keeps_lines(args, form, job), engine=engine_of(args, job))
         for job in jobs_of(campaign.jobs(args), policies)
     ]
     gate = report_gate(args, wanted)
-    records = campaign.perform(wanted, args.jobs)
+    records = campaign.kept(args, wanted, args.keep) if keeps else campaign.perform(wanted, args.jobs)
     measured = [measured_call(record) for record in records]
     found = gate.compared(measured, exists)
     asked = form == "html" or args.what_if
@@ -124,55 +119,6 @@ def engine_of(args: argparse.Namespace, job: Job) -> str:
     gated = args.baseline or args.write_baseline
     long = find_case(find_operator(job.operator), job.case).long
     return PYTHON if gated and job.engine == AUTO and not long else job.engine
-
-
-def _each_case(args: argparse.Namespace, form: str) -> int:
-    """Report each case of a file, or all of them as one table or page."""
-    args.arguments = args.operators[1:]
-    if form not in {TEXT, "json"} and len(cases.chosen(args)) > 1:
-        return _page_of_cases(args) if form == "html" else _table_of_cases(args, form)
-    args.json, args.format = form == "json", None
-    return cases.each(args, lambda one: _report_program(one, form))
-
-
-def _table_of_cases(args: argparse.Namespace, form: str) -> int:
-    """Write the launches of all cases as one table; the largest exit code, where one case ends in an error the others still run."""
-    rows: list[list[Any]] = []
-    codes = []
-    for case in cases.chosen(args):
-
-        def collect(one: argparse.Namespace, name: str = case.name) -> int:
-            runs, _ = _on_boards(one, aside=not args.output)
-            rows.extend([name, *row] for run in runs for row in _rows(run.launches))
-            return max([run.finish() for run in runs])
-
-        codes.append(cases.ended(collect, args, case)[0])
-    _put(args, TABLES[form](("case", *COLUMNS), rows), counted(len(rows), "launch", "launches"))
-    return max(codes)
-
-
-def _page_of_cases(args: argparse.Namespace) -> int:
-    """Write the launches of all cases as one page, each kernel with the name of its case; the largest exit code, as for a table."""
-    made: list[Launch] = []
-    told: list[str] = []
-    codes = []
-    for case in cases.chosen(args):
-
-        def collect(one: argparse.Namespace, name: str = case.name) -> int:
-            runs, _ = _on_boards(one, aside=not args.output)
-            made.extend(
-                evolve(launch, kernel=f"{launch.kernel} ({name})") for run in runs for launch in run.launches
-            )
-            told.extend(f"{name}: {run.told}" for run in runs if run.told)
-            return max([run.finish() for run in runs])
-
-        code, error = cases.ended(collect, args, case)
-        codes.append(code)
-        if error is not None:
-            told.append(f"{case.name}: {said(error)}")
-    page = page_text(made, args.program, command=args.typed, ended="\n".join(told))
-    _put(args, page, counted(len(made), "launch", "launches"))
-    return max(codes)
 
 
 def _write(args: argparse.Namespace, form: str, records: Sequence[CallRecord], extras: Extras) -> None:
@@ -206,102 +152,26 @@ def _parts(records: Sequence[CallRecord], extras: Extras, *, explain: bool) -> I
         yield from comparison_parts(extras.found)
 
 
-# -- a program that is no operator: its launches on each board --------------------------------------------
+# -- a program that is no operator -----------------------------------------------------------------------
 
-OF_REPORTS = ("case", "group", "policy", "baseline", "write_baseline")
-COLUMNS = (
-    "kernel", "board", "dim", "kind", "time_us", "time_low_us", "time_high_us", "bound", "io_bytes", "instructions", "engine",
-)  # fmt: skip
+PROFILE = "mlusim.cli.profile"
+OF_REPORTS = ("group", "policy", "keep", "restart", "dask")
 
 
-def _report_program(args: argparse.Namespace, form: str) -> int:
-    """Report the launches of the program on each board; returns 1 for findings, 2 and 3 as `mlusim profile`."""
+def _profiled(args: argparse.Namespace, form: str) -> int:
+    """Profile the program on the boards of a report, as the verb that stays does."""
+    plain_text.superseded("report of a program", "`mlusim profile` with the same words")
     if args.explain and form != TEXT:
         raise UsageError("--explain goes with the tables of the terminal; the page and --json say why anyway")
-    only = "goes with operators; `mlusim profile` measures a program against a baseline"
-    options.refuse(args, OF_REPORTS, only)
-    runs, program = _on_boards(args, aside=form != TEXT and not args.output)
-    made = [launch for run in runs for launch in run.launches]
-    study = None
-    if args.what_if and runs[0].launches:
-        study = elsewhere(program, runs[0].launches, list(BOARDS), lambda launches: launches)
-    if form == TEXT:
-        show.put(_launches([run for run in runs if run.launches], study))
-    elif made:
-        ended = "\n".join(dict.fromkeys(run.told for run in runs if run.told))
-        page = page_text(made, args.program, study, command=args.typed, ended=ended) if form == "html" else ""
-        _write_launches(args, form, made, page)
-    return max([run.finish() for run in runs])
-
-
-def _on_boards(args: argparse.Namespace, *, aside: bool) -> tuple[list[Launched], Program]:
-    """Run the program on each board; with *aside* what it prints goes to standard error."""
-    boards = options.boards_in(args.board, ()) if args.board else usual_boards(args, DEFAULT_BOARDS)
-    checks, kernel = tuple(options.names_in(args.check)), kernel_wanted(args)
-    runs: list[Launched] = []
-    program: Program | None = None
-    with show.progress("boards", len(boards)) as step:
-        for board in boards:
-            moved, run = launched_on(args, board, checks, lines=not args.no_lines, aside=aside)
-            program = program or moved
-            runs.append(Launched([launch for _, launch in run.chosen(None, kernel)], run.ended))
-            step(board or "")
-            if not run.launches:
-                break  # it ends so on any board
-    assert program is not None
-    return runs, program
-
-
-def _launches(runs: Sequence[Launched], study: WhatIfStudy | None) -> Iterator[Part]:
-    for number, run in enumerate(runs):
-        yield from [""] if number else []
-        yield launches_view(list(enumerate(run.launches, 1)), every=True)
-    if study is not None:
-        yield from ("", what_if_table(study))
-
-
-def _write_launches(args: argparse.Namespace, form: str, made: Sequence[Launch], page: str) -> None:
-    if form in TABLES:
-        text = TABLES[form](COLUMNS, _rows(made))
-    elif form == "json":
-        facts = {"program": args.program, "launches": [launch_facts(launch) for launch in made]}
-        if not args.output:
-            show.emit(facts)
-            return
-        text = json_text(facts)
-    else:
-        text = page
-    _put(args, text, counted(len(made), "launch", "launches"))
-
-
-def _put(args: argparse.Namespace, text: str, what: str) -> None:
-    """Write *text* to the file of ``-o``, told with *what* is in it, or to standard output."""
-    if args.output:
-        options.write_text(args.output, text)
-        plain_text.remark(f"{args.output}: {what}")
-    else:
-        sys.stdout.write(text)
-
-
-def _rows(made: Sequence[Launch]) -> Iterator[list[Any]]:
-    for one in made:
-        low, high = one.time_band
-        yield [
-            one.kernel, one.board, ",".join(map(str, one.dim)), one.kind, f"{one.time_us:.3f}", f"{low:.3f}",
-            f"{high:.3f}", one.bound, one.io_bytes, sum(one.instructions.values()), one.engine,
-        ]  # fmt: skip
-
-
-def _csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return text.getvalue()
-
-
-TABLES: Mapping[str, Callable[[Sequence[str], Iterable[Sequence[object]]], str]] = {
-    "csv": _csv,
-    "md": lambda columns, rows: f"{markdown_table(columns, rows)}\n",
-}
-"""What writes launches as a table, by format."""
+    options.refuse(args, OF_REPORTS, "goes with operators; leave it out")
+    if not programs.is_cases(args.program):
+        options.refuse(args, ("case",), "goes with an operator or a file of cases; leave it out")
+    words = vars(parser_of(verb_named("profile")).parse_args(["profile"]))
+    own = {
+        "arguments": [*args.operators[1:], *args.arguments],
+        "what_if": list(BOARDS) if args.what_if else [],
+        "usual_boards": DEFAULT_BOARDS,
+        "jobs": None,
+    }
+    run: Callable[[argparse.Namespace], int] = importlib.import_module(PROFILE).run
+    return run(argparse.Namespace(**{**words, **vars(args), **own}))

@@ -53,9 +53,14 @@ def _tried_cases(
     args: argparse.Namespace,
 ) -> tuple[Sequence[str], TriedTask, list[dict[str, Any]]]:
     """Try the candidates with each case of a file, and add up what each takes; out is what one of them says is out."""
-    if args.search or args.output:
+    if args.output or args.search not in (None, tuning.RANDOM):
+        told, first = (
+            ("-o kept.jsonl" if args.output else f"--search {args.search}"),
+            cases.chosen(args)[0].name,
+        )
         raise UsageError(
-            f"{'--search' if args.search else '-o'} goes with one case; name it with --case, or try the whole grid of all of them"
+            f"{told.split(maxsplit=1)[0]} goes with one case, as in `mlusim tune {args.program} --case {first} ... {told}`; "
+            "a grid or --search random tries all of them"
         )
     boards: Sequence[str] = ()
     task: TriedTask | None = None
@@ -212,7 +217,7 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TriedTask, l
 
     Raises `UsageError` where none of them can be called.
     """
-    long_work.refuse_odd(args)
+    long_work.refuse_odd(args, args.output, "-o")
     kernel = not args.param or args.triton is not None
     program = None if kernel else programs.program_to_try(args, boards[0])
     task, found = _tried_calls(args, boards) if program is None else _tried_programs(args, program, boards)
@@ -225,7 +230,8 @@ def _drawn(args: argparse.Namespace, parameters: Sequence[TuneParameter]) -> lis
     """Return the candidates that are known before any of them runs: the grid, or what a search draws of it."""
     if getattr(args, "search", None) is None:
         return grid(parameters)
-    return tuning.drawn(parameters, args.trials, args.draws or 0)
+    # Not by the seed of a case, which has its own: all cases try the same candidates.
+    return tuning.drawn(parameters, args.trials, getattr(args, "seed", args.draws) or 0)
 
 
 def _subject(

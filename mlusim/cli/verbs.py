@@ -33,6 +33,8 @@ class Verb:
     name: str
     arguments: str
     summary: str
+    instead: str = ""
+    """Of one that people do not type, or will not for long: the verb that they do; it stands in no list."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the arguments, with ``-v`` where host functions run."""
@@ -60,8 +62,8 @@ VERBS = (
     Verb("boards", LISTING, "the boards: memory, clusters, clock, bandwidth, force, and sources"),
     Verb("isa", LISTING, "the intrinsics: signature, extents, rules, pipe, cost"),
     Verb("ops", LISTING, "the operators: parameters, cases, limits"),
-    Verb("run", RUNNING, "run an operator on its cases or on your arrays; accuracy and efficiency"),
-    Verb("check", RUNNING, "run an operator or a script under checkers: what should not have been done"),
+    Verb("run", RUNNING, "run it, an operator on its cases or on your arrays: results, accuracy, efficiency"),
+    Verb("check", RUNNING, "run it under checkers: what should not have been done"),
     Verb(
         "fuzz",
         COMPARING,
@@ -69,14 +71,12 @@ VERBS = (
     ),
     Verb("compile", LISTING, "what is in BANG C files, and what of it does not translate"),
     Verb("toolkit", LISTING, "a folder with cncc, headers and libraries: your own build on the simulator"),
-    Verb(
-        "profile", RUNNING, "every launch of a script, operator, BANG C file or test: time, bound, why, lines"
-    ),
-    Verb("cover", RUNNING, "which lines of kernels ran, by task, over one run or several"),
+    Verb("profile", RUNNING, "every launch of it, on one board or several: time, bound, why, lines"),
+    Verb("cover", RUNNING, "which lines of its kernels ran, by task, over one run or several"),
     Verb("plan", LISTING, "validate an NRAM partition plan, or find the largest shape that fits"),
-    Verb("report", COMPARING, "efficiency of operators x cases x boards"),
+    Verb("report", COMPARING, "efficiency of operators x cases x boards, kept as it comes where it is large"),
     Verb("what-if", COMPARING, "one call on every board, re-timed where its work is the same"),
-    Verb("sweep", COMPARING, "a large report that is kept as it comes, on many processes or machines"),
+    Verb("sweep", COMPARING, "`mlusim report` with --keep, or `mlusim tune`, which stay", "report"),
     Verb(
         "tune",
         COMPARING,
@@ -88,7 +88,7 @@ VERBS = (
         "many candidates against one reference: right, findings, time, each in a confined process",
     ),
     Verb("debug", RUNNING, "the kernel debugger: breakpoints, steps, memory, and going back in time"),
-    Verb("dap", RUNNING, "the debugger for editors: a server of the Debug Adapter Protocol"),
+    Verb("dap", RUNNING, "the debugger for editors: a server of the Debug Adapter Protocol", "debug"),
     Verb("demo", COMPARING, "every operator at network scale on two boards, checked, with a report"),
 )
 
@@ -118,6 +118,27 @@ class VerbParser(Parser):
         return helps.screen(self)
 
 
+TITLES = {
+    RUNNING: "one program: an operator, a script, a test, BANG C files, a native program, or cases.toml",
+    COMPARING: "many calls of it, compared",
+    LISTING: "tables, sources, plans",
+}
+
+
+class ProgramParser(Parser):
+    """The parser of the program, whose ``--help`` lists the verbs by what they do."""
+
+    def format_help(self) -> str:
+        """Return the help of one screen; verbs that another stands in for are not listed."""
+        listed = {
+            title: [
+                (verb.name, verb.summary) for verb in VERBS if verb.arguments == file and not verb.instead
+            ]
+            for file, title in TITLES.items()
+        }
+        return helps.listing(self, listed)
+
+
 class _ShowAll(argparse.Action):
     """Prints the help in full."""
 
@@ -128,7 +149,7 @@ class _ShowAll(argparse.Action):
 
 def parser_of(chosen: Verb | None) -> Parser:
     """Return the parser of every verb's name and of the chosen verb's arguments."""
-    parser = Parser(
+    parser = ProgramParser(
         prog="mlusim",
         description="A simulated Cambricon MLU: run, check and measure BANG C kernels with no card.",
         epilog="exit codes: 0 clean, 1 findings, failed accuracy or a regression, 2 usage, 3 a fault in the machine\n"
@@ -137,7 +158,7 @@ def parser_of(chosen: Verb | None) -> Parser:
     parser.add_argument("--version", action="version", version=f"mlusim {mlusim.__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", parser_class=VerbParser)
     for verb in VERBS:
-        below = verbs.add_parser(verb.name, help=verb.summary, description=f"{verb.name}: {verb.summary}.")
+        below = verbs.add_parser(verb.name, description=f"{verb.name}: {verb.summary}.")
         if verb is chosen:
             verb.add_arguments(below)
     return parser
@@ -150,9 +171,9 @@ def verb_named(name: str | None) -> Verb | None:
 
 def unknown_verb(word: str) -> str:
     """Return the refusal of *word* in the place of a verb."""
-    names = [verb.name for verb in VERBS]
-    guesses = near(word, names, 1)
-    hint = f"did you mean {guesses[0]}?" if guesses else f"the verbs are {', '.join(names)}"
+    guesses = near(word, [verb.name for verb in VERBS], 1)
+    listed = (verb.name for verb in VERBS if not verb.instead)
+    hint = f"did you mean {guesses[0]}?" if guesses else f"the verbs are {', '.join(listed)}"
     return f"there is no verb {word!r}; {hint}"
 
 
@@ -169,7 +190,7 @@ def told_option(verb: str | None, word: str) -> str | None:
         return None
     if (why := shared.refusal(known.name, [word])) is not None:
         return why
-    takers = [f"`mlusim {each.name}`" for each in VERBS if option in options_of(each)]
+    takers = [f"`mlusim {each.name}`" for each in VERBS if not each.instead and option in options_of(each)]
     if takers:
         named = " and ".join([", ".join(takers[:-1][:2]), takers[-1]] if takers[1:] else takers)
         return f"mlusim {verb} takes no {option}; {named} {'do' if takers[1:] else 'does'}"

@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     """Ask and show; returns 1 where the call works on no board."""
     check_writable(args.html)
     if programs.is_cases(args.program):
-        return cases.each(args, run)
+        return _what_if_cases(args)
     if programs.is_program(args.program):
         return _what_if_program(args)
     more = programs.operators_behind(args)
@@ -48,6 +48,23 @@ def run(args: argparse.Namespace) -> int:
     return entry.CLEAN if study.works else entry.FINDINGS
 
 
+def _what_if_cases(args: argparse.Namespace) -> int:
+    """Ask for each case of a file, with one page of all; the largest exit code."""
+    studies: list[WhatIfStudy] = []
+
+    def one(given: argparse.Namespace) -> int:
+        own: list[WhatIfStudy] = []
+        given.studies = own
+        try:
+            return run(given)
+        finally:
+            studies.extend(evolve(study, case=f"{given.named_case.name}, {study.case}") for study in own)
+
+    code = cases.each(argparse.Namespace(**{**vars(args), "html": None}), one)
+    _write(args, studies)
+    return code
+
+
 def _show(args: argparse.Namespace, study: WhatIfStudy) -> None:
     """Say *study*, and write its page."""
     show.say(Document(study.to_json, lambda: [what_if_table(study)]), json=args.json)
@@ -55,7 +72,8 @@ def _show(args: argparse.Namespace, study: WhatIfStudy) -> None:
 
 
 def _write(args: argparse.Namespace, studies: Sequence[WhatIfStudy]) -> None:
-    """Write the page of *studies* where one is asked for."""
+    """Write the page of *studies* where one is asked for; those of a case go on the page of all."""
+    args.studies += studies
     if args.html and studies:
         write_text(args.html, what_if_page(studies, args.typed), keep=True)
         plain_text.wrote("page", args.html)

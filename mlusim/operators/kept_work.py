@@ -131,7 +131,7 @@ class Keep(Generic[J]):
         instead = (
             "what it holds already is whole, and the same command goes on from there"
             if kept is None
-            else f"all results until now are in {kept}, and the same command with -o {kept} goes on from there"
+            else f"all results until now are in {kept}, and the same command with that file goes on from there"
         )
         return Unwritten(f"{self.name} cannot be written: {brief(error)}; {instead}", kept)
 

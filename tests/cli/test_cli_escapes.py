@@ -143,7 +143,7 @@ LINES = [
     (0, ["profile", NAME, "--case", CASE]),
     (0, ["profile", NAME, "--case", CASE, "--lines"]),
     (2, ["profile", FILE]),
-    (0, ["sweep", NAME, *BOARD, "-o", f"kept{HOSTILE}.jsonl", "--jobs", "1"]),
+    (0, ["report", NAME, *BOARD, "--keep", f"kept{HOSTILE}.jsonl", "--jobs", "1"]),
     (2, ["plan", NAME]),
     (0, ["plan", NAME, "--set", "n=5"]),
     (0, ["plan", NAME, "--max", "n"]),

@@ -14,7 +14,7 @@ from mlusim.operators import kept_work
 TIN = ("tin_shift_forward", "--board", "MLU370-X4", "--case")
 RECORD = ("--case", "golden_document", "--command", "record {}", "--command", "quit")
 KINDS = {
-    "s.jsonl": ("sweep", *TIN, "golden_document", "jobs_33", "--jobs", "1", "-o", "{}"),
+    "s.jsonl": ("report", *TIN, "golden_document", "jobs_33", "--jobs", "1", "--keep", "{}"),
     "r.json": ("report", *TIN, "golden_document", "--jobs", "1", "-o", "{}"),
     "b.json": ("report", *TIN, "golden_document", "--jobs", "1", "--write-baseline", "{}"),
     "o.npz": ("run", *TIN, "golden_document", "--save", "{}"),
@@ -92,7 +92,7 @@ def test_a_recording_that_cannot_be_kept_is_a_sentence(full):
 
 def test_a_sweep_goes_elsewhere(cli, tmp_path, monkeypatch):
     """What the file takes no more goes, with all that it holds, to another; the sweep goes on from there."""
-    words = ("sweep", *TIN, "golden_document", "jobs_33", "--jobs", 1, "-o")
+    words = ("report", *TIN, "golden_document", "jobs_33", "--jobs", 1, "--keep")
 
     class Full(kept_work.io.FileIO):
         """A file on a disk that has room for 6000 bytes."""
@@ -106,7 +106,7 @@ def test_a_sweep_goes_elsewhere(cli, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(kept_work.io, "FileIO", Full)
         done = cli(*words, tmp_path / "s.jsonl")
-    kept = Path(done.err.rpartition("with -o ")[2].split()[0])
+    kept = Path(done.err.rpartition("are in ")[2].split(",")[0])
     again = cli(*words, kept)
 
     assert (2, "") == (done.code, done.out)

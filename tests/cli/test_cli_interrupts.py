@@ -28,7 +28,7 @@ INTERRUPTED = """
 @pytest.mark.parametrize("name", ["mlusim.cli.main", "numpy", "greenlet"])
 def test_an_interruption_of_imports_is_a_sentence(name):
     """Whatever is being imported: "interrupted", 130, no traceback."""
-    words = (name, "sweep", "tin_shift_forward", "--case", "golden_document", "--jobs", "2")
+    words = (name, "report", "tin_shift_forward", "--case", "golden_document", "--jobs", "2")
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(INTERRUPTED), *words],
         capture_output=True,
@@ -134,7 +134,7 @@ WRITTEN = (
     f"run {TIN} --trace {{}}/new",
     f"report {TIN} --jobs 1 -o {{}}/file.json",
     f"report {TIN} --jobs 1 --write-baseline {{}}/below/file",
-    f"sweep {TIN} --jobs 1 -o {{}}/file",
+    f"report {TIN} --jobs 1 --keep {{}}/file",
     f"check {TIN} --format sarif -o {{}}/file",
 )
 

@@ -85,7 +85,7 @@ def test_a_profile_is_native_where_it_can_be(cli, call):
     assert {"python"} == {launch["engine"] for launch in python}
 
 
-@pytest.mark.parametrize("verb", ["run", "report", "sweep", "what-if"])
+@pytest.mark.parametrize("verb", ["run", "report", "what-if"])
 def test_operators_take_an_engine(cli, verb):
     """The Python engine executes every operator."""
     done = cli(verb, *CASE, "--engine", "python", "--json")

@@ -256,7 +256,6 @@ def test_findings_on_request(cli, script):
         ([], 2, "name an operator or a script, as in `mlusim profile"),
         (["test_doubling.py", "--launch", "3"], 2, "--launch 3 is not there; 2 launches were made"),
         (["test_doubling.py", "--kernel", "other"], 2, "what was launched: double"),
-        (["test_doubling.py", "--board", "MLU590-H8"], 2, "the script decides for itself"),
         (
             ["test_doubling.py", "--seed", "0"],
             2,
@@ -296,11 +295,27 @@ def test_every_verb_takes_every_program(cli, script, word):
     assert "Traceback" not in wrong.err
 
 
-def test_a_report_of_a_script_moves_it_to_each_board(cli, script):
-    """Its devices are of the boards that were named, whatever board the script names."""
-    done = cli("report", script.name, "--board", "MLU370-X8", "MLU590-H8", "--json", "--kernel", "double")
+def test_a_profile_of_a_script_moves_it_to_each_board(cli, script):
+    """Its devices are of the boards that were named, before the script or behind it, whatever board the script names."""
+    boards = ("--board", "MLU370-X8", "MLU590-H8")
+    done = cli("profile", *boards, script.name, "--json", "--kernel", "double")
+    former = cli("report", script.name, *boards, "--json", "--kernel", "double")
 
     assert ["MLU370-X8"] * 2 + ["MLU590-H8"] * 2 == [launch["board"] for launch in done.json()["launches"]]
+    assert done.json() == former.json()
+    assert "note: `mlusim profile` with the same words answers this" in former.err
+
+
+def test_a_report_of_a_program_has_a_baseline(cli, script):
+    """It is that of the profile, which both write and compare with; on several boards each launch has its own line."""
+    boards = ("--board", "MLU370-X4", "MLU370-X8")
+    stored = cli("report", script.name, *boards, "--write-baseline", "base.json")
+    same = cli("profile", script.name, *boards, "--baseline", "base.json", "-o", "page.html")
+
+    assert "base.json: 4 launches\n" in stored.err
+    assert (0, "words []\nwords []\n") == (same.code, same.out)
+    assert "4 launches compared with base.json, threshold 5%: nothing moved." in same.err
+    assert "page.html: 4 launches\n" in same.err
 
 
 def test_run_shows_lines_and_traces_of_a_script(cli, script, tmp_path):

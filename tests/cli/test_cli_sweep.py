@@ -1,4 +1,4 @@
-"""``mlusim sweep``: what it runs, keeps, reuses and says."""
+"""``mlusim report --keep``: what it runs, keeps, reuses and says; ``mlusim sweep``, its former name."""
 
 import json
 import sys
@@ -6,13 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
-TIN = ("sweep", "tin_shift_forward", "--case", "golden_document", "jobs_33", "--jobs", 1)
+TIN = ("report", "tin_shift_forward", "--case", "golden_document", "jobs_33", "--jobs", 1)
 
 
 def test_a_sweep_is_a_report_that_is_kept(cli, tmp_path):
     """The document is that of a report, but for what is not kept; run again, everything is reused and said to be."""
     out = tmp_path / "tin.jsonl"
-    first, again = cli(*TIN, "-o", out, "--json"), cli(*TIN, "-o", out, "--json")
+    first, again = cli(*TIN, "--keep", out, "--json"), cli(*TIN, "--keep", out, "--json")
     report = cli("report", *TIN[1:], "--json")
 
     assert (0, 0, "") == (first.code, again.code, first.err)
@@ -24,7 +24,7 @@ def test_a_sweep_is_a_report_that_is_kept(cli, tmp_path):
 def test_a_table_names_the_policies(cli, tmp_path):
     """Each policy of an operator that declares them has a line; the others have one."""
     words = (
-        "sweep",
+        "report",
         "three_interpolate_backward",
         "tin_shift_forward",
         "--case",
@@ -46,7 +46,7 @@ def test_a_table_names_the_policies(cli, tmp_path):
 def test_the_lines_of_the_file_are_jobs_and_records(cli, tmp_path):
     """A line each, after one that says what made them; a record is the document of `run --json`."""
     out = tmp_path / "tin.jsonl"
-    cli(*TIN, "--board", "MLU370-X4", "-o", out)
+    cli(*TIN, "--board", "MLU370-X4", "--keep", out)
     head, *lines = map(json.loads, out.read_text().splitlines())
     run = cli("run", "tin_shift_forward", "--case", "golden_document", "--json").json()
 
@@ -58,9 +58,9 @@ def test_the_lines_of_the_file_are_jobs_and_records(cli, tmp_path):
 def test_what_goes_wrong_is_a_record(cli, samples, tmp_path):
     """A fault and a failed accuracy keep the exit codes of a report, and the rest goes on."""
     out = tmp_path / "wrong.jsonl"
-    done = cli("sweep", "sample", "wrong", "faulty", "--board", "MLU370-X4", "--jobs", 1, "-o", out)
-    again = cli("sweep", "sample", "wrong", "faulty", "--board", "MLU370-X4", "--jobs", 1, "-o", out)
-    failed = cli("sweep", "wrong", "--jobs", 1)
+    done = cli("report", "sample", "wrong", "faulty", "--board", "MLU370-X4", "--jobs", 1, "--keep", out)
+    again = cli("report", "sample", "wrong", "faulty", "--board", "MLU370-X4", "--jobs", 1, "--keep", out)
+    failed = cli("report", "wrong", "--jobs", 1)
 
     assert (3, 3, 1) == (done.code, again.code, failed.code)
     assert done.out == again.out
@@ -82,8 +82,8 @@ def test_an_interrupt_says_where_the_results_are(cli, shift_calls, tmp_path):
         return call
 
     shift_calls(pressed_in_the_second)
-    pressed = cli(*TIN, "-o", out)
-    done = cli(*TIN, "-o", out)
+    pressed = cli(*TIN, "--keep", out)
+    done = cli(*TIN, "--keep", out)
 
     assert 130 == pressed.code
     assert f"{out} holds what has ended; the same command goes on\nerror: interrupted\n" == pressed.err
@@ -93,10 +93,10 @@ def test_an_interrupt_says_where_the_results_are(cli, shift_calls, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--restart",), "--restart starts a file over; name it with -o"),
+        (("--restart",), "--restart starts a file over; name it with --keep"),
         (("--policy", "fast"), "none of these operators has a policy 'fast'; they declare none"),
         (("--dask", "tcp://localhost:1"), "--dask and --jobs exclude each other"),
-        (("-o", "."), "is a directory"),
+        (("--keep", "."), "is a directory"),
         (("--case", "nothing"), "no case 'nothing'"),
         (("--board", "MLU9"), "MLU9"),
         (("--group", "odd"), "exclude each other"),
@@ -115,8 +115,8 @@ def test_what_makes_no_sense_is_one_sentence(cli, words, said):
 def test_a_file_of_another_sweep_is_left_alone(cli, tmp_path):
     """--restart starts it over."""
     out = tmp_path / "tin.jsonl"
-    cli(*TIN, "-o", out)
-    other = ("sweep", "tin_shift_forward", "--case", "jobs_33", "--jobs", 1, "-o", out)
+    cli(*TIN, "--keep", out)
+    other = ("report", "tin_shift_forward", "--case", "jobs_33", "--jobs", 1, "--keep", out)
     refused, done = cli(*other), cli(*other, "--restart")
 
     assert 2 == refused.code
@@ -150,3 +150,17 @@ def test_a_missing_scheduler_is_a_sentence(cli, monkeypatch):
         done.code,
         done.err,
     )
+
+
+def test_the_former_verb_names_the_one_that_stays(cli, tmp_path):
+    """It goes on from the same file, with the words that it had, and stands in no list of verbs."""
+    out = tmp_path / "tin.jsonl"
+    kept = cli(*TIN, "--keep", out, "--json")
+    former = cli("sweep", *TIN[1:], "-o", out, "--json")
+
+    assert kept.json() == former.json()
+    assert [
+        "note: `mlusim report` with the same words, and --keep for -o, answers this; sweep will go with the next version",
+        f"{out}: 4 of 4 results are there already",
+    ] == former.err.splitlines()
+    assert "sweep" not in cli("--help").out

@@ -91,7 +91,7 @@ def test_report_and_sweep(cli, samples, monkeypatch, tmp_path):
     for width in (200, *range(40, 120, 14)):
         monkeypatch.setenv("COLUMNS", str(width))
         report = cli("report", *calls, "--explain", "--jobs", 1).out
-        sweep = cli("sweep", *calls, "--jobs", 1, "-o", tmp_path / "s.jsonl").out
+        sweep = cli("report", *calls, "--jobs", 1, "--keep", tmp_path / "s.jsonl").out
         shown[width] = _words(report), _words(sweep)
     widest = shown[200]
 

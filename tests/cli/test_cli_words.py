@@ -36,7 +36,7 @@ def test_an_option_means_the_same_wherever_it_is():
     [
         (("plan", "k.mlu", "--jobs", 2), "plan takes no --jobs: each value that it tries follows from the last"),
         (("debug", "s.py", "--threads=2"), "tasks run in their order; an option of the program itself stands behind --"),
-        (("profile", "tin_shift_forward", "-o", "x.html"), "profile takes no -o: --html F.html writes a page"),
+        (("cover", "tin_shift_forward", "-o", "x.html"), "cover takes no -o: --keep F.json writes a record"),
         (("what-if", "tin_shift_forward", "--format", "csv"), "what-if takes no --format: it prints text"),
         (("isa", "bang_add", "--threads", 2), "isa takes no --threads: it runs no kernel"),
     ],

@@ -18,7 +18,7 @@ from mlusim.errors import UsageError
 from mlusim.operators import executors
 from mlusim.operators.sweep import sweep
 
-WORDS = ["sweep", "tin_shift_forward", "--case", "golden_document", "--json"]
+WORDS = ["report", "tin_shift_forward", "--case", "golden_document", "--json"]
 LOCAL = ("--host", "127.0.0.1", "--no-dashboard")
 
 
@@ -129,7 +129,7 @@ def test_a_cluster_searches_as_this_process_does(tmp_path, capsys, processes):
 def test_a_cluster_that_dies_in_mid_sweep_is_a_sentence(tmp_path, processes):
     """The last worker, then the scheduler, killed after a record: code 2, no traceback or warning, the records kept."""
     kept = tmp_path / "kept.jsonl"
-    words = ["sweep", "tin_shift_forward", "--group", "all", "--board", "MLU370-X4", "-o", kept]
+    words = ["report", "tin_shift_forward", "--group", "all", "--board", "MLU370-X4", "--keep", kept]
     told = []
     for who in ("worker", "scheduler"):
         done = ran(KILLING, getattr(processes, who).pid, *words, "--dask", processes.address)
@@ -141,7 +141,7 @@ def test_a_cluster_that_dies_in_mid_sweep_is_a_sentence(tmp_path, processes):
     assert (2, 2) == (worker[0], scheduler[0])
     assert f"{processes.address} has had no worker for 1 s; start one with `dask worker" in worker[1]
     assert 1 == worker[1].count("\n"), worker[1]
-    assert "does not answer any more; what has ended is kept where -o says" in scheduler[1]
+    assert "does not answer any more; what has ended is kept where -o or --keep says" in scheduler[1]
     assert 2 == scheduler[1].count("\n"), scheduler[1]
     assert "results are there already" in scheduler[1]
     assert 2 <= worker[2] < scheduler[2]

@@ -15,8 +15,9 @@ REPORT_EXAMPLES = """examples:
   mlusim report dynamic_scatter_backward --policy all
   mlusim report --write-baseline efficiency.json
   mlusim report --baseline efficiency.json --threshold 2%
-  mlusim report my_script.py --board MLU370-X4 MLU590-H8 -o launches.html -- --size 4096
-  mlusim report scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
+  mlusim report --group all --keep everything.jsonl
+  mlusim report --group all --keep everything.jsonl --dask tcp://scheduler:8786
+`mlusim profile` shows the launches of a program that is no operator.
 Bare, it runs every network case on two boards, which takes a minute; a bar on a terminal says how far it is, and Ctrl-C ends
 it.  One operator takes a fraction of that, `--case golden_document` seconds; with --format html calls that take Python less
 than a second know their lines, and so do longer ones that --case names, unless --no-lines is given."""
@@ -28,11 +29,11 @@ REPORT_FORMATS = ("json", "csv", "md", "html")
 def report(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim report``."""
     add = shared.Adder(parser)
-    add.selection(
-        "operators (default: all); or a script, a test, BANG C files or cases.toml, with words for it behind"
-    )
-    add.call_arguments()
-    add.draws()
+    add.selection()
+    # Of a program that is no operator, which `mlusim profile` takes now.
+    before = shared.Adder(parser, hidden=True)
+    before.call_arguments()
+    before.draws()
     add.answer((shared.TEXT, *REPORT_FORMATS))
     add.repeated("--check NAMES", "checkers to observe with")
     add.several(
@@ -42,9 +43,11 @@ def report(parser: ArgumentParser) -> None:
     add.gate()
     add.flag("--what-if", "one case of each operator on every board; the HTML page has it anyway")
     add.flag("--explain", "behind the tables, a sentence for each call that says why")
+    add.kept_output("call", "--keep")
     add.engine()
     add.threads()
     add.jobs()
+    add.dask(files=False)
     add.flag("--json", "the same as --format json")
     add.flag("--no-lines", "no pipes and no time of each line in the HTML page; takes half the time")
     add.limit(USUAL)
@@ -80,14 +83,13 @@ def whatif(parser: ArgumentParser) -> None:
     add.threads()
     add.json()
     add.limit(USUAL)
+    parser.set_defaults(studies=[])
     parser.epilog = WHATIF_EXAMPLES
 
 
-SWEEP_EXAMPLES = """examples:
-  mlusim sweep three_interpolate_backward --policy all -o tiles.jsonl
-  mlusim sweep --group all --board MLU370-X4 MLU590-H8 -o everything.jsonl
-  mlusim sweep --group all -o everything.jsonl --dask tcp://scheduler:8786
-  mlusim sweep scale.mlu --param TILE=64,128 --arg dst=out:float32:8192 --arg src=in.npy --arg n=8192 -o tiles.jsonl"""
+SWEEP_EXAMPLES = """in its place:
+  mlusim report --group all --keep everything.jsonl
+  mlusim tune scale.mlu --param TILE=64,128 --arg dst=out:float32:8192 --arg src=in.npy --arg n=8192 -o tiles.jsonl"""
 
 
 def sweep(parser: ArgumentParser) -> None:

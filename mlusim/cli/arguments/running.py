@@ -106,6 +106,8 @@ def check(parser: ArgumentParser) -> None:
     parser.epilog = CHECK_EXAMPLES
 
 
+# In the order of `profile.FORMATS`, which a test compares: what writes them would load half of the package.
+PROFILE_FORMATS = ("json", "csv", "md", "html")
 PROFILE_EXAMPLES = """examples:
   mlusim profile my_script.py --lines
   mlusim profile my_script.py --kernel double --trace trace.json -- --size 4096
@@ -113,7 +115,7 @@ PROFILE_EXAMPLES = """examples:
   mlusim profile tests/test_kernel.py::test_small --check memcheck,racecheck
   mlusim profile cases.toml --case large --lines
   mlusim profile my_script.py --write-baseline times.json
-  mlusim profile my_script.py --baseline times.json --what-if MLU370-X8 MLU590-H8
+  mlusim profile cases.toml --board MLU370-X4 MLU590-H8 -o launches.html
   mlusim profile scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16"""
 
 
@@ -127,24 +129,28 @@ def profile(parser: ArgumentParser) -> None:
     )
     add.flag("--lines", "all lines of the kernels, and every launch by itself")
     add.value("--trace F.json", "write a trace for Perfetto or chrome://tracing")
-    add.value("--html F.html", "write a page with the source; needs the extra mlusim[report]")
+    add.value("--html F.html", "write a page with the source, besides; needs the extra mlusim[report]")
+    add.answer((shared.TEXT, *PROFILE_FORMATS))
     add.value("--launch N", "the Nth launch alone, from 1", type=shared.whole)
     add.checkers()
-    add.call()
+    add.value(
+        "--case NAME",
+        "one of the operator's cases (default: its first), or of the file's (default there: all)",
+    )
+    add.inputs()
+    add.boards("that of the program, or MLU370-X4")
     add.schedule()
     add.call_arguments()
     add.engine()
     add.threads()
     # native means C where it can be: `main.settled` passes it on as auto.
     parser.set_defaults(where_it_can=True)
-    add.value(
-        "--what-if BOARD",
-        "the time on these boards as well: re-timed, or run there where the architecture is another",
-        nargs="+",
-        default=[],
-    )
+    # `mlusim what-if` answers this now.
+    shared.Adder(parser, hidden=True).several("--what-if BOARD", "")
     add.gate()
-    add.json()
+    add.flag("--json", "the same as --format json")
+    # What `mlusim report` of a program says besides.
+    parser.set_defaults(usual_boards=(None,), explain=False, no_lines=False)
     add.limit(USUAL)
     add.coverage()
     parser.epilog = PROFILE_EXAMPLES

@@ -2,7 +2,8 @@
 
 import functools
 import math
-from argparse import Action, ArgumentParser, ArgumentTypeError
+import re
+from argparse import SUPPRESS, Action, ArgumentParser, ArgumentTypeError
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -71,19 +72,20 @@ def threshold(text: str) -> float:
 
 @frozen
 class Adder:
-    """Adds options to *parser*: each with its metavar as help shows them, as "--case NAME", and what it does."""
+    """Adds options to *parser*: each with its metavar as help shows them, as "--case NAME", and what it does; *hidden* ones are not shown."""
 
     parser: ArgumentParser
+    hidden: bool = False
 
     def value(self, option: str, meaning: str, **more: Any) -> None:
         """Add *option*, which takes one value; *more* goes to argparse."""
         words = option.split()
         shown = None if words[-1].startswith("-") else words.pop()
-        self.parser.add_argument(*words, metavar=shown, help=meaning, **more)
+        self.parser.add_argument(*words, metavar=shown, help=SUPPRESS if self.hidden else meaning, **more)
 
     def flag(self, option: str, meaning: str) -> None:
         """Add *option*, which takes no value."""
-        self.parser.add_argument(option, action="store_true", help=meaning)
+        self.parser.add_argument(option, action="store_true", help=SUPPRESS if self.hidden else meaning)
 
     def several(self, option: str, meaning: str) -> None:
         """Add *option*, which takes several values at once and may be repeated."""
@@ -265,10 +267,10 @@ class Adder:
             "pass although calls or launches of the baseline exist no more, or nothing was compared",
         )
 
-    def kept_output(self, what: str) -> None:
-        """Declare ``-o`` and ``--restart`` of long work that keeps each *what*."""
+    def kept_output(self, what: str, option: str = "-o --output") -> None:
+        """Declare the *option* that names a file, and ``--restart``, of long work that keeps each *what*."""
         self.value(
-            "-o --output F.jsonl",
+            f"{option} F.jsonl",
             f"keep each {what} in this file as it comes; where the file has some already, go on from there",
         )
         self.flag("--restart", "start the file over")
@@ -319,16 +321,25 @@ def _values_of(action: Action, words: Sequence[str]) -> int:
 _TAKE_MACROS = ("--param", "--max", "--frontier")
 
 
-def macros_joined(words: Sequence[str]) -> list[str]:
-    """Return *words* with ``--param -DNAME=V``, and other options that take a macro, as one word: argparse would see two options."""
+def joined(words: Sequence[str]) -> list[str]:
+    """Return *words* with some options and their values as one word each, in which argparse sees no other option and no program.
+
+    ``--param -DNAME=V``, and others that take a macro; ``--board A B``, which would take what stands behind the boards, too.
+    """
     found: list[str] = []
     for word in words:
-        before = found[-1] if found else ""
-        if before in _TAKE_MACROS and word.startswith("-D") and "--" not in found:
+        before = "" if "--" in found or not found else found[-1]
+        if before in _TAKE_MACROS and word.startswith("-D"):
             found[-1] = f"{before}={word}"
+        elif before.startswith(_BOARD) and _LIKE_A_BOARD(word):
+            found[-1] = f"{before}{',' if before != _BOARD else '='}{word}"
         else:
             found.append(word)
     return found
+
+
+_BOARD = "--board"
+_LIKE_A_BOARD = re.compile(r"mlu-?\d", re.IGNORECASE).match
 
 
 # -- options that mean the same in every verb, and for a verb that does not take one, why --------------
@@ -359,7 +370,7 @@ REASONS: Mapping[str, Mapping[str, str]] = {
         "plan": "each value that it tries follows from the last",
         "profile": f"{ONE_PROGRAM}, whose lines are followed in this process; `mlusim report` takes it, for many cases",
         "cover": f"{ONE_PROGRAM}, whose lines are counted in this process; --keep adds up several runs",
-        "what-if": "one run is re-timed for all boards; `mlusim sweep` runs each, and takes it",
+        "what-if": "one run is re-timed for all boards; `mlusim report` runs each, and takes it",
         "debug": f"{ONE_PROGRAM}, which is stopped and stepped",
     },
     ENGINE: dict.fromkeys(WITHOUT_KERNELS, NO_KERNEL)
@@ -371,7 +382,6 @@ REASONS: Mapping[str, Mapping[str, str]] = {
     "--format": {
         "run": f"{PRINTED}; `mlusim report` writes csv, md and html",
         "fuzz": PRINTED,
-        "profile": f"{PRINTED}; --html writes a page, and --trace a timeline",
         "cover": f"{PRINTED}; --html writes a page, and --lcov a tracefile",
         "what-if": f"{PRINTED}; --html writes a page",
         "sweep": f"{PRINTED}; --html writes a page, and -o keeps the results as JSON lines",
@@ -383,7 +393,6 @@ REASONS: Mapping[str, Mapping[str, str]] = {
     "-o": {
         "run": f"--save F.npz writes the outputs, and --trace F.json a timeline; {TO_OUTPUT}",
         "fuzz": f"--corpus DIR says where a failing call is kept; {TO_OUTPUT}",
-        "profile": f"--html F.html writes a page, and --trace F.json a timeline; {TO_OUTPUT}",
         "cover": f"--keep F.json writes a record, --html F.html a page, and --lcov F.info a tracefile; {TO_OUTPUT}",
         "what-if": f"--html F.html writes a page; {TO_OUTPUT}",
         "debug": f"{TO_OUTPUT}, and the command `record` writes a recording",
