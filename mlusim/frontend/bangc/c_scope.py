@@ -23,7 +23,7 @@ from mlusim.frontend.bangc.c_values import (
     value_of,
 )
 from mlusim.frontend.bangc.ir.walk import walk
-from mlusim.frontend.bangc.render.context import kept_casts
+from mlusim.frontend.bangc.render.emit import kept_casts
 from mlusim.frontend.bangc.runtime.layouts import NULL
 from mlusim.frontend.bangc.runtime.resolve import layout
 from mlusim.frontend.bangc.runtime.variables import Cell

@@ -13,8 +13,8 @@ from mlusim.counted import plural
 from mlusim.errors import Unsupported, shown_file
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import circles, inner_names
-from mlusim.frontend.bangc.render import build as b
-from mlusim.frontend.bangc.render.context import Uses, named_layout
+from mlusim.frontend.bangc.render import emit as b
+from mlusim.frontend.bangc.render.emit import Uses, named_layout
 from mlusim.frontend.bangc.render.statements import Rendered, initial, render
 from mlusim.memory.allocation import StackVariable
 

@@ -108,8 +108,38 @@ def whole(x: float, low: int, high: int) -> int:
 
 NARROWED, OVERFLOW, SHIFT = "narrowed", "overflow", "shift"
 FLOAT, COUNTER = "float-to-integer", "counter-wraps"
-BEYOND = "float-overflow"
+BEYOND, HALF = "float-overflow", "half-overflow"
 """Ways in which C changes a number without a word."""
+
+
+def change_of_conversion(
+    have: t.Arithmetic, to: t.Arithmetic, *, cast: bool = False, steps: bool = False
+) -> str | None:
+    """Return how C may change a number of type *have* as it becomes one of type *to*; None where it keeps it, or rounds it.
+
+    A *cast* that the source writes may drop bits of integers.  With *steps* the number is the counter of a loop.
+    """
+    if to.kind == "float":
+        if real_type(to) is REALS[t.HALF] and have.kind != "bool" and real_type(have) is not REALS[t.HALF]:
+            return HALF
+        return BEYOND if to == t.FLOAT and have == t.DOUBLE else None
+    if have.kind == "float":
+        return None if to.kind == "bool" else FLOAT
+    if "bool" in (have.kind, to.kind) or cast or not (to.size < have.size or steps):
+        return None
+    return COUNTER if steps else NARROWED
+
+
+def change_of_operation(op: str, kind: t.Arithmetic, *, steps: bool = False) -> str | None:
+    """Return how C may change the result of ``op`` in the type *kind*, of a shift its count; None where it keeps it, or rounds it."""
+    if kind.kind == "float":
+        return BEYOND if kind == t.FLOAT else HALF if real_type(kind) is REALS[t.HALF] else None
+    if op in SHIFTS:
+        return SHIFT
+    # Unsigned numbers wrap by the rules of C; a counter that does is told in any type.
+    if not BINARY[op].tested or not (kind.kind == "int" or steps):
+        return None
+    return COUNTER if steps else OVERFLOW
 
 
 def kept(value: float, rule: str, low: int, high: int) -> int:

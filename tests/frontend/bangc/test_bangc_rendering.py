@@ -1,6 +1,7 @@
 """What the rendering in Python leaves out, against the native engine and NumPy: wraps inside sums, casts made once, loads."""
 
 import numpy as np
+import pytest
 from engines import alike, run
 
 from mlusim import bangc
@@ -69,3 +70,35 @@ def test_references_and_casts_that_are_made_once(tmp_path):
     launch = alike(loaded(tmp_path)["places"], [np.zeros(48, np.float32), 12])
 
     assert launch.scalar_loads["NRAM"] > 12 * 3
+
+
+UNUSED = """\
+struct Part { int head; int body[4]; };
+__mlu_func__ Part &met(Part &one) { one.head += 1; return one; }
+__mlu_global__ void unused(int *out, int n) {
+  int *p = out, i = 0, *none = nullptr;
+  Part one{};
+  *p++; *p; (void)p[3]; -*p; *none++; out[i++]; (void)out[n ? i++ : i += 2];
+  n ? *p++ : *p--;
+  p[0] ? p[1] : p[2];
+  met(one).head; met(one).body[n + 9]; met(one);
+  for (int k = 0; k < n; *p++, ++k) out[4] += 1;
+  for (int k = 0; k < 4; n ? (void)k++ : (void)(k += 2, *p++)) out[5] += k;
+  for (int k = 0; k < 2; p[k++]) ;
+  out[0] = p - out; out[1] = i; out[2] = one.head;
+  return;
+  out[3] = 1;
+}
+"""
+
+
+@pytest.mark.parametrize("n", [0, 2])
+def test_what_nothing_uses_is_not_loaded(tmp_path, n):
+    """An expression has its effects and no loads: as a statement, as a side of ?:, as a step; nothing follows a return."""
+    (tmp_path / "k.mlu").write_text(UNUSED)
+    kernel, zeros = bangc.load(tmp_path / "k.mlu", board="MLU370-X4")["unused"], np.zeros(8, np.int32)
+    launch = alike(kernel, (zeros, n))
+    _, (stored,) = run(kernel, (zeros, n), "python")
+
+    assert ([2, 3, 3, 0, 0, 2] if n == 0 else [4, 2, 3, 0, 2, 6]) == stored[:6].tolist()
+    assert {"GDRAM": 6 if n else 2} == launch.scalar_loads

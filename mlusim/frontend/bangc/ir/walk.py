@@ -58,6 +58,15 @@ def effectful(node: object) -> bool:
     return any(isinstance(n, _EFFECTS) for n in walk(node))
 
 
+def within(place: ir.Place) -> tuple[ir.Expr, ...]:
+    """Return the expressions that say where *place* is, in the order in which they are evaluated."""
+    if isinstance(place, ir.Element):
+        return place.pointer, place.index
+    if isinstance(place, ir.Member):
+        return within(place.base)
+    return (place.value,) if isinstance(place, ir.Temporary) else ()
+
+
 @frozen
 class MemberArray:
     """The array *at* that an element is said to be of, a member of a record; *whole* where the element's pointer is its beginning."""

@@ -1,16 +1,28 @@
 """Calls in C: of intrinsics, of the C library, of the instructions of inline assembly, and through pointers to functions."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
+from mlusim.arch.dtypes import boolean
 from mlusim.counted import plural
 from mlusim.engine.contract import Mode
 from mlusim.engine.recipes.recipe import lanes_of
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import walk
-from mlusim.frontend.bangc.native import classes, registers, screening
-from mlusim.frontend.bangc.native.numbers import IDS, NoForm, ctype, dtype_of, real, rounded
-from mlusim.frontend.bangc.native.rendering import Rendering, Signature
+from mlusim.frontend.bangc.native import screening
+from mlusim.frontend.bangc.native.emit import (
+    IDS,
+    CWalker,
+    NoForm,
+    Signature,
+    ctype,
+    dtype_of,
+    real,
+    rounded,
+    suffix,
+)
+from mlusim.frontend.bangc.native.values import class_number, register_kept, register_place, spread
 from mlusim.isa.mlisa import Argument, AssemblyCall, assembly_calls
 from mlusim.isa.table import ISA, NUMBERS
 from mlusim.machine.native.text.door import (
@@ -28,7 +40,7 @@ from mlusim.memory.space import code_address
 from mlusim.time.log import FOR_ALL
 
 
-def intrinsic(c: Rendering, node: ir.IntrinsicCall) -> str:
+def intrinsic(c: CWalker, node: ir.IntrinsicCall) -> str:
     """Render a call of a row: the run-time's own, a door in C, or Python's door."""
     made = _intrinsic(c, node)
     return (
@@ -38,7 +50,7 @@ def intrinsic(c: Rendering, node: ir.IntrinsicCall) -> str:
     )
 
 
-def _intrinsic(c: Rendering, node: ir.IntrinsicCall) -> str:
+def _intrinsic(c: CWalker, node: ir.IntrinsicCall) -> str:
     number, site = NUMBERS[node.row], c.site(node.span)
     c.calls.setdefault((site, number), []).append(node)
     if node.row in WAITS:
@@ -55,9 +67,9 @@ def _intrinsic(c: Rendering, node: ir.IntrinsicCall) -> str:
     if node.row in ("memcpy", "memcpy_async") and len(node.arguments) in (4, 7):
         return _copy(c, node, number, site)
     if node.row in REGISTER_MEMORY:
-        return registers.transfer(c, node, _kinds(node))
+        return register_transfer(c, node, _kinds(node))
     if node.row in REGISTERS:
-        return registers.call(c, node, _kinds(node))
+        return register_call(c, node, _kinds(node))
     use = _door(c, node)
     if use is not None:
         made = c.in_order(node.arguments, lambda *a: f"{use.name}({', '.join(('m', *a, str(site)))})")
@@ -65,7 +77,7 @@ def _intrinsic(c: Rendering, node: ir.IntrinsicCall) -> str:
     return _python(c, node, _up(c, node.row, site))
 
 
-def _up(c: Rendering, row: str, site: int) -> str:
+def _up(c: CWalker, row: str, site: int) -> str:
     """Render how a call of *row* begins that is left to Python; one that is noted begins before."""
     number = NUMBERS[row]
     if c.mode is not Mode.NOTED:
@@ -77,13 +89,13 @@ def _kinds(node: ir.IntrinsicCall) -> list[t.Type]:
     return [*node.overload, *(a.type for a in node.arguments[len(node.overload) :])]
 
 
-def uses(c: Rendering) -> list[Use]:
+def uses(c: CWalker) -> list[Use]:
     """Return the doors in C that the calls of the program go through."""
     called = (node for nodes in c.calls.values() for node in nodes if node.row not in RUN_TIME)
     return [use for node in called if (use := _door(c, node)) is not None]
 
 
-def _door(c: Rendering, node: ir.IntrinsicCall) -> Use | None:
+def _door(c: CWalker, node: ir.IntrinsicCall) -> Use | None:
     """Return how the row's door in C is called; None where there is none, or an argument is neither a number nor a pointer."""
     given = []
     for kind in _kinds(node):
@@ -98,7 +110,7 @@ def _door(c: Rendering, node: ir.IntrinsicCall) -> Use | None:
     return None if door(use, c.arch, c.mode) is None else use
 
 
-def _copy(c: Rendering, node: ir.IntrinsicCall, number: int, site: int) -> str:
+def _copy(c: CWalker, node: ir.IntrinsicCall, number: int, site: int) -> str:
     ids = [_id(k) for k in _kinds(node)[:2]]
 
     def made(dst: str, src: str, size: str, direction: str, *shape: str) -> str:
@@ -117,7 +129,7 @@ def _id(kind: t.Type) -> int:
     return -1 if found is None else IDS[found]
 
 
-def _python(c: Rendering, node: ir.IntrinsicCall | ir.LibraryCall, head: str) -> str:
+def _python(c: CWalker, node: ir.IntrinsicCall | ir.LibraryCall, head: str) -> str:
     """Leave the call to Python."""
     if len(node.arguments) > MOST_ARGUMENTS:
         raise NoForm(
@@ -142,7 +154,7 @@ def _python(c: Rendering, node: ir.IntrinsicCall | ir.LibraryCall, head: str) ->
     called = c.in_order(plain, made)
     if isinstance(node.type, t.Void):
         return f"((void){called})"
-    if c.screened and isinstance(node, ir.LibraryCall) and node.type == t.FLOAT:
+    if c.checked and isinstance(node, ir.LibraryCall) and node.type == t.FLOAT:
         return screening.converted(c, f"number_of({called})", t.DOUBLE, t.FLOAT, c.site(node.span))
     return _answer(called, node.type)
 
@@ -202,10 +214,10 @@ _ABSOLUTE = ("abs", "labs", "llabs")
 _OF_BITS = ("clz", "ctz", "ffs", "popcount", "parity", "clrsb", "bswap")
 
 
-def library(c: Rendering, node: ir.LibraryCall) -> str:
+def library(c: CWalker, node: ir.LibraryCall) -> str:
     """Render a function of the C library: C's own where it is exact, else what the Python engine computes with."""
-    if node.name == classes.BECOME:
-        return classes.become(c, node)
+    if node.name == BECOME:
+        return become(c, node)
     own = _own(node)
     if own is not None:
         return c.in_order(node.arguments, own)
@@ -256,7 +268,7 @@ def _number(text: str, kind: t.Arithmetic) -> str:
 # Inline assembly in C: each instruction of its text as a call of the row that it is.
 
 
-def assembly(c: Rendering, node: ir.Asm) -> str:
+def assembly(c: CWalker, node: ir.Asm) -> str:
     """Render the instructions in order, behind their operands, which are evaluated once."""
     try:
         calls = assembly_calls(node.text)
@@ -277,7 +289,7 @@ def _register(name: str, kind: t.VectorRegister) -> str:
 
 
 def _instruction(
-    c: Rendering,
+    c: CWalker,
     call: AssemblyCall,
     inputs: dict[str, tuple[str, t.Type]],
     outputs: dict[str, ir.Place],
@@ -298,12 +310,12 @@ def _instruction(
     given = (
         rounded(answer, at.type, wide=True) if at.type.kind == "float" else f"(({ctype(at.type)}){answer})"
     )
-    stored = c.spread(at, lambda p, i: c.put(at.type, p, i, held, span))
+    stored = spread(c, at, lambda p, i: c.put(at.type, p, i, held, span))
     return f"{{ {ctype(at.type)} {held} = {given}; {stored}; }}"
 
 
 def _operand(
-    c: Rendering, argument: Argument, inputs: dict[str, tuple[str, t.Type]], outputs: dict[str, ir.Place]
+    c: CWalker, argument: Argument, inputs: dict[str, tuple[str, t.Type]], outputs: dict[str, ir.Place]
 ) -> str:
     """Render an argument for Python: memory as elements of the mnemonic's type, a register, a plain number, a word."""
     if isinstance(argument, str):
@@ -316,7 +328,7 @@ def _operand(
         at = outputs[argument.name]
         if not isinstance(at.type, t.VectorRegister):
             raise NoForm("inline assembly that reads what it writes")
-        return _register(registers.place(c, at, at.span), at.type)
+        return _register(register_place(c, at, at.span), at.type)
     name, kind = inputs[argument.name]
     if isinstance(kind, t.VectorRegister):
         return _register(name, kind)
@@ -337,21 +349,21 @@ def _operand(
 # functions of the type whose address is taken somewhere in the program.
 
 
-def pointer(c: Rendering, node: ir.FunctionAddress) -> str:
+def pointer(c: CWalker, node: ir.FunctionAddress) -> str:
     """Render the address of a function."""
     return f"((Ptr){code_address(c.pointed[node.symbol])}ull)"
 
 
-def invoked(c: Rendering, node: ir.Invoke) -> str:
+def invoked(c: CWalker, node: ir.Invoke) -> str:
     """Render a call through a pointer; what it leads to is looked at first, as Python does."""
     signature = ctype(node.type), *(ctype(a.type) for a in node.arguments)
     number = c.signatures.setdefault(signature, len(c.signatures))
     given = (node.function, *node.arguments)
     made = c.in_order(given, lambda *a: f"through_{number}({', '.join(('m', *a))}, {c.site(node.span)})")
-    return registers.kept(c, made, node.span) if isinstance(node.type, t.VectorRegister) else made
+    return register_kept(c, made, node.span) if isinstance(node.type, t.VectorRegister) else made
 
 
-def pointer_heads(c: Rendering) -> Iterator[str]:
+def pointer_heads(c: CWalker) -> Iterator[str]:
     """Render the prototypes of the functions that call through pointers."""
     for signature, number in c.signatures.items():
         yield f"{_head(signature, number)};"
@@ -363,7 +375,7 @@ def _head(signature: Signature, number: int) -> str:
     return f"static {result} through_{number}(Core *m, Ptr f{given}, int site)"
 
 
-def pointer_bodies(c: Rendering, forms: Mapping[str, ir.Function]) -> Iterator[str]:
+def pointer_bodies(c: CWalker, forms: Mapping[str, ir.Function]) -> Iterator[str]:
     """Render the functions that call through pointers, each for the functions of one signature."""
     for signature, number in c.signatures.items():
         result, *parameters = signature
@@ -401,3 +413,189 @@ def called_functions(forms: Sequence[ir.Function], pointed: Sequence[str]) -> di
             named.update(pointed)
         found[form.symbol] = named
     return found
+
+
+# Calls of rows of vector registers.
+
+LOAD = "vv_load"
+_WHOLE, _FORMS = "ALL_LANES_", {"m": "KEEPS_LANES_", "z": "CLEARS_LANES_"}
+_COMPARING, _COUNTED = "vv_setp_", "_counted"
+
+
+def register_call(c: CWalker, node: ir.IntrinsicCall, kinds: list[t.Type]) -> str:
+    """Render a call of a row of registers."""
+    number, site = NUMBERS[node.row], c.site(node.span)
+    base, how = _how(node.row)
+    register = kinds[0].to if isinstance(kinds[0], t.Pointer) else kinds[0]
+    sources = kinds[1:] if how == _WHOLE else kinds[1:-1]
+    if node.row.startswith(_COMPARING):  # the registers that are compared, not the mask
+        register = sources[0]
+    assert isinstance(register, t.VectorRegister)
+    dtype = register.dtype
+    if dtype not in ISA[node.row].elements:
+        raise NoForm(f"{ISA[node.row].spelling} of {register}")
+    helper = f"{base}_{_suffix(register)}"
+    if any(k != register and (not isinstance(k, t.Arithmetic) or dtype_of(k) is not dtype) for k in sources):
+        raise NoForm(f"{ISA[node.row].spelling} of {', '.join(map(str, kinds))}")
+
+    def made(to: str, *values: str) -> str:
+        rooms = list(_rooms(c, values[: len(sources)], sources))
+        # Each of the functions takes three, and a mask.
+        given = [f"register_(m, {to}, {site})", *(one for _, one in rooms)] + ["0"] * (3 - len(rooms))
+        given += ["0" if how == _WHOLE else values[-1], how]
+        return f"({{ {' '.join(r for r, _ in rooms)} {helper}(m, {number}, {site}, {_register_id(register)}, {', '.join(given)}); }})"
+
+    return c.in_order(node.arguments, made)
+
+
+def _how(row: str) -> tuple[str, str]:
+    """Return the function in C of a row, and what it does with the lanes that its mask leaves out."""
+    row = row.removesuffix(_COUNTED)
+    if row == "vv_select":
+        return row, "CHOOSES_LANES_"
+    base, _, form = row.rpartition("_")
+    return (base, _FORMS[form]) if form in _FORMS else (row, _WHOLE)
+
+
+def _suffix(register: t.VectorRegister) -> str:
+    return "mask" if register.dtype is boolean else suffix(register.of)
+
+
+def _register_id(register: t.VectorRegister) -> int:
+    return IDS.get(register.dtype, -1)  # a mask is of no element type of memory
+
+
+def _rooms(c: CWalker, values: tuple[str, ...], kinds: list[t.Type]) -> Iterator[tuple[str, str]]:
+    """Yield the registers of a call: what is declared for each, and its bytes; a number is in every lane of one of its own."""
+    for given, kind in zip(values, kinds, strict=True):
+        if isinstance(kind, t.VectorRegister):
+            yield "", given
+        else:
+            room = c.temporary()
+            yield f"uint8_t {room}[REGISTER_BYTES];", f"lanes_{suffix(kind)}({room}, {given})"  # type: ignore[arg-type]
+
+
+def register_transfer(c: CWalker, node: ir.IntrinsicCall, kinds: list[t.Type]) -> str:
+    """Render a load or a store of a register."""
+    number, site = NUMBERS[node.row], c.site(node.span)
+    return c.in_order(node.arguments, lambda *a: _moved(node.row, number, site, kinds, a))
+
+
+def _moved(row: str, number: int, site: int, kinds: list[t.Type], values: tuple[str, ...]) -> str:
+    base, how = _how(row)
+    loads = base == LOAD
+    memory, register = (kinds[1], kinds[0]) if loads else (kinds[0], kinds[1])
+    if isinstance(register, t.Pointer):
+        register = register.to
+    assert isinstance(memory, t.Pointer)
+    assert isinstance(register, t.VectorRegister)
+    have, size = dtype_of(memory.to), register.of.size
+    pointer_to = f"a_pointer({values[loads]}, {-1 if have is None else IDS[have]})"
+    held = f"register_(m, {values[0]}, {site})" if loads else values[1]
+    sides = [pointer_to, f"a_register({held}, {_register_id(register)})"]
+    to, from_ = reversed(sides) if loads else sides
+    common = f"m, {number}, {site}, {int(have is register.dtype)}, {size}, {to}, {from_}"
+    counted = len(values) > (2 if how == _WHOLE else 3)
+    sizes = f"{values[2] if counted else register.size // size}, {int(counted)}"
+    if how != _WHOLE:
+        return f"vv_masked_({common}, {sizes}, {values[-1]}, {how if loads else _WHOLE})"
+    return f"{base}_({common}, {sizes})"
+
+
+# Calls by the class of an object, and casts by it.
+
+BECOME = "__mlusim_become"
+
+
+def become(c: CWalker, node: ir.LibraryCall) -> str:
+    """Let an object choose its methods as one of another class: while its base is made, or ends."""
+    this, names = node.arguments
+    assert isinstance(names, ir.Text)
+    return f"become_(m, {c.value(this)}, {class_number(c, tuple(names.value.split(chr(10))))})"
+
+
+def dispatch(c: CWalker, node: ir.Dispatch) -> str:
+    """Render a call of a virtual method."""
+    place = c.dispatches.setdefault(id(node), (len(c.dispatches), node))[0]
+    return c.in_order(
+        node.arguments, lambda *a: f"virtual_{place}({', '.join(('m', *a))}, {c.site(node.span)})"
+    )
+
+
+def dynamic(c: CWalker, node: ir.DynamicCast) -> str:
+    """``dynamic_cast``: the pointer, or null where its object is of another class."""
+    place = c.casts.setdefault(node.name, len(c.casts))
+    kind = _pointee(node.value)
+    return f"dynamic_{place}(m, {c.value(node.value)}, {class_number(c, kind.names)}, {int(kind.derived)}, {c.site(node.span)})"
+
+
+def _pointee(node: ir.Expr) -> t.Record:
+    kind = node.type.to if isinstance(node.type, t.Pointer) else node.type
+    if not isinstance(kind, t.Record):
+        raise NoForm("a virtual call of what is no object")
+    return kind
+
+
+def class_heads(c: CWalker) -> Iterator[str]:
+    """Render the prototypes of the functions that call by class."""
+    for place, node in c.dispatches.values():
+        yield f"{_class_head(place, node)};"
+    for place in c.casts.values():
+        yield f"static Ptr dynamic_{place}(Core *m, Ptr p, uint64_t own, int derived, int site);"
+
+
+def _class_head(place: int, node: ir.Dispatch) -> str:
+    given = "".join(f", {ctype(a.type)} a_{n}" for n, a in enumerate(node.arguments))
+    return f"static {ctype(node.type)} virtual_{place}(Core *m{given}, int site)"
+
+
+def class_bodies(c: CWalker) -> Iterator[str]:
+    """Render the functions that call by class."""
+    for place, node in c.dispatches.values():
+        yield _chosen(c, place, node)
+    for name, place in c.casts.items():
+        cases = "".join(f"case {n}: " for names, n in c.classes.items() if name in names)
+        chosen = f"switch (class_(m, p, own, derived, site)) {{ {cases}return p; default: return 0; }}"
+        yield (
+            f"static Ptr dynamic_{place}(Core *m, Ptr p, uint64_t own, int derived, int site)"
+            f" {{ if (!p) return 0; {chosen if cases else 'return 0;'} }}"
+        )
+
+
+def _chosen(c: CWalker, place: int, node: ir.Dispatch) -> str:
+    kind, void = _pointee(node.arguments[0]), isinstance(node.type, t.Void)
+    given = "".join(f", a_{n}" for n in range(len(node.arguments)))
+    cases = []
+    for names, n in c.classes.items():
+        symbol = node.targets.get(names[0])
+        if symbol is not None:
+            called = f"k_{symbol}(m{given});"
+            cases.append(f"case {n}: {called} return;" if void else f"case {n}: return {called}")
+    # A pure virtual method, or an object that was never made: Python says which.
+    lost = f"CALL_UP(m, {c.function('__pure')}, site, a_text({c.text(node.name)})); __builtin_unreachable();"
+    looked = f"class_(m, a_0, {class_number(c, kind.names)}, {int(kind.derived)}, site)"
+    return (
+        f"{_class_head(place, node)} {{ switch ({looked}) {{ {' '.join(cases)} default: break; }} {lost} }}"
+    )
+
+
+def called(c: CWalker, node: ir.Call) -> str:
+    """Render a call of a function of the sources."""
+    if c.checked and not isinstance(node.type, t.VectorRegister):
+        return screening.with_call(c, node)
+    made = c.in_order(node.arguments, lambda *a: f"k_{node.symbol}({', '.join(('m', *a))})")
+    if not isinstance(node.type, t.Void):
+        ctype(node.type)  # refuses a type without a form
+    return register_kept(c, made, node.span) if isinstance(node.type, t.VectorRegister) else made
+
+
+CALLS: Mapping[type, Callable[[CWalker, Any], str]] = {
+    ir.Call: called,
+    ir.FunctionAddress: pointer,
+    ir.Invoke: invoked,
+    ir.Dispatch: dispatch,
+    ir.DynamicCast: dynamic,
+    ir.IntrinsicCall: intrinsic,
+    ir.LibraryCall: library,
+    ir.Asm: assembly,
+}

@@ -13,11 +13,19 @@ from mlusim.errors import Fault, LaunchError
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.fitting import limits_of, packed_number, packed_structure
 from mlusim.frontend.bangc.ir.walk import DEEP, circles
-from mlusim.frontend.bangc.native import calls, classes, records, registers
-from mlusim.frontend.bangc.native.expressions import ProgramRendering
-from mlusim.frontend.bangc.native.numbers import NoForm, ctype, dtype_of, in_cell, in_frame, literal
-from mlusim.frontend.bangc.native.rendering import Rendering, literal_bytes
-from mlusim.frontend.bangc.native.statements import cell, function, prototype
+from mlusim.frontend.bangc.native import calls
+from mlusim.frontend.bangc.native.emit import (
+    CWalker,
+    NoForm,
+    ctype,
+    dtype_of,
+    in_cell,
+    in_frame,
+    literal,
+    literal_bytes,
+)
+from mlusim.frontend.bangc.native.statements import STATEMENTS, cell, function, prototype
+from mlusim.frontend.bangc.native.values import VALUES, parts, registers_in_union, stamped, uses_registers
 from mlusim.frontend.bangc.runtime.core import by_zero, no_code, too_deep
 from mlusim.frontend.bangc.runtime.layouts import lock, no_class, pure
 from mlusim.frontend.bangc.runtime.library import LIBRARY
@@ -48,6 +56,12 @@ _SPACES = {
     "ldram": LDRAM,
     "": LDRAM,
 }  # "": an array of a function, on its stack
+
+
+class CProgram(CWalker):
+    """A program while it is rendered in C, by the tables of this room."""
+
+    values, statements = {**VALUES, **calls.CALLS}, STATEMENTS
 
 
 class BangForm:
@@ -105,8 +119,12 @@ class BangForm:
     def _render(self, arch: Arch, mode: Mode, covered: bool) -> NativeProgram:
         plan = self._plan()
         self._refuse(arch, plan)
-        c = ProgramRendering(
-            arch, pointed={symbol: n for n, symbol in enumerate(plan.pointed)}, mode=mode, covered=covered
+        c = CProgram(
+            arch=arch,
+            pointed={symbol: n for n, symbol in enumerate(plan.pointed)},
+            mode=mode,
+            checked=mode is Mode.SCREENED,
+            covered=covered,
         )
         forms = [part.file.form.functions[s] for part in plan.parts for s in part.code]
         variables = [(part, v) for part in plan.parts for v in _variables(part)]
@@ -117,7 +135,7 @@ class BangForm:
         bodies, more = [], list[tuple[str, int]]()
         for f in forms:
             bodies.append(function(c, f, calls=bool(called[f.symbol]), recursive=f.symbol in deep))
-            more += [(f.symbol, local.type.size) for local in c.values]
+            more += [(f.symbol, local.type.size) for local in c.addressed]
         first = [line for part, v in variables if not v.space for line in _constant(c, part, v)]
         kept = [local for local in c.statics.values() if in_cell(local)]
         first += [f"  PLACES_(m)[{c.static(local)}] = {_zeros(c, local.type)};" for local in kept]
@@ -126,11 +144,11 @@ class BangForm:
         first = [*_literals(c), *first]
         more += [("", len(literal_bytes(text))) for text in c.literals]
         heads = [f"{prototype(f)};" for f in forms]
-        by_pointer = [*calls.pointer_bodies(c, {f.symbol: f for f in forms}), *classes.bodies(c)]
-        heads += [*calls.pointer_heads(c), *classes.heads(c)]
+        by_pointer = [*calls.pointer_bodies(c, {f.symbol: f for f in forms}), *calls.class_bodies(c)]
+        heads += [*calls.pointer_heads(c), *calls.class_heads(c)]
         check_room(forms, bodies, deep, more)
         kinds = _records("".join((*heads, *bodies, *first)))
-        if any(registers.used(f) for f in forms) or not REGISTERS.isdisjoint(plan.rows):
+        if any(uses_registers(f) for f in forms) or not REGISTERS.isdisjoint(plan.rows):
             kinds.insert(0, _registers(mode, forms))
         text = "\n".join([*kinds, *heads, *bodies, *by_pointer, self._entry(first)])
         self._places = list(c.places)
@@ -150,7 +168,7 @@ class BangForm:
             changes=tuple(c.changes),
         )
 
-    def _sites(self, c: Rendering) -> Sequence[tuple[str, int]]:
+    def _sites(self, c: CWalker) -> Sequence[tuple[str, int]]:
         """Return the lines that the places in *c* mean.  Raises `NoForm` where instructions that are noted belong to the lines that call their function."""
         if c.mode is Mode.NOTED and any(own_file(file) for file, _ in c.sites):
             raise NoForm("a function of mlusim's own")
@@ -310,19 +328,19 @@ def _variables(part: Any) -> list[ir.Global]:
 _FRAME = "  Frame f_ __attribute__((cleanup(leave_))) = enter_(m);\n"
 
 
-def _zeros(c: ProgramRendering, kind: t.Type) -> str:
+def _zeros(c: CProgram, kind: t.Type) -> str:
     """Return C that makes the cell of a variable that begins as zeros."""
-    made = classes.stamped(c, kind, "at(see(m, p_))")
+    made = stamped(c, kind, "at(see(m, p_))")
     return f"({{ Ptr p_ = {cell(kind)}; memset(at(see(m, p_)), 0, {kind.size}); {made} p_; }})"
 
 
-def _constant(c: ProgramRendering, part: Any, variable: ir.Global) -> Iterator[str]:
+def _constant(c: CProgram, part: Any, variable: ir.Global) -> Iterator[str]:
     """Yield the lines that make a variable at file scope that is no memory of the device."""
     kind, place = variable.type, f"PLACES_(m)[{c.place(variable)}]"
     yield f"  {place} = {_zeros(c, kind)};"
     expression = part.file.form.initialisers.get(variable.symbol)
     if expression is not None:
-        made = " ".join(records.parts(c, "b_", kind, 0, expression))
+        made = " ".join(parts(c, "b_", kind, 0, expression))
         yield f" {{ uint8_t *b_ = at(see(m, {place})); (void)b_; {made} }}\n"
     elif variable.initial is not None:
         yield from _scalars(kind, iter(variable.initial), place, 0)
@@ -386,14 +404,14 @@ def _records(text: str) -> list[str]:
 
 def _registers(mode: Mode, forms: Sequence[ir.Function]) -> str:
     """Return the C of vector registers, which *forms* use."""
-    if any(registers.in_union(local.type) for f in forms for local in f.locals):
+    if any(registers_in_union(local.type) for f in forms for local in f.locals):
         raise NoForm("a union with vectors in registers")
     if mode is not Mode.ALONE:
         raise NoForm("vector registers, of which only Python knows whether they have a value")
     return vector_registers()
 
 
-def _literals(c: Rendering) -> Iterator[str]:
+def _literals(c: CWalker) -> Iterator[str]:
     """Render what the beginning of the kernel stores: each string literal once, outside of simulated memory."""
     for text, place in c.literals.items():
         content = literal_bytes(text)

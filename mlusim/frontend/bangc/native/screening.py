@@ -11,18 +11,18 @@ from attrs import frozen
 
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import Root, address_roots, effectful, roots, walk
-from mlusim.frontend.bangc.native import numbers
-from mlusim.frontend.bangc.native.numbers import ctype, in_cell, name, real
-from mlusim.frontend.bangc.native.rendering import Rendering
+from mlusim.frontend.bangc.native import emit
+from mlusim.frontend.bangc.native.emit import CWalker, ctype, in_cell, name, real
 from mlusim.frontend.bangc.scalars import (
     BEYOND,
     BINARY,
     COUNTER,
     FLOAT,
-    NARROWED,
+    HALF,
     OVERFLOW,
     SHIFT,
-    SHIFTS,
+    change_of_conversion,
+    change_of_operation,
     kept,
     to_single,
 )
@@ -51,7 +51,7 @@ class FailedTest:
 class HalfTest:
     """The test of a finite number that is rounded to half."""
 
-    rule: str = "half-overflow"
+    rule: str = HALF
     have: str = "float"
     to: str = "half"
 
@@ -78,43 +78,44 @@ class FloatTest:
         return ValueChange(self.rule, value, self.have, to_single(value), self.to, 0)
 
 
-def _single(c: Rendering, op: str, left: str, right: str, kind: t.Arithmetic, site: int) -> str:
+def _single(c: CWalker, op: str, left: str, right: str, kind: t.Arithmetic, site: int) -> str:
     """Render ``left op right``, floats or doubles as *kind* says, as a float."""
     change = c.changes.setdefault(FloatTest(op), len(c.changes))
     return f"FLOAT_({ctype(kind)}, {op}, {left}, {right}, {change}, {site})"
 
 
-def _half(c: Rendering, text: str, *, wide: bool, site: int) -> str:
+def _half(c: CWalker, text: str, *, wide: bool, site: int) -> str:
     """Render the float *text*, or with *wide* the double, rounded to half."""
     change = c.changes.setdefault(HalfTest(), len(c.changes))
-    kept = numbers.rounded("z_", t.HALF, wide=wide)
+    kept = emit.rounded("z_", t.HALF, wide=wide)
     return f"HALF_({'double' if wide else 'float'}, {text}, {kept}, {change}, {site})"
 
 
 def computed(
-    c: Rendering, op: str, left: str, right: str, kind: t.Arithmetic, site: int, *, steps: bool = False
+    c: CWalker, op: str, left: str, right: str, kind: t.Arithmetic, site: int, *, steps: bool = False
 ) -> str:
-    """``left op right`` in the type *kind*; with *steps* it is the step of a loop, whose counter does not wrap."""
-    if kind.kind != "float" and BINARY[op].tested and (kind.kind == "int" or steps):
-        made, change = ctype(kind), _change(c, COUNTER if steps else OVERFLOW, kind, kind, op)
-        return f"FITS_({made}, {BINARY[op].tested}, ({made})({left}), ({made})({right}), {change}, {site})"
-    if kind.kind == "float" and numbers.floating(kind) == "f16":
+    """``left op right`` in the type *kind*; *steps* as in `change_of_operation`."""
+    change = change_of_operation(op, kind, steps=steps)
+    if change in (OVERFLOW, COUNTER):
+        made, number = ctype(kind), _change(c, change, kind, kind, op)
+        return f"FITS_({made}, {BINARY[op].tested}, ({made})({left}), ({made})({right}), {number}, {site})"
+    if change == HALF:
         return _half(c, f"({real(left, kind)} {op} {real(right, kind)})", wide=False, site=site)
-    if kind == t.FLOAT:
+    if change == BEYOND:
         return _single(c, op, left, right, kind, site)
-    if op in SHIFTS:
+    if change == SHIFT:
         right = f"SHIFT_({right}, {8 * kind.size}, {_change(c, SHIFT, kind, kind)}, {site})"
-    return numbers.computed(op, left, right, kind, site)
+    return emit.computed(op, left, right, kind, site)
 
 
-def _change(c: Rendering, rule: str, have: t.Arithmetic, to: t.Arithmetic, op: str = "+") -> int:
+def _change(c: CWalker, rule: str, have: t.Arithmetic, to: t.Arithmetic, op: str = "+") -> int:
     """Return the number of what a test says where it fails: of ``a op b``, of type *have*, as one of type *to*."""
     failed = FailedTest(rule, have.name, to.name, to.low, to.high, op)
     return c.changes.setdefault(failed, len(c.changes))
 
 
 def converted(
-    c: Rendering,
+    c: CWalker,
     text: str,
     have: t.Arithmetic,
     to: t.Arithmetic,
@@ -123,17 +124,15 @@ def converted(
     cast: bool = False,
     steps: bool = False,
 ) -> str:
-    """Render a number of type *have* as one of type *to*; a *cast* that the source writes may drop bits of integers."""
-    if to.kind == "float" and numbers.floating(to) == "f16" and have.kind != "bool" and have != to:
+    """Render a number of type *have* as one of type *to*; *cast* and *steps* as in `change_of_conversion`."""
+    change = change_of_conversion(have, to, cast=cast, steps=steps)
+    if change == HALF:
         if have.kind != "float":
             return _half(c, f"(double)({text})", wide=True, site=site)
-        if numbers.floating(have) != "f16":
-            return _half(c, real(text, have), wide=have.size == 8, site=site)
-    if to == t.FLOAT and have == t.DOUBLE:
+        return _half(c, real(text, have), wide=have.size == 8, site=site)
+    if change == BEYOND:
         return _single(c, "-", text, "0.0", have, site)  # which keeps the sign of a zero
-    if to.kind in ("float", "bool"):
-        return numbers.converted(text, have, to)
-    if have.kind == "float":
+    if change == FLOAT:
         low = float(to.low - 1).hex()
         # low - 1 is no double where the type has 64 bits and a sign: it rounds to low itself, which fits.
         below = "<" if to.size < 8 or to.low == 0 else "<="
@@ -142,14 +141,14 @@ def converted(
             f"WITHIN_(double, (double)({real(text, have)}), {inside}, {_change(c, FLOAT, have, to)}, {site})"
         )
         return f"{ctype(to)}_of({whole})"
-    if have.kind == "bool" or cast or not (to.size < have.size or steps):
-        return numbers.converted(text, have, to)
+    if change is None:
+        return emit.converted(text, have, to)
     # Adding 0 by the compiler's own checked addition tests the range in one instruction.
-    change = _change(c, COUNTER if steps else NARROWED, have, to)
-    return f"FITS_({ctype(to)}, add, ({ctype(have)})({text}), ({ctype(have)})0, {change}, {site})"
+    number = _change(c, change, have, to)
+    return f"FITS_({ctype(to)}, add, ({ctype(have)})({text}), ({ctype(have)})0, {number}, {site})"
 
 
-def negated(c: Rendering, text: str, kind: t.Arithmetic, site: int) -> str:
+def negated(c: CWalker, text: str, kind: t.Arithmetic, site: int) -> str:
     """Render the negative of an integer."""
     made = ctype(kind)
     return f"FITS_({made}, sub, ({made})0, ({made})({text}), {_change(c, OVERFLOW, kind, kind, '-')}, {site})"
@@ -157,17 +156,8 @@ def negated(c: Rendering, text: str, kind: t.Arithmetic, site: int) -> str:
 
 def unset(form: ir.Function) -> frozenset[ir.Local]:
     """Return the numbers and records outside memory that *form* declares without a value."""
-    found = set()
-    for node in walk(form.body):
-        if not isinstance(node, ir.Declare) or node.value is not None or not node.local.source_name:
-            continue
-        local = node.local
-        whole = isinstance(local.type, t.Record) and not local.type.union
-        if local.storage in (ir.Storage.VALUE, ir.Storage.CELL) and (
-            whole or isinstance(local.type, t.Arithmetic)
-        ):
-            found.add(local)
-    return frozenset(found)
+    nodes = (n for n in walk(form.body) if isinstance(n, ir.Declare))
+    return frozenset(n.local for n in nodes if n.value is None and n.local.begins_unset)
 
 
 def flag(local: ir.Local) -> str:
@@ -251,7 +241,7 @@ def _held(local: ir.Local) -> str:
     return f"(*d_{local.name})" if in_cell(local) else name(local)
 
 
-def _behind(c: Rendering, found: Iterable[Root]) -> Iterator[tuple[ir.Local, ir.Local | None]]:
+def _behind(c: CWalker, found: Iterable[Root]) -> Iterator[tuple[ir.Local, ir.Local | None]]:
     """Yield *found* and the variables that they are computed from, each with the one that it is itself computed from."""
     for root in found:
         for _ in range(MOST):
@@ -266,9 +256,9 @@ def _behind(c: Rendering, found: Iterable[Root]) -> Iterator[tuple[ir.Local, ir.
             root = before  # noqa: PLW2901 - the next on the way
 
 
-def _behind_kept(c: Rendering, found: Iterable[Root], made: str, span: ir.Span) -> str:
+def _behind_kept(c: CWalker, found: Iterable[Root], made: str, span: ir.Span) -> str:
     """Render *made* after the code that keeps the variables behind *found* at *span*, in a screened run where there are some."""
-    if not c.screened:
+    if not c.checked:
         return made
     kept = " ".join(
         f"keeps_(m, {c.site(span)}, {c.locals.setdefault(local, len(c.locals))}, {_held(local)}, {_held(local if before is None else before)});"
@@ -277,20 +267,20 @@ def _behind_kept(c: Rendering, found: Iterable[Root], made: str, span: ir.Span) 
     return f"({{ if (FOLLOWS(m)) {{ {kept} }} {made}; }})" if kept else made
 
 
-def with_pointers(c: Rendering, arguments: Sequence[ir.Expr], made: str, span: ir.Span) -> str:
+def with_pointers(c: CWalker, arguments: Sequence[ir.Expr], made: str, span: ir.Span) -> str:
     """Render *made*, which uses *arguments* at *span*, after the code that keeps which variables the pointers among them come from."""
     return _behind_kept(
         c, (r for a in arguments if isinstance(a.type, t.Pointer) for r in roots(a)), made, span
     )
 
 
-def with_pointer(c: Rendering, at: ir.Place, made: str, span: ir.Span) -> str:
+def with_pointer(c: CWalker, at: ir.Place, made: str, span: ir.Span) -> str:
     """Render *made*, an access of the place *at* at *span*, in the same way."""
     found = address_roots(at) if isinstance(at, ir.Element | ir.Member) else ()
     return _behind_kept(c, found, made, span)
 
 
-def with_call(c: Rendering, node: ir.Call) -> str:
+def with_call(c: CWalker, node: ir.Call) -> str:
     """Render a call of a function, during which the screen knows that it is inside."""
     symbol = c.symbols.setdefault(node.symbol, len(c.symbols))
     head = f"entered_(m, {c.site(node.span)}, {symbol})"

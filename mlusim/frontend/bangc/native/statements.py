@@ -5,19 +5,28 @@ from typing import Any
 
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.waits import waits_of
-from mlusim.frontend.bangc.ir.walk import DEEP, changed, effectful, is_counted, uses_of, walk
-from mlusim.frontend.bangc.native import classes, records, registers, screening
-from mlusim.frontend.bangc.native.numbers import (
+from mlusim.frontend.bangc.ir.walk import DEEP, changed, uses_of, walk
+from mlusim.frontend.bangc.native import screening
+from mlusim.frontend.bangc.native.emit import (
+    CWalker,
     NoForm,
     ctype,
     element_size,
     in_cell,
     in_frame,
     in_register,
+    line_of,
     literal,
     name,
 )
-from mlusim.frontend.bangc.native.rendering import Rendering
+from mlusim.frontend.bangc.native.values import (
+    cleared,
+    looked_up,
+    put_record,
+    register_arrives,
+    register_declared,
+    stamped,
+)
 from mlusim.isa.table import ISA
 
 MANY_ZEROS = 16  # elements behind those with values, from which on a loop stores them
@@ -33,7 +42,7 @@ def _given(local: ir.Local) -> str:
     return name(local) if in_register(local) else f"g_{local.name}"
 
 
-def function(c: Rendering, form: ir.Function, *, calls: bool, recursive: bool) -> str:
+def function(c: CWalker, form: ir.Function, *, calls: bool, recursive: bool) -> str:
     """Render a function: its locals at its beginning, its statements at their lines.
 
     One that *calls* others counts as a turn of a loop: a tree of calls may take as long.
@@ -41,18 +50,18 @@ def function(c: Rendering, form: ir.Function, *, calls: bool, recursive: bool) -
     """
     if form.problem is not None:
         raise NoForm(form.problem.construct)
-    lines = [_line(form.span), f"{prototype(form)} {{"]
-    c.symbol, c.deep, c.values, c.leaving = form.symbol, recursive, [], []
+    lines = [line_of(form.span), f"{prototype(form)} {{"]
+    c.symbol, c.deep, c.addressed, c.leaving = form.symbol, recursive, [], []
     c.waits = waits_of(form)
-    c.unset = screening.unset(form) if c.screened else frozenset()
-    c.given = uses_of(form).given if c.screened else {}
+    c.unset = screening.unset(form) if c.checked else frozenset()
+    c.given = uses_of(form).given if c.checked else {}
     inner = [
         *c.passed(form.span),
-        *records.looked_up(c, form),
+        *looked_up(c, form),
         *ahead(c, form),
-        *statements(c, form.body),
+        *c.body(form.body),
     ]
-    cells = [p for p in (*form.locals, *c.values) if in_frame(p)]
+    cells = [p for p in (*form.locals, *c.addressed) if in_frame(p)]
     if cells or recursive:
         # The compiler's cleanup, so that each of the returns gives the cells back.
         lines.append("  Frame f_ __attribute__((cleanup(leave_))) = enter_(m);")
@@ -61,7 +70,7 @@ def function(c: Rendering, form: ir.Function, *, calls: bool, recursive: bool) -
     if calls:
         lines.append(f"  TURN(m, {c.site(form.span)});")
     # Before the statements, wherever the source declares them: a goto may jump over a declaration.
-    for local in (*form.locals, *c.values):
+    for local in (*form.locals, *c.addressed):
         lines += _local(c, local)
     lines += inner
     if not isinstance(form.result, t.Void):
@@ -84,12 +93,6 @@ def _at_their_lines(lines: list[str]) -> Iterator[str]:
     yield " ".join(whole)
 
 
-def _line(span: ir.Span) -> str:
-    # Debuggers and sanitizers name the lines of the kernel by these directives.
-    file = span.file.replace("\\", "\\\\").replace('"', '\\"')
-    return f'#line {span.line} "{file}"'
-
-
 def _zero(kind: t.Type) -> str:
     if isinstance(kind, t.Record):
         return f"({ctype(kind)}){{{{0}}}}"
@@ -98,7 +101,7 @@ def _zero(kind: t.Type) -> str:
     return literal(0.0 if isinstance(kind, t.Arithmetic) and kind.kind == "float" else 0, kind)
 
 
-def _local(c: Rendering, local: ir.Local) -> Iterator[str]:
+def _local(c: CWalker, local: ir.Local) -> Iterator[str]:
     kind, made = local.type, name(local)
     if in_register(local):
         if not local.parameter:
@@ -113,12 +116,12 @@ def _local(c: Rendering, local: ir.Local) -> Iterator[str]:
         if local.parameter:
             yield from _met(c, local, place, local.span)
             if isinstance(kind, t.Record):
-                yield f"{{ {records.put_record(c, kind, made, _given(local), local.span)} }}"
+                yield f"{{ {put_record(c, kind, made, _given(local), local.span)} }}"
             else:
                 yield c.put(kind, made, "0", _given(local), local.span) + ";"
 
 
-def _place(c: Rendering, local: ir.Local) -> str:
+def _place(c: CWalker, local: ir.Local) -> str:
     """Return C for the number of a local whose bytes are in simulated memory; on the stack each call inside itself has its own."""
     if local.storage is ir.Storage.STATIC:
         return str(c.static(local))
@@ -140,7 +143,7 @@ def cell(kind: t.Type) -> str:
     return f"cell_(m, {kind.size}, {element_size(kind)})"
 
 
-def _cell_of(c: Rendering, local: ir.Local) -> Iterator[str]:
+def _cell_of(c: CWalker, local: ir.Local) -> Iterator[str]:
     """Render a variable that has an address: its cell, and where in C its bytes are."""
     inner, made = local.type, name(local)
     found = cell(local.type) if in_frame(local) else f"PLACES_(m)[{c.static(local)}]"
@@ -151,21 +154,12 @@ def _cell_of(c: Rendering, local: ir.Local) -> Iterator[str]:
     if local in c.unset:
         yield f"  uint8_t *{screening.flags(local)} = flagged_(m, {made}, {local.type.size});"
     if local.parameter and isinstance(local.type, t.VectorRegister):
-        yield registers.arrives(local.name)
+        yield register_arrives(local.name)
     elif local.parameter:
         yield f"  memcpy(d_{local.name}, &{_given(local)}, sizeof {_given(local)});"
 
 
-def statements(c: Rendering, body: tuple[ir.Statement, ...]) -> list[str]:
-    """Return the statements in order."""
-    lines: list[str] = []
-    for node in body:
-        counted = c.passed(node.span) if is_counted(node) else ()
-        lines += [_line(node.span), *counted, *_STATEMENTS[type(node)](c, node)]
-    return lines
-
-
-def _declare(c: Rendering, node: ir.Declare) -> list[str]:
+def _declare(c: CWalker, node: ir.Declare) -> list[str]:
     local, kind = node.local, node.local.type
     if in_register(local):
         given = _zero(kind) if node.value is None else c.value(node.value)
@@ -183,7 +177,7 @@ def _declare(c: Rendering, node: ir.Declare) -> list[str]:
                 f"CALL_UP(m, {c.function('__lock')}, {c.site(node.span)}, a_pointer({name(local)}, -1));"
             )
         return [lines[0], f"if (!{name(local)}) {{", *lines[1:], *filled, "}"]
-    if c.screened and local.constant and node.value is not None:
+    if c.checked and local.constant and node.value is not None:
         return [*lines, _writable(local, 1), *filled, _writable(local, 0)]
     return [*lines, *filled]
 
@@ -193,7 +187,7 @@ def _writable(local: ir.Local, answer: int) -> str:
     return f"see(m, {name(local)}).a->writable = {answer};"
 
 
-def _once(c: Rendering, node: ir.Declare) -> list[str]:
+def _once(c: CWalker, node: ir.Declare) -> list[str]:
     """Return the lines that set a static variable outside memory when control first reaches its declaration; until then it is zeros."""
     if node.value is None:
         return []
@@ -202,43 +196,43 @@ def _once(c: Rendering, node: ir.Declare) -> list[str]:
     return [f"if (!{met}) {{ {met} = 1;", *_cell(c, node), *fixed, "}"]
 
 
-def _met(c: Rendering, local: ir.Local, place: str, span: ir.Span) -> Iterator[str]:
+def _met(c: CWalker, local: ir.Local, place: str, span: ir.Span) -> Iterator[str]:
     """Yield the lines that declare the memory of *local*, number *place*, unless that has been done already."""
     declared = f"declared_(m, {c.function('__declare')}, {c.site(span)}, {place})"
     yield f"if (UNLIKELY(!{name(local)})) {name(local)} = PLACES_(m)[{place}] = {declared};"
 
 
-def _cell(c: Rendering, node: ir.Declare) -> list[str]:
+def _cell(c: CWalker, node: ir.Declare) -> list[str]:
     local, kind = node.local, node.local.type
     if isinstance(kind, t.VectorRegister):
-        return registers.declared(c, node)
+        return register_declared(c, node)
     if isinstance(kind, t.Array):
         lines = [
             f"memset(d_{local.name}, 0, {kind.size});",
-            registers.cleared(kind, f"(uint8_t *)d_{local.name}"),
+            cleared(kind, f"(uint8_t *)d_{local.name}"),
         ]
-        lines.append(classes.stamped(c, kind, f"(uint8_t *)d_{local.name}"))
+        lines.append(stamped(c, kind, f"(uint8_t *)d_{local.name}"))
         return (
             lines if node.value is None else [*lines, *_filled(c, node.value, kind, name(local), node.span)]
         )
-    own = classes.stamped(c, kind, f"(uint8_t *)d_{local.name}")
-    fixed = _writable(local, 0) if c.screened and local.constant else ""
+    own = stamped(c, kind, f"(uint8_t *)d_{local.name}")
+    fixed = _writable(local, 0) if c.checked and local.constant else ""
     if node.value is None and local in c.unset:
         fixed = screening.declared(local)
     if node.value is None:
-        unset = registers.cleared(kind, f"(uint8_t *)d_{local.name}")
+        unset = cleared(kind, f"(uint8_t *)d_{local.name}")
         return [f"memset(d_{local.name}, 0, {kind.size}); {unset} {own} {fixed}"]
     given = c.value(node.value)
     return [f"{{ {ctype(kind)} i_ = {given}; memcpy(d_{local.name}, &i_, sizeof i_); }} {own} {fixed}"]
 
 
-def _filled(c: Rendering, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Span) -> list[str]:
+def _filled(c: CWalker, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Span) -> list[str]:
     """Return the stores of the values of an array, of one number, or of a record; an array without *node* is zero."""
     if isinstance(kind, t.Arithmetic):
         return [c.put(kind, pointer, "0", c.value(node), span) + ";"]
     if isinstance(kind, t.Record):
         held = c.temporary()
-        stored = records.put_record(c, kind, pointer, held, span)
+        stored = put_record(c, kind, pointer, held, span)
         return [f"{{ {ctype(kind)} {held} = {c.value(node)}; {stored} }}"]
     if not isinstance(node, ir.Compose) or not isinstance(kind, t.Array):
         raise NoForm("this initial value")
@@ -265,53 +259,39 @@ def _filled(c: Rendering, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Sp
     return lines
 
 
-def _evaluate(c: Rendering, node: ir.Evaluate) -> list[str]:
-    inner = node.value
-    while isinstance(inner, ir.Convert):
-        inner = inner.value
-    if isinstance(inner, ir.Comma):  # the second is mostly a value that nothing uses
-        return [
-            line
-            for part in (inner.first, inner.second)
-            for line in _evaluate(c, ir.Evaluate(part, inner.span))
-        ]
-    # Nothing happens, and a compiler would remark on a value that is not used.
-    if not effectful(inner):
-        return [";"]
-    return [f"{c.value(inner)};"]
+def _if(c: CWalker, node: ir.If) -> list[str]:
+    lines = [f"if ({c.tested(node.test)}) {{", *c.body(node.then), "}"]
+    return [*lines, "else {", *c.body(node.other), "}"] if node.other else lines
 
 
-def _if(c: Rendering, node: ir.If) -> list[str]:
-    lines = [f"if ({c.tested(node.test)}) {{", *statements(c, node.then), "}"]
-    return [*lines, "else {", *statements(c, node.other), "}"] if node.other else lines
-
-
-def _loop(c: Rendering, node: ir.Loop) -> list[str]:
+def _loop(c: CWalker, node: ir.Loop) -> list[str]:
     test = "1" if node.test is None else c.tested(node.test)
     # What counts instructions, hears Ctrl-C and lets the others run: once a turn.
     turn = f"TURN(m, {c.site(node.span)});"
     c.leaving.append(node)
-    inner = statements(c, node.body)
+    inner = c.body(node.body)
     c.leaving.pop()
     if node.late:
         return ["do {", turn, *inner, f"}} while ({test});"]
     c.stepping = True
-    step = "" if node.step is None else c.value(node.step)
+    step = [] if node.step is None else c.evaluated(node.step)
     c.stepping = False
-    return [f"for (; {test}; {step}) {{", turn, *inner, "}"]
+    # A step is one expression of C: of statements, where there are several.
+    stepped = step[0].removesuffix(";") if len(step) == 1 else f"({{ {' '.join(step)} }})"
+    return [f"for (; {test}; {stepped if step else ''}) {{", turn, *inner, "}"]
 
 
-def _switch(c: Rendering, node: ir.Switch) -> list[str]:
+def _switch(c: CWalker, node: ir.Switch) -> list[str]:
     lines = [f"switch ((int64_t)({c.value(node.value)})) {{"]
     c.leaving.append(node)
     for section in node.sections:
         lines += [f"case {label}ll:" for label in section.labels] + ["default:"] * section.default
-        lines += ["{", *statements(c, section.body), "}"]
+        lines += ["{", *c.body(section.body), "}"]
     c.leaving.pop()
     return [*lines, "}"]
 
 
-def _return(c: Rendering, node: ir.Return) -> list[str]:
+def _return(c: CWalker, node: ir.Return) -> list[str]:
     left = _left(c, ())
     if node.value is None:
         return [*left, "return;"]
@@ -324,15 +304,15 @@ def _return(c: Rendering, node: ir.Return) -> list[str]:
     return [f"{{ {ctype(node.value.type)} {held} = {c.value(node.value)};", *left, f"return {held}; }}"]
 
 
-def _ended(c: Rendering, node: ir.Finally) -> list[str]:
+def _ended(c: CWalker, node: ir.Finally) -> list[str]:
     """Render statements with the ends of their objects, both at the end and before every jump out of them."""
     c.leaving.append(node)
-    inner = statements(c, node.body)
+    inner = c.body(node.body)
     c.leaving.pop()
-    return ["{", *inner, *statements(c, node.last), "}"]
+    return ["{", *inner, *c.body(node.last), "}"]
 
 
-def _left(c: Rendering, until: tuple[type, ...], to: ir.Labelled | None = None) -> list[str]:
+def _left(c: CWalker, until: tuple[type, ...], to: ir.Labelled | None = None) -> list[str]:
     """Return the ends of objects that are left on the way to the innermost statement of the types *until*, *to* one, or out of the function."""
     lines: list[str] = []
     around = c.leaving
@@ -343,41 +323,41 @@ def _left(c: Rendering, until: tuple[type, ...], to: ir.Labelled | None = None) 
         if isinstance(node, ir.Finally):
             # A return among the ends themselves leaves what is around them, and not this one again.
             c.leaving = around[:n]
-            lines += statements(c, node.last)
+            lines += c.body(node.last)
     c.leaving = around
     return lines
 
 
-def _leave(word: str, *until: type) -> Callable[[Rendering, Any], list[str]]:
+def _leave(word: str, *until: type) -> Callable[[CWalker, Any], list[str]]:
     return lambda c, _: [*_left(c, until), f"{word};"]
 
 
-def _goto(c: Rendering, node: ir.Goto) -> list[str]:
+def _goto(c: CWalker, node: ir.Goto) -> list[str]:
     inner = [n for n in c.leaving if isinstance(n, ir.Labelled) and node.label in n.labels]
     return [*_left(c, (), to=inner[-1] if inner else None), f"goto l_{node.label};"]
 
 
-def _labelled(c: Rendering, node: ir.Labelled) -> list[str]:
+def _labelled(c: CWalker, node: ir.Labelled) -> list[str]:
     lines: list[str] = []
     c.leaving.append(node)
     for label, section in zip(("", *node.labels), node.sections, strict=True):
         lines += [f"l_{label}: TURN(m, {c.site(node.span)});"] if label else []
-        lines += statements(c, section)
+        lines += c.body(section)
     c.leaving.pop()
     # A label has to stand before a statement.
     return [*lines, ";"]
 
 
-_STATEMENTS: Mapping[type, Callable[[Rendering, Any], list[str]]] = {
+STATEMENTS: Mapping[type, Callable[[CWalker, Any], list[str]]] = {
     ir.Declare: _declare,
-    ir.Evaluate: _evaluate,
+    ir.Evaluate: lambda c, node: c.evaluated(node.value) or [";"],
     ir.If: _if,
     ir.Loop: _loop,
     ir.Switch: _switch,
     ir.Break: _leave("break", ir.Loop, ir.Switch),
     ir.Continue: _leave("continue", ir.Loop),
     ir.Return: _return,
-    ir.Block: lambda c, node: ["{", *statements(c, node.body), "}"],
+    ir.Block: lambda c, node: ["{", *c.body(node.body), "}"],
     ir.Labelled: _labelled,
     ir.Goto: _goto,
     ir.Finally: _ended,
@@ -390,7 +370,7 @@ _STATEMENTS: Mapping[type, Callable[[Rendering, Any], list[str]]] = {
 _SIMPLE = ("+", "-", "*")  # which no operand makes a fault
 
 
-def ahead(c: Rendering, form: ir.Function) -> Iterator[str]:
+def ahead(c: CWalker, form: ir.Function) -> Iterator[str]:
     """Yield the lines for the beginning of *form*, where its statements follow each other and an atomic is behind other ones."""
     _, *later = _in_order(form.body) or (None,)
     stores = changed(walk(form.body))

@@ -4,22 +4,25 @@ import ast
 import math
 
 from mlusim.frontend.bangc import ir, types as t
-from mlusim.frontend.bangc.render import build as b
+from mlusim.frontend.bangc.render import emit as b
+from mlusim.frontend.bangc.render.emit import Range
 from mlusim.frontend.bangc.scalars import (
+    BEYOND,
     BINARY,
     COMPARE,
+    COUNTER,
     DIVISIONS,
     FLOAT,
     NARROWED,
     OVERFLOW,
     SHIFT,
     SHIFTS,
+    change_of_conversion,
+    change_of_operation,
     most_shift,
     real_type,
 )
 
-Range = tuple[int, int]
-"""The least and the greatest value of an integer, both of them possible."""
 SCRATCH = "_c_x"
 # The low bits of a result follow from those of the operands.
 _SHORT = (1 << 30) - 1  # what Python compares fastest
@@ -172,14 +175,13 @@ def checked_conversion(
     values: Range,
     *,
     cast: bool = False,
-    rule: str | None = None,
+    steps: bool = False,
 ) -> ast.expr:
-    """Return a number of type *have* as one of type *to*; a *cast* that the source writes may drop bits of integers."""
-    if to == t.FLOAT and have == t.DOUBLE:
+    """Return a number of type *have* as one of type *to*; *cast* and *steps* as in `change_of_conversion`."""
+    change = change_of_conversion(have, to, cast=cast, steps=steps)
+    if change == BEYOND:
         return b.call("_c_single", made)
-    if to.kind in ("float", "bool"):
-        return converted(made, have, to, values)
-    if have.kind == "float":
+    if change == FLOAT:
         # What is truncated to the largest number lies below the next one.
         inside = ast.Compare(
             b.constant(float(to.low - 1)),
@@ -189,37 +191,29 @@ def checked_conversion(
         )
         kept = b.call("int", b.name(SCRATCH))
         return ast.IfExp(inside, kept, _told(FLOAT, to, have))
-    if have.kind == "bool" or cast or not (to.size < have.size or rule):
-        return converted(made, have, to, values)
-    if to.low <= values[0] and values[1] <= to.high:
-        return made
-    return fitting(made, to, rule or NARROWED, have)
+    if change in (NARROWED, COUNTER) and not (to.low <= values[0] and values[1] <= to.high):
+        return fitting(made, to, change, have)
+    return converted(made, have, to, values)
 
 
-def arithmetic_of(
-    op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: Range, c: Range, rule: str | None = None
+def checked_operation(
+    op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: Range, c: Range, *, steps: bool = False
 ) -> ast.expr:
-    """``left op right`` in the type *kind*; *a* and *c* are what the operands may be, *rule* is that of a loop's step."""
-    if kind == t.FLOAT:
+    """``left op right`` in the type *kind*; *a* and *c* are what the operands may be, *steps* as in `change_of_operation`."""
+    change = change_of_operation(op, kind, steps=steps)
+    if change == BEYOND:
         return b.call("_c_quotient", left, right) if op == "/" else b.call("_c_single", real(op, left, right))
-    if kind.kind == "float":
-        return arithmetic(op, left, right, kind, a, c)
-    if op in DIVISIONS:
-        if kind.kind == "int" and a[0] == kind.low and c[0] <= -1 <= c[1]:
-            return b.call(
-                "_c_divided", b.constant(op), left, right, b.constant(kind.name), b.constant(kind.high)
-            )
-        return arithmetic(op, left, right, kind, a, c)
+    if op in DIVISIONS and kind.kind == "int" and a[0] == kind.low and c[0] <= -1 <= c[1]:
+        return b.call("_c_divided", b.constant(op), left, right, b.constant(kind.name), b.constant(kind.high))
     bits = 8 * kind.size
-    if op in SHIFTS and not (c[0] >= 0 and c[1] < bits):
+    if change == SHIFT and not (c[0] >= 0 and c[1] < bits):
         inside = b.between(0, b.held(SCRATCH, right), bits - 1)
         right = ast.IfExp(inside, b.name(SCRATCH), _told(SHIFT, kind, kind))
         c = (0, bits - 1)
-    tested = kind.kind == "int" and op != "<<"  # a left shift may drop bits, which is what it is for
-    within = _combined(op, a, c)
-    fits = within is not None and kind.low <= within[0] and within[1] <= kind.high
-    if BINARY[op].tested and (tested or rule) and not fits:
-        return fitting(plain(op, left, right), kind, rule or OVERFLOW)
+    if change in (OVERFLOW, COUNTER):
+        within = _combined(op, a, c)
+        if within is None or within[0] < kind.low or within[1] > kind.high:
+            return fitting(plain(op, left, right), kind, change)
     return arithmetic(op, left, right, kind, a, c)
 
 

@@ -9,121 +9,49 @@ from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import frozen
 
 from mlusim.errors import Unsupported
 from mlusim.frontend.bangc import ir, names, types as t
 from mlusim.frontend.bangc.ir.waits import waits_of
-from mlusim.frontend.bangc.ir.walk import casts, changed, effectful, is_counted, parts_of, walk
-from mlusim.frontend.bangc.render import build as b
-from mlusim.frontend.bangc.render.arithmetic import Range, range_of
-from mlusim.frontend.bangc.render.context import Context, Uses
-from mlusim.frontend.bangc.render.expressions import asked, assignment, condition, value
-from mlusim.kernel_frames import own_file
+from mlusim.frontend.bangc.ir.walk import casts, changed, parts_of, walk
+from mlusim.frontend.bangc.render import emit as b
+from mlusim.frontend.bangc.render.arithmetic import range_of
+from mlusim.frontend.bangc.render.emit import Machine, PythonWalker, Range, Uses
+from mlusim.frontend.bangc.render.values import VALUES, asked, assignment
 
 Statements = list[ast.stmt]
 Body = tuple[ir.Statement, ...]
 
 
-@define
-class Machine:
-    """The loop that a `Labelled` is: its variables, its labels, and how many loops are around its sections."""
-
-    start: str
-    pending: str
-    labels: tuple[str, ...]
-    level: int
-
-
-@define(eq=False)
-class BodyContext(Context):
-    """A function whose statements are rendered; ``continues`` say what a `continue` becomes in the loops around."""
-
-    symbol: str = ""
-    deep: bool = False  # whether the function calls itself
-    continues: list[Callable[[], Statements]] = field(factory=list)
-    breaks: list[Callable[[], Statements]] = field(factory=list)
-    loops: int = 0  # of Python, around the statement
-    machines: list[Machine] = field(factory=list)
-
-
-def body(c: BodyContext, statements: Body) -> Statements:
-    """Return the statements in order; code after a jump is left out."""
-    made: Statements = []
-    for node in statements:
-        # A step of a loop and a side of ?: are not statements of the source.
-        if c.covered and not (c.stepping or c.within) and is_counted(node):
-            made += passed(node.span)
-        made += [
-            b.at(s, node.span) if not hasattr(s, "lineno") else s for s in _STATEMENTS[type(node)](c, node)
-        ]
-        if isinstance(node, ir.Loop | ir.Switch | ir.Labelled):
-            made += _onward(c, node)
-        if isinstance(node, ir.Break | ir.Continue | ir.Return | ir.Goto):
-            break
-    return made
-
-
-def passed(span: ir.Span) -> Statements:
-    """Render the call that reports to coverage that control has reached *span*; nothing for mlusim's own files."""
-    if own_file(span.file):
-        return []
-    place = b.constant((span.file, span.line, span.column))
-    return [b.at(ast.Expr(b.call("_c_passed", place)), span)]
-
-
-def suite(c: BodyContext, statements: Body) -> Statements:
+def _suite(c: PythonWalker, statements: Body) -> Statements:
     """Return the statements, or a ``pass`` if there are none: Python needs at least one."""
-    return body(c, statements) or [ast.Pass()]
+    return c.body(statements) or [ast.Pass()]
 
 
-def _evaluate(c: BodyContext, node: ir.Evaluate) -> Statements:
-    inner = node.value
-    while isinstance(inner, ir.Convert):
-        inner = inner.value
-    if isinstance(inner, ir.Assign | ir.Update):
-        return assignment(c, inner)
-    if isinstance(inner, ir.Comma):
-        return _evaluate(c, ir.Evaluate(inner.first, inner.span)) + _evaluate(
-            c, ir.Evaluate(inner.second, inner.span)
-        )
-    if isinstance(inner, ir.Conditional):
-        then, other = ir.Evaluate(inner.then, inner.span), ir.Evaluate(inner.other, inner.span)
-        outer, c.within = c.within, True
-        made = _if(c, ir.If(inner.test, (then,), (other,), node.span))
-        c.within = outer
-        return made
-    if isinstance(inner, ir.Load) and isinstance(inner.place, ir.Element):
-        inner = inner.place.pointer  # what a reference is to is not read
-    if not effectful(inner):
-        return []
-    return [ast.Expr(value(c, inner))]
+def _if(c: PythonWalker, node: ir.If) -> Statements:
+    return [ast.If(c.tested(node.test), _suite(c, node.then), c.body(node.other))]
 
 
-def _if(c: BodyContext, node: ir.If) -> Statements:
-    return [ast.If(condition(c, node.test), suite(c, node.then), body(c, node.other))]
-
-
-def _loop(c: BodyContext, node: ir.Loop) -> Statements:
+def _loop(c: PythonWalker, node: ir.Loop) -> Statements:
     bounds = _bounds(c, node)
     outer = {name: c.known[name] for name in bounds if name in c.known}
     turns, c.turns = c.turns, True
-    test = b.constant(True) if node.test is None else condition(c, node.test)
+    test = b.constant(True) if node.test is None else c.tested(node.test)
     c.known.update(bounds)
     c.loops += 1
     c.breaks.append(lambda: [ast.Break()])
     if node.late:
         made = _late(c, node, test)
     else:
-        step = () if node.step is None else (ir.Evaluate(node.step, node.step.span),)
 
         def again() -> Statements:
-            return [*_stepped(c, step), ast.Continue()]
+            return [*_stepped(c, node.step), ast.Continue()]
 
         c.continues.append(again)
-        inner = body(c, node.body)
+        inner = c.body(node.body)
         c.continues.pop()
-        made = [ast.While(test, [*inner, *_stepped(c, step)] or [ast.Pass()], [])]
+        made = [ast.While(test, [*inner, *_stepped(c, node.step)] or [ast.Pass()], [])]
     c.turns = turns
     c.breaks.pop()
     c.loops -= 1
@@ -133,28 +61,30 @@ def _loop(c: BodyContext, node: ir.Loop) -> Statements:
     return made
 
 
-def _stepped(c: BodyContext, step: tuple[ir.Evaluate, ...]) -> Statements:
+def _stepped(c: PythonWalker, step: ir.Expr | None) -> Statements:
     """Render the step of a loop, which follows each turn."""
+    if step is None:
+        return []
     outer, c.stepping = c.stepping, True
-    made = body(c, step)
+    made = c.located(c.evaluated(step), step)
     c.stepping = outer
     return made
 
 
-def _late(c: BodyContext, node: ir.Loop, test: ast.expr) -> Statements:
+def _late(c: PythonWalker, node: ir.Loop, test: ast.expr) -> Statements:
     def again() -> Statements:
         assert node.test is not None
-        return [ast.If(condition(c, node.test), [ast.Continue()], [ast.Break()])]
+        return [ast.If(c.tested(node.test), [ast.Continue()], [ast.Break()])]
 
     c.continues.append(again)
-    inner = body(c, node.body)
+    inner = c.body(node.body)
     c.continues.pop()
     ends = isinstance(test, ast.Constant) and test.value  # do ... while (true)
     leave: Statements = [] if ends else [ast.If(ast.UnaryOp(ast.Not(), test), [ast.Break()], [])]
     return [ast.While(b.constant(True), [*inner, *leave] or [ast.Pass()], [])]
 
 
-def _bounds(c: BodyContext, node: ir.Loop) -> dict[str, Range]:
+def _bounds(c: PythonWalker, node: ir.Loop) -> dict[str, Range]:
     """Return the range of the counter of ``for (...; i < n; ++i)`` in its body, if nothing else changes it there."""
     test, step = node.test, node.step
     if not (
@@ -185,10 +115,10 @@ def _bounds(c: BodyContext, node: ir.Loop) -> dict[str, Range]:
 # -- switches --------------------------------------------------------------------------------------
 
 
-def _switch(c: BodyContext, node: ir.Switch) -> Statements:
+def _switch(c: PythonWalker, node: ir.Switch) -> Statements:
     """Render a switch: as a chain of tests if no section falls through into the next, otherwise as a machine."""
     name = c.temporary()
-    made: Statements = [b.assign(b.target(name), asked(c, value(c, node.value), node.value))]
+    made: Statements = [b.assign(b.target(name), asked(c, c.value(node.value), node.value))]
     closed = [_closed(s.body, last=s is node.sections[-1]) for s in node.sections]
     if len(closed) <= _MOST_CHAINED and all(part is not None for part in closed):
         return made + _chain(c, node, name, [part or () for part in closed])
@@ -230,11 +160,11 @@ def _test(name: str, labels: tuple[int, ...]) -> ast.expr:
     return b.compare(b.name(name), ast.In(), b.constant(labels))
 
 
-def _chain(c: BodyContext, node: ir.Switch, name: str, parts: list[Body]) -> Statements:
+def _chain(c: PythonWalker, node: ir.Switch, name: str, parts: list[Body]) -> Statements:
     tail: Statements = []
     made: list[tuple[ir.Section, Statements]] = []
     for section, part in zip(node.sections, parts, strict=True):
-        inner = body(c, part) or [b.at(ast.Pass(), section.span)]
+        inner = c.body(part) or [b.at(ast.Pass(), section.span)]
         if section.default:
             tail = inner
         else:
@@ -244,7 +174,7 @@ def _chain(c: BodyContext, node: ir.Switch, name: str, parts: list[Body]) -> Sta
     return tail
 
 
-def _machine(c: BodyContext, node: ir.Switch, name: str) -> Statements:
+def _machine(c: PythonWalker, node: ir.Switch, name: str) -> Statements:
     """Render a switch as a ``while True`` that runs once: a flag says that a label has matched."""
     inside, again = c.temporary(), c.temporary()
     every = tuple(label for s in node.sections for label in s.labels)
@@ -266,7 +196,7 @@ def _machine(c: BodyContext, node: ir.Switch, name: str) -> Statements:
             # All labels are compared before default is taken, wherever it is written.
             tests.append(b.compare(b.name(name), ast.NotIn(), b.constant(every)))
         entered = b.assign(b.target(inside), b.constant(True))
-        entry = ast.If(ast.BoolOp(ast.Or(), tests), [entered, *body(c, section.body)], [])
+        entry = ast.If(ast.BoolOp(ast.Or(), tests), [entered, *c.body(section.body)], [])
         parts.append(b.at(entry, section.span))
     c.loops -= 1
     c.breaks.pop()
@@ -281,7 +211,7 @@ def _machine(c: BodyContext, node: ir.Switch, name: str) -> Statements:
 # -- gotos, and the ends of objects ----------------------------------------------------------------
 
 
-def _labelled(c: BodyContext, node: ir.Labelled) -> Statements:
+def _labelled(c: PythonWalker, node: ir.Labelled) -> Statements:
     """Render statements that have labels among them."""
     left = c.temporary()  # 1: by a break, 2: by a continue, of the loop or switch around
     machine = Machine(c.temporary(), c.temporary(), node.labels, c.loops + 1)
@@ -297,7 +227,7 @@ def _labelled(c: BodyContext, node: ir.Labelled) -> Statements:
     turns, c.turns = c.turns, True  # a goto leads back
     turn: Statements = [b.assign(b.target(machine.pending), b.constant(False))]
     for n, section in enumerate(node.sections):
-        inner = body(c, section)
+        inner = c.body(section)
         if inner:
             # Sections before the label of a goto are skipped.
             test = b.compare(b.name(machine.start), ast.LtE(), b.constant(n))
@@ -318,7 +248,7 @@ def _labelled(c: BodyContext, node: ir.Labelled) -> Statements:
     return made
 
 
-def _goto(c: BodyContext, node: ir.Goto) -> Statements:
+def _goto(c: PythonWalker, node: ir.Goto) -> Statements:
     """Render a goto: the next turn of its loop begins at the label."""
     machine = next(m for m in reversed(c.machines) if node.label in m.labels)
     number = machine.labels.index(node.label) + 1
@@ -328,7 +258,7 @@ def _goto(c: BodyContext, node: ir.Goto) -> Statements:
     return [*made, b.assign(b.target(machine.pending), b.constant(True)), ast.Break()]
 
 
-def _onward(c: BodyContext, node: Any) -> Statements:
+def _onward(c: PythonWalker, node: Any) -> Statements:
     """Render the jumps that follow a loop or a switch if a goto leaves it."""
     wanted = {n.label for n in walk(node) if isinstance(n, ir.Goto)} if c.machines else set()
     made: Statements = []
@@ -339,37 +269,21 @@ def _onward(c: BodyContext, node: Any) -> Statements:
     return made
 
 
-def _ended(c: BodyContext, node: ir.Finally) -> Statements:
+def _ended(c: PythonWalker, node: ir.Finally) -> Statements:
     """Render a block, and the statements that run when it is left."""
-    last = ast.If(b.call("_c_ending"), body(c, node.last), [])
-    return [ast.Try(suite(c, node.body), [], [], [last])]
-
-
-_STATEMENTS: Mapping[type, Callable[[BodyContext, Any], Statements]] = {
-    ir.Declare: lambda c, node: declare(c, node, c.symbol),
-    ir.Evaluate: _evaluate,
-    ir.If: _if,
-    ir.Loop: _loop,
-    ir.Switch: _switch,
-    ir.Break: lambda c, _: c.breaks[-1]() if c.breaks else [ast.Break()],
-    ir.Continue: lambda c, _: c.continues[-1](),
-    ir.Return: lambda c, node: [ast.Return(None if node.value is None else value(c, node.value))],
-    ir.Block: lambda c, node: body(c, node.body) if node.body else [ast.Pass()],
-    ir.Labelled: _labelled,
-    ir.Goto: _goto,
-    ir.Finally: _ended,
-}
+    last = ast.If(b.call("_c_ending"), c.body(node.last), [])
+    return [ast.Try(_suite(c, node.body), [], [], [last])]
 
 
 # Declarations of locals, by where their bytes are.
 
 
-def declare(c: Context, node: ir.Declare, symbol: str) -> list[ast.stmt]:
+def _declare(c: PythonWalker, node: ir.Declare) -> list[ast.stmt]:
     """Return the statement that makes a local."""
     local = node.local
     if local.storage is ir.Storage.STATIC:
         c.inside = True
-        body = made(c, local, node.value, symbol)
+        body = made(c, local, node.value)
         if local.fixed:
             body = b.call("_c_fixed", body, b.constant(local.fixed))
         # A lambda, since a static variable is made only once: when control first reaches its declaration.
@@ -378,10 +292,10 @@ def declare(c: Context, node: ir.Declare, symbol: str) -> list[ast.stmt]:
         once = b.call("_c_static", b.constant(local.home), maker)
         return [b.assign(b.target(local.name), once)]
     _note(c, local, node.value)
-    return [b.assign(b.target(local.name), made(c, local, node.value, symbol))]
+    return [b.assign(b.target(local.name), made(c, local, node.value))]
 
 
-def _note(c: Context, local: ir.Local, initial: ir.Expr | None) -> None:
+def _note(c: PythonWalker, local: ir.Local, initial: ir.Expr | None) -> None:
     """Note what is known of the values of a local that begins as *initial*."""
     kind = local.type
     # Outside of loops it is declared once, so that what is known of it holds to the end of the function.
@@ -396,7 +310,7 @@ def _note(c: Context, local: ir.Local, initial: ir.Expr | None) -> None:
             c.known[local.name] = found
 
 
-def arrives(c: Context, local: ir.Local, symbol: str) -> list[ast.stmt]:
+def _arrives(c: PythonWalker, local: ir.Local) -> list[ast.stmt]:
     """Render the preparation of a parameter that is not a plain value; the caller gave a number, a pointer or a copy."""
     if isinstance(local.type, t.VectorRegister):
         return [b.at(b.assign(b.target(local.name), b.call("_c_copy", b.name(local.name))), local.span)]
@@ -404,42 +318,30 @@ def arrives(c: Context, local: ir.Local, symbol: str) -> list[ast.stmt]:
         return []
     if isinstance(local.type, t.Record) and local.storage is ir.Storage.CELL:
         return []
-    given = ir.Load(ir.LocalStorage(_plain(local), local.span), local.span)
-    return [b.at(b.assign(b.target(local.name), made(c, local, given, symbol)), local.span)]
+    plain = ir.Local(local.name, local.source_name, local.type, local.spelling, local.span)
+    given = ir.Load(ir.LocalStorage(plain, local.span), local.span)
+    return [b.at(b.assign(b.target(local.name), made(c, local, given)), local.span)]
 
 
-def _plain(local: ir.Local) -> ir.Local:
-    return ir.Local(local.name, local.source_name, local.type, local.spelling, local.span)
-
-
-def made(c: Context, local: ir.Local, initial: ir.Expr | None, symbol: str) -> ast.expr:
+def made(c: PythonWalker, local: ir.Local, initial: ir.Expr | None) -> ast.expr:
     """Return the object that a local is."""
     kind = local.type
-    if local.storage is ir.Storage.MEMORY or (local.storage is ir.Storage.STATIC and _bytes(kind)):
-        return _memory(c, local, initial, symbol)
-    unset = c.checked and initial is None and local.source_name and local.storage is not ir.Storage.STATIC
+    if local.in_memory:
+        return _memory(c, local, initial)
+    unset = c.checked and initial is None and local.begins_unset
     if isinstance(kind, t.Record | t.ClassType | t.Array):
-        whole = _whole(c, kind, initial)
-        named = isinstance(kind, t.Record) and not kind.union
-        return b.call("_c_unset", whole, b.constant(local.source_name)) if unset and named else whole
+        whole = b.call(b.attribute(c.layout(kind), "make")) if initial is None else c.value(initial)
+        return b.call("_c_unset", whole, b.constant(local.source_name)) if unset else whole
     if isinstance(kind, t.VectorRegister):
         if initial is None or isinstance(initial, ir.Compose):
             return b.call(b.attribute(c.layout(kind), "make"))
-        return b.call("_c_copy", value(c, initial))
-    given = zero(kind) if initial is None else value(c, initial)
-    if unset and isinstance(kind, t.Arithmetic):
+        return b.call("_c_copy", c.value(initial))
+    given = zero(kind) if initial is None else c.value(initial)
+    if unset:
         given = b.call("_c_unset", given, b.constant(local.source_name))
     if c.checked and local.constant and local.storage is ir.Storage.CELL:
         return b.call("_c_fixed_Cell", c.layout(kind), given, b.constant(local.constant))
     return given if local.storage is ir.Storage.VALUE else b.call("_c_Cell", c.layout(kind), given)
-
-
-def _bytes(kind: t.Type) -> bool:
-    while isinstance(kind, t.Array):
-        kind = kind.of
-        if isinstance(kind, t.Arithmetic):
-            return kind != t.DOUBLE  # device memory has no doubles: they are in a list
-    return False
 
 
 def zero(kind: t.Type) -> ast.expr:
@@ -449,25 +351,17 @@ def zero(kind: t.Type) -> ast.expr:
     return b.name("_c_null")
 
 
-def _whole(c: Context, kind: t.Type, initial: ir.Expr | None) -> ast.expr:
-    if initial is None:
-        return b.call(b.attribute(c.layout(kind), "make"))
-    return value(c, initial)
-
-
-def _memory(c: Context, local: ir.Local, initial: ir.Expr | None, symbol: str) -> ast.expr:
+def _memory(c: PythonWalker, local: ir.Local, initial: ir.Expr | None) -> ast.expr:
     """Render bytes of simulated memory; the run-time finds the same ones again in the next call."""
-    key = b.constant(f"{symbol}.{local.name}")
-    if local.space == "ldram" and getattr(
-        c, "deep", False
-    ):  # on the stack: each call inside itself has its own
+    key = b.constant(f"{c.symbol}.{local.name}")
+    if local.space == "ldram" and c.deep:  # on the stack: each call inside itself has its own
         key = ast.Tuple([key, b.name(_LEVEL)], b.LOAD)
     space = "stack" if local.stack else local.space or "ldram"
     arguments = [b.constant((space, local.source_name, local.align)), key, c.layout(local.type)]
     if initial is not None:
         # A table of constants is one constant of Python, and not a list that each call builds.
         known = _numbers(initial)
-        arguments.append(value(c, initial) if known is None else b.constant(known))
+        arguments.append(c.value(initial) if known is None else b.constant(known))
     constant = c.checked and local.constant and initial is not None
     return b.call("_c_constant_local" if constant else "_c_local", *arguments)
 
@@ -480,6 +374,53 @@ def _numbers(initial: ir.Expr) -> tuple[float, ...] | None:
         return None
     found = tuple(v.value for v in initial.values if isinstance(v, ir.Const))
     return found if len(found) == len(initial.values) else None
+
+
+STATEMENTS: Mapping[type, Callable[[PythonWalker, Any], Statements]] = {
+    ir.Declare: _declare,
+    ir.Evaluate: lambda c, node: c.evaluated(node.value),
+    ir.If: _if,
+    ir.Loop: _loop,
+    ir.Switch: _switch,
+    ir.Break: lambda c, _: c.breaks[-1]() if c.breaks else [ast.Break()],
+    ir.Continue: lambda c, _: c.continues[-1](),
+    ir.Return: lambda c, node: [ast.Return(None if node.value is None else c.value(node.value))],
+    ir.Block: lambda c, node: c.body(node.body) if node.body else [ast.Pass()],
+    ir.Labelled: _labelled,
+    ir.Goto: _goto,
+    ir.Finally: _ended,
+}
+
+
+class PythonFunction(PythonWalker):
+    """A function while it is rendered in Python, by the tables of this room."""
+
+    values, statements = VALUES, STATEMENTS
+
+    def truth(self, test: ir.Expr) -> ast.expr:
+        """Render the value of a number or a pointer that is used as a condition: null pointers and zeros are false."""
+        made = self.value(test)
+        decided = isinstance(test, ir.Compare | ir.Logical) or (isinstance(test, ir.Unary) and test.op == "!")
+        return made if decided else asked(self, made, test)
+
+    def located(self, made: Statements, node: ir.Statement | ir.Expr) -> Statements:
+        """Return *made*, the statement or the step *node*, with its place in the source, and the jumps of a goto that leaves it."""
+        placed = [b.at(s, node.span) if not hasattr(s, "lineno") else s for s in made]
+        return placed + _onward(self, node) if isinstance(node, ir.Loop | ir.Switch | ir.Labelled) else placed
+
+    def chosen(self, node: ir.Conditional) -> Statements:
+        """Render the effect of one of two expressions."""
+        test = self.tested(node.test)
+        then, other = (self.located(self.evaluated(part), node) for part in (node.then, node.other))
+        return [ast.If(test, then or [ast.Pass()], other)]
+
+    def effect(self, node: ir.Expr) -> Statements:
+        """Render the effect of any other expression that has one."""
+        return (
+            assignment(self, node)
+            if isinstance(node, ir.Assign | ir.Update)
+            else [ast.Expr(self.value(node))]
+        )
 
 
 # Whole functions: code objects, and what they refer to.
@@ -499,9 +440,9 @@ class Rendered:
 
 def initial(variable: ir.Global, expression: ir.Expr) -> tuple[ast.expr, Uses]:
     """Render the initial value of a host variable at file scope, an expression that is evaluated once."""
-    c = BodyContext()
+    c = PythonFunction(symbol=variable.symbol)
     local = ir.Local(variable.name, variable.name, variable.type, "", variable.span, ir.Storage.CELL)
-    return made(c, local, expression, variable.symbol), c.uses
+    return made(c, local, expression), c.uses
 
 
 def render(
@@ -511,20 +452,18 @@ def render(
 
     *deep* ones count how deep they are, *checked* ones report values that change silently, *covered* ones statements and the outcomes of tests.
     """
-    c = BodyContext(symbol=function.symbol)
+    c = PythonFunction(symbol=function.symbol, checked=checked, covered=covered, deep=deep)
     c.names = frozenset(local.name for local in function.locals)
-    c.checked, c.covered, c.deep = checked, covered, deep
     nodes = walk(function.body)
     c.changed, c.casts = changed(nodes), casts(nodes)
     c.steady.update(function.parameters)
     c.waits = waits_of(function)
-    first = [s for p in function.parameters for s in arrives(c, p, function.symbol)]
-    inner = [*first, *body(c, function.body)] or [b.at(ast.Pass(), function.span)]
+    first = [s for p in function.parameters for s in _arrives(c, p)]
+    inner = [*first, *c.body(function.body)] or [b.at(ast.Pass(), function.span)]
     if c.kept:
         none = ast.Assign([b.target(name) for name in c.kept], b.constant(None))
         inner.insert(0, ast.copy_location(none, inner[0]))
-    if covered:
-        inner = [*passed(function.span), *inner]
+    inner = [*c.passed(function.span), *inner]
     if deep:
         inner.insert(0, b.at(b.assign(b.target(_LEVEL), b.call("_c_deeper")), function.span))
     rest = ast.arg(ir.REST) if function.variadic else None
@@ -536,16 +475,15 @@ def render(
     try:
         b.located(module, (1, 0, 1, 0))
         code = compile(module, function.span.file, "exec")
-    except SyntaxError:  # nothing else can be wrong with the code that is made here
-        where = f"{function.span.file}:{function.span.line}"
+    except (
+        SyntaxError,
+        RecursionError,
+    ) as error:  # nothing else can be wrong with the code that is made here
+        where = f"{function.name} ({function.span.file}:{function.span.line})"
+        if isinstance(error, RecursionError):
+            raise Unsupported(f"{where} is nested too deeply; put parts of it into functions") from None
         raise Unsupported(
-            f"{function.name} ({where}) has loops inside each other, deeper than the {DEEPEST} that Python takes; "
-            "put the inner ones into a function"
-        ) from None
-    except RecursionError:
-        where = f"{function.span.file}:{function.span.line}"
-        raise Unsupported(
-            f"{function.name} ({where}) is nested too deeply; put parts of it into functions"
+            f"{where} has loops inside each other, deeper than the {DEEPEST} that Python takes; put the inner ones into a function"
         ) from None
     own = next(k for k in code.co_consts if isinstance(k, CodeType))
     return Rendered(function, own.replace(co_name=function.name, co_qualname=function.name), c.uses)

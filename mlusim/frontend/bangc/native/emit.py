@@ -1,0 +1,306 @@
+"""C as it is rendered: types, literals and arithmetic with the device's rules, and the walker over a program with what it refers to.
+
+C leaves the order of arguments open, so that what has effects goes through temporaries, from left to right.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field
+
+from mlusim.arch.dtypes import MEMORY_TYPES, DType, bfloat16
+from mlusim.engine.contract import Mode
+from mlusim.frontend.bangc import ir, types as t
+from mlusim.frontend.bangc.ir.walk import effectful
+from mlusim.frontend.bangc.scalars import BINARY, REALS, SHIFTS, Real, most_shift
+from mlusim.frontend.bangc.walker import Walker
+
+if TYPE_CHECKING:
+    from mlusim.arch.board import Arch
+
+IDS: Mapping[DType, int] = {d: n for n, d in enumerate(MEMORY_TYPES)}
+_REALS: Mapping[str, Real] = {one.c: one for one in REALS.values()}
+
+
+class NoForm(Exception):
+    """Something that has no C here; the message says what."""
+
+
+def floating(kind: t.Arithmetic) -> str:
+    """Return which floating type *kind* is: "f16", "b16", "f32" or "f64"."""
+    if kind.size == 8:
+        return "f64"
+    return suffix(kind)
+
+
+def suffix(kind: t.Arithmetic) -> str:
+    """Render the suffix of the element type through which memory of *kind* is seen."""
+    seen = t.memory_dtype(kind)
+    number = f"{seen.kind[0]}{8 * seen.size}"
+    return "b16" if seen is bfloat16 else number
+
+
+def dtype_of(kind: t.Type) -> DType | None:
+    """Return the element type of memory of *kind*; None where it is no number."""
+    while isinstance(kind, t.Array):
+        kind = kind.of
+    return t.memory_dtype(kind) if isinstance(kind, t.Arithmetic) else None
+
+
+def ctype(kind: t.Type) -> str:
+    """Render the C type that holds a value of *kind*."""
+    if isinstance(kind, t.Pointer | t.FunctionType):
+        return "Ptr"
+    if isinstance(kind, t.Void):
+        return "void"
+    if isinstance(kind, t.Record):
+        return f"R_{kind.size}"
+    if isinstance(kind, t.VectorRegister):
+        return "const uint8_t *"
+    if not isinstance(kind, t.Arithmetic):
+        raise NoForm(f"a value of {kind}")
+    if kind.kind != "float":
+        return f"{'uint' if kind.kind == 'bool' else kind.kind}{8 * kind.size}_t"
+    return _REALS[floating(kind)].c_type
+
+
+def real(text: str, kind: t.Arithmetic) -> str:
+    """Render a number of type *kind* as float or double."""
+    return _REALS[floating(kind)].c_read.format(text)
+
+
+def rounded(text: str, kind: t.Arithmetic, *, wide: bool) -> str:
+    """Render a float, or with *wide* a double, rounded to *kind*."""
+    row = _REALS[floating(kind)]
+    return (row.c_of_double if wide else row.c_of_float).format(text)
+
+
+def converted(text: str, have: t.Arithmetic, to: t.Arithmetic) -> str:
+    """Render a number of type *have* as one of type *to*."""
+    if to.kind == "bool":
+        return f"({real(text, have) if have.kind == 'float' else text} != 0)"
+    if to.kind == "float":
+        if have.kind != "float":
+            return _REALS[floating(to)].c_of_whole.format(text)
+        if floating(have) == floating(to):
+            return text
+        return rounded(real(text, have), to, wide=have.size == 8)
+    if have.kind == "float":
+        # Not a cast: what does not fit is undefined in C, and saturates on the device.
+        return f"{ctype(to)}_of({real(text, have)})"
+    return f"(({ctype(to)})({text}))"
+
+
+def computed(op: str, left: str, right: str, kind: t.Arithmetic, site: int) -> str:
+    """``left op right`` in the type *kind*; the right side of a shift may be of any integer type."""
+    if kind.kind == "float":
+        return rounded(f"({real(left, kind)} {op} {real(right, kind)})", kind, wide=False)
+    made = ctype(kind)
+    if BINARY[op].c:
+        return f"{BINARY[op].c}_{suffix(kind)}(m, {left}, {right}, {site})"
+    if op in SHIFTS:
+        # The count is taken modulo the width; checked runs refuse a shift too far before.
+        right = f"({right} & {most_shift(kind)})"
+    return f"(({made})({left} {op} {right}))"
+
+
+def name(local: ir.Local) -> str:
+    """Render a local's name in C."""
+    return f"v_{local.name}"
+
+
+def in_register(local: ir.Local) -> bool:
+    """Return whether a local is a variable of C."""
+    return local.storage is ir.Storage.VALUE and not isinstance(local.type, t.VectorRegister)
+
+
+def in_cell(local: ir.Local) -> bool:
+    """Return whether a local is a variable outside memory that has an address."""
+    return in_frame(local) or (local.storage is ir.Storage.STATIC and not local.in_memory)
+
+
+def in_frame(local: ir.Local) -> bool:
+    """Return whether a local ends when its function is left."""
+    register = isinstance(local.type, t.VectorRegister) and local.storage is ir.Storage.VALUE
+    return local.storage is ir.Storage.CELL or register
+
+
+def element_size(kind: t.Type) -> int:
+    """Return the size that `run.NativeForm.nowhere` takes of a variable: the bytes of an array's elements, a record's negative size."""
+    inner = kind
+    while isinstance(inner, t.Array):
+        inner = inner.of
+    if inner is not kind:
+        return inner.size
+    return -kind.size if isinstance(kind, t.Record | t.VectorRegister) else 0
+
+
+def literal(value: object, kind: t.Type) -> str:
+    """Render a constant as a literal of C."""
+    if value is None:
+        return "((Ptr)0)"
+    if isinstance(kind, t.Pointer):
+        return f"((Ptr){int(value)}ull)"  # type: ignore[call-overload]
+    assert isinstance(kind, t.Arithmetic)
+    if kind.kind != "float":
+        number = int(value)  # type: ignore[call-overload]
+        if kind.kind in ("uint", "bool"):
+            return f"(({ctype(kind)}){number}ull)"
+        # The smallest long has no literal: C reads the minus as an operator on a number that does not fit.
+        return f"(({ctype(kind)})({number}ll))" if number > -(1 << 63) else f"(({ctype(kind)})INT64_MIN)"
+    return rounded(_real_literal(float(value)), kind, wide=True)  # type: ignore[arg-type]
+
+
+def _real_literal(value: float) -> str:
+    if value != value:  # noqa: PLR0124 - NaN is what differs from itself
+        return "((double)NAN)"
+    if value in (float("inf"), float("-inf")):
+        return f"((double){'-' if value < 0 else ''}INFINITY)"
+    # In hexadecimal a compiler has nothing to round.
+    return f"({value.hex()})"
+
+
+def line_of(span: ir.Span) -> str:
+    """Render the directive by which debuggers and sanitizers name the line of the kernel."""
+    file = span.file.replace("\\", "\\\\").replace('"', '\\"')
+    return f'#line {span.line} "{file}"'
+
+
+def _in_memory(kind: t.Type) -> str:
+    """Return what the functions that load and store a *kind* are named by."""
+    if not isinstance(kind, t.Pointer | t.Arithmetic):
+        raise NoForm(f"a {kind} in memory")
+    return "pointer" if isinstance(kind, t.Pointer) else suffix(kind)
+
+
+Signature = tuple[str, ...]  # of a function: the type of its result in C, and those of its parameters
+
+
+@define(eq=False)
+class CWalker(Walker[str, str]):
+    """A program while it is rendered in C, one function after another: the things that it refers to, by number."""
+
+    own = "t_"
+
+    arch: "Arch" = field(kw_only=True)
+    sites: dict[tuple[str, int], int] = field(factory=dict)
+    calls: dict[tuple[int, int], list[ir.IntrinsicCall]] = field(factory=dict)  # of each row at each place
+    texts: dict[str, int] = field(factory=dict)
+    library: dict[str, int] = field(factory=dict)
+    places: dict[Any, int] = field(factory=dict)  # variables at file scope and arrays of functions
+    near: tuple[ir.Local, ...] = ()  # of the function at hand: see `values.looked_up`
+    addressed: list[ir.Local] = field(
+        factory=list
+    )  # of the function at hand: the values whose address is taken
+    # Static variables of functions, by the name of their home.
+    statics: dict[str, ir.Local] = field(factory=dict)
+    # Strings that are read, and the places of pointers to them.
+    literals: dict[str, int] = field(factory=dict)
+    pointed: dict[str, int] = field(factory=dict)  # functions whose address is taken
+    classes: dict[tuple[str, ...], int] = field(factory=dict)  # with virtual methods, by their names
+    dispatches: dict[int, tuple[int, ir.Dispatch]] = field(factory=dict)  # calls of virtual methods
+    casts: dict[str, int] = field(factory=dict)  # classes that pointers are cast to dynamically
+    # What is around the statement at hand: loops, switches, labels, and objects that end.
+    leaving: list[Any] = field(factory=list)
+    signatures: dict[Signature, int] = field(factory=dict)  # of what is called through pointers
+    mode: Mode = Mode.ALONE
+    covers: dict[tuple[str, int, int, bool | None], int] = field(factory=dict)
+    """Statements (None) and outcomes of tests, by the numbers under which they are counted."""
+    unset: frozenset[ir.Local] = frozenset()
+    """Of the function at hand: the variables that are declared without a value."""
+    changes: dict[Any, int] = field(factory=dict)  # of values without a word, as a screen tells them
+    symbols: dict[str, int] = field(factory=dict)  # functions, and
+    locals: dict[ir.Local, int] = field(factory=dict)  # pointer variables that a screen follows
+    given: Mapping[ir.Local, list[ir.Expr]] = field(factory=dict)
+    """Of the function at hand: what is assigned to its variables, for a screen."""
+
+    def valued(self, made: str, node: ir.Expr) -> str:  # noqa: ARG002 - a line of the source is that of its statement
+        """Return *made*, the value of *node*."""
+        return made
+
+    def located(self, made: list[str], node: ir.Statement | ir.Expr) -> list[str]:
+        """Return *made*, the statement or the step *node*, behind the line that it is at."""
+        return [line_of(node.span), *made]
+
+    def truth(self, test: ir.Expr) -> str:
+        """Render the value of a number or a pointer that is used as a condition."""
+        return self.value(test)
+
+    def outcome(self, made: str, span: ir.Span) -> str:
+        """Render *made*, the value of the test at *span*, and the count of its outcome."""
+        return f"tested_(m, ({made}) ? 1 : 0, {self._covered(span, True)}, {self._covered(span, False)})"
+
+    def count(self, span: ir.Span) -> str:
+        """Render the count of the statement at *span*."""
+        return f"PASSED_(m, {self._covered(span, None)});"
+
+    def chosen(self, node: ir.Conditional) -> list[str]:
+        """Render the effect of one of two expressions."""
+        made = [f"if ({self.tested(node.test)}) {{", *self.evaluated(node.then), "}"]
+        other = self.evaluated(node.other)
+        return [*made, "else {", *other, "}"] if other else made
+
+    def effect(self, node: ir.Expr) -> list[str]:
+        """Render the effect of any other expression that has one."""
+        return [f"{self.value(node)};"]
+
+    def _covered(self, span: ir.Span, outcome: bool | None) -> int:
+        return self.covers.setdefault((span.file, span.line, span.column, outcome), len(self.covers))
+
+    def site(self, span: ir.Span) -> int:
+        """Return the number of a place in the source."""
+        return self.sites.setdefault((span.file, span.line), len(self.sites))
+
+    def text(self, text: str) -> int:
+        """Return the number of a string."""
+        return self.texts.setdefault(text, len(self.texts))
+
+    def literal(self, text: str) -> int:
+        """Return the place of the pointer to a string that is read."""
+        place = self.place(("literal", text))
+        return self.literals.setdefault(text, place)
+
+    def function(self, name: str) -> int:
+        """Return the number of a function of the C library."""
+        return self.library.setdefault(name, len(self.library))
+
+    def place(self, variable: object) -> int:
+        """Return the number of a variable that Python declares."""
+        return self.places.setdefault(variable, len(self.places))
+
+    def static(self, local: ir.Local) -> int:
+        """Return the number of a static variable, which several functions may see."""
+        first = self.statics.setdefault(local.home, local)
+        return self.place((local.home, first))
+
+    def in_order(self, nodes: tuple[ir.Expr, ...], make: Callable[..., str]) -> str:
+        """Render ``make`` of the values of *nodes*, evaluated from left to right."""
+        open_ = [n for n in nodes if not isinstance(n, ir.Const)]
+        if len(open_) < 2 or not any(effectful(n) for n in open_):
+            return make(*(self.value(n) for n in nodes))
+        names = [self.temporary() for _ in nodes]
+        kept = " ".join(
+            f"{ctype(n.type)} {name} = {self.value(n)};" for n, name in zip(nodes, names, strict=True)
+        )
+        return f"({{ {kept} {make(*names)}; }})"
+
+    def fetched(self, kind: t.Type, pointer: str, index: str, span: ir.Span, waits: int = 0) -> str:
+        """Render the load of element *index* behind *pointer*; *waits*: what waits for it."""
+        more = "" if isinstance(kind, t.Pointer) else f", {waits}"
+        made = f"load_{_in_memory(kind)}(m, {pointer}, {index}, {self.site(span)}{more})"
+        # A byte of memory may be any number.
+        return f"({made} != 0)" if isinstance(kind, t.Arithmetic) and kind.kind == "bool" else made
+
+    def put(self, kind: t.Type, pointer: str, index: str, given: str, span: ir.Span) -> str:
+        """Render a store to element *index* behind *pointer*; its value is what was stored."""
+        return f"store_{_in_memory(kind)}(m, {pointer}, {index}, {given}, {self.site(span)})"
+
+
+def literal_bytes(text: str) -> bytes:
+    """Return the bytes of a literal, with the zero at its end."""
+    return text.encode("utf-8", "surrogateescape") + b"\0"
+
+
+def literal_pointer(c: CWalker, node: ir.Text) -> str:
+    """Render a pointer to the first character of a literal."""
+    return f"PLACES_(m)[{c.literal(node.value)}]"

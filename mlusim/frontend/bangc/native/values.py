@@ -1,0 +1,633 @@
+"""Values and places of the form in C: numbers, pointers, records, vector registers, and classes of objects."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from mlusim.engine.contract import BUILT_INS
+from mlusim.frontend.bangc import ir, names, types as t
+from mlusim.frontend.bangc.ir.walk import changed, effectful, member_array, walk
+from mlusim.frontend.bangc.native import screening
+from mlusim.frontend.bangc.native.emit import (
+    IDS,
+    CWalker,
+    NoForm,
+    computed,
+    converted,
+    ctype,
+    dtype_of,
+    in_cell,
+    in_register,
+    literal,
+    literal_bytes,
+    literal_pointer,
+    name,
+    suffix,
+)
+
+# -- places ------------------------------------------------------------------------------------------
+
+
+def address(c: CWalker, at: ir.Place) -> str:
+    """Render a pointer to a place."""
+    if isinstance(at, ir.LocalStorage):
+        if in_register(at.local):
+            raise NoForm("the address of a variable in a register")
+        return name(at.local)
+    if isinstance(at, ir.Element):
+        size = at.type.size
+        return c.in_order((at.pointer, at.index), lambda p, i: f"moved_({p}, {i}, {size})")
+    if isinstance(at, ir.GlobalPlace):
+        return f"PLACES_(m)[{c.place(at.variable)}]"
+    if isinstance(at, ir.Member):
+        return f"moved_({pointer_to(c, at.base)}, {at.offset}, 1)"
+    return _kept(c, at)
+
+
+def spread(c: CWalker, at: ir.Place, make: Callable[[str, str], str]) -> str:
+    """Render ``make`` of a pointer and the index of the element that a place is."""
+    if isinstance(at, ir.Element) and at.type.size == at.pointer.type.to.size:  # type: ignore[union-attr]
+        return c.in_order((at.pointer, at.index), inside(c, at, make))
+    return make(address(c, at), "0")
+
+
+def _kept(c: CWalker, at: ir.Temporary) -> str:
+    """Render a pointer to a value, which is kept until the function is left."""
+    if isinstance(at.value, ir.Text):
+        return literal_pointer(c, at.value)
+    if isinstance(at.type, t.VectorRegister):
+        return register_pointer(c, c.value(at.value), at.span)
+    if not isinstance(at.type, t.Arithmetic | t.Pointer | t.Record):
+        raise NoForm("the address of a value")
+    local = ir.Local(f"{names.OWN}{c.temporary()}_", "", at.type, str(at.type), at.span, ir.Storage.CELL)
+    c.addressed.append(local)
+    made = c.value(at.value)
+    kept = f"fixed_(m, {name(local)}, {c.text(at.fixed)});" if at.fixed else f"{name(local)};"
+    return f"({{ {ctype(at.type)} i_ = {made}; memcpy(d_{local.name}, &i_, sizeof i_); {kept} }})"
+
+
+def _direct(at: ir.Place) -> str | None:
+    """Render a variable outside memory, or a part of one, as an lvalue of C."""
+    if isinstance(at, ir.LocalStorage) and in_register(at.local):
+        return name(at.local)
+    base = raw(at)
+    if base is None or not isinstance(at.type, t.Arithmetic | t.Pointer):
+        return None
+    if isinstance(at.type, t.Arithmetic) and at.type.kind == "bool":
+        return f"(*(uint8_t *)({base}))"  # a _Bool that is neither 0 nor 1 is undefined in C
+    return f"(*({ctype(at.type)} *)({base}))"
+
+
+def _changing(at: ir.Place) -> str | None:
+    """Render the same of what is going to be stored to: None for a constant, of which a store is refused."""
+    return None if is_fixed(at) else _direct(at)
+
+
+def _loaded(c: CWalker, at: ir.Place, span: ir.Span, waits: int) -> str:
+    """Render the value at a place."""
+    if isinstance(at.type, t.Record):
+        return record(c, at, span)
+    if isinstance(at.type, t.VectorRegister):
+        return register_place(c, at, span)
+    direct = _direct(at)
+    if direct is not None:
+        return _assigned_by_now(c, at, direct, span)
+    if isinstance(at, ir.Temporary):
+        return c.value(at.value)
+    found = of_value(at)
+    if found is not None and isinstance(at.type, t.Arithmetic | t.Pointer):
+        return read_record(c, *found, at.type)
+    fetched = spread(c, at, lambda p, i: c.fetched(at.type, p, i, span, waits))
+    return screening.with_pointer(c, at, looked_up_member(c, at, fetched), span)
+
+
+def _assigned_by_now(c: CWalker, at: ir.Place, direct: str, span: ir.Span) -> str:
+    """Render the variable *direct*, whose value is wanted."""
+    lacks = screening.lacking(c.unset, at) if c.unset else None
+    return direct if lacks is None else f"ASSIGNED_({lacks}, {direct}, {c.site(span)})"
+
+
+def _assign(c: CWalker, node: ir.Assign) -> str:
+    at = node.place
+    if isinstance(at.type, t.Record):
+        return record_assigned(c, at, node)
+    if isinstance(at.type, t.VectorRegister):
+        return register_assigned(c, node)
+    direct = _changing(at)
+    if direct is not None:
+        stored = f"({direct} = {c.value(node.value)})"
+        given = screening.given(c.unset, at)
+        return f"({{ {stored}; {given} {direct}; }})" if given else stored
+    if isinstance(node.value, ir.Const) or not (effectful(node.value) or effectful(at)):
+        given = c.value(node.value)
+        return screening.with_pointer(
+            c, at, spread(c, at, lambda p, i: c.put(at.type, p, i, given, node.span)), node.span
+        )
+    held = c.temporary()  # what is stored comes first
+    stored = screening.with_pointer(
+        c, at, spread(c, at, lambda p, i: c.put(at.type, p, i, held, node.span)), node.span
+    )
+    return f"({{ {ctype(node.value.type)} {held} = {c.value(node.value)}; {stored}; }})"
+
+
+def _update(c: CWalker, node: ir.Update) -> str:
+    direct = _changing(node.place)
+    if direct is not None and not node.old:
+        old = _assigned_by_now(c, node.place, direct, node.span)
+        return f"({direct} = {_combined(c, node, old)})"
+    kind = ctype(node.type)
+    old, new = c.temporary(), c.temporary()
+    result = old if node.old else new
+    if direct is not None:
+        begun = _assigned_by_now(c, node.place, direct, node.span)
+        return f"({{ {kind} {old} = {begun}; {direct} = {_combined(c, node, old)}; {old}; }})"
+    at, index = c.temporary(), c.temporary()
+    # Found once, for its parts may act.
+    first = spread(c, node.place, lambda p, i: f"{at} = {p}; {index} = {i}")
+    loaded = c.fetched(node.type, at, index, node.span, c.waits.get(id(node), 0))
+    fetched = screening.with_pointer(c, node.place, loaded, node.span)
+    return (
+        f"({{ Ptr {at}; int64_t {index}; {first}; {kind} {old} = {fetched}; "
+        f"{kind} {new} = {_combined(c, node, old)}; {c.put(node.type, at, index, new, node.span)}; {result}; }})"
+    )
+
+
+def _combined(c: CWalker, node: ir.Update, old: str) -> str:
+    kind, within = node.type, node.within
+    given = c.value(node.value)
+    if isinstance(kind, t.Pointer):
+        # Before the sign: minus an unsigned number is a large one.
+        return f"moved_({old}, {'back_' if node.op == '-' else ''}((int64_t)({given})), {kind.to.size})"
+    assert isinstance(kind, t.Arithmetic)
+    assert isinstance(within, t.Arithmetic)
+    old = converted(old, kind, within)
+    if not c.checked:
+        return converted(computed(node.op, old, given, within, c.site(node.span)), within, kind)
+    steps = c.steps(node)
+    made = screening.computed(c, node.op, old, given, within, c.site(node.span), steps=steps)
+    if (kind.kind, kind.size) == (within.kind, within.size):
+        return made
+    return screening.converted(c, made, within, kind, c.site(node.span), steps=steps)
+
+
+# -- numbers and pointers ----------------------------------------------------------------------------
+
+
+def _builtin(_c: CWalker, node: ir.Builtin) -> str:
+    if node.name not in BUILT_INS:
+        raise NoForm(f"{node.name} as a variable of the device")
+    return f"m->{node.name}"
+
+
+def _convert(c: CWalker, node: ir.Convert) -> str:
+    have, to = node.value.type, node.type
+    made = c.value(node.value)
+    if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
+        if c.checked:
+            return screening.converted(c, made, have, to, c.site(node.span), cast=node.cast)
+        return converted(made, have, to)
+    if isinstance(to, t.Void):
+        return f"((void)({made}))"
+    if isinstance(have, t.Pointer | t.Array) and isinstance(to, t.Pointer):
+        if isinstance(to.to, t.VectorRegister) and not has_registers(
+            have.to if isinstance(have, t.Pointer) else have
+        ):
+            raise NoForm("memory that is seen as a register")
+        return made
+    if isinstance(to, t.Arithmetic):
+        number = f"shown_(m, {made}, {c.site(node.span)})"
+        return f"({made} != 0)" if to.kind == "bool" else f"(({ctype(to)}){number})"
+    if isinstance(to, t.Pointer):
+        return f"pointer_of(m, (uint64_t)({made}))"
+    raise NoForm(f"a conversion to {to}")
+
+
+def _unary(c: CWalker, node: ir.Unary) -> str:
+    made = c.value(node.value)
+    kind = node.type
+    if node.op == "!":
+        return f"(!{made})"
+    assert isinstance(kind, t.Arithmetic)
+    if kind.kind == "float":
+        # f16 and b16 are bits, which C would negate as integers.
+        return computed("*", literal(-1.0, kind), made, kind, 0)
+    if c.checked and node.op == "-" and kind.kind == "int":
+        return screening.negated(c, made, kind, c.site(node.span))
+    return f"(({ctype(kind)})({node.op}{made}))"
+
+
+def _binary(c: CWalker, node: ir.Binary) -> str:
+    kind = node.type
+    assert isinstance(kind, t.Arithmetic)
+    site = c.site(node.span)
+    if c.checked:
+        return c.in_order(
+            (node.left, node.right), lambda a, b: screening.computed(c, node.op, a, b, kind, site)
+        )
+    return c.in_order((node.left, node.right), lambda a, b: computed(node.op, a, b, kind, site))
+
+
+def _compare(c: CWalker, node: ir.Compare) -> str:
+    kind = node.left.type
+
+    def made(a: str, b: str) -> str:
+        if isinstance(kind, t.Arithmetic) and kind.kind == "float" and kind.size == 2:
+            form = "f16" if suffix(kind) == "f16" else "b16"
+            return f"(from_{form}({a}) {node.op} from_{form}({b}))"
+        if isinstance(kind, t.Pointer) and not any(isinstance(n, ir.Const) for n in (node.left, node.right)):
+            return f"((int64_t)address_(m, {a}) {node.op} (int64_t)address_(m, {b}))"
+        return f"({a} {node.op} {b})"
+
+    return c.in_order((node.left, node.right), made)
+
+
+def _offset(c: CWalker, node: ir.Offset) -> str:
+    assert isinstance(node.type, t.Pointer)
+    if isinstance(node.type.to, t.ClassType):
+        raise NoForm(f"a pointer to {node.type.to}")
+    size, way = node.type.to.size, "back_" if node.back else ""
+
+    def made(p: str, n: str) -> str:
+        return f"moved_({p}, {way}((int64_t)({n})), {size})"
+
+    if node.referred and not isinstance(node.type.to, t.Array):
+        within = inside(c, ir.Element(node.pointer, node.count, node.span), made)
+        return c.in_order((node.pointer, node.count), within)
+    return c.in_order((node.pointer, node.count), made)
+
+
+def _distance(c: CWalker, node: ir.Distance) -> str:
+    kind = node.left.type
+    assert isinstance(kind, t.Pointer)
+    found = dtype_of(kind.to)
+    more = f"{kind.to.size}, {-1 if found is None else IDS[found]}, {c.site(node.span)}"
+    return c.in_order((node.left, node.right), lambda a, b: f"distance_(m, {a}, {b}, {more})")
+
+
+# -- records, which lie outside of memory ------------------------------------------------------------
+
+
+def raw(at: ir.Place) -> str | None:
+    """Render the address of a variable outside memory, or of a part of one."""
+    if isinstance(at, ir.LocalStorage):
+        return f"(uint8_t *)d_{at.local.name}" if in_cell(at.local) else None
+    base = raw(at.base) if isinstance(at, ir.Member) else None
+    return None if base is None else f"({base} + {at.offset})"  # type: ignore[union-attr]
+
+
+def is_fixed(at: ir.Place) -> bool:
+    """Return whether *at* is a static constant of a function, or a part of one."""
+    while isinstance(at, ir.Member):
+        at = at.base
+    return isinstance(at, ir.LocalStorage) and bool(at.local.fixed)
+
+
+def looked_up(c: CWalker, form: ir.Function) -> Iterator[str]:
+    """Yield the lines for the beginning of *form*: the parameters by which it reads members of one record several times."""
+    nodes = walk(form.body)
+    stores = changed(nodes)
+    read = Counter(local for node in nodes if isinstance(node, ir.Load) for local, _ in _led_to(node.place))
+    # Behind a parameter that nothing stores to, the record is one and the same in the whole call; what is read once is
+    # looked up where it is read.
+    given = {p for p in form.parameters if p.storage is ir.Storage.VALUE and not stores.get(p)}
+    c.near = tuple(local for local, times in read.items() if times > 1 and local in given)
+    for local in c.near:
+        assert isinstance(local.type, t.Pointer)
+        yield f"  const uint8_t *n_{local.name} = record_(m, {name(local)}, {local.type.to.size});"
+
+
+def _led_to(at: ir.Place) -> Iterator[tuple[ir.Local, int]]:
+    """Yield the pointer to the record that *at* is a member of, and how far *at* is from the beginning of the record."""
+    offset, base = 0, at
+    while isinstance(base, ir.Member):
+        offset, base = offset + base.offset, base.base
+    if base is at or not isinstance(base, ir.Element) or not isinstance(base.type, t.Record):
+        return
+    first = isinstance(base.index, ir.Const) and base.index.value == 0
+    by = base.pointer.place if isinstance(base.pointer, ir.Load) else None
+    if first and isinstance(by, ir.LocalStorage):
+        yield by.local, offset
+
+
+def looked_up_member(c: CWalker, at: ir.Place, far: str) -> str:
+    """Render a member of a record that was looked up already, where it is a variable; otherwise *far*, the usual load of *at*."""
+    for local, offset in _led_to(at):
+        if local in c.near:
+            narrow = isinstance(at.type, t.Arithmetic) and at.type.kind == "bool"
+            kind = "uint8_t" if narrow else ctype(at.type)
+            found = f"*(const {kind} *)(n_{local.name} + {offset})"
+            return f"(LIKELY(n_{local.name}) ? {found}{' != 0' if narrow else ''} : {far})"
+    return far
+
+
+def pointer_to(c: CWalker, at: ir.Place) -> str:
+    """Render a pointer to a record that is going to be accessed; one in an array that is a member of another is in that array."""
+    if isinstance(at, ir.Element):
+        return spread(c, at, lambda p, i: f"moved_({p}, {i}, {at.type.size})")
+    return address(c, at)
+
+
+def of_value(at: ir.Place) -> tuple[ir.Expr, int] | None:
+    """Return the record by value that *at* is a member of, and how far from its beginning; None elsewhere."""
+    offset = 0
+    while isinstance(at, ir.Member):
+        offset, at = offset + at.offset, at.base
+    return (at.value, offset) if isinstance(at, ir.Temporary) and isinstance(at.type, t.Record) else None
+
+
+def read_record(c: CWalker, given: ir.Expr, offset: int, kind: t.Type) -> str:
+    """Render the *kind* that lies *offset* bytes into a record by value."""
+    held, found = c.temporary(), c.temporary()
+    read_ = f"{ctype(kind)} {found}; memcpy(&{found}, {held}.b + {offset}, sizeof {found});"
+    return f"({{ const {ctype(given.type)} {held} = {c.value(given)}; {read_} {found}; }})"
+
+
+def inside(c: CWalker, at: ir.Element, make: Callable[[str, str], str]) -> Callable[[str, str], str]:
+    """Return *make* for an element's pointer and index; the index is checked if the array is a member of a record."""
+    array = member_array(at)
+    if array is None:
+        return make
+    size = at.type.size
+    given = (
+        f"{array.at.type.size // size}, {size}, {int(array.open)}, {c.text(array.words)}, {c.site(at.span)}"
+    )
+    base = address(c, array.at)
+    return lambda p, i: make(p, f"member_(m, {base}, {p}, {i}, {given})")
+
+
+def record(c: CWalker, at: ir.Place, span: ir.Span) -> str:
+    """Render a record by value: the bytes of a variable, otherwise the loads of its fields."""
+    if isinstance(at, ir.Temporary):
+        return c.value(at.value)
+    found = of_value(at)
+    if found is not None:
+        return read_record(c, *found, at.type)
+    made, place, held = ctype(at.type), raw(at), c.temporary()
+    own = stamped(c, at.type, f"{held}.b")
+    if place is not None:
+        lacks = screening.lacking(c.unset, at)
+        if lacks is not None:
+            place = f"ASSIGNED_({lacks}, {place}, {c.site(span)})"
+        return f"({{ {made} {held}; memcpy(&{held}, {place}, sizeof {held}); {own} {held}; }})"
+
+    def load(kind: t.Type, pointer: str, offset: str) -> str:
+        if isinstance(kind, t.VectorRegister):
+            return f"memmove({held}.b + {offset}, register_(m, {pointer}, {c.site(span)}), REGISTER_BYTES);"
+        given = c.fetched(kind, pointer, "0", span)
+        return f"{{ {ctype(kind)} f_ = {given}; memcpy({held}.b + {offset}, &f_, sizeof f_); }}"
+
+    bytes_ = f"memcpy(&{held}, n_, sizeof {held});"
+    return f"({{ {made} {held} = {{{{0}}}}; {_each(c, at.type, pointer_to(c, at), bytes_, load)} {own} {held}; }})"
+
+
+def compose(c: CWalker, node: ir.Compose) -> str:
+    """Render a record from the values of its fields."""
+    kind = node.type
+    if isinstance(kind, t.VectorRegister):
+        raise NoForm("a vector in a register")
+    if not isinstance(kind, t.Record):
+        raise NoForm("this initial value")
+    held = c.temporary()
+    # All bytes are zero at first, as C has it for fields that the list leaves out.
+    given = " ".join(parts(c, f"{held}.b", kind, 0, node))
+    own = stamped(c, kind, f"{held}.b")
+    unset = cleared(kind, f"{held}.b")
+    return f"({{ {ctype(kind)} {held} = {{{{0}}}}; {unset} {given} {own} {held}; }})"
+
+
+def parts(c: CWalker, held: str, kind: t.Type, offset: int, given: ir.Expr) -> Iterator[str]:
+    """Yield the stores of what *given* has for *kind*, which begins *offset* bytes behind *held*, a pointer to bytes."""
+    if isinstance(given, ir.Compose) and isinstance(kind, t.Record):
+        for field_, one in zip(kind.fields, given.values, strict=False):
+            yield from parts(c, held, field_.type, offset + field_.offset, one)
+    elif isinstance(given, ir.Compose) and isinstance(kind, t.Array):
+        for number, one in enumerate(given.values):
+            yield from parts(c, held, kind.of, offset + number * kind.of.size, one)
+    elif isinstance(kind, t.Array) and isinstance(given, ir.Text):
+        yield f"memcpy({held} + {offset}, at(see(m, {c.value(given)})), {min(kind.size, len(literal_bytes(given.value)))});"
+    elif isinstance(kind, t.Array):
+        raise NoForm("an array in a record that is no list")
+    elif isinstance(kind, t.VectorRegister):
+        if not isinstance(given, ir.Compose):  # else it has no value
+            yield f"memmove({held} + {offset}, {c.value(given)}, REGISTER_BYTES);"
+    else:
+        yield f"{{ {ctype(kind)} f_ = {c.value(given)}; memcpy({held} + {offset}, &f_, sizeof f_); }}"
+
+
+def record_assigned(c: CWalker, at: ir.Place, node: ir.Assign) -> str:
+    """Render a store of a whole record; the value that is stored comes first."""
+    place, held = raw(at), c.temporary()
+    if place is not None and not is_fixed(at):
+        stored = _stored(at.type, place, held) + screening.given(c.unset, at)
+    else:
+        stored = put_record(c, at.type, pointer_to(c, at), held, node.span)
+    return f"({{ {ctype(at.type)} {held} = {c.value(node.value)}; {stored} {held}; }})"
+
+
+def put_record(c: CWalker, kind: t.Type, pointer: str, held: str, span: ir.Span) -> str:
+    """Return the statements that store *held*, a variable of C, behind *pointer*."""
+
+    def store(
+        kind: t.Type, pointer: str, offset: str
+    ) -> str:  # where the record is a constant, the first store is refused
+        if isinstance(kind, t.VectorRegister):
+            return f"memmove(register_(m, {pointer}, {c.site(span)}), {held}.b + {offset}, REGISTER_BYTES);"
+        stored = c.put(kind, pointer, "0", "f_", span)
+        return f"{{ {ctype(kind)} f_; memcpy(&f_, {held}.b + {offset}, sizeof f_); {stored}; }}"
+
+    return _each(c, kind, pointer, _stored(kind, "(uint8_t *)n_", held), store, "changing_")
+
+
+def _stored(kind: t.Type, place: str, held: str) -> str:
+    """Return the statements that store *held* at *place*, whose objects stay of their classes.
+
+    Behind the members of a base there may be those of the object that it is a part of.
+    """
+    assert isinstance(kind, t.Record)
+    size = max((f.offset + f.type.size for f in kind.fields), default=0) if kind.derived else kind.size
+    own = class_kept(kind, f"({place})", "o_.b")
+    if not own:
+        return f"memcpy({place}, &{held}, {size});"
+    return f"{{ {ctype(kind)} o_ = {held}; {own} memcpy({place}, &o_, {size}); }}"
+
+
+def _each(
+    c: CWalker,
+    kind: t.Type,
+    pointer: str,
+    whole: str,
+    access: Callable[[t.Type, str, str], str],
+    look: str = "record_",
+) -> str:
+    """*whole* where *look* finds the *kind* behind *pointer* to be a variable, with its bytes at n_; elsewhere *access* to each of its fields."""
+    at = c.temporary()
+    fields = " ".join(_scalars(c, kind, "0", lambda part, o: access(part, f"moved_({at}, {o}, 1)", o)))
+    found = f"const Ptr {at} = {pointer}; const uint8_t *n_ = {look}(m, {at}, {kind.size});"
+    return f"{found} if (LIKELY(n_)) {{ {whole} }} else {{ {fields} }}"
+
+
+def _scalars(c: CWalker, kind: t.Type, offset: str, access: Callable[[t.Type, str], str]) -> Iterator[str]:
+    """Yield *access* to each number and pointer, in order, in a *kind* that begins *offset* bytes into a record."""
+    if isinstance(kind, t.Record):
+        for field_ in kind.fields:
+            yield from _scalars(c, field_.type, f"{offset} + {field_.offset}", access)
+    elif isinstance(kind, t.Array):
+        turn = c.temporary()
+        inner = " ".join(_scalars(c, kind.of, f"{offset} + {turn} * {kind.of.size}", access))
+        yield f"for (int64_t {turn} = 0; {turn} < {kind.count}; {turn}++) {{ {inner} }}"
+    else:
+        yield access(kind, offset)
+
+
+# -- vector registers: bytes of a variable that has an address; a value is a pointer to them until the next effect ----
+
+
+def register_place(c: CWalker, at: ir.Place, span: ir.Span) -> str:
+    """Render the address of the register at a place."""
+    if isinstance(at, ir.Temporary):
+        return c.value(at.value)
+    if isinstance(at, ir.LocalStorage):
+        return f"(uint8_t *)d_{at.local.name}"
+    if isinstance(at, ir.Element):
+        found = spread(c, at, lambda p, i: f"moved_({p}, {i}, {at.type.size})")
+    else:
+        found = address(c, at)
+    return f"register_(m, {found}, {c.site(span)})"
+
+
+def register_kept(c: CWalker, made: str, span: ir.Span) -> str:
+    """Keep the answer of a call in a register of the function that calls."""
+    kind = t.VectorRegister(t.INT32)  # of whatever elements: it is bytes
+    local = ir.Local(f"{names.OWN}{c.temporary()}_", "", kind, str(kind), span, ir.Storage.CELL)
+    c.addressed.append(local)
+    return f"((const uint8_t *)memmove(d_{local.name}, {made}, REGISTER_BYTES))"
+
+
+def register_assigned(c: CWalker, node: ir.Assign) -> str:
+    """Render a store of a whole register."""
+    held = c.temporary()
+    # memmove and not memcpy: a register may be assigned to itself.
+    stored = f"memmove({register_place(c, node.place, node.span)}, {held}, REGISTER_BYTES)"
+    return f"({{ const uint8_t *{held} = {c.value(node.value)}; (const uint8_t *){stored}; }})"
+
+
+def register_pointer(c: CWalker, made: str, span: ir.Span) -> str:
+    """Render a pointer to a register by value."""
+    filled = register_kept(c, made, span)
+    return f"({{ (void){filled}; {name(c.addressed[-1])}; }})"
+
+
+def register_declared(c: CWalker, node: ir.Declare) -> list[str]:
+    """Render a register that comes to life, with what another one has or without a value."""
+    at = f"d_{node.local.name}"
+    # A register that is constructed from nothing has no value either.
+    if node.value is None or isinstance(node.value, ir.Compose):
+        return [f"unset_({at});"]
+    return [f"memmove({at}, {c.value(node.value)}, REGISTER_BYTES);"]
+
+
+def cleared(kind: t.Type, bytes_: str) -> str:
+    """Return C that takes the values from the registers in a *kind* whose bytes begin at *bytes_*; "" where it has none."""
+    if isinstance(kind, t.VectorRegister):
+        return f"unset_({bytes_});"
+    if not has_registers(kind):
+        return ""
+    if isinstance(kind, t.Record):
+        return " ".join(filter(None, (cleared(f.type, f"{bytes_} + {f.offset}") for f in kind.fields)))
+    assert isinstance(kind, t.Array)
+    if isinstance(kind.of, t.VectorRegister):
+        return f"unset_all_({bytes_}, {kind.count});"
+    each = cleared(kind.of, "e_")
+    return f"for (uint8_t *e_ = {bytes_}, *end_ = e_ + {kind.size}; e_ < end_; e_ += {kind.of.size}) {{ {each} }}"
+
+
+def has_registers(kind: t.Type) -> bool:
+    """Return whether a register is a part of *kind*."""
+    if isinstance(kind, t.Array):
+        return has_registers(kind.of)
+    if isinstance(kind, t.Record):
+        return any(has_registers(field.type) for field in kind.fields)
+    return isinstance(kind, t.VectorRegister)
+
+
+def registers_in_union(kind: t.Type) -> bool:
+    """Return whether a union in *kind* has a register, which is no memory: Python refuses it when it is executed."""
+    if isinstance(kind, t.Array):
+        return registers_in_union(kind.of)
+    if not isinstance(kind, t.Record):
+        return False
+    return has_registers(kind) if kind.union else any(registers_in_union(field.type) for field in kind.fields)
+
+
+def uses_registers(form: ir.Function) -> bool:
+    """Return whether a function has registers."""
+    return any(has_registers(local.type) for local in form.locals)
+
+
+def register_arrives(name: str) -> str:
+    """Render the copy of a register that is passed by value."""
+    return f"  memmove(d_{name}, g_{name}, REGISTER_BYTES);"
+
+
+# -- classes with virtual methods ----------------------------------------------------------------------
+#
+# An object has the number of its class where C++ has a pointer to its table.  Objects outside simulated memory have one from
+# where they come to life; a copy by value is of the type that is copied.
+
+
+def objects_within(kind: t.Type, offset: int = 0) -> Iterator[tuple[int, t.Record]]:
+    """Yield the objects with virtual methods in a *kind*, itself among them, and how far from its beginning each is."""
+    if isinstance(kind, t.Array):
+        for n in range(kind.count if any(True for _ in objects_within(kind.of)) else 0):
+            yield from objects_within(kind.of, offset + n * kind.of.size)
+    elif isinstance(kind, t.Record):
+        if kind.virtual:
+            # The number stands where C++ has the pointer to the table, in the first eight bytes; a base
+            # without one lies there.
+            if any(f.offset < 8 for f in kind.fields):
+                raise NoForm(f"{kind}, whose base has no virtual methods")
+            yield offset, kind
+        for field in kind.fields:
+            yield from objects_within(field.type, offset + field.offset)
+
+
+def stamped(c: CWalker, kind: t.Type, base: str) -> str:
+    """Return the statements that let the objects at *base*, a pointer to bytes, be of their types."""
+    return " ".join(
+        f"{{ const uint64_t k_ = {class_number(c, part.names)}; memcpy({base} + {offset}, &k_, 8); }}"
+        for offset, part in objects_within(kind)
+    )
+
+
+def class_kept(kind: t.Type, place: str, held: str) -> str:
+    """Return the statements that give *held*, bytes that are going to be stored, the classes of the objects at *place*."""
+    return " ".join(
+        f"memcpy({held} + {offset}, {place} + {offset}, 8);" for offset, _ in objects_within(kind)
+    )
+
+
+def class_number(c: CWalker, names: tuple[str, ...]) -> int:
+    """Return the number of the class that has the *names*, its own and those of its bases."""
+    # From 1: bytes that nothing was constructed in are 0, and of no class.
+    return int(c.classes.setdefault(names, len(c.classes) + 1))
+
+
+VALUES: Mapping[type, Callable[[CWalker, Any], str]] = {
+    ir.Const: lambda _, node: literal(node.value, node.type),
+    ir.Builtin: _builtin,
+    ir.Load: lambda c, node: _loaded(c, node.place, node.span, c.waits.get(id(node), 0)),
+    ir.AddressOf: lambda c, node: address(c, node.place),
+    ir.Convert: _convert,
+    ir.Unary: _unary,
+    ir.Binary: _binary,
+    ir.Compare: _compare,
+    ir.Logical: lambda c, node: f"({c.tested(node.left)} {node.op} {c.tested(node.right)})",
+    ir.Conditional: lambda c, n: f"({c.tested(n.test)} ? {c.value(n.then)} : {c.value(n.other)})",
+    ir.Comma: lambda c, node: f"({c.value(node.first)}, {c.value(node.second)})",
+    ir.Offset: _offset,
+    ir.Distance: _distance,
+    ir.Assign: _assign,
+    ir.Update: _update,
+    ir.Text: literal_pointer,
+    ir.Compose: compose,
+}

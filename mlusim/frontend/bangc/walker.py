@@ -1,0 +1,110 @@
+"""The walk over a function's form by which Python and C are rendered: each language is a table of what a node becomes in it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
+
+from attrs import define, field
+
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc.ir.walk import effectful, is_branch, is_counted, within
+from mlusim.kernel_frames import own_file
+
+V = TypeVar("V")  # an expression of the language
+S = TypeVar("S")  # a statement of it, or a line
+
+_JUMPS = (ir.Break, ir.Continue, ir.Return, ir.Goto)
+
+
+@define(eq=False)
+class Walker(ABC, Generic[V, S]):
+    """A function while it is rendered.
+
+    ``values`` and ``statements`` are the table of the language: what renders each kind of node.
+    """
+
+    values: ClassVar[Mapping[type, Callable[[Any, Any], Any]]]
+    statements: ClassVar[Mapping[type, Callable[[Any, Any], list[Any]]]]
+    own: ClassVar[str]  # how names begin that nothing else has
+    symbol: str = ""  # of the function
+    deep: bool = False  # whether it calls itself
+    waits: Mapping[int, int] = field(factory=dict)  # of its loads from memory, as `ir.waits` tells
+    checked: bool = False  # whether silent changes of values are reported
+    covered: bool = False  # whether statements and outcomes of tests are counted
+    stepping: bool = False  # whether the code is the step of a loop
+    temporaries: int = 0
+
+    def value(self, node: ir.Expr) -> V:
+        """Render the value of *node*."""
+        made: V = self.values[type(node)](self, node)
+        return self.valued(made, node)
+
+    def temporary(self) -> str:
+        """Return a name that nothing else has."""
+        self.temporaries += 1
+        return f"{self.own}{self.temporaries}"
+
+    def tested(self, test: ir.Expr) -> V:
+        """Render the value of a *test*; code under coverage counts its outcome."""
+        made = self.truth(test)
+        if not self.covered or own_file(test.span.file) or not is_branch(test):
+            return made
+        return self.outcome(made, test.span)
+
+    def body(self, nodes: Sequence[ir.Statement]) -> list[S]:
+        """Render statements in order; code after a jump is left out."""
+        made: list[S] = []
+        for node in nodes:
+            passed = self.passed(node.span) if is_counted(node) else []
+            made += self.located([*passed, *self.statements[type(node)](self, node)], node)
+            if isinstance(node, _JUMPS):
+                break
+        return made
+
+    def steps(self, node: ir.Update) -> bool:
+        """Return whether *node* moves the counter of a loop on, or back."""
+        return self.stepping and node.op in ("+", "-")
+
+    def passed(self, span: ir.Span) -> list[S]:
+        """Render the count of the statement at *span*; nothing in files of mlusim's own."""
+        return [self.count(span)] if self.covered and not own_file(span.file) else []
+
+    def evaluated(self, node: ir.Expr) -> list[S]:
+        """Render an expression for its effect: nothing where it has none; what is only loaded is not, as in C++."""
+        while isinstance(node, ir.Convert):
+            node = node.value
+        if not effectful(node):
+            return []
+        if isinstance(node, ir.Comma):
+            return [*self.evaluated(node.first), *self.evaluated(node.second)]
+        if isinstance(node, ir.Load):
+            return [made for part in within(node.place) for made in self.evaluated(part)]
+        return self.chosen(node) if isinstance(node, ir.Conditional) else self.effect(node)
+
+    @abstractmethod
+    def valued(self, made: V, node: ir.Expr) -> V:
+        """Return *made*, the value of *node*, with its place in the source."""
+
+    @abstractmethod
+    def located(self, made: list[S], node: ir.Statement | ir.Expr) -> list[S]:
+        """Return *made*, the statement or the step *node*, with its place in the source."""
+
+    @abstractmethod
+    def truth(self, test: ir.Expr) -> V:
+        """Render the value of a number or a pointer that is used as a condition."""
+
+    @abstractmethod
+    def outcome(self, made: V, span: ir.Span) -> V:
+        """Render *made*, the value of the test at *span*, and the count of its outcome."""
+
+    @abstractmethod
+    def count(self, span: ir.Span) -> S:
+        """Render the count of the statement at *span*."""
+
+    @abstractmethod
+    def chosen(self, node: ir.Conditional) -> list[S]:
+        """Render the effect of one of two expressions."""
+
+    @abstractmethod
+    def effect(self, node: ir.Expr) -> list[S]:
+        """Render the effect of any other expression that has one."""
