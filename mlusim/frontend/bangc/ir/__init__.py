@@ -7,20 +7,8 @@ from typing import Any, NamedTuple
 
 from attrs import Factory, define, frozen
 
-from mlusim.frontend.bangc import names
-from mlusim.frontend.bangc.types import (
-    BOOL,
-    DOUBLE,
-    INT8,
-    INT64,
-    VOID,
-    Arithmetic,
-    Array,
-    Field,
-    Pointer,
-    Record,
-    Type,
-)
+from mlusim.frontend.bangc import names, types as t
+from mlusim.frontend.bangc.types import BOOL, INT8, INT64, VOID, Field, Pointer, Record, Type
 
 # The referents of nodes: pieces of source text, locals, variables at file scope.
 
@@ -77,19 +65,19 @@ class Local:
     @property
     def in_memory(self) -> bool:
         """Return whether its bytes are in simulated memory; those of a static array of numbers are, but device memory has no doubles."""
-        if self.storage is not Storage.STATIC or not isinstance(self.type, Array):
+        if self.storage is not Storage.STATIC or not isinstance(self.type, t.Array):
             return self.storage is Storage.MEMORY
         kind: Type = self.type
-        while isinstance(kind, Array):
+        while isinstance(kind, t.Array):
             kind = kind.of
-        return isinstance(kind, Arithmetic) and kind != DOUBLE
+        return isinstance(kind, t.Arithmetic) and kind != t.DOUBLE
 
     @property
     def begins_unset(self) -> bool:
         """Return whether it has no value behind a declaration without one, as far as checkers follow it: a number or a struct outside of memory."""
         whole = isinstance(self.type, Record) and not self.type.union
         outside = self.storage in (Storage.VALUE, Storage.CELL) and bool(self.source_name)
-        return outside and (whole or isinstance(self.type, Arithmetic))
+        return outside and (whole or isinstance(self.type, t.Arithmetic))
 
     @property
     def points_to_const(self) -> bool:

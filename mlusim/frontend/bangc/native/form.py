@@ -13,17 +13,8 @@ from mlusim.errors import Fault, LaunchError
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.fitting import limits_of, packed_number, packed_structure
 from mlusim.frontend.bangc.ir.walk import DEEP, circles
-from mlusim.frontend.bangc.native import calls
-from mlusim.frontend.bangc.native.emit import (
-    CWalker,
-    NoForm,
-    ctype,
-    dtype_of,
-    in_cell,
-    in_frame,
-    literal,
-    literal_bytes,
-)
+from mlusim.frontend.bangc.native import calls, emit
+from mlusim.frontend.bangc.native.emit import CWalker, NoForm, ctype, dtype_of, literal, literal_bytes
 from mlusim.frontend.bangc.native.statements import STATEMENTS, cell, function, prototype
 from mlusim.frontend.bangc.native.values import VALUES, parts, registers_in_union, stamped, uses_registers
 from mlusim.frontend.bangc.runtime.core import by_zero, no_code, too_deep
@@ -137,7 +128,7 @@ class BangForm:
             bodies.append(function(c, f, calls=bool(called[f.symbol]), recursive=f.symbol in deep))
             more += [(f.symbol, local.type.size) for local in c.addressed]
         first = [line for part, v in variables if not v.space for line in _constant(c, part, v)]
-        kept = [local for local in c.statics.values() if in_cell(local)]
+        kept = [local for local in c.statics.values() if emit.in_cell(local)]
         first += [f"  PLACES_(m)[{c.static(local)}] = {_zeros(c, local.type)};" for local in kept]
         more += [("", local.type.size) for local in kept]
         more += [("", v.type.size) for _, v in variables if not v.space]
@@ -445,7 +436,7 @@ def check_room(
     if max(plain, level) > FRAMES or level * DEEP > CIRCLES:
         largest = max(n for found in sizes.values() for n in found)
         raise NoForm(f"records by value of {largest} {plural(largest, 'byte')}, which fill the stack")
-    cells = [(f.symbol in deep, p.type.size + 15) for f in forms for p in f.locals if in_frame(p)]
+    cells = [(f.symbol in deep, p.type.size + 15) for f in forms for p in f.locals if emit.in_frame(p)]
     cells += [(symbol in deep, size + 15) for symbol, size in more]
     nbytes = sum(size * (DEEP if inside else 1) for inside, size in cells)
     if (
