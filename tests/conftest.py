@@ -105,9 +105,13 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_finish():
-    """Leave the modules and tests, which stay to the end, out of every later search for circles."""
+    """Leave the modules and tests, which stay to the end, out of every later search for circles, and search seldom.
+
+    What is frozen counts for nothing, so that Python's own thresholds would search all of the rest again and again: a seventh of the CPU.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 def pytest_configure(config):

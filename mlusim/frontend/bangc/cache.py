@@ -77,17 +77,19 @@ def bound_folders(kept: Path) -> None:
 
 def _bound(kept: Path) -> None:
     """Remove the translations beside *kept* that were not used for longest, and what was left half-written, beyond `MOST_BYTES`."""
-    found = []
-    for path in kept.parent.iterdir():
-        with contextlib.suppress(OSError):
-            if path.is_file() and path.suffix in (".ir", ""):
-                found.append((path.stat().st_mtime_ns, path.stat().st_size, path))
-    total = sum(size for _, size, _ in found)
-    for _, size, path in sorted(found):
+    files = []
+    with os.scandir(kept.parent) as entries:  # a path for each of tens of thousands takes ten times as long
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                if Path(entry.name).suffix in (".ir", "") and entry.is_file():
+                    state = entry.stat()
+                    files.append((state.st_mtime_ns, state.st_size, entry.path))
+    total = sum(size for _, size, _ in files)
+    for _, size, path in sorted(files):
         if total <= MOST_BYTES:
             return
-        if path != kept:
-            path.unlink(missing_ok=True)
+        if path != str(kept):
+            Path(path).unlink(missing_ok=True)
             total -= size
 
 
