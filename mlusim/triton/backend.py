@@ -19,12 +19,13 @@ from attrs import field, frozen
 from triton import knobs
 from triton._C.libtriton import ir, passes
 from triton.backends.compiler import BaseBackend, GPUTarget
-from triton.backends.driver import DriverBase
+from triton.backends.driver import DriverBase, decompose_descriptor, expand_signature
 from triton.compiler.errors import CompilationError
 from triton.language import extra
 from triton.runtime import driver as runtime
 from triton.runtime.errors import OutOfResources
 from triton.runtime.jit import JITFunction, KernelInterface
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
@@ -206,6 +207,8 @@ def _simplified(module: Any, metadata: Mapping[str, Any]) -> Any:
     manager = ir.pass_manager(module.context)
     common, own = passes.common, passes.ttir
     common.add_inliner(manager)
+    own.add_rewrite_tensor_descriptor_to_pointer(manager)
+    common.add_canonicalizer(manager)
     own.add_combine(manager)
     common.add_canonicalizer(manager)
     own.add_reorder_broadcast(manager)
@@ -227,6 +230,22 @@ def _own_digest() -> str:
 # -- the driver ----------------------------------------------------------------------------------------
 
 
+class TypeName(str):
+    """The name of an element type, with what Triton asks of that of a tensor behind a descriptor."""
+
+    __slots__ = ()
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of an element."""
+        return np.dtype(self).itemsize
+
+    @property
+    def is_floating_point(self) -> bool:
+        """True for floats."""
+        return np.dtype(self).kind == "f"
+
+
 @frozen(eq=False)
 class ArrayArgument:
     """A NumPy array as Triton sees a tensor; what a launch writes to it comes back."""
@@ -234,9 +253,9 @@ class ArrayArgument:
     array: np.ndarray[Any, Any]
 
     @property
-    def dtype(self) -> str:
+    def dtype(self) -> "TypeName":
         """The element type by Triton's name."""
-        return str(self.array.dtype.name)
+        return TypeName(self.array.dtype.name)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -305,7 +324,8 @@ class MluLauncher:
     def __call__(self, x: int, y: int, z: int, stream: Any, kernel: TextKernel, *more: Any) -> None:
         """Launch *kernel* on a grid; the arguments are the last of *more*."""
         kinds = self._kinds if len(more) - 4 == len(self._kinds) else self._passed
-        passed = [pair for pair in zip(kinds, more[4:], strict=True) if pair[0] != "constexpr"]
+        pairs = (_spread(*pair) for pair in zip(kinds, more[4:], strict=True) if pair[0] != "constexpr")
+        passed = [pair for spread in pairs for pair in spread]
         kind, dim = kind_and_dim(kernel.board, (x, y, z), self._task_type)
         if any(torch_launches.is_on_device(argument) for _, argument in passed):
             torch_launches.launch(kernel, kind, dim, passed)
@@ -315,6 +335,13 @@ class MluLauncher:
             launches.append(launch)
         if not _STATE.collected:  # nothing else shows what the kernel prints
             sys.stdout.writelines(launch.printed)
+
+
+def _spread(kind: object, argument: object) -> list[tuple[str, object]]:
+    """Return an argument with Triton's type of its parameter; of a descriptor of a tensor each that the kernel has in its place."""
+    if not str(kind).startswith("tensordesc"):
+        return [(str(kind), argument)]
+    return [*zip(expand_signature([kind], None, ""), decompose_descriptor(argument), strict=True)]
 
 
 TASK_TYPES = ("", "block", "union1")
@@ -487,6 +514,7 @@ def activate(board: str | None = None) -> None:
     # What Triton keeps on disk is found by the text of a function alone, and would name the file of another checkout.
     knobs.compilation.always_compile = True
     KernelInterface.__getitem__ = _taking_arrays
+    TensorDescriptor.__post_init__ = _of_an_array
     _lend_names()
     dialect.lend(BACKEND)
     runtime.set_active(MluDriver())
@@ -514,6 +542,15 @@ def _taking_arrays(kernel: KernelInterface, grid: object) -> Callable[..., Any]:
         return kernel.run(*map(_seen, arguments), grid=grid, warmup=False, **by_name)
 
     return call
+
+
+_AS_TRITON_HAS_IT = TensorDescriptor.__post_init__
+
+
+def _of_an_array(descriptor: TensorDescriptor) -> None:
+    """Have a descriptor of an array see it as Triton sees a tensor."""
+    descriptor.base = _seen(descriptor.base)
+    _AS_TRITON_HAS_IT(descriptor)
 
 
 def _seen(value: object) -> object:

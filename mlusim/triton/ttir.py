@@ -83,6 +83,11 @@ class _Reader:
         head = next((n for n, line in enumerate(self._lines) if "tt.func public" in line), None)
         if head is None:
             raise UsageError("this is no TTIR: it has no public function")
+        # What a descriptor of a tensor becomes has dots in its names, which a name of C has not.
+        dotted = re.findall(r"%([\w$-]+\.[\w.$-]+): ", self._lines[head])
+        if dotted:
+            names = re.compile(f"%({'|'.join(map(re.escape, dotted))})(?![\\w.$-])")
+            self._lines = [names.sub(lambda m: "%" + m[1].replace(".", "_"), line) for line in self._lines]
         line = _PLACE.sub("", self._lines[head])
         name = re.search(r"@([\w$.]+)\(", line)
         assert name is not None  # Triton names every function

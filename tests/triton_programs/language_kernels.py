@@ -219,3 +219,27 @@ def called(x, B: tl.constexpr):
 @triton.jit
 def wide_floats(x, B: tl.constexpr):
     tl.store(x, tl.load(x))
+
+
+@triton.jit
+def described(x, index, o, s, M, N, BM: tl.constexpr, BN: tl.constexpr):
+    d = tl.make_tensor_descriptor(x, [M, N], [N, 1], [BM, BN])
+    e = tl.make_tensor_descriptor(o, [M, N], [N, 1], [BM, BN], padding_option="nan")
+    for i in range(0, M, BM):
+        for j in range(0, N, BN):
+            e.store([i, j], d.load([i, j]) * 2)
+    rows = tl.make_tensor_descriptor(x, [M, N], [N, 1], [1, BN])
+    k = tl.load(index + tl.arange(0, 8))
+    found = rows.gather(k, BN)
+    tl.store(s + places(8, BN), found)
+    tl.store(s + 8 * BN + places(BM, BN), e.load([BM, BN]))
+    scattered = tl.make_tensor_descriptor(s + (8 + BM) * BN, [M, N], [N, 1], [1, BN])
+    scattered.scatter(found, k, BN)
+
+
+@triton.jit
+def passed(d, e, k, M, N, BM: tl.constexpr, BN: tl.constexpr):
+    for i in range(0, M, BM):
+        for j in range(0, N, BN):
+            e.store([i, j], d.load([i, j]) + k)
+    e.atomic_add([BM, 0], d.load([0, 0]))

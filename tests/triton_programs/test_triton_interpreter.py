@@ -125,6 +125,10 @@ CASES = {
         (1, whole(8, -99, 99), whole(56, -99, 99), np.zeros(1, np.int32), np.zeros(64, np.int32)), {"B": 8}, 0,
     ),
     "float_atomics": lambda: ((1, drawn(8), drawn(24)), {"B": 8}, 1e-6),
+    "described": lambda: (
+        (1, drawn(20, 40), np.arange(16, 0, -2, dtype=np.int32), np.zeros((20, 40), np.float32), np.zeros(24 * 32 + 800, np.float32), 20, 40),
+        {"BM": 16, "BN": 32}, 0,
+    ),
     "ways": lambda: ((3, drawn(8), np.zeros(16, np.float32), 7), {"B": 8}, 1e-6),
 }  # fmt: skip
 

@@ -9,6 +9,7 @@ pytest.importorskip("triton")
 import language_kernels as language
 import triton_kernels as kernels
 from hypothesis import given, settings, strategies as st
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 import mlusim.triton
 from mlusim.engine.preference import preferring
@@ -305,3 +306,14 @@ def test_a_precision_that_the_board_has_not_is_told(board):
     np.testing.assert_allclose(
         x[0].astype(float) @ y[0].astype(float), out[0], atol=1e-5 if "370" in board else 0.1
     )
+
+
+def test_descriptors_may_be_passed(board):
+    """Of arrays, in place of pointers; what lies beyond the tensor is neither read nor written."""
+    x, out = drawn(20, 40), np.zeros((20, 40), np.float32)
+    d, e = (TensorDescriptor(one, [20, 40], [40, 1], [16, 32]) for one in (x, out))
+    run(board, language.passed, 1, d, e, 3, 20, 40, BM=16, BN=32)
+    expected = x + np.float32(3)
+    expected[16:, :32] += x[:4, :32]
+
+    assert expected.tobytes() == out.tobytes()
