@@ -195,7 +195,7 @@ def every(operations: Iterable[TtirOperation]) -> Iterator[TtirOperation]:
 
 
 class NoType(Unsupported):
-    """An element type has no type in BANG C; whoever lowers a line says which."""
+    """An element type has no type in BANG C; the line that asked for it is added by `KernelLowering`."""
 
 
 def c_type(element_type: str) -> str:
