@@ -1,4 +1,4 @@
-"""The language of the card's Triton 3.2 where later ones refuse it: blocks of any size, and the element type of a block pointer.
+"""The language of the card's Triton 3.2 where later ones refuse it: blocks of any size, parts of blocks, and the element type of a block pointer.
 
 Triton's first form holds sizes that are powers of two alone, and its verifier is C++.  While a kernel is compiled here, each prime factor of
 its sizes has a power of two in its place; the text of the first form gets the true sizes back before it is lowered.
@@ -17,6 +17,7 @@ from triton.language import core
 from triton.language.semantic import TritonSemantic
 
 from mlusim.errors import MlusimError
+from mlusim.triton import parts
 from mlusim.triton.ttir import count
 
 EXPONENTS = ((2, 3), (3, 4), (3, 2), (5, 3), (4, 5), (7, 4), (1, 1))
@@ -76,6 +77,7 @@ def lend(backend: str) -> None:
     if hasattr(core._aggregate_type, "element_ty"):  # noqa: SLF001 - done already
         return
     core._aggregate_type.element_ty = property(_element_type)  # noqa: SLF001 - what a block pointer is in later versions
+    parts.lend(lambda: bool(_COMPILED))
     core.validate_block_shape = _checked(core.validate_block_shape)
     TritonSemantic.arange = _arange(TritonSemantic.arange)
     ASTSource.make_ir = _compiled(ASTSource.make_ir, backend)

@@ -221,11 +221,16 @@ def nothing(low: KernelLowering, op: TtirOperation) -> Lowered:
 def gather(low: KernelLowering, op: TtirOperation) -> Lowered:
     """Lower ``tt.gather``: elements of a block along an axis by a block of indices."""
     source, index = low.operands(op)
-    shape, kind = result_of(op)
+    shape, _ = shape_and_element(op.types[-1])
     assert not isinstance(source, ScalarValue)
+    if isinstance(source, Uniform):
+        return evolve(source, shape=shape)
     axis, block = op.number("axis"), low.whole(source, source.shape)
+    out = low.text.block(block.type, shape, "gather", word=op.results[0], logic=block.logic)
+    if _is_run(index, axis):
+        _move_run(low, out, block, axis, index)
+        return out
     low.text.remark(SCALAR_UNIT)
-    out = low.text.block(kind, shape, "gather", word=op.results[0])
     low.loop(
         out,
         lambda at: element(block, [element(index, at) if d == axis else at[d] for d in range(len(shape))]),
@@ -247,6 +252,30 @@ def histogram(low: KernelLowering, op: TtirOperation) -> Lowered:
     head = f"for (int {index} = 0; {index} < {count(value.shape)}; ++{index}) if ({' && '.join(inside)})"
     low.text.line(f"{head} {out.name}[{number}] += 1;")
     return out
+
+
+def _is_run(index: Value, axis: int) -> bool:
+    """Return whether *index* counts along *axis*, and is the same along the others."""
+    if isinstance(index, Uniform):
+        return index.shape[axis] == 1
+    if not isinstance(index, Ramp) or index.terms:
+        return False
+    return all(stride == str(int(d == axis)) or index.shape[d] == 1 for d, stride in enumerate(index.strides))
+
+
+def _move_run(low: KernelLowering, out: Tile, block: Tile, axis: int, index: Value) -> None:
+    """Move the elements from a place along *axis* on; those of a constant place that *block* does not have are left as they are."""
+    start = element(index, ["0"] * len(out.shape))
+    known = re.fullmatch(r"\(*(-?\d+)\)*", start)
+    first = int(known[1]) if known else 0
+    inner, size = count(out.shape[axis + 1 :]), BYTES[block.type]
+    low_end, high_end = max(0, -first), min(out.shape[axis], block.shape[axis] - first)
+    at = str(first + low_end) if known else start
+    to, of = (f"{b.name} + {n} * {inner}" for b, n in ((out, low_end), (block, at)))
+    piece, pieces = (high_end - low_end) * inner * size, count(out.shape[:axis])
+    steps = (out.shape[axis] * inner * size, block.shape[axis] * inner * size)
+    more = f", {steps[0]}, {steps[1]}, {pieces - 1}" if pieces > 1 else ""
+    low.text.line(f"__bang_move({to}, {of}, {piece}{more});", out.name)
 
 
 OPERATIONS: Operations = {

@@ -1,0 +1,225 @@
+"""Parts of a block by index, which the card's Triton reads and stores: ``x[:, i]``, ``x[2:4] = y``.
+
+Triton's first form has neither.  A part that is read becomes a gather by a range, which is lowered to a move; one that is stored to, a choice
+between it and the rest, and the name of the block stands for the result from then on.
+"""
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+
+import triton.language
+from attrs import frozen
+from triton.compiler.code_generator import CodeGenerator
+from triton.language import core
+from triton.language.semantic import TritonSemantic
+
+from mlusim.triton.ttir import count
+
+
+@frozen
+class AxisPart:
+    """The part of one axis of *whole* elements that an index takes: *size* of them from *start*, or with *kept* unset one, whose axis goes."""
+
+    start: "int | core.tensor"
+    size: int
+    whole: int
+    kept: bool = True
+
+    @property
+    def is_all(self) -> bool:
+        """Return whether it takes the axis as it is."""
+        return self.size == self.whole
+
+
+@frozen
+class Index:
+    """The parts of all axes, and the places of new axes in what is read."""
+
+    parts: tuple[AxisPart, ...]
+    new: tuple[int, ...]
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The size of each part."""
+        return tuple(part.size for part in self.parts)
+
+    @property
+    def shape(self) -> list[int]:
+        """The shape of what is read, without new axes."""
+        return [part.size for part in self.parts if part.kept]
+
+
+def index_of(block: core.tensor, index: object) -> Index | None:
+    """Return what *index* takes of *block*; None where it takes all and Triton's own code does.
+
+    Raises `ValueError` for what is no index: a step, more of them than axes, a constant beyond the axis.
+    """
+    words = [core._unwrap_if_constexpr(word) for word in _items(index)]  # noqa: SLF001 - Triton's own way
+    if all(word is None or (_is_slice(word) and _ends(word) == (None, None)) for word in words):
+        return None
+    sizes = [int(core._unwrap_if_constexpr(size)) for size in block.shape]  # noqa: SLF001
+    axes = [word for word in words if word is not None]
+    if len(axes) > len(sizes):
+        raise ValueError(f"{len(axes)} indices of a block of {len(sizes)} axes")
+    axes += [slice(None)] * (len(sizes) - len(axes))
+    parts = tuple(_part(word, size) for word, size in zip(axes, sizes, strict=True))
+    dropped = Index(parts, ())
+    return Index(parts, tuple(_new_axes(words, dropped)))
+
+
+def _items(index: object) -> Sequence[object]:
+    if isinstance(index, core.tuple):
+        return list(index.values)
+    return index if isinstance(index, list | tuple) else [index]
+
+
+def _new_axes(words: Sequence[object], index: Index) -> Iterator[int]:
+    """Yield the places of new axes among those that stay."""
+    parts = iter(index.parts)
+    at = 0
+    for word in words:
+        if word is None:
+            yield at
+        at += word is None or next(parts).kept
+
+
+def _is_slice(word: object) -> bool:
+    return isinstance(word, slice | core.slice)
+
+
+def _ends(word: core.slice) -> tuple[core.constexpr, core.constexpr]:
+    start, stop, step = (core._unwrap_if_constexpr(end) for end in (word.start, word.stop, word.step))  # noqa: SLF001
+    if step not in (None, 1):
+        raise ValueError(f"a part of a block with the step {step}; take it by a mask")
+    return start, stop
+
+
+def _part(word: object, whole: int) -> AxisPart:
+    if _is_slice(word):
+        start, stop = _ends(word)
+        if isinstance(start, core.tensor) or isinstance(stop, core.tensor):
+            raise ValueError(
+                "the ends of a part of a block are constants; take one of another place by a mask"
+            )
+        first, end, _ = slice(start, stop).indices(whole)
+        if end <= first:
+            raise ValueError(f"a part of a block without elements: {start}:{stop} of {whole}")
+        return AxisPart(first, end - first, whole)
+    if isinstance(word, int):
+        if not -whole <= word < whole:
+            raise ValueError(f"the index {word} of an axis of {whole} elements")
+        return AxisPart(word % whole, 1, whole, kept=False)
+    if isinstance(word, core.tensor) and not word.type.is_block() and word.dtype.is_int():
+        return AxisPart(word, 1, whole, kept=False)
+    raise ValueError(f"unsupported tensor index: {word}")
+
+
+def load(semantic: TritonSemantic, block: core.tensor, index: Index) -> core.tensor:
+    """Return the part of *block* that *index* takes."""
+    shape, found = [part.whole for part in index.parts], block
+    for axis, part in enumerate(index.parts):
+        if not part.is_all:
+            shape[axis] = part.size
+            found = semantic.gather(found, _ramp(semantic, part.start, shape, axis), axis)
+    if not index.shape and not index.new:
+        return semantic.unsplat(semantic.reshape(found, [1], can_reorder=False))
+    found = semantic.reshape(found, index.shape or [1], can_reorder=False)
+    for at in index.new[not index.shape :]:  # a part of one element has its first axis already
+        found = semantic.expand_dims(found, at)
+    return found
+
+
+def _ramp(
+    semantic: TritonSemantic, start: "int | core.tensor", shape: Sequence[int], axis: int
+) -> core.tensor:
+    """Return a block of *shape* with *start* and what follows along *axis*."""
+    ramp = semantic.arange(0, shape[axis])
+    if isinstance(start, core.tensor) or start:
+        ramp = semantic.add(ramp, start, False)
+    for at in range(len(shape)):
+        ramp = ramp if at == axis else semantic.expand_dims(ramp, at)
+    return semantic.broadcast_impl_shape(ramp, [*shape])
+
+
+def stored(semantic: TritonSemantic, block: core.tensor, index: Index, value: object) -> core.tensor:
+    """Return *block* with *value*, a block or one number, in the place of the part that *index* takes."""
+    if index.new:
+        raise ValueError("a store to a part of a block has no new axes")
+    shape = [part.whole for part in index.parts]
+    new = semantic.cast(semantic.to_tensor(value), block.dtype)
+    new = _spread(semantic, new, index)
+    on: core.tensor | None = None
+    for axis, part in enumerate(index.parts):
+        if part.is_all:
+            continue
+        now = [*new.shape[:axis], part.whole, *new.shape[axis + 1 :]]
+        now = [int(core._unwrap_if_constexpr(size)) for size in now]  # noqa: SLF001
+        if part.size == 1:
+            new = semantic.broadcast_impl_shape(new, now)
+        else:  # elements beyond the part are never taken
+            new = semantic.gather(new, _ramp(semantic, -part.start, now, axis), axis)
+        for test in _tests(semantic, part, _ramp(semantic, 0, shape, axis)):
+            on = test if on is None else semantic.and_(on, test)
+    return new if on is None else semantic.where(on, new, block)
+
+
+def _tests(semantic: TritonSemantic, part: AxisPart, place: core.tensor) -> Iterator[core.tensor]:
+    """Yield the masks of which all are on where *place* is in *part*; what always is on is left out."""
+    if isinstance(part.start, core.tensor):
+        yield semantic.equal(place, part.start)
+        return
+    if part.start:
+        yield semantic.greater_equal(place, part.start)
+    if part.start + part.size < part.whole:
+        yield semantic.less_than(place, part.start + part.size)
+
+
+def _spread(semantic: TritonSemantic, value: core.tensor, index: Index) -> core.tensor:
+    """Return *value* with the sizes of *index*."""
+    if not value.type.is_block():
+        return semantic.splat(value, [*index.sizes])
+    sizes = [int(core._unwrap_if_constexpr(size)) for size in value.shape]  # noqa: SLF001
+    while len(sizes) > len(index.shape) and sizes[0] == 1:
+        sizes.pop(0)
+    sizes = [1] * (len(index.shape) - len(sizes)) + sizes
+    if len(sizes) != len(index.shape) or any(
+        a not in (1, b) for a, b in zip(sizes, index.shape, strict=True)
+    ):
+        raise ValueError(f"a block of shape {sizes} in the place of a part of shape {index.shape}")
+    rest = iter(sizes)
+    aligned = [next(rest) if part.kept else 1 for part in index.parts]
+    assert count(aligned) == count(sizes)
+    value = semantic.reshape(value, aligned, can_reorder=False)
+    return semantic.broadcast_impl_shape(value, [*index.sizes])
+
+
+# -- Triton's reader of Python -------------------------------------------------------------------------
+
+
+def lend(is_own: Callable[[], bool]) -> None:
+    """Permit parts of blocks, and ``tl.empty``, in kernels while *is_own* holds, which are compiled for a board."""
+    plain_load, plain_store = core.tensor.__getitem__, CodeGenerator.visit_Subscript_Store
+
+    def load_part(self: core.tensor, slices: object, _semantic: TritonSemantic | None = None) -> object:
+        index = index_of(self, slices) if is_own() and self.type.is_block() else None
+        return (
+            plain_load(self, slices, _semantic=_semantic) if index is None else load(_semantic, self, index)
+        )
+
+    def visit_store(generator: CodeGenerator, node: ast.Subscript, value: object) -> object:
+        name = node.value.id if isinstance(node.value, ast.Name) else ""
+        block = generator.visit(node.value) if is_own() and name else None
+        if not isinstance(block, core.tensor) or not block.type.is_block():
+            return plain_store(generator, node, value)
+        index = index_of(block, generator.visit(node.slice))
+        if index is None:
+            index = Index(tuple(AxisPart(0, int(size), int(size)) for size in block.type.shape), ())
+        return generator.set_value(name, stored(generator.semantic, block, index, value))
+
+    def empty(shape: object, dtype: core.dtype, _semantic: TritonSemantic | None = None) -> object:
+        return core.full(shape, 0, dtype, _semantic=_semantic)
+
+    core.tensor.__getitem__ = core.builtin(load_part)
+    CodeGenerator.visit_Subscript_Store = visit_store
+    # Every element is stored to before it is read; Triton's first form has no block without values.
+    triton.language.empty = core.builtin(empty)
