@@ -2,14 +2,16 @@
 
 import linecache
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
 
 from mlusim.errors import Fault
+from mlusim.isa.table import ISA
 from mlusim.machine.hub import Observer
-from mlusim.machine.observed import ObservedKernel, ObservedLaunch, ObservedScreen, Site
+from mlusim.machine.observed import ObservedKernel, ObservedLaunch, ObservedScreen, Site, Step
+from mlusim.memory.footprint import Access
 from mlusim.observe.finding import NOTE, Finding, RelatedPlace
 from mlusim.observe.rules import RULES
 
@@ -164,6 +166,72 @@ def guard_of(site: Site) -> str:
 def place_of(site: Site, task: int | None = None, intrinsic: str | None = None) -> dict[str, Any]:
     """Return where a finding is, by the names that `Finding` has for it."""
     return {"file": site.file, "line": site.line, "task": task, "intrinsic": intrinsic}
+
+
+# -- what stands in the source for an operand, as a pointer into a pool has a name of its own there ----
+
+KEYWORD = re.compile(r"(\w+)\s*=(?!=)\s*(.*)")  # an argument by its name, in Python
+LONGEST_CALL = 5  # lines of source in which a call is looked for
+
+
+def argument(intrinsic: str, parameter: str, site: Site) -> str:
+    """Return what a call of *intrinsic* at *site* gives for *parameter*; "" where that does not stand there."""
+    name = intrinsic.lstrip("_")
+    row = ISA.get(name)
+    names = [] if row is None else [one.name for one in row.parameters]
+    if parameter not in names:
+        return ""
+    lines = (linecache.getline(site.file, site.line + n) for n in range(LONGEST_CALL))
+    _, call, behind = "".join(lines).partition(f"{name}(")
+    at, words = names.index(parameter), _arguments(behind) if call else []
+    named = {found[1]: str(found[2]) for found in map(KEYWORD.match, words) if found}
+    return named.get(parameter, "" if at >= len(words) or KEYWORD.match(words[at]) else words[at])
+
+
+def _arguments(text: str) -> list[str]:
+    """Return the arguments of the call whose text behind "(" *text* begins with; none where it does not end there."""
+    found, depth = [""], 0
+    for letter in text:
+        if letter == ")" and not depth:
+            return [" ".join(word.split()) for word in found]
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and not depth:
+            found.append("")
+        else:
+            found[-1] += letter
+    return []
+
+
+def operand_told(
+    name: str, site: Site, *, written: bool, of: Sequence[bool] = (True,), known: str | None = None
+) -> str:
+    """Return an operand of the intrinsic *name* with its argument at *site*, as "dst is y + n"; "" where that cannot be said, or is the *known* name.
+
+    Which of those that are *written*, or read, *of* says, in their order; of one alone nothing has to.
+    """
+    row = ISA.get(name.lstrip("_"))
+    other = "read" if written else "write"
+    names = [] if row is None else [n for n, one in row.operands.items() if one.access != other]
+    if row is not None and not row.operands:  # a copy, whose operands its direction describes
+        names = ["dst" if written else "src"]
+    if len(names) != len(of) or True not in of:
+        return ""
+    operand = names[of.index(True)]
+    word = argument(name, operand, site)
+    return f"{operand} is {word}" if word not in ("", known) else ""
+
+
+def operand_of(step: Step, access: Access, *, written: bool) -> str:
+    """Return the operand of *step*, of those *written* or read, that shares bytes with *access*, as `operand_told` does."""
+    accesses = step.writes if written else step.reads
+    low, high = access.span
+    return operand_told(
+        step.name,
+        step.site,
+        written=written,
+        known=access.allocation.declared.name,
+        of=[a.allocation is access.allocation and a.span[0] < high and low < a.span[1] for a in accesses],
+    )
 
 
 def told_of(fault: Fault, rule: str, **more: Any) -> Finding:

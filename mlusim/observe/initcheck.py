@@ -6,7 +6,7 @@ for want of it, and, at the instruction that mixed lanes, when what it was mixed
 """
 
 import functools
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -31,7 +31,7 @@ from mlusim.machine.observed import (
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM, SRAM
-from mlusim.observe.checker import Allowed, Checker, place_of
+from mlusim.observe.checker import Allowed, Checker, operand_of, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.observe.shadow import Mask, Shadow, atomics, index_reads
 from mlusim.observe.value_flow import (
@@ -541,7 +541,7 @@ class InitCheck(Checker):
             f"{effect.step.spelled} {verb} {count} {plural(count, 'byte')} without a value{where}, from byte {hops[0].offset} of "
             f"{source.allocation.site} on",
             **place_of(effect.site, effect.core.place.task, effect.name),
-            context=context,
+            context=(*context, *_operand(effect, source), *_goes_to(effect, verb, source, hops[0].offset)),
             places=trace,
             note=note,
             hint=hint,
@@ -629,6 +629,23 @@ class FirstEscapes(InitCheck):
 
     def _keep(self, known: Mapping[Allocation, tuple[TensorStore, ...]] = MappingProxyType({})) -> None:
         del known
+
+
+def _operand(effect: Effect, source: Access) -> Iterator[str]:
+    """Yield what stands in the source for the operand that has no value."""
+    told = operand_of(effect.step, source, written=False)
+    if told:
+        yield told
+
+
+def _goes_to(effect: Effect, verb: str, source: Access, offset: int) -> Iterator[str]:
+    """Yield the element of a tensor that the byte at *offset* of *source* is stored to, where both lie in one piece."""
+    target = effect.writes[0] if verb == "stores" and effect.writes else None
+    if target is None or target.steps or source.steps or target.size != source.size:
+        return
+    element = target.allocation.declared.element_at(target.start + offset - source.start)
+    if element:
+        yield f"the first of them goes to {element}"
 
 
 def _refused(core: ObservedCore, fault: Fault) -> Effect:

@@ -5,7 +5,6 @@ turns the fault into a finding that names the neighbours, and adds what the mach
 """
 
 import functools
-import linecache
 import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
@@ -28,7 +27,6 @@ from mlusim.errors import (
 )
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.factors import LANES, PAD, laid_out
-from mlusim.isa.table import ISA
 from mlusim.isa.tensor import FILTERS
 from mlusim.machine.observed import (
     Effect,
@@ -44,7 +42,7 @@ from mlusim.machine.observed import (
 from mlusim.memory.allocation import Allocation, StackVariable
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import NRAM, WRAM
-from mlusim.observe.checker import Checker, guard_of, place_of, told_of
+from mlusim.observe.checker import Checker, argument, guard_of, place_of, told_of
 from mlusim.observe.finding import Finding, RelatedPlace
 
 LINE = 128  # bytes that the vector unit takes in a cycle
@@ -311,35 +309,12 @@ def _wasted(effect: Effect, size: int, offset: int) -> Finding:
     )
 
 
-LONGEST_CALL = 5  # lines of source in which a call is looked for
-
-
 def _typed(fault: Fault) -> Iterator[str]:
     """Say what stands in the source for the operand of a fault, as a pointer has a name of its own there."""
-    row = ISA.get((fault.intrinsic or "").lstrip("_"))
-    names = [] if row is None else [parameter.name for parameter in row.parameters]
-    if fault.operand not in names or fault.file is None or fault.line is None:
-        return
-    lines = (linecache.getline(fault.file, fault.line + n) for n in range(LONGEST_CALL))
-    _, call, behind = "".join(lines).partition(f"{(fault.intrinsic or '').lstrip('_')}(")
-    words = _arguments(behind) if call else []
-    at = names.index(fault.operand)
-    if at < len(words) and not re.search(rf"\b{re.escape(words[at])}\b", fault.message):
-        yield f"{fault.operand} is {words[at]}"
-
-
-def _arguments(text: str) -> list[str]:
-    """Return the arguments of the call whose text behind "(" *text* begins with; none where it does not end there."""
-    found, depth = [""], 0
-    for letter in text:
-        if letter == ")" and not depth:
-            return [" ".join(word.split()) for word in found]
-        depth += (letter in "([{") - (letter in ")]}")
-        if letter == "," and not depth:
-            found.append("")
-        else:
-            found[-1] += letter
-    return []
+    if fault.file is not None and fault.line is not None and fault.operand is not None:
+        word = argument(fault.intrinsic or "", fault.operand, Site(fault.file, fault.line))
+        if word and not re.search(rf"\b{re.escape(word)}\b", fault.message):
+            yield f"{fault.operand} is {word}"
 
 
 def _neighbours(

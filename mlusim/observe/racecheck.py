@@ -29,8 +29,9 @@ from mlusim.machine.observed import (
     TaskRan,
     WordSign,
 )
+from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
-from mlusim.observe.checker import Checker, place_of
+from mlusim.observe.checker import Checker, operand_of, operand_told, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.observe.races.blame import Blame, Court, Handing, Ran, Withheld
 from mlusim.observe.races.clocks import Clocks, Segment
@@ -405,7 +406,11 @@ class RaceCheck(Checker):
             f"{spelled(second.statement.name)} of {b.label} {DOES[second.kind]} bytes [{low}, {high}) of "
             f"{conflict.allocation.site}, which {a.label} {DOES[first.kind]}{value}, in no order",
             **place_of(second.statement.site, b.task, second.statement.name),
-            context=(_party(second, b.label, second, values[1]), _party(first, a.label, second, values[0])),
+            context=(
+                _party(second, b.label, conflict, values[1]),
+                _party(first, a.label, conflict, values[0]),
+                *_first_of(conflict.allocation, low),
+            ),
             places=(RelatedPlace(*first.statement.site, f"{spelled(first.statement.name)} of {a.label}"),),
             note=BESIDE if a.memory_core != b.memory_core else ANY_ORDER,
             hint=hint,
@@ -438,7 +443,7 @@ def _told(rule: str, remedy: Remedy, effect: Effect, clash: Clash) -> Finding:
         rule,
         f"{spelled(second.name)} {TELLS[clash.kind].format(where=where, first=who)}",
         **place_of(second.site, effect.core.place.task, second.name),
-        context=(f"{_on(second)}; {_on(first)}",),
+        context=(f"{_on(second)}; {_on(first)}", *_operands(clash)),
         places=(RelatedPlace(*first.site, f"{spelled(first.name)} was issued"),),
         note=EARLY if first.pipe is second.pipe else _lost(clash),
         hint=hint,
@@ -449,6 +454,22 @@ def _told(rule: str, remedy: Remedy, effect: Effect, clash: Clash) -> Finding:
             "hint_verified": verified,
         },
     )
+
+
+def _operands(clash: Clash) -> Iterator[str]:
+    """Yield what stands in the source for the two operands."""
+    first_reads, second_reads = clash.kind == "write-after-read", clash.kind == "read-after-write"
+    for step, reads in ((clash.second, second_reads), (clash.first, first_reads)):
+        told = operand_of(step, clash.access, written=not reads)
+        if told:
+            yield f"{told} in {spelled(step.name)} at line {step.site.line}"
+
+
+def _first_of(allocation: Allocation, offset: int) -> Iterator[str]:
+    """Yield which element of a tensor of several dimensions the first byte is in."""
+    element = allocation.declared.element_at(offset)
+    if element:
+        yield f"the first of them is {element}"
 
 
 def _lost(clash: Clash) -> str | None:
@@ -469,12 +490,13 @@ def _on(step: Step) -> str:
     return f"{spelled(step.name)} runs on the {step.pipe.value} pipe"
 
 
-def _party(party: Party, label: str, beside: Party, value: object = None) -> str:
+def _party(party: Party, label: str, of: Conflict, value: object = None) -> str:
     name, pipe, site = party.statement
     told = "" if value is None or isinstance(value, bytes) else f", the value {value}"
+    operand = operand_told(name, site, written=party.kind != READ, known=of.allocation.declared.name)
     return (
-        f"{label}, {pipe.value} pipe: {spelled(name)} at {site.told_from(beside.statement.site)} {DOES[party.kind]} "
-        f"[{party.low}, {party.high}){told}"
+        f"{label}, {pipe.value} pipe: {spelled(name)} at {site.told_from(of.second.statement.site)} {DOES[party.kind]} "
+        f"[{party.low}, {party.high}){told}{f'; {operand}' if operand else ''}"
     )
 
 

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Callable, Mapping
 
+from attrs import evolve
+
 from mlusim.engine.values import NOT_FINITE, OVERFLOWS, RETYPED, Look, Types, VectorChange, look_at
 from mlusim.machine.observed import (
     ChangedVector,
@@ -15,7 +17,7 @@ from mlusim.machine.observed import (
     Step,
     ValueChange,
 )
-from mlusim.observe.checker import Checker, place_of
+from mlusim.observe.checker import Checker, operand_told, place_of
 from mlusim.observe.finding import ERROR, NOTE, Finding, RelatedPlace
 
 _SAID: Mapping[str, tuple[Callable[[ValueChange], str], str]] = {
@@ -112,7 +114,12 @@ class ValueCheck(Checker):
     def _tell(self, change: VectorChange, site: Site, task: int, times: int = 1) -> None:
         """Tell *times* more of a number that a vector instruction has made."""
         say = _SAID_OF_VECTORS[change.rule]
-        self.report((site, change.rule, change.name), lambda: say(change, site, task), times)
+
+        def make() -> Finding:
+            operand = operand_told(change.name, site, written=change.rule != RETYPED)
+            return evolve(say(change, site, task), context=(operand,) if operand else ())
+
+        self.report((site, change.rule, change.name), make, times)
 
 
 MOST_LOOKS = 4096  # steps of which it is kept how to look at them

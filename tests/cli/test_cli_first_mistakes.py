@@ -72,6 +72,14 @@ __mlu_global__ void Beyond(float *out, const float *x) {
   __memcpy(out, mine, 128, NRAM2GDRAM);
 }
 
+__mlu_global__ void Early(float *out, const float *x) {
+  float *mine = (float *)pool, *sum = (float *)(pool + 256);
+  __memcpy_async(mine, x, 256, GDRAM2NRAM);
+  __bang_add(sum,
+             mine, mine, 32);
+  __memcpy(out + taskId * 8, sum, 160, NRAM2GDRAM);
+}
+
 __mlu_global__ void Read(float *out, const float *x) {
   __memcpy(tile, x, 64, GDRAM2NRAM);
   __bang_add(tile, tile, tile, 64);
@@ -134,6 +142,23 @@ def test_a_fault_says_what_was_forgotten_and_which_verb_looks_further(cli, sourc
     assert 3 == done.code
     assert f"; {hint} (first.mlu:" in first
     assert last.startswith("note: `mlusim check` of the same call looks for the cause")
+
+
+@pytest.mark.parametrize("engine", ["python", "native"])
+def test_each_operand_of_a_race_has_its_name_in_the_source(cli, source, engine):
+    """Pointers into a pool, shares of a tensor, and what has no value there; on both engines."""
+    shaped = ("--arg", "out=out:float32:2,4,8", "--arg", "x=randn:float32:64")
+    done = cli("check", source, "--kernel", "Early", "--dim", 2, *shaped, "--engine", engine, "--json")
+    told = {one["id"]: one["context"] for one in done.json()["findings"]}
+    copied = SOURCE[: SOURCE.index("__memcpy_async(mine")].count("\n") + 1
+
+    assert [
+        f"src0 is mine in __bang_add at line {copied + 1}",
+        f"dst is mine in __memcpy_async at line {copied}",
+    ] == told["racecheck-read-after-write"][1:]
+    assert ["src is sum", "the first of them goes to out[0, 0, 0]"] == told["initcheck-undefined-stored"][-2:]
+    first, *_, element = told["racecheck-tasks-write-write"]
+    assert ("; dst is out + taskId * 8", "the first of them is out[0, 1, 0]") == (first[-25:], element)
 
 
 def test_a_finding_names_the_pointer_and_the_element(cli, source):

@@ -50,13 +50,14 @@ def test_the_finding_says_where_from_through_what_and_what_stopped_short():
     assert line_of(vector_add, "z + done, a") == finding.line
     assert "stores 4 bytes" in finding.message
     assert [line_of(vector_add, "bang_add")] == [p.line for p in finding.places]
-    declared, last = finding.context
+    declared, last, operand = finding.context
     assert (
         f"byte 196 of NRAM float[64] declared at tests/observe/test_initcheck.py:{line_of(vector_add, 'b = ')}"
         in declared
     )
     assert f"__memcpy at line {line_of(vector_add, 'memcpy(b')}" in last
     assert last.endswith("stopped at byte 196")
+    assert "src is a" == operand
 
 
 def test_scalars_are_reported_where_python_reads_them():
