@@ -69,7 +69,7 @@ def check_call(
     program = FunctionProgram(lambda observe: came.append(call.run(observe)))
     done = check_program(program, path, names, notes=notes)
     if expected is not None and came:
-        found = expected.compared(call, came[0])
+        found = expected.compared(call.scope(), call.inputs, came[0].outputs)
         wrong = "; ".join(f"{name}: {one.told}" for name, one in found.items() if not one.accuracy.passed)
         if wrong:
             told = f"against {expected.name}, {wrong}"

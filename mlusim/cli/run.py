@@ -92,7 +92,9 @@ def _run_call(args: argparse.Namespace, call: "kernel_calls.KernelCall") -> int:
     if args.reference is not None or args.expect or getattr(args, "named_case", None) is not None:
         expected = programs.expectation_of(args)
     done = call.run([EveryStep()] if args.trace or args.lines else [])
-    judged: Mapping[str, expectation.Compared] = {} if expected is None else expected.compared(call, done)
+    judged: Mapping[str, expectation.Compared] = (
+        {} if expected is None else expected.compared(call.scope(), call.inputs, done.outputs)
+    )
     passed = all(one.accuracy.passed for one in judged.values())
     remark = "" if passed else call.depends_on_memory_cores(done)
     if args.json:

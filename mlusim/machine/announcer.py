@@ -18,6 +18,7 @@ from mlusim.memory.footprint import Access
 from mlusim.time.log import NotedLog
 
 if TYPE_CHECKING:
+    from mlusim.machine.hub import Hub
     from mlusim.memory.pointer import View
 
 
@@ -43,7 +44,7 @@ class _Known:
 
 
 class Announcer:
-    """The announcements of *core*, called by its intrinsics before and after they act.
+    """The announcements of *core* to *hub*, called by its intrinsics before and after they act.
 
     *numbers* are those of the launch's effects; *explore* is called before each instruction where another schedule is tried.
     """
@@ -54,10 +55,10 @@ class Announcer:
     )  # fmt: skip
 
     def __init__(
-        self, core: ObservedCore, numbers: Iterator[int], explore: Callable[[], None] | None
+        self, core: ObservedCore, hub: "Hub", numbers: Iterator[int], explore: Callable[[], None] | None
     ) -> None:
         self._core = core
-        self._hub = hub = core.hub
+        self._hub = hub
         self._numbers = numbers
         self._explore = explore
         self._kernel = KernelFrame()

@@ -18,7 +18,7 @@ from mlusim.machine.scheduling.renewal import Placements, begin, forget, renew, 
 from mlusim.machine.scheduling.scheduler import Scheduler, frames_here
 from mlusim.memory.allocation import Absent, Allocation, Arena, MemoryDeclaration, elements
 from mlusim.memory.pointer import Ptr, View, initialise
-from mlusim.memory.regions import Placement
+from mlusim.memory.regions import PlacedPlan, Placement
 from mlusim.memory.space import GDRAM, NRAM, SPACES, SRAM, WRAM, Space
 from mlusim.time.log import END, FOR_ALL, FOR_COMPUTE, FOR_IO, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT, WAITS, Log
 from mlusim.time.quantities import IO, LOADS, MOVE, OPENING, STORES, CopyLoad, Head
@@ -265,7 +265,11 @@ class Core:
         """Return how a pointer names the regions of plans that hold byte *offset* of *allocation*."""
         return self.placements.label(allocation, offset)
 
-    def placed(self, allocation: Allocation, start: int, plan: Any) -> None:
+    def announce_again(self) -> None:
+        """Have observers hear the steps of repeated instructions again, which were left out (`Hub.renew`)."""
+        self.hub.renew()
+
+    def placed(self, allocation: Allocation, start: int, plan: PlacedPlan) -> None:
         """Note that the regions of *plan* lie from byte *start* of *allocation* on."""
         self.placements.place(allocation, start, plan)
 

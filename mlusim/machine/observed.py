@@ -20,17 +20,12 @@ if TYPE_CHECKING:
     from mlusim.engine.values import VectorChange
     from mlusim.errors import Fault
     from mlusim.isa.declare import Flow, Intrinsic
-    from mlusim.machine.hub import Hub
     from mlusim.machine.options import LaunchOptions
     from mlusim.machine.parts import KeptParts
     from mlusim.memory.allocation import Allocation, Arena, StackVariable
     from mlusim.memory.footprint import Access
     from mlusim.memory.regions import Placement
     from mlusim.memory.space import Space
-
-
-MEMORY_CORES = "MLUSIM_MEMORY_CORES"
-"""The variable of the environment that says when memory cores begin: ``first`` of their union, or ``last``, each behind its cluster."""
 
 
 class TaskPlace(NamedTuple):
@@ -119,7 +114,6 @@ class ObservedUnion(Protocol):
 class ObservedCore(Protocol):
     """A core: where it runs, what is in flight, what it declared."""
 
-    hub: "Hub"  # the observers; `Hub.renew` asks for steps that were left out
     number: int  # its number, in the order in which the cores of the launch begin
     place: "TaskPlace"  # which task it runs, and where
 
@@ -135,6 +129,7 @@ class ObservedCore(Protocol):
     def flights(self) -> "Iterable[Flight]": ...  # its asynchronous effects that have not landed
     @property
     def arenas(self) -> "Mapping[Space, Arena]": ...  # the memories that belong to this core alone
+    def announce_again(self) -> None: ...  # steps of repeated instructions, which were left out
     def fresh_steps(self) -> "list[Step]": ...  # those since the last time, announced or not, each once
     def site(self) -> tuple[str, int]: ...  # the file and line of the kernel statement that it is at
 

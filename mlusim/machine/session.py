@@ -545,7 +545,7 @@ class Session:
         if not every and hub.scalar is None:
             return None, None
         explore = None if self.choices is None else functools.partial(core.explore, self.choices)
-        watch = Announcer(core, self.numbers, explore)
+        watch = Announcer(core, self.hub, self.numbers, explore)
         return watch if every else None, watch
 
 

@@ -1,9 +1,11 @@
 """Plans as the machine knows them: named regions over bytes, and the buffers in which they lie."""
 
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from attrs import frozen
 
+from mlusim.arch.board import Board
 from mlusim.memory.allocation import Allocation
 
 
@@ -30,6 +32,18 @@ class RegionMap:
     def regions_at(self, offset: int) -> tuple[tuple[str, Any], ...]:
         """Return every (stage name, region) that holds the byte at *offset*."""
         raise NotImplementedError
+
+
+@frozen(eq=False)
+class PlacedPlan:
+    """A plan as a kernel has placed it, with the values that it gave; ``key`` is equal for the same plan with equal values.
+
+    ``layout`` works out its regions on a board, when they are asked for.
+    """
+
+    name: str
+    key: Hashable
+    layout: Callable[[Board], RegionMap]
 
 
 @frozen(eq=False)

@@ -312,7 +312,7 @@ class InitCheck(Checker):
         else:
             news, steady = self._carry(effect)
         if news:
-            effect.core.hub.renew()
+            effect.core.announce_again()
         return steady and not news
 
     def _fill(self, effect: Effect) -> bool:
@@ -403,7 +403,7 @@ class InitCheck(Checker):
             self._again[effect.step, core] = scalar
         self._loaded[core] = scalar
         if not self._compiled:  # code of BANG C asks for it, and tells where it goes
-            core.hub.renew()
+            core.announce_again()
 
     def taken(
         self, core: ObservedCore, value: object, variable: str = ""
@@ -453,7 +453,7 @@ class InitCheck(Checker):
         del self._loaded[effect.core]
         step = effect.step
         self._put_lacking(evolve(effect, step=evolve(step, reads=(*step.reads, held.access))), target)
-        effect.core.hub.renew()
+        effect.core.announce_again()
         return True
 
     def _takes_handed(self, effect: Effect) -> bool:
@@ -471,7 +471,7 @@ class InitCheck(Checker):
                 self._put_lacking(evolve(effect, step=step), target)
             else:
                 self._shadow(target.allocation).fill(target)  # what an atomic finds does not depend on it
-        effect.core.hub.renew()
+        effect.core.announce_again()
         return True
 
     def _put_lacking(self, effect: Effect, target: Access) -> None:
@@ -482,7 +482,7 @@ class InitCheck(Checker):
     def hand(self, core: ObservedCore, scalar: "UndefinedScalar | UnsetVariable", name: str) -> None:
         """Note that the next instruction of *core* called *name* is given *scalar* as a value."""
         self._handed[core] = name, scalar
-        core.hub.renew()
+        core.announce_again()
 
     def depends(self, scalar: "UndefinedScalar", site: Site, what: str) -> None:
         """Report that *what* at *site* depends on *scalar*."""

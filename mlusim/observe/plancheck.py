@@ -77,7 +77,7 @@ class PlanCheck(Checker):
         """Take what the launch was given, or the kernel has placed."""
         if self._given is None:
             self._take(core, placements)
-            core.hub.renew()
+            core.announce_again()
 
     def _take(self, core: ObservedCore, placements: tuple[Placement, ...]) -> None:
         plans: dict[Allocation, tuple[Placement, ...]] = {}

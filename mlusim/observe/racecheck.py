@@ -16,7 +16,6 @@ from mlusim.counted import plural
 from mlusim.errors import Fault
 from mlusim.isa.table import ISA
 from mlusim.machine.observed import (
-    MEMORY_CORES,
     Effect,
     ObservedCore,
     ObservedLaunch,
@@ -29,6 +28,7 @@ from mlusim.machine.observed import (
     TaskRan,
     WordSign,
 )
+from mlusim.machine.scheduling.schedule import MEMORY_CORES
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.observe.checker import Checker, operand_of, operand_told, place_of
@@ -186,7 +186,7 @@ class RaceCheck(Checker):
             self._catch_up(core, order)
             self._hold(order, effect)
             order.flies(step)
-            core.hub.renew()
+            core.announce_again()
         elif pipe is Pipe.SCALAR:
             return self._scalar(order, effect)
         else:

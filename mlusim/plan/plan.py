@@ -1,6 +1,6 @@
 """The plan: written once beside its kernel, asked by the kernel, its host code, checkers and people."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.formula.compiled import Compiled, compile_exprs
 from mlusim.formula.expr import NRAM, Constraint, ElementType, Expr, SizeOf, Var, walk
+from mlusim.memory.regions import PlacedPlan
 from mlusim.plan.check import PlanFinding, check_places
 from mlusim.plan.claims import Claim, Comparison, compare
 from mlusim.plan.declare import RegionBounds, Stage, StagePlaces, place_stages
@@ -272,7 +273,8 @@ class Plan(Presented):
         env = self.scope.env(values, chosen, board)
         self.scope.need(self.region_variables, env)
         start = base if base.dtype is int8 else base.cast(int8)
-        start.placed(PlacedPlan(self, chosen, values))
+        key = id(self), chosen, *sorted(values.items())
+        start.placed(PlacedPlan(self.name, key, lambda board: self.layout(board, values, dtype=chosen)))
         pointers = {}
         for place, offset in zip(self.regions.values(), self._code(env), strict=True):
             type_ = place.region.dtype if isinstance(place.region.dtype, DType) else chosen
@@ -471,29 +473,6 @@ class Plan(Presented):
             )
         elements = nbytes // type_.size
         return PlacedRegion(region.name, type_.name, elements, offset, nbytes, place.kept, region.reuses)
-
-
-@frozen
-class PlacedPlan:
-    """A plan as a kernel has placed it, with the values that it gave."""
-
-    plan: Plan
-    dtype: DType | None
-    values: Mapping[str, int]
-
-    @property
-    def name(self) -> str:
-        """The plan's name."""
-        return self.plan.name
-
-    @property
-    def key(self) -> Hashable:
-        """Equal for the same plan with equal values."""
-        return id(self.plan), self.dtype, *sorted(self.values.items())
-
-    def layout(self, board: Board) -> Layout:
-        """Return the layout for the values on *board*."""
-        return self.plan.layout(board, self.values, dtype=self.dtype)
 
 
 # -- several plans for one kernel: the first that fits is the one that runs ----------------------------

@@ -6,7 +6,7 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from attrs import field, frozen
@@ -16,13 +16,11 @@ from mlusim.files.reading import refuse_no_file
 from mlusim.operators.accuracy import Accuracy, judge
 from mlusim.operators.spec import Thresholds
 from mlusim.programs.argument_forms import ARRAYS, Criterion, spellings
-from mlusim.programs.argument_values import value_of
-
-if TYPE_CHECKING:
-    from mlusim.programs.kernel_call import Called, CallProgram
-    from mlusim.programs.other_calls import Came
+from mlusim.programs.argument_values import ArgumentScope, value_of
 
 Array = np.ndarray[Any, Any]
+Inputs = Callable[[], Mapping[str, Any]]
+"""The arrays and numbers that a call was made with, by name; asked for when its outputs are there."""
 CLOSE = Thresholds(Criterion().diff1, Criterion().diff2)
 
 
@@ -122,22 +120,20 @@ class Expectation:
     close: Thresholds = CLOSE
     given: Mapping[str, Array] = field(factory=dict)
 
-    def compared(self, call: "CallProgram", done: "Called | Came") -> dict[str, Compared]:
-        """Compare the outputs by name.
-
-        Raises `UsageError` where the function cannot be called with the inputs, and for what does not come back.
-        """
+    def compared(
+        self, scope: ArgumentScope, inputs: Inputs, outputs: Mapping[str, Array]
+    ) -> dict[str, Compared]:
+        """Compare the *outputs* of a call by name; the rest is as in `expected`."""
         return {
-            name: _compared(name, done.outputs[name], array, self.close, self._who(name))
-            for name, array in self.expected(call, tuple(done.outputs)).items()
+            name: _compared(name, outputs[name], array, self.close, self._who(name))
+            for name, array in self.expected(scope, inputs, tuple(outputs)).items()
         }
 
-    def expected(self, call: "CallProgram", outputs: Sequence[str]) -> dict[str, Array]:
-        """Return the arrays that *outputs* of *call* are compared with, by name.
+    def expected(self, scope: ArgumentScope, inputs: Inputs, outputs: Sequence[str]) -> dict[str, Array]:
+        """Return the arrays that the *outputs* of a call are compared with, by name; *scope* and *inputs* are the call's.
 
         Raises `UsageError` where the function cannot be called with the inputs, and for what does not come back.
         """
-        scope = call.scope()
         expected: dict[str, Any] = dict(self.given)
         for name, text in self.arrays.items():
             what = f"what {name} is compared with"
@@ -148,7 +144,7 @@ class Expectation:
             expected[name] = scope.array(name, value, what, legal=ARRAYS)
         if self.function is not None:
             # Both may be given, for different outputs.
-            given = _of_function(self.function, call, outputs)
+            given = _of_function(self.function, inputs(), outputs)
             twice = next((name for name in given if name in expected), None)
             if twice is not None:
                 raise UsageError(f"expect and reference both give {twice!r}; leave it out of one")
@@ -179,16 +175,14 @@ def expectation_of(criterion: Criterion, name: str) -> Expectation | None:
 
 
 def _of_function(
-    function: Callable[..., Any], call: "CallProgram", outputs: Sequence[str]
+    function: Callable[..., Any], inputs: Mapping[str, Any], outputs: Sequence[str]
 ) -> Mapping[str, Any]:
-    """Return the results of ``function(**inputs and numbers)``: a mapping by name, or the one output."""
-    given: dict[str, Any] = {name.removeprefix("input."): a for name, a in call.arrays().items()}
-    given |= call.plain()
+    """Return the results of *function* of *inputs*, arrays and numbers: a mapping by name, or the one output."""
     try:
-        expected = function(**given)
+        expected = function(**inputs)
     except Exception as error:
         raise UsageError(
-            f"the reference, called with {', '.join(f'{name}=' for name in given)}, ended with {type(error).__name__}: "
+            f"the reference, called with {', '.join(f'{name}=' for name in inputs)}, ended with {type(error).__name__}: "
             f"{said(error)}; it takes what goes in, and returns what comes back by name"
         ) from error
     if isinstance(expected, Mapping):

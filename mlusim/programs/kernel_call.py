@@ -26,8 +26,11 @@ from mlusim.kernel_frames import installed
 from mlusim.machine.device import Device
 from mlusim.machine.kernel import BLOCK, Kind, kind_called
 from mlusim.machine.launch import Launch
-from mlusim.machine.observed import MEMORY_CORES
-from mlusim.machine.scheduling.schedule import begin_memory_cores_first, other_order_of_memory_cores
+from mlusim.machine.scheduling.schedule import (
+    MEMORY_CORES,
+    begin_memory_cores_first,
+    other_order_of_memory_cores,
+)
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.programs.argument_forms import DRAW, USUAL_CRITERION, AskedCall
 from mlusim.programs.argument_values import ArgumentScope
@@ -111,6 +114,10 @@ class CallProgram:
     def plain(self) -> dict[str, Any]:
         """Return the arguments of the last run other than tensors, by name: a number, a tuple for a structure, or None."""
         return self._plain
+
+    def inputs(self) -> dict[str, Any]:
+        """Return the arrays that went in and the other arguments, as a reference takes them."""
+        return {name.removeprefix("input."): array for name, array in self.arrays().items()} | self.plain()
 
     def scope(self) -> ArgumentScope:
         """Return all arguments in one scope, since formulas of one may name another.  Raises `UsageError` for a name that is misspelt."""
@@ -339,7 +346,7 @@ class KernelCall(SourceCall):
         scope = self.scope()
         back = [n for n in self.parameters() if n in self.arguments and scope.value(n, n).comes_back]
         keys = {}
-        for name, array in expectation.expected(self, back).items():
+        for name, array in expectation.expected(scope, self.inputs, back).items():
             same = (key for key, one in arrays.items() if _same(one, array))
             keys[name] = next(same, f"expect.{name}")
             arrays.setdefault(keys[name], array)
@@ -364,9 +371,9 @@ class KernelCall(SourceCall):
             engine=self.asked.engine,
         )
         back = self.outputs(device, scope, dict(zip(self.parameters(), given, strict=True)))
-        done = Called(back, launch)
         expected = self.expectation
-        return done if expected is None else Called(back, launch, expected.compared(self, done))
+        judged = {} if expected is None else expected.compared(self.scope(), self.inputs, back)
+        return Called(back, launch, judged)
 
     def depends_on_memory_cores(self, done: Called) -> str:
         """Return a sentence if the outputs of *done* are others where memory cores begin in the other order, else "".

@@ -120,7 +120,7 @@ class CaseTest(pytest.Item):
         try:
             expected, call = self.case.expectation(), calls.KernelCall(self.case.asked)
             done = call.run(())
-            found = {} if expected is None else expected.compared(call, done)
+            found = {} if expected is None else expected.compared(call.scope(), call.inputs, done.outputs)
         except MlusimError as error:
             pytest.fail(f"{type(error).__name__}: {error}", pytrace=False)
         wrong = [f"{name}: {one.told}" for name, one in found.items() if not one.accuracy.passed]

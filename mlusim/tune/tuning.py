@@ -120,7 +120,7 @@ def _right(task: TuneTask, job: TuneJob, call: KernelCall, done: Called) -> tupl
     """Return whether what came back is right (None: nothing says), and why not."""
     expected = expectation_of(task.asked.criterion, "expect")
     if expected is not None:
-        return _verdict(expected.compared(call, done), "")
+        return _verdict(expected.compared(call.scope(), call.inputs, done.outputs), "")
     itself = (job.settings, job.board) == (task.first, task.asked.board)
     if task.first is None or itself or not done.outputs:
         return (True if done.outputs and itself else None), ""

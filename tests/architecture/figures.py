@@ -132,6 +132,92 @@ def lines_of_protocols():
     ]
 
 
+def bases_of(node):
+    """Return the names of the bases of a class, without their room and their parameters."""
+    return {ast.unparse(base).partition("[")[0].rpartition(".")[2].strip("\"'") for base in node.bases}
+
+
+@cache
+def classes():
+    """Return the classes of the product by name: the place, the names of the bases, and those of the members."""
+    return {
+        n.name: (f"{path}:{n.lineno}", bases_of(n), members_of(n))
+        for path, n in nodes()
+        if isinstance(n, ast.ClassDef)
+    }
+
+
+def members_of(node):
+    """Return the names that a class gives its objects: methods, fields, slots, and what its methods set."""
+    fields = (m.target for m in node.body if isinstance(m, ast.AnnAssign))
+    fields = [*fields, *(target for m in node.body if isinstance(m, ast.Assign) for target in m.targets)]
+    methods = {m.name for m in node.body if isinstance(m, ast.FunctionDef)}
+    slots = (
+        m.value for m in node.body if isinstance(m, ast.Assign) and ast.unparse(m.targets[0]) == "__slots__"
+    )
+    texts = {n.value for slot in slots for n in ast.walk(slot) if isinstance(n, ast.Constant)}
+    stored = (n for n in ast.walk(node) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store))
+    return (
+        methods
+        | texts
+        | {ast.unparse(field) for field in fields}
+        | {n.attr for n in stored if ast.unparse(n.value) == "self"}
+    )
+
+
+def inherited(name):
+    """Return the names of a class and of all that it stands on."""
+    names, left = set(), [name]
+    while left:
+        below = left.pop()
+        if below in classes() and below not in names:
+            names.add(below)
+            left += classes()[below][1]
+    return names
+
+
+def all_members(name):
+    """Return the members of a class, inherited ones too."""
+    return set().union(*(classes()[one][2] for one in inherited(name))) - {"__slots__"}
+
+
+def lone_protocols():
+    """Return the protocols that one class of the product keeps to, those apart that inherit from it."""
+    every = {name: all_members(name) for name in classes()}
+    protocols = {name for name in every if "Protocol" in classes()[name][1]}
+    keep = {name: [c for c in every if not protocols & {c} and every[name] <= every[c]] for name in protocols}
+    alone = {
+        name: [c for c in found if not (inherited(c) - {c}) & set(found)] for name, found in keep.items()
+    }
+    return sorted(
+        f"{classes()[name][0]} {name}: {', '.join(found)}" for name, found in alone.items() if len(found) < 2
+    )
+
+
+VAGUE = {"found", "one", "made", "given", "known", "own", "kept"}
+
+
+def vague_names():
+    """Return where a variable or a parameter has a name that does not say what it holds."""
+    return [
+        f"{path}:{n.lineno}"
+        for path, n in nodes()
+        if (isinstance(n, ast.Name) and n.id in VAGUE) or (isinstance(n, ast.arg) and n.arg in VAGUE)
+    ]
+
+
+def short_helpers():
+    """Return the private functions of one use whose bodies have three lines or fewer, the docstring apart."""
+    words = {path: Counter(re.findall(r"\b_[a-zA-Z]\w*", text_of(ROOT / path))) for path in trees()}
+    found = []
+    for path, n in functions():
+        if n.name.startswith("_") and not n.name.startswith("__") and words[path][n.name] == 2:
+            body = n.body[1:] if ast.get_docstring(n) else n.body
+            if not body or body[-1].end_lineno - body[0].lineno < 3:
+                found.append(f"{path}:{n.lineno} {n.name}")
+    return found
+
+
 def methods_without_docstring():
     """Return the public methods without a docstring; those of a protocol have theirs where they are implemented."""
     return [
@@ -259,6 +345,9 @@ FIGURES = {
     "rows outside of recipes": rows_by_hand,
     "lines with `: Any`": untyped,
     "lines of protocols": lines_of_protocols,
+    "protocols that one class keeps to": lone_protocols,
+    "private functions of one use with at most three lines": short_helpers,
+    "variables named found, one, made, given, known, own or kept": vague_names,
     "public methods without a docstring, those of protocols apart": methods_without_docstring,
     "docstrings that begin with a question word": questions,
     "docstrings of three words or fewer": short_docstrings,

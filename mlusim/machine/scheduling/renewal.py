@@ -2,24 +2,14 @@
 
 import sys
 from collections.abc import Hashable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
-from mlusim.arch.board import Board
 from mlusim.machine.observed import TaskPlace
 from mlusim.memory.allocation import Allocation
-from mlusim.memory.regions import Placement, RegionMap
+from mlusim.memory.regions import PlacedPlan, Placement, RegionMap
 from mlusim.time.quantities import LOADS, OPENING, STORES, WORK, Head
 
 # The plans of a core's buffers: what the launch was given, or what the kernel itself places.
-
-
-class Planned(Protocol):
-    """A plan with values, whose layout is worked out on demand."""
-
-    name: str
-    key: Hashable  # equal for plans with equal values
-
-    def layout(self, board: Board) -> RegionMap: ...
 
 
 class Placements:
@@ -32,7 +22,7 @@ class Placements:
     def __init__(self, owner: Any, core: object) -> None:
         self._owner, self._core = owner, core
         self._given: RegionMap | None = owner.request.options.layout  # until a buffer is there for it
-        self._planned: dict[tuple[Allocation, int, str], Planned | RegionMap] = {}
+        self._planned: dict[tuple[Allocation, int, str], PlacedPlan | RegionMap] = {}
         self._changed = False
         self._live: tuple[Placement, ...] = ()
 
@@ -44,7 +34,7 @@ class Placements:
             self._planned[allocation, 0, given.plan] = given
             self._tell()
 
-    def place(self, allocation: Allocation, start: int, planned: Planned) -> None:
+    def place(self, allocation: Allocation, start: int, planned: PlacedPlan) -> None:
         """Note that the kernel lays *planned* from the byte *start* of *allocation* on."""
         key = allocation, start, planned.name
         self._planned.pop(key, None)
@@ -76,7 +66,7 @@ class Placements:
     def _counts(self, key: tuple[Allocation, int, str]) -> bool:
         return any(key == (p.allocation, p.start, p.layout.plan) for p in self._live)
 
-    def _layout(self, planned: Planned | RegionMap) -> RegionMap:
+    def _layout(self, planned: PlacedPlan | RegionMap) -> RegionMap:
         if isinstance(planned, RegionMap):
             return planned
         layouts: dict[Hashable, RegionMap] = self._owner.layouts

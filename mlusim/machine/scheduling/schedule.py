@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from mlusim.arch.board import Pipe
 from mlusim.errors import UsageError
-from mlusim.machine.observed import MEMORY_CORES
 
 EFFECTS = ("late", "eager")  # when asynchronous effects land; the first is the default
 LAND, STOP, NEXT = "land", "stop", "next"
@@ -196,6 +195,10 @@ def other_order_of_memory_cores() -> Iterator[None]:
         yield
     finally:
         _OTHER_ORDER.reset(token)
+
+
+MEMORY_CORES = "MLUSIM_MEMORY_CORES"
+"""The variable of the environment that says when memory cores begin: ``first`` of their union, or ``last``, each behind its cluster."""
 
 
 def begin_memory_cores_first() -> bool:
