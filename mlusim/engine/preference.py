@@ -10,6 +10,8 @@ from mlusim.errors import UsageError
 
 ENGINES = AUTO, PYTHON, NATIVE = ("auto", "python", "native")
 COVERAGE = "coverage"  # the package whose trace function is no debugger's
+MEMORY_CORES = "MLUSIM_MEMORY_CORES"
+"""The variable of the environment that says when memory cores begin: ``first`` of their union, or ``last``, each behind its cluster."""
 THREADS = "MLUSIM_THREADS"  # names how many threads the native engine takes
 _PREFERRED: ContextVar[str] = ContextVar("preferred", default=AUTO)
 _THREADS: ContextVar[int | None] = ContextVar("threads", default=None)

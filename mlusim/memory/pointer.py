@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from mlusim.errors import Fault, OutOfBounds, RuleFault, UsageError, WrongSpace
 from mlusim.memory.allocation import NO_BYTES, POISON, Absent, Allocation
 from mlusim.memory.space import SPACES, Space
 from mlusim.presenting import Presented
-
-if TYPE_CHECKING:
-    from mlusim.memory.regions import PlacedPlan
 
 
 class PointerKind:
@@ -67,7 +64,7 @@ class Port(Protocol):
     def scalar_load(self, view: "View", index: int, waits: int = 0) -> None: ...
     def scalar_store(self, view: "View", index: int, value: object) -> None: ...
     def region_at(self, allocation: Allocation, offset: int) -> str: ...
-    def placed(self, allocation: Allocation, start: int, plan: "PlacedPlan") -> None: ...
+    def placed(self, allocation: Allocation, start: int, plan: Any) -> None: ...
     def blame(self, fault: Fault) -> Fault: ...
 
 
@@ -291,7 +288,7 @@ class Ptr(Presented):
         element, phase = divmod(view.phase + self.index * view.itemsize, dtype.size)
         return Ptr(view.recast(dtype, phase), element)
 
-    def placed(self, plan: "PlacedPlan") -> None:
+    def placed(self, plan: object) -> None:
         """Tell the core that holds the pointer that the regions of *plan* begin here; see `Plan.place`."""
         if self.view.port is not None:
             self.view.port.placed(self.view.allocation, self.offset, plan)

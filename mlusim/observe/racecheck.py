@@ -13,6 +13,7 @@ import numpy as np
 
 from mlusim.arch.board import Pipe
 from mlusim.counted import plural
+from mlusim.engine.preference import MEMORY_CORES
 from mlusim.errors import Fault
 from mlusim.isa.table import ISA
 from mlusim.machine.observed import (
@@ -28,7 +29,6 @@ from mlusim.machine.observed import (
     TaskRan,
     WordSign,
 )
-from mlusim.machine.scheduling.schedule import MEMORY_CORES
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.observe.checker import Checker, operand_of, operand_told, place_of

@@ -13,7 +13,7 @@ from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import DType
 from mlusim.counted import with_article
-from mlusim.engine.preference import NATIVE
+from mlusim.engine.preference import MEMORY_CORES, NATIVE
 from mlusim.errors import UsageError, shown_file
 from mlusim.files.reading import shown
 from mlusim.formula.parse import parse_formula
@@ -27,7 +27,6 @@ from mlusim.machine.device import Device
 from mlusim.machine.kernel import BLOCK, Kind, kind_called
 from mlusim.machine.launch import Launch
 from mlusim.machine.scheduling.schedule import (
-    MEMORY_CORES,
     begin_memory_cores_first,
     other_order_of_memory_cores,
 )

@@ -6,7 +6,7 @@ import pytest
 import mlusim
 from mlusim import bangc
 from mlusim.cli.main import main
-from mlusim.machine.scheduling.schedule import MEMORY_CORES
+from mlusim.engine.preference import MEMORY_CORES
 
 SOURCE = """
 #include <bang.h>

@@ -4,7 +4,7 @@ from observe_tools import floats, found, line_of
 
 import mlusim
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2SRAM, SRAM2GDRAM, float32, kernel
-from mlusim.machine.scheduling.schedule import MEMORY_CORES
+from mlusim.engine.preference import MEMORY_CORES
 
 INIT = ["initcheck"]
 N = 16

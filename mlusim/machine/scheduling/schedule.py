@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from typing import NamedTuple
 
 from mlusim.arch.board import Pipe
+from mlusim.engine.preference import MEMORY_CORES
 from mlusim.errors import UsageError
 
 EFFECTS = ("late", "eager")  # when asynchronous effects land; the first is the default
@@ -195,10 +196,6 @@ def other_order_of_memory_cores() -> Iterator[None]:
         yield
     finally:
         _OTHER_ORDER.reset(token)
-
-
-MEMORY_CORES = "MLUSIM_MEMORY_CORES"
-"""The variable of the environment that says when memory cores begin: ``first`` of their union, or ``last``, each behind its cluster."""
 
 
 def begin_memory_cores_first() -> bool:

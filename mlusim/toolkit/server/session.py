@@ -17,13 +17,14 @@ import numpy as np
 from attrs import define, field, frozen
 
 from mlusim.counted import counted, plural
+from mlusim.engine.preference import MEMORY_CORES
 from mlusim.errors import Fault, LaunchError, MlusimError, OutOfMemory, UsageError, said, shown_file
 from mlusim.frontend.bangc.runtime.pointers import Address
 from mlusim.machine.device import Device
 from mlusim.machine.hub import attendants, hears_of_mistakes, launched_from, tell_fetched, tell_mistake
 from mlusim.machine.kernel import KINDS, Kind
 from mlusim.machine.launch import Launch, QueuePlace, in_queue
-from mlusim.machine.scheduling.schedule import MEMORY_CORES, begin_memory_cores_first
+from mlusim.machine.scheduling.schedule import begin_memory_cores_first
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.space import GDRAM_BASE
 from mlusim.near import near
