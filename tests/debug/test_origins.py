@@ -5,6 +5,7 @@ from debug_kernels import scale_program
 from debug_tools import console_on, refuses, says
 
 import mlusim
+from mlusim import bangc
 from mlusim.bang import NRAM2GDRAM, Mlu, Ptr, float32, kernel
 
 COUNT = 16
@@ -98,3 +99,36 @@ def test_moments_of_launches_that_had_another_tensor():
         says(console, "run")
         assert "no difference" in says(console, "diff out @1:end")
         assert "16 of 16 elements differ" in says(console, "diff out @1:begin")
+
+
+POOL = """\
+__nram__ char pool[1024];
+__mlu_entry__ void Pooled(float *out) {
+  float *left = (float *)pool, *right = (float *)(pool + 256);
+  __bang_write_value(left, 32, 1.0f);
+  __bang_add(right, left, left, 32);
+  __bang_maxpool(left + 32, right, 4, 4, 2, 2, 2);
+  __memcpy(out, left + 32, 32, NRAM2GDRAM);
+}
+"""
+
+
+def test_parts_of_a_pool_have_the_names_of_their_pointers(tmp_path):
+    """Beside the bytes of the pool, of which each pointer has a part."""
+    (tmp_path / "pool.mlu").write_text(POOL)
+    kernel = bangc.load(tmp_path / "pool.mlu")["Pooled"]
+
+    def program(observe):
+        device = mlusim.Device("MLU370-X4")
+        device.launch(kernel, args=(device.empty((8,), np.float32),), observe=observe)
+
+    with console_on(program) as console:
+        says(console, "run")
+        told = [line.partition(": ")[0].strip() for line in says(console, "who-wrote out[1]").splitlines()]
+
+    assert [
+        "out[1]",
+        "from pool[132:136] (left + 32, bytes 4:8)",
+        "from pool[256:384] (right), mixed",
+        *["from pool[0:4] (left, bytes 0:4)"] * 2,
+    ] == told

@@ -1,6 +1,7 @@
 """The writer of a byte: the instruction that wrote it last, with its task, line and moment, and the origins of its sources."""
 
 import itertools
+import re
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Iterator
@@ -21,6 +22,7 @@ from mlusim.machine.observed import Effect, ObservedCore, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM, Space
+from mlusim.observe.checker import operand_told
 
 WRITES = 2_000_000  # writes that a log holds; 12 bytes each
 STEPS = 50_000  # different steps that a log holds; about 1 KiB each
@@ -289,7 +291,8 @@ class OriginSearch:
                 yield Byte(access.allocation.space, start, owner), access_text(paused, access)
             return
         offset = written.index_of(byte.address - written.allocation.address)
-        for access, owner in zip(logged.step.reads, logged.read_owners, strict=True):
+        step = logged.step
+        for n, (access, owner) in enumerate(zip(step.reads, logged.read_owners, strict=True)):
             lane = logged.step.flow is Flow.LANEWISE
             at = (
                 access.offset_of(_lane(offset, written, access, logged.step.name)) if lane else access.span[0]
@@ -302,7 +305,7 @@ class OriginSearch:
                     access.allocation, access.start + behind - behind % LINE, min(LINE, access.size)
                 )
                 at = shown.start
-            name = access_text(paused, shown) + ("" if lane else ", mixed")
+            name = access_text(paused, shown) + _part(step, n, shown) + ("" if lane else ", mixed")
             yield Byte(access.allocation.space, access.allocation.address + at, owner), name
 
     def _last(self, byte: Byte, launch: int, before: int) -> "_Found | None":
@@ -339,6 +342,18 @@ class OriginSearch:
         """Let go of the runs that were looked at."""
         for run in (*self._replicas, *self._ends.values()):
             run.abandon()
+
+
+def _part(step: Step, n: int, shown: Access) -> str:
+    """Return the part of a pool that *shown* lies in, by the pointer that the source gives for the nth operand read: " (y_buf, bytes 0:4)"."""
+    access = step.reads[n]
+    pool = access.allocation.declared.name
+    told = operand_told(step.name, step.site, written=False, of=[at == n for at in range(len(step.reads))])
+    pointer = told.partition(" is ")[2]
+    if not pool or access.allocation.space is GDRAM or not pointer or re.search(rf"\b{pool}\b", pointer):
+        return ""
+    first = shown.start - access.start  # in bytes: the type of the pointer's elements is not known here
+    return f" ({pointer})" if shown == access else f" ({pointer}, bytes {first}:{first + shown.size})"
 
 
 def _gathered(logged: Logged, written: Access) -> "list[tuple[Access, str | None, bool]] | None":
