@@ -551,20 +551,29 @@ def _chosen(
     low: KernelLowering, values: Sequence[Value], shape: Shape, kind: str, word: str, *, logic: bool
 ) -> Tensor:
     """Return the elements of the second value where the first is on, and those of the third elsewhere."""
-    values = [
-        low.small(v) if isinstance(v, Ramp) or (logic and isinstance(v, Mask) and k) else v
-        for k, v in enumerate(values)
-    ]
+    if logic:
+        kind = "float"  # truth values come in several types, and a move looks at none
+        values = [values[0], *(_ones_and_zeros(low, v, kind) for v in values[1:])]
+    values = [low.small(v) if isinstance(v, Ramp) else v for v in values]
     held = common_held(values, len(shape))
     mask, yes, no = values
     if isinstance(mask, Mask) and not mask.tests and len(held) <= 2:
-        return _moved(low, mask, yes, no, held, shape, kind, word)
+        return evolve(_moved(low, mask, yes, no, held, shape, kind, word), logic=logic)
     low.text.remark(SCALAR_UNIT)
     out = low.text.block(kind, held, "where", word=word, logic=logic)
     low.loop(
         out, lambda indices: f"{element(mask, indices)} ? {element(yes, indices)} : {element(no, indices)}"
     )
     return evolve(out, shape=shape)
+
+
+def _ones_and_zeros(low: KernelLowering, value: Value, kind: str) -> Value:
+    """Return truth values as ones and zeros of *kind*, a number where they are the same everywhere."""
+    if isinstance(value, ScalarValue | Uniform):
+        return evolve(value, type=kind)
+    block = low.small(value)
+    assert isinstance(block, Tile)
+    return evolve(convert(low, block, kind, block.shape, "t", logic=True), logic=True)
 
 
 def _moved(

@@ -59,6 +59,31 @@ def test_parts_are_those_of_numpy(board, dtype, m, w, a, b, n, i):
 
 
 @triton.jit
+def truths(x, out, n, b: tl.constexpr):
+    """Choose between truth values by an interval, and read and store parts of them."""
+    at = tl.arange(0, b)
+    on = tl.load(x + at) > 0
+    chosen = tl.where(at < n, on, at < b - 2)
+    constant = tl.where(at < n, at < 0, on)
+    on[: b // 2] = on[b // 2 :] & (at < b)[: b // 2]
+    on[b - 1] = on[0]
+    tl.store(out + at, chosen.to(tl.int32) + 2 * constant.to(tl.int32) + 4 * on.to(tl.int32))
+
+
+@pytest.mark.parametrize(("board", "dtype"), [("MLU370-X4", np.float16), ("MLU590-H8", np.float32)])
+def test_truth_values_are_chosen_whatever_type_holds_them(board, dtype):
+    """A comparison's result has the type of what it compared, and that of an interval another."""
+    x = np.random.default_rng(3).standard_normal(16).astype(dtype)
+    on, at, out = x > 0, np.arange(16), np.zeros(16, np.int32)
+    chosen, constant = np.where(at < 5, on, at < 14), np.where(at < 5, 0, on)
+    on[:8] = on[8:]
+    on[15] = on[0]
+    mlusim.triton.run(truths, (1,), x, out, 5, b=16, board=board)
+
+    assert (chosen + 2 * constant + 4 * on).tolist() == out.tolist()
+
+
+@triton.jit
 def step(x):
     """Read every other element."""
     tl.store(x + tl.arange(0, 2), (tl.arange(0, 4) * 1.0)[::2])
