@@ -13,6 +13,7 @@ from attrs import define, field
 from triton._C.libtriton import ir
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
+from triton.compiler.code_generator import CodeGenerator
 from triton.language import core
 from triton.language.semantic import TritonSemantic
 
@@ -78,6 +79,7 @@ def lend(backend: str) -> None:
         return
     core._aggregate_type.element_ty = property(_element_type)  # noqa: SLF001 - what a block pointer is in later versions
     parts.lend(lambda: bool(_COMPILED))
+    CodeGenerator.get_Attribute = _attribute(CodeGenerator.get_Attribute)
     core.validate_block_shape = _checked(core.validate_block_shape)
     TritonSemantic.arange = _arange(TritonSemantic.arange)
     ASTSource.make_ir = _compiled(ASTSource.make_ir, backend)
@@ -91,6 +93,21 @@ def _element_type(kind: core._aggregate_type) -> core.dtype:
     if pointer is None:
         raise AttributeError(f"{kind} has no attribute 'element_ty'")
     return pointer.element_ty
+
+
+def _attribute(plain: Callable[..., Any]) -> Callable[..., Any]:
+    def get_attribute(generator: CodeGenerator, value: object, name: str) -> object:
+        # There a call gives a tensor of constants, too: a parameter that is 1 is a constant, and so is tl.cdiv of it.
+        if (
+            _COMPILED
+            and name == "to"
+            and isinstance(value, core.constexpr)
+            and isinstance(value.value, int | float)
+        ):
+            value = generator.semantic.to_tensor(value)
+        return plain(generator, value, name)
+
+    return get_attribute
 
 
 def _compiled(plain: Callable[..., Any], backend: str) -> Callable[..., Any]:

@@ -84,6 +84,21 @@ def test_truth_values_are_chosen_whatever_type_holds_them(board, dtype):
 
 
 @triton.jit
+def converted(out, n, b: tl.constexpr):
+    """Convert a quotient that is a constant where *n* is 1."""
+    tl.store(out, tl.cdiv(n, b).to(tl.float32) + 0.5)
+
+
+@pytest.mark.parametrize("n", [1, 9])
+def test_a_constant_may_be_converted(n):
+    """Triton makes a parameter that is 1 a constant."""
+    out = np.zeros(1, np.float32)
+    mlusim.triton.run(converted, (1,), out, n, b=4)
+
+    assert [(n + 3) // 4 + 0.5] == out.tolist()
+
+
+@triton.jit
 def step(x):
     """Read every other element."""
     tl.store(x + tl.arange(0, 2), (tl.arange(0, 4) * 1.0)[::2])
