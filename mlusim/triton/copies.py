@@ -1,25 +1,30 @@
 """Loads and stores: runs and rows as copies, what data addresses row by row or element by element; atomics."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import takewhile
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from mlusim.triton.elementwise import as_ramp, extents, summed
 from mlusim.triton.lowering import KernelLowering, Lowered, Operations
 from mlusim.triton.ttir import TtirOperation, count
 from mlusim.triton.values import (
     BYTES,
+    Bounded,
     Mask,
     Ramp,
+    Runs,
     ScalarValue,
     Tile,
     Uniform,
     Value,
+    Wrapped,
     atom,
     dims_of,
     element,
     plus,
+    times,
 )
 
 LOAD, STORE = "GDRAM2NRAM", "NRAM2GDRAM"
@@ -125,36 +130,60 @@ class TileCopy:
     def write(self, pointer: Ramp, mask: Mask | None) -> None:
         """Write it: loops over axes along which data decides, and over those that no copy takes; copies inside of them."""
         rank = len(pointer.shape)
-        by_data = [pointer.varies_by_data(d) or _tested(mask, d) for d in range(rank)]
+        runs = _runs(pointer, mask)
+        plain = evolve(pointer, terms=tuple(term for term in pointer.terms if term not in runs.values()))
+        by_data = [plain.varies_by_data(d) or _tested(mask, d) for d in range(rank)]
+        across = self._across(plain, runs, by_data)
+        if across is not None:
+            self._transposed(across, pointer, mask)
+            return
         # Data along the last axis: no two neighbours are known to be neighbours in GDRAM.
         if rank and by_data[-1] and pointer.shape[-1] > 1:
             self.text.remark("addresses or masks that are data: one element at a time")
             self._elements(pointer, mask)
             return
         lows, sizes = extents(self.low, mask, pointer.shape)
-        axes = [d for d in range(rank) if pointer.shape[d] > 1]
-        inner = [*takewhile(lambda d: not by_data[d] and pointer.strides[d] != "0", reversed(axes))][:2][::-1]
-        outer = [d for d in axes if d not in inner]
-        indices = ["0"] * rank
-        heads = []
-        for axis in outer:
-            indices[axis] = index = self.text.name("i")
-            heads.append(
-                f"for (int {index} = {lows[axis]}; {index} < {plus(lows[axis], sizes[axis])}; ++{index})"
-            )
-        for axis in inner:
-            indices[axis] = lows[axis]
-        if len(outer) > (1 if any(by_data) else 0):
-            self.text.remark(f"{len(axes)} axes: a loop over all but the last {len(inner)}")
-        tests = [f"{sizes[d]} > 0" for d in range(rank) if not sizes[d].isdigit() and d not in outer]
-        tests += [f"{element(test, indices)} != 0" for test in (mask.tests if mask is not None else ())]
-        near = element(evolve(self.block, shape=self.block.held), indices)
-        far = element(pointer, indices)
-        head = " ".join([*heads, f"if ({' && '.join(tests)})" if tests else ""]).strip()
-        self._copy(head, pointer, inner, lows, sizes, f"&{near}", far)
+        self._prepare()
+        self._parts([*runs.values()], _Part(plain, mask, by_data, lows, sizes, whole=not runs))
 
-    def _prepare(self, target: Tile) -> None:
-        """Write ``other`` into *target* before a load that leaves lanes out."""
+    def _parts(self, runs: Sequence[tuple[Runs, str]], part: "_Part") -> None:
+        """Write the copies of *part*, one for each run along an axis that *runs* are left along."""
+        if not runs:
+            self._copy(part)
+            return
+        (run, factor), *rest = runs
+        axis, low, size = run.axis, part.lows[run.axis], part.sizes[run.axis]
+        end = plus(low, size)
+        if isinstance(run, Wrapped):
+            self.text.remark("neighbours modulo a number: a copy for each run, one where none begins again")
+            with self._each_run(run, low, end) as (first, length, number):
+                self._parts(rest, part.along(axis, first, length, f"({number} - {first})", factor, "1"))
+            return
+        assert isinstance(run, Bounded)
+        self.text.remark("neighbours up to a bound: one copy, and one for each index behind it")
+        split = self.text.variable(f"WITHIN({run.high}, {low}, {end})", "int", "split")
+        left = [(low, split, run.base, "1"), (split, end, run.other, "0")]
+        for first, last, base, step in left:
+            length = self.text.variable(last if first == "0" else f"{last} - {first}", "int", "run")
+            self._parts(rest, part.along(axis, first, length, base, factor, step))
+
+    @contextmanager
+    def _each_run(self, run: Wrapped, low: str, end: str) -> Iterator[tuple[str, str, str]]:
+        """Write the loop over the runs of the indices *low* to *end*; gives the first index of a run, its indices, and the number there."""
+        text = self.text
+        first, length, end = text.name("first"), text.name("run"), text.variable(end, "int", "end")
+        with text.inside(
+            f"for (int {first} = {low}, {length}; {first} < {end}; {first} += {length})", loop=True
+        ):
+            number = text.variable(run.at(first), run.type, "at")
+            # Below zero a remainder is that of C, and a run ends at 0.
+            behind = f"({plus(run.base, first)} < 0 ? 1 : {run.modulus})"
+            text.line(f"{length} = LEAST({behind} - {number}, {end} - {first});")
+            yield first, length, number
+
+    def _prepare(self) -> None:
+        """Write ``other`` into the block before a load that leaves lanes out."""
+        target = self.block
         if self.other is None:
             return
         if isinstance(self.other, Uniform | ScalarValue):
@@ -165,40 +194,40 @@ class TileCopy:
                 f"__bang_move({target.name}, {block.name}, {count(target.shape) * self.size});", target.name
             )
 
-    def _copy(
-        self,
-        head: str,
-        pointer: Ramp,
-        axes: Sequence[int],
-        lows: Sequence[str],
-        sizes: Sequence[str],
-        near: str,
-        far: str,
-    ) -> None:
-        """Write the copy of the one or two *axes* that are left, at most one of which has gaps."""
-        size, strides, shape = self.size, pointer.strides, pointer.shape
-        # Under a condition or in a loop a copy does not make the whole block.
-        made = self.block.name if self.direction == LOAD and not head else ""
-        if len(axes) == 2 and strides[axes[0]] == "1" and strides[axes[1]] != "1" and self._turns(axes, lows):
-            self._transposed(head, axes, strides, sizes, shape, far)
-            return
-        self._prepare(self.block)
-        if not axes:
-            self._line(head, near, far, str(size), "", made)
-        elif len(axes) == 1 and strides[axes[0]] == "1":
-            self._line(head, near, far, f"{sizes[axes[0]]} * {size}", "", made)
-        elif strides[axes[-1]] == "1":
-            row, width = axes[0], count(shape[axes[0] + 1 :])
-            self._line(
-                head,
-                near,
-                far,
-                f"{sizes[axes[-1]]} * {size}",
-                self._strides(width, strides[row], sizes[row]),
-                made,
+    def _copy(self, part: "_Part") -> None:
+        """Write the copy of one or two axes, at most one of which has gaps, in loops over the others."""
+        pointer, lows, sizes, strides = part.pointer, part.lows, part.sizes, part.pointer.strides
+        axes = [d for d, extent in enumerate(pointer.shape) if extent > 1]
+        inner = part.inner(axes)
+        outer = [d for d in axes if d not in inner]
+        if len(outer) > (1 if any(part.by_data) else 0) and part.whole:
+            self.text.remark(f"{len(axes)} axes: a loop over all but {len(inner)}")
+        indices = [low if extent > 1 else "0" for low, extent in zip(lows, pointer.shape, strict=True)]
+        heads = []
+        for axis in outer:
+            indices[axis] = index = self.text.name("i")
+            heads.append(
+                f"for (int {index} = {lows[axis]}; {index} < {plus(lows[axis], sizes[axis])}; ++{index})"
             )
+        tests = [f"{sizes[d]} > 0" for d in range(len(sizes)) if not sizes[d].isdigit() and d not in outer]
+        tests += [
+            f"{element(test, indices)} != 0" for test in (part.mask.tests if part.mask is not None else ())
+        ]
+        head = " ".join([*heads, f"if ({' && '.join(tests)})" if tests else ""]).strip()
+        near, far = (
+            f"&{element(evolve(self.block, shape=self.block.held), indices)}",
+            element(pointer, indices),
+        )
+        # Under a condition or in a loop a copy does not make the whole block.
+        made = self.block.name if self.direction == LOAD and part.whole and not head else ""
+        if not inner:
+            self._line(head, near, far, str(self.size), "", made)
+        elif strides[inner[-1]] != "1" or inner[-1] != axes[-1]:
+            self._segments(head, pointer, inner, sizes, near, far, made)
         else:
-            self._segments(head, pointer, axes, sizes, near, far, made)
+            row, width = inner[0], count(pointer.shape[inner[0] + 1 :])
+            gaps = self._strides(width, strides[row], sizes[row]) if len(inner) == 2 else ""
+            self._line(head, near, far, f"{sizes[inner[-1]]} * {self.size}", gaps, made)
 
     def _strides(self, near: int, far: str, rows: str) -> str:
         """Return the last three arguments of a copy of rows, bytes."""
@@ -211,37 +240,36 @@ class TileCopy:
         name = "__memcpy" if self.waits else "__memcpy_async"
         self.text.line(f"{head} {name}({ends}, {size}, {self.direction}{strides});".lstrip(), made)
 
-    def _turns(self, axes: Sequence[int], lows: Sequence[str]) -> bool:
-        """Return whether a load can bring all of the block as rows of its other axis."""
-        every = [d for d, n in enumerate(self.block.shape) if n > 1]
+    def _across(
+        self, pointer: Ramp, runs: Mapping[int, tuple[Runs, str]], by_data: Sequence[bool]
+    ) -> tuple[int, int] | None:
+        """Return the two axes of a load that can bring all of the block as rows of its other axis; None for any other copy."""
+        axes = [d for d, extent in enumerate(pointer.shape) if extent > 1]
         alike = self.other is None or isinstance(self.other, Uniform | ScalarValue)
-        return self.direction == LOAD and alike and every == list(axes) and {lows[d] for d in axes} == {"0"}
+        if len(axes) != 2 or any(by_data[d] for d in axes) or self.direction != LOAD or not alike:
+            return None
+        first, second = (
+            plus(pointer.strides[d], runs[d][1]) if d in runs else pointer.strides[d] for d in axes
+        )
+        return (axes[0], axes[1]) if first == "1" and second not in ("0", "1") else None
 
-    def _transposed(
-        self,
-        head: str,
-        axes: Sequence[int],
-        strides: Sequence[str],
-        sizes: Sequence[str],
-        shape: Sequence[int],
-        far: str,
-    ) -> None:
+    def _transposed(self, axes: tuple[int, int], pointer: Ramp, mask: Mask | None) -> None:
         """Load rows of the other axis, and transpose them in NRAM."""
         # A copy of rows costs a descriptor each; a segment for each element would cost one per element.
         self.text.remark("rows of the other axis: copied as they lie, and transposed in NRAM")
-        high, wide = shape[axes[0]], shape[axes[1]]
-        turned = self.block
+        high, wide = (pointer.shape[d] for d in axes)
+        order = [*range(len(pointer.shape))]
+        order[axes[0]], order[axes[1]] = axes[1], axes[0]
+        turned = pointer.turned(order)
+        block = evolve(self.block, shape=turned.shape, held=turned.shape)
         if self.waits:
-            turned = self.text.block(self.block.type, (wide, high), "load, to be transposed")
-        self._prepare(turned)
-        rows = self._strides(high, strides[axes[1]], sizes[axes[1]])
-        self._line(head, turned.name, far, f"{sizes[axes[0]]} * {self.size}", rows, "")
+            block = self.text.block(self.block.type, turned.shape, "load, to be transposed")
+        window = None if mask is None else mask.turned(order)
+        TileCopy(self.low, block, LOAD, self.other, waits=self.waits).write(turned, window)
         if not self.waits:
             self.turned = wide, high
             return
-        self.text.line(
-            f"__bang_transpose({self.block.name}, {turned.name}, {wide}, {high});", self.block.name
-        )
+        self.text.line(f"__bang_transpose({self.block.name}, {block.name}, {wide}, {high});", self.block.name)
 
     def _segments(
         self,
@@ -268,7 +296,7 @@ class TileCopy:
         )
 
     def _elements(self, pointer: Ramp, mask: Mask | None) -> None:
-        self._prepare(self.block)
+        self._prepare()
         indices, loops = dims_of(self.block.shape, lambda: self.text.name("i"))
         heads = " ".join(f"for (int {index} = 0; {index} < {n}; ++{index})" for index, n in loops)
         test = "" if mask is None else f" if {element(mask, indices)}"
@@ -278,6 +306,47 @@ class TileCopy:
             f"{heads}{test} {ends};".lstrip(),
             self.block.name if self.direction == LOAD and mask is None else "",
         )
+
+
+@frozen
+class _Part:
+    """What one copy takes: the lanes from *lows* on, *sizes* of them, at *pointer*, in which no runs are left; all of a block, or not."""
+
+    pointer: Ramp
+    mask: Mask | None
+    by_data: Sequence[bool]
+    lows: Sequence[str]
+    sizes: Sequence[str]
+    whole: bool
+
+    def along(self, axis: int, low: str, size: str, base: str, factor: str, step: str) -> "_Part":
+        """Return the part of it from *low* on, of *size* indices along *axis*, where index i adds *factor* times ``base + step * i``."""
+
+        def at(items: Sequence[str], item: str) -> list[str]:
+            return [item if d == axis else one for d, one in enumerate(items)]
+
+        strides = self.pointer.strides
+        pointer = evolve(
+            self.pointer,
+            base=plus(self.pointer.base, times(base, factor)),
+            strides=tuple(at(strides, plus(strides[axis], times(step, factor)))),
+        )
+        return evolve(self, pointer=pointer, lows=at(self.lows, low), sizes=at(self.sizes, size))
+
+    def inner(self, axes: Sequence[int]) -> list[int]:
+        """Return which of *axes* one copy takes: up to two at the end, or one of those before."""
+        able = [d for d in axes if not self.by_data[d] and self.pointer.strides[d] != "0"]
+        last = [*takewhile(lambda d: d in able, reversed(axes))][:2][::-1]
+        return last or able[-1:]
+
+
+def _runs(pointer: Ramp, mask: Mask | None) -> dict[int, tuple[Runs, str]]:
+    """Return the terms of *pointer* that are runs along an axis that no data decides, by the axis, with their factors."""
+    found = {block.axis: (block, factor) for block, factor in pointer.terms if isinstance(block, Runs)}
+    alone = {
+        d for d in found if sum(block.held[d] > 1 for block, _ in pointer.terms) == 1 and not _tested(mask, d)
+    }
+    return {axis: term for axis, term in found.items() if axis in alone}
 
 
 def _tested(mask: Mask | None, axis: int) -> bool:

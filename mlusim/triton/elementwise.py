@@ -11,14 +11,17 @@ from mlusim.triton.ttir import TtirOperation, count
 from mlusim.triton.values import (
     BYTES,
     FLOATS,
+    Bounded,
     Mask,
     Ramp,
+    Runs,
     ScalarValue,
     Shape,
     Tensor,
     Tile,
     Uniform,
     Value,
+    Wrapped,
     atom,
     common_held,
     element,
@@ -194,7 +197,9 @@ def as_ramp(value: Value, shape: Shape) -> Ramp | None:
 def _symbolic(
     low: KernelLowering, name: str, values: Sequence[Value], shape: Shape, kind: str
 ) -> Ramp | None:
-    """Return sums, differences and multiples of formulas as formulas."""
+    """Return sums, differences, multiples and remainders of formulas as formulas."""
+    if name == "remsi" and isinstance(values[0], Ramp) and isinstance(values[1], Uniform):
+        return _remainders(low, values[0], values[1], kind)
     if name not in ("addi", "subi", "muli") or not any(isinstance(v, Ramp) for v in values):
         return None
     a, b = (as_ramp(v, shape) for v in values)
@@ -209,6 +214,44 @@ def _symbolic(
         return None
     factor = low.text.variable(b.base, kind)
     return evolve(scaled(a, factor), type=kind)
+
+
+def _remainders(low: KernelLowering, value: Ramp, divisor: Uniform, kind: str) -> Ramp | None:
+    """Return neighbours modulo a number as runs, as ``(pid * BLOCK + tl.arange(0, BLOCK)) % M`` has them; None for anything else."""
+    axis = _neighbours(value)
+    if axis is None:
+        return None
+    base, modulus = low.text.variable(value.base, kind), low.text.variable(divisor.c, kind)
+    return _ramp_of(Wrapped(base, kind, value.shape, _along(value.shape, axis), modulus))
+
+
+def _bounded(low: KernelLowering, mask: Value, yes: Value, no: Value, kind: str) -> Ramp | None:
+    """Return neighbours up to a bound and one number behind it, as ``tl.where(at < M, at, 0)`` has them; None for anything else."""
+    if not (isinstance(mask, Mask) and isinstance(yes, Ramp) and isinstance(no, Uniform)):
+        return None
+    axis = _neighbours(yes)
+    bound = [d for d in range(len(mask.shape)) if mask.bounds(d)]
+    if axis is None or mask.given != "1" or mask.tests or bound != [axis] or mask.low[axis] != "0":
+        return None
+    base, other = low.text.variable(yes.base, kind), low.text.variable(no.c, kind)
+    return _ramp_of(Bounded(base, kind, yes.shape, _along(yes.shape, axis), mask.high[axis], other))
+
+
+def _neighbours(value: Ramp) -> int | None:
+    """Return the one axis along which numbers follow each other; None where they do not."""
+    along = [d for d, stride in enumerate(value.strides) if stride != "0" and value.shape[d] > 1]
+    if value.pointer or value.terms or len(along) != 1 or value.strides[along[0]] != "1":
+        return None
+    return along[0]
+
+
+def _along(shape: Shape, axis: int) -> Shape:
+    return tuple(size if d == axis else 1 for d, size in enumerate(shape))
+
+
+def _ramp_of(runs: Runs) -> Ramp:
+    """Return *runs* as a formula of their indices."""
+    return Ramp("0", ("0",) * len(runs.shape), runs.shape, runs.type, terms=((runs, "1"),))
 
 
 def scaled(value: Ramp, factor: str, negative: object = None) -> Ramp:
@@ -544,6 +587,9 @@ def select(low: KernelLowering, op: TtirOperation) -> Lowered:
         return apply(low, "select", values, shape, kind, word)
     if isinstance(values[0], ScalarValue):
         values[0] = Mask.whole(shape, values[0].c)
+    bounded = _bounded(low, values[0], values[1], values[2], kind)
+    if bounded is not None:
+        return bounded
     return _chosen(low, values, shape, kind, word, logic=op.types[-1].endswith("i1>"))
 
 

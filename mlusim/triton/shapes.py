@@ -3,7 +3,6 @@
 import math
 import re
 import struct
-from collections.abc import Sequence
 
 from attrs import evolve
 
@@ -137,15 +136,12 @@ def transpose(low: KernelLowering, op: TtirOperation) -> Lowered:
     order = [int(word) for word in listed.split(",")] if listed else [*range(len(value.shape))][::-1]
     shape = tuple(value.shape[d] for d in order)
 
-    def turned(items: Sequence[str]) -> tuple[str, ...]:
-        return tuple(items[d] for d in order)
-
     if isinstance(value, Uniform):
         return evolve(value, shape=shape)
     if isinstance(value, Ramp) and not value.terms:
-        return evolve(value, shape=shape, strides=turned(value.strides))
+        return value.turned(order)
     if isinstance(value, Mask) and not value.tests:
-        return evolve(value, shape=shape, low=turned(value.low), high=turned(value.high))
+        return value.turned(order)
     block = low.whole(value, value.shape)
     out = low.text.block(block.type, shape, "trans", word=op.results[0], logic=block.logic)
     # Axes of one element may go anywhere without moving a byte.

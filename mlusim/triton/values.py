@@ -5,6 +5,7 @@ without side effects.
 """
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from attrs import evolve, frozen
 
@@ -65,10 +66,52 @@ class Tile:
 
 
 @frozen
+class Runs:
+    """Whole numbers that follow each other along the one axis that they are *held* along, in runs from *base* on."""
+
+    base: str
+    type: str
+    shape: Shape
+    held: Shape
+
+    @property
+    def axis(self) -> int:
+        """The axis along which they differ."""
+        return next(d for d, size in enumerate(self.held) if size > 1)
+
+    def at(self, index: str) -> str:
+        """Return the text of the number at *index*."""
+        return plus(self.base, index)
+
+
+@frozen
+class Wrapped(Runs):
+    """``(base + i) % modulus``: each run begins again at 0."""
+
+    modulus: str
+
+    def at(self, index: str) -> str:
+        """Return the text of the number at *index*."""
+        return f"({plus(self.base, index)} % {self.modulus})"
+
+
+@frozen
+class Bounded(Runs):
+    """``base + i`` below index *high*, and *other* from there on."""
+
+    high: str
+    other: str
+
+    def at(self, index: str) -> str:
+        """Return the text of the number at *index*."""
+        return f"({index} < {self.high} ? {plus(self.base, index)} : {self.other})"
+
+
+@frozen
 class Ramp:
     """Whole numbers, or with *pointer* addresses: ``base`` plus ``strides[d]`` for each step along axis d, plus *terms*.
 
-    A term is a block of whole numbers and what it is multiplied by.  All counts are elements.
+    A term is a block of whole numbers, or runs of them, and what it is multiplied by.  All counts are elements.
     """
 
     base: str
@@ -76,7 +119,15 @@ class Ramp:
     shape: Shape
     type: str
     pointer: str = ""
-    terms: tuple[tuple[Tile, str], ...] = ()
+    terms: tuple[tuple[Tile | Runs, str], ...] = ()
+
+    def turned(self, order: Sequence[int]) -> "Ramp":
+        """Return it with its axes in another *order*; what its terms hold lies as before, so that none differs along two axes."""
+        shape = tuple(self.shape[d] for d in order)
+        terms = tuple(
+            (evolve(t, shape=shape, held=tuple(t.held[d] for d in order)), f) for t, f in self.terms
+        )
+        return evolve(self, shape=shape, strides=tuple(self.strides[d] for d in order), terms=terms)
 
     def varies_by_data(self, axis: int) -> bool:
         """Return whether data decides what it is along *axis*."""
@@ -98,11 +149,17 @@ class Mask:
         """Return the mask with all lanes on, if *given* holds."""
         return Mask(shape, ("0",) * len(shape), tuple(str(size) for size in shape), given)
 
+    def turned(self, order: Sequence[int]) -> "Mask":
+        """Return it with its axes in another *order*; it has no tests."""
+        low, high = (tuple(items[d] for d in order) for items in (self.low, self.high))
+        return Mask(tuple(self.shape[d] for d in order), low, high, self.given)
+
     def bounds(self, axis: int) -> bool:
         """Return whether it has bounds along *axis*."""
         return (self.low[axis], self.high[axis]) != ("0", str(self.shape[axis]))
 
 
+Item = TypeVar("Item")
 Tensor = Uniform | Tile | Ramp | Mask
 Value = ScalarValue | Tensor
 
@@ -150,8 +207,10 @@ def place_in(held: Sequence[int], indices: Sequence[str]) -> str:
     return at
 
 
-def element(value: Value, indices: Sequence[str]) -> str:
+def element(value: Value | Runs, indices: Sequence[str]) -> str:
     """Return the C expression of one element."""
+    if isinstance(value, Runs):
+        return value.at(indices[value.axis])
     if isinstance(value, ScalarValue | Uniform):
         return atom(value.c)
     if isinstance(value, Tile):
@@ -192,20 +251,17 @@ def common_held(values: Sequence[Value], rank: int) -> Shape:
 def with_axis(value: Tensor, axis: int, shape: Shape) -> Tensor:
     """Return *value* with another axis of one element, as ``tt.expand_dims``."""
 
-    def wider(items: tuple[str, ...], filler: str) -> tuple[str, ...]:
+    def wider(items: tuple[Item, ...], filler: Item) -> tuple[Item, ...]:
         return (*items[:axis], filler, *items[axis:])
-
-    def held(block: Tile) -> Tile:
-        return evolve(block, shape=shape, held=(*block.held[:axis], 1, *block.held[axis:]))
 
     if isinstance(value, Uniform):
         return evolve(value, shape=shape)
     if isinstance(value, Tile):
-        return held(value)
+        return evolve(value, shape=shape, held=wider(value.held, 1))
     if isinstance(value, Ramp):
-        terms = tuple((held(block), factor) for block, factor in value.terms)
+        terms = tuple((evolve(one, shape=shape, held=wider(one.held, 1)), by) for one, by in value.terms)
         return evolve(value, shape=shape, strides=wider(value.strides, "0"), terms=terms)
-    tests = tuple(held(block) for block in value.tests)
+    tests = tuple(evolve(one, shape=shape, held=wider(one.held, 1)) for one in value.tests)
     return evolve(value, shape=shape, low=wider(value.low, "0"), high=wider(value.high, "1"), tests=tests)
 
 

@@ -95,6 +95,10 @@ CASES = {
         (4, drawn(20, 24, **HALVES), drawn(24, 18, **HALVES), np.zeros((20, 18), np.float16), 20, 18, 24, 24, 1, 18, 1),
         {"BM": 16, "BN": 16, "BK": 16, "G": 2}, 2e-3,
     ),
+    "persistent": lambda: (
+        (3, drawn(20, 24, **HALVES), drawn(24, 18, **HALVES), np.zeros((20, 18), np.float16), 20, 18, 24),
+        {"BM": 16, "BN": 16, "BK": 16, "G": 2, "WRAPS": 2}, 2e-3,
+    ),
     "attention": lambda: (
         (2, *(drawn(20, 16, seed=k, **HALVES) for k in range(3)), np.zeros((20, 16), np.float16), 20, 0.125),
         {"D": 16, "BM": 16, "BN": 16, "CAUSAL": True}, 2e-3,

@@ -104,6 +104,44 @@ def test_matmul(board, transposed):
     np.testing.assert_allclose(a.astype(float) @ b.astype(float), out, atol=0.05)
 
 
+def test_a_remainder_costs_no_more_than_a_block(board):
+    """Nor does a bound, where the matrices are whole blocks: the copies are those of the tutorial without them."""
+    a, b = drawn(64, 64, dtype=np.float16), drawn(64, 64, dtype=np.float16)
+    outs = [np.zeros((64, 64), np.float16) for _ in range(3)]
+    sizes = {"BM": 32, "BN": 32, "BK": 32, "G": 2}
+    plain, *others = (
+        run(board, kernels.persistent, 2, a, b, out, 64, 64, 64, WRAPS=wraps, **sizes).time_us
+        for wraps, out in enumerate(outs)
+    )
+
+    assert outs[0].tobytes() == outs[1].tobytes() == outs[2].tobytes()
+    assert max(others) < 1.05 * plain
+
+
+@settings(max_examples=6, deadline=None)
+@given(m=st.integers(1, 40), first=st.integers(-40, 80), high=st.integers(-1, 18))
+def test_runs_that_begin_again(board, m, first, high):
+    """In loads of one and two axes, either of which is the contiguous one, and in stores; below zero a remainder is C's."""
+    rows, columns = 16, 4
+    x, out = drawn(2000), np.zeros(2 * rows + 6 * rows * columns + 100, np.float32)
+    run(board, kernels.around, 1, x, out, m, first, high, B=rows, C=columns)
+    i, c = np.arange(rows), np.arange(columns)
+    r, b = np.fmod(first + i, m), np.where(i < high, i, 1)
+    at = m * columns
+    pairs = [
+        np.where(i < high, x[at + r], -1), x[at + b],
+        np.where(c < high, x[at + r[:, None] * columns + c], -2), np.where(i[:, None] > 2, x[at + c * m + r[:, None]], -3),
+        x[at + b[:, None] * columns + c], x[at + b[:, None] + c * rows],
+        x[at + c[:, None] * m + r * 2], x[at + b + c[:, None] * m],
+    ]  # fmt: skip
+    told = np.zeros(100, np.float32)
+    told[m + r[: min(m, rows)]] = i[: min(m, rows)]
+
+    assert (
+        np.concatenate([*(one.ravel() for one in pairs), told]).astype(np.float32).tobytes() == out.tobytes()
+    )
+
+
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention(board, causal):
     """Two products, what a loop carries, and masks of two axes."""

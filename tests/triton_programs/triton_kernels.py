@@ -281,3 +281,65 @@ def told(x, n, B: tl.constexpr):
     tl.device_print("on", i < n)
     tl.device_assert(n < 10, "n is large")
     tl.device_assert(v < 10.0, "v is large")
+
+
+@triton.jit
+def persistent(
+    a,
+    b,
+    c,
+    M,
+    N,
+    K,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+    BK: tl.constexpr,
+    G: tl.constexpr,
+    WRAPS: tl.constexpr,
+):
+    down, wide = tl.cdiv(M, BM), tl.cdiv(N, BN)
+    rk = tl.arange(0, BK)
+    for tile in tl.range(tl.program_id(0), down * wide, tl.num_programs(0), flatten=True):
+        first = tile // (G * wide) * G
+        high = min(down - first, G)
+        m = (first + tile % (G * wide) % high) * BM
+        n = tile % (G * wide) // high * BN
+        rm, rn = m + tl.arange(0, BM), n + tl.arange(0, BN)
+        if WRAPS == 1:
+            rm, rn = rm % M, rn % N
+        elif WRAPS == 2:
+            rm, rn = tl.where(rm < M, rm, 0), tl.where(rn < N, rn, 0)
+        rm = tl.max_contiguous(tl.multiple_of(rm, BM), BM)
+        rn = tl.max_contiguous(tl.multiple_of(rn, BN), BN)
+        total = tl.zeros((BM, BN), dtype=tl.float32)
+        for k in range(0, tl.cdiv(K, BK)):
+            at = k * BK + rk
+            x = tl.load(a + rm[:, None] * K + at[None, :], mask=at[None, :] < K, other=0.0)
+            y = tl.load(b + at[:, None] * N + rn[None, :], mask=at[:, None] < K, other=0.0)
+            total = tl.dot(x, y, total)
+        om, on = m + tl.arange(0, BM), n + tl.arange(0, BN)
+        at = om[:, None] * N + on[None, :]
+        tl.store(c + at, total.to(c.dtype.element_ty), mask=(om[:, None] < M) & (on[None, :] < N))
+
+
+@triton.jit
+def around(x, o, M, first, high, B: tl.constexpr, C: tl.constexpr):
+    i, c = tl.arange(0, B), tl.arange(0, C)
+    r = (first + i) % M
+    b = tl.where(i < high, i, 1)
+    x += M * C
+    tl.store(o + i, tl.load(x + r, mask=i < high, other=-1))
+    tl.store(o + B + i, tl.load(x + b))
+    at = o + 2 * B + i[:, None] * C + c[None, :]
+    tl.store(at, tl.load(x + r[:, None] * C + c[None, :], mask=c[None, :] < high, other=-2))
+    at += B * C
+    tl.store(at, tl.load(x + c[None, :] * M + r[:, None], mask=i[:, None] > 2, other=-3))
+    at += B * C
+    tl.store(at, tl.load(x + b[:, None] * C + c[None, :]))
+    at += B * C
+    tl.store(at, tl.load(x + b[:, None] + c[None, :] * B))
+    at = o + 2 * B + 4 * B * C + c[:, None] * B + i[None, :]
+    tl.store(at, tl.load(x + c[:, None] * M + r[None, :] * 2))
+    at += B * C
+    tl.store(at, tl.load(x + b[None, :] + c[:, None] * M))
+    tl.store(o + 2 * B + 6 * B * C + M + r, i, mask=i < M)
