@@ -310,7 +310,7 @@ class TileCopy:
 
 @frozen
 class _Part:
-    """What one copy takes: the lanes from *lows* on, *sizes* of them, at *pointer*, in which no runs are left; all of a block, or not."""
+    """The lanes of one copy: those from *lows* on, *sizes* of them, at *pointer*, in which no runs are left; all of a block, or not."""
 
     pointer: Ramp
     mask: Mask | None
