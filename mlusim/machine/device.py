@@ -22,7 +22,7 @@ from mlusim.machine.hub import Observer, attendants, handed, looks_inside, tell_
 from mlusim.machine.kernel import BLOCK, DeviceVariable, Kernel, Kind, grid_of
 from mlusim.machine.launch import Launch, LaunchFacts, LaunchSums, queue_place
 from mlusim.machine.limits import UNLIMITED, Limit, Meter, limit_of
-from mlusim.machine.options import LaunchOptions, listed
+from mlusim.machine.options import LaunchOptions, listed, options_of
 from mlusim.machine.repeated import Repeatable, repeatable
 from mlusim.machine.scheduling.schedule import choices_of, directed
 from mlusim.machine.session import Request, Session
@@ -254,7 +254,7 @@ class Device(Presented):
         """
         __tracebackhide__ = True  # for pytest
 
-        options = LaunchOptions(observe, seed, effects, engine, timing, layout, limit, threads)
+        options = options_of(observe, seed, effects, engine, timing, layout, limit, threads)
         try:
             return self.launch_with(options, kernel, dim, kind, args)
         except BaseException as error:

@@ -432,14 +432,19 @@ def adoption() -> Callable[[], object]:
 _PLACE: ContextVar[tuple[Callable[[], str], bool] | None] = ContextVar("launched_from", default=None)
 
 
-@contextmanager
-def launched_from(place: Callable[[], str], *, shown: bool = False) -> Iterator[None]:
-    """Say that launches within the block were written at *place*, which is called when a finding names it; each does where it is *shown*."""
-    token = _PLACE.set((place, shown))
-    try:
-        yield
-    finally:
-        _PLACE.reset(token)
+class launched_from:  # noqa: N801 - reads as what it does
+    """Says that launches within the block were written at *place*, which is called when a finding names it; each does where it is *shown*."""
+
+    __slots__ = ("_token", "_told")
+
+    def __init__(self, place: Callable[[], str], *, shown: bool = False) -> None:
+        self._told = place, shown
+
+    def __enter__(self) -> None:
+        self._token = _PLACE.set(self._told)
+
+    def __exit__(self, *_: object) -> None:
+        _PLACE.reset(self._token)
 
 
 def launch_place() -> str | None:

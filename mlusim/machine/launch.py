@@ -1,7 +1,6 @@
 """The results of a launch, and its place in a queue of the program."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cached_property
 from typing import Any
@@ -34,14 +33,19 @@ class QueuePlace:
 _PLACE: ContextVar[QueuePlace | None] = ContextVar("queue_place", default=None)
 
 
-@contextmanager
-def in_queue(place: QueuePlace) -> Iterator[None]:
-    """Launches of the block are given to a queue at *place*."""
-    token = _PLACE.set(place)
-    try:
-        yield
-    finally:
-        _PLACE.reset(token)
+class in_queue:  # noqa: N801 - reads as what it does
+    """Gives the launches of the block to a queue at *place*."""
+
+    __slots__ = ("_place", "_token")
+
+    def __init__(self, place: QueuePlace) -> None:
+        self._place = place
+
+    def __enter__(self) -> None:
+        self._token = _PLACE.set(self._place)
+
+    def __exit__(self, *_: object) -> None:
+        _PLACE.reset(self._token)
 
 
 def queue_place() -> QueuePlace | None:

@@ -1,10 +1,11 @@
 """`LaunchOptions`: how a launch runs, beside what it runs."""
 
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve, fields, frozen
 
 from mlusim.engine.preference import AUTO
 from mlusim.errors import LaunchError
@@ -52,6 +53,22 @@ class LaunchOptions:
 
 
 USUAL_OPTIONS = LaunchOptions()
+
+
+def options_of(*given: Any) -> LaunchOptions:
+    """Return the options of a launch that are *given* as `LaunchOptions` takes them: the last that were made, where they are of the same objects."""
+    last, options = _LAST[0]
+    if all(map(operator.is_, given, last)):
+        return options
+    options = LaunchOptions(*given)
+    if options.observe is USUAL_OPTIONS.observe:  # else an observer would live on
+        _LAST[0] = given, options
+    return options
+
+
+_LAST: list[tuple[tuple[Any, ...], LaunchOptions]] = [
+    (tuple(getattr(USUAL_OPTIONS, field.name) for field in fields(LaunchOptions)), USUAL_OPTIONS)
+]
 
 
 def listed(name: str, values: object) -> Iterable[Any]:

@@ -452,6 +452,9 @@ class Preparations:
     def __init__(self, heap: Heap) -> None:
         self._heap = heap
         self._made: dict[_Key, Prepared | bool] = {}  # True: it was made once; False: it cannot be prepared
+        self._last: tuple[LaunchOptions, object, object, object, Prepared] | None = (
+            None  # of Block tasks, that was found
+        )
 
     def find(
         self,
@@ -465,30 +468,44 @@ class Preparations:
 
         One that was made once is prepared here, of the session in C that *session_of* makes.
         """
+        last, sizes = self._last, dim if isinstance(dim, tuple) else (dim,)
+        same = last is not None and options is last[0] and kernel is last[1] and kind is last[2]
+        # Only what equals another thing where it is the same: 1.0 is 1 to a dictionary.
+        if {*map(type, sizes)} != {int}:
+            return None
+        if same and dim == last[3]:  # type: ignore[index]
+            made: Prepared | None = last[4]  # type: ignore[index]
+        else:
+            made = self._found(options, kernel, dim, kind, session_of)
+        # The engine may be another one now.
+        asked = options.engine if options.engine != AUTO else preferred()
+        if made is None or asked == PYTHON or (asked == AUTO and debugged()) or available() != made.compiler:
+            return None
+        return made
+
+    def _found(
+        self,
+        options: LaunchOptions,
+        kernel: object,
+        dim: object,
+        kind: object,
+        session_of: "Callable[[], Session] | None",
+    ) -> "Prepared | None":
         # By identity: what a caller gives by mistake, as an array, is refused later, where it is read.
         if options.observe is not USUAL_OPTIONS.observe or options.seed is not None:
             return None
         if options.layout is not None or options.threads is not None:
             return None
-        # Only what equals another thing where it is the same: 1.0 is 1 to a dictionary.
         plain = (options.effects.__class__, options.timing.__class__, options.engine.__class__) == PLAIN
-        sizes = dim if isinstance(dim, tuple) else (dim,)
-        if (
-            not plain
-            or not isinstance(kernel, Kernel)
-            or not isinstance(kind, Kind)
-            or {n.__class__ for n in sizes} != {int}
-        ):
+        if not plain or not isinstance(kernel, Kernel) or not isinstance(kind, Kind):
             return None
         made = self._made.get(_key(kernel, dim, kind, options))
         if made is True and session_of is not None:
             return self._prepared(session_of())
         if not isinstance(made, Prepared):
             return None
-        # The engine may be another one now.
-        asked = options.engine if options.engine != AUTO else preferred()
-        if asked == PYTHON or (asked == AUTO and debugged()) or available() != made.compiler:
-            return None
+        if not kind.unions:  # else the order of memory cores counts, too
+            self._last = options, kernel, kind, dim, made
         return made
 
     def note(self, session: "Session") -> None:
@@ -512,6 +529,7 @@ class Preparations:
         return prepared
 
     def _keep(self, request: "Request", *, made: "Prepared | bool") -> None:
+        self._last = None
         kernel, dim, kind = request.kernel, request.dim, request.kind
         self._made[_key(kernel, dim, kind, request.options)] = made
         if dim[1:] == (1, 1):
@@ -525,6 +543,7 @@ class Preparations:
 
     def forget(self, key: _Key) -> None:
         """Drop what is known of *key*."""
+        self._last = None
         dropped = self._made.pop(key)
         if isinstance(dropped, Prepared):
             for other in [other for other, made in self._made.items() if made is dropped]:
@@ -533,6 +552,7 @@ class Preparations:
 
     def end(self, prepared: "Prepared") -> None:
         """Prepare no launch again like *prepared*, which has called for Python."""
+        self._last = None
         for key in [key for key, made in self._made.items() if made is prepared]:
             self._made[key] = False
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from mlusim.counted import counted, plural
 from mlusim.engine.preference import MEMORY_CORES
@@ -24,6 +24,7 @@ from mlusim.machine.device import Device
 from mlusim.machine.hub import attendants, hears_of_mistakes, launched_from, tell_fetched, tell_mistake
 from mlusim.machine.kernel import KINDS, Kind
 from mlusim.machine.launch import Launch, QueuePlace, in_queue
+from mlusim.machine.options import LaunchOptions
 from mlusim.machine.scheduling.schedule import begin_memory_cores_first
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.space import GDRAM_BASE
@@ -146,7 +147,7 @@ class ProgramSession:
             if device is not board:  # else its memory is the caller's
                 memory.hold_variables()
             self.boards.append(BoardMemory(device, memory))
-        self._options = options
+        self._options = LaunchOptions(**options)
         begin_memory_cores_first()  # refuses an unknown word before there is a launch
         self.fault: Fault | None = None
         self._records: list[bytes] = []
@@ -390,7 +391,8 @@ class ProgramSession:
 
     def _started(self, board: BoardMemory, observe: Sequence[Any], *given: Any) -> Launch:
         """Launch what is *given*: a kernel, its grid and kind, and its arguments."""
-        return board.device.launch(*given, observe=observe, **self._options)
+        options = evolve(self._options, observe=observe) if observe else self._options
+        return board.device.launch_with(options, *given)
 
     def _told_launch(self, caller: int, line: str) -> str:
         """Return the place of a launch in the program, and the line of Python that led there."""
