@@ -255,8 +255,6 @@ def _each(low: KernelLowering, shape: Shape) -> tuple[list[str], str]:
 OPERATIONS: Operations = {
     "tt.print": show,
     "tt.assert": require,
-    "scf.for": loop,
-    "scf.while": while_loop,
     "scf.if": branch,
     "cf.pass": arrive,
     "tt.return": leave,

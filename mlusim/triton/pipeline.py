@@ -23,6 +23,9 @@ FORMULAS = (
 MEMORY = ("tt.load", "tt.store", "tt.atomic")
 SAME_MEMORY = "it stores to what it loads"
 DEPENDS = "where it loads depends on what it loads or computes"
+UNKNOWN_ROUND = (
+    "whether a while loop has a next round is known when it begins; write it as `for ... in range(...)`"
+)
 OTHER = "its loads have an `other` that is no number from outside of the loop"
 
 
@@ -322,4 +325,17 @@ class _Pipeline:
         return store, pointer, block, window
 
 
-OPERATIONS: Operations = {"scf.for": loop}
+def while_loop(low: KernelLowering, op: TtirOperation) -> Lowered:
+    """Lower ``scf.while``, round by round; where stages are asked for, a note says that it has none."""
+    low.text.place = op.place or low.text.place
+    loads = [
+        one for region in op.regions for one in every(region) if one.name == "tt.load" and result_of(one)[0]
+    ]
+    if low.num_stages > 1 and loads:
+        low.text.note(
+            f"with num_stages {low.num_stages}: loads of this loop are not started early: {UNKNOWN_ROUND}"
+        )
+    return control.while_loop(low, op)
+
+
+OPERATIONS: Operations = {"scf.for": loop, "scf.while": while_loop}

@@ -37,3 +37,12 @@ def in_place(x, order, o, n, B: tl.constexpr):
         i = k + tl.arange(0, B)
         before = tl.load(x + i - B, mask=(i < n) & (i >= B), other=0.0)
         tl.store(x + i, tl.load(x + i, mask=i < n, other=0.0) + before, mask=i < n)
+
+
+@triton.jit
+def counted(x, order, o, n, B: tl.constexpr):
+    k = 0
+    while k < n:
+        i = k + tl.arange(0, B)
+        tl.store(o + i, tl.load(x + i, mask=i < n, other=0.0) + 1, mask=i < n)
+        k += B

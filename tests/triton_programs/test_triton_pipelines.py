@@ -100,13 +100,14 @@ def test_time_overlaps(board, engine):
     [
         (kernels.followed, "where it loads depends on what it loads or computes"),
         (kernels.in_place, "it stores to what it loads"),
+        (kernels.counted, r"write it as `for \.\.\. in range\(\.\.\.\)`"),
     ],
 )
 def test_a_loop_that_cannot_says_why(kernel, reason):
     """At its line, in a warning; the result is that of one stage."""
     lines = Path(kernels.__file__).read_text().splitlines()
     first = next(n for n, line in enumerate(lines, 1) if f"def {kernel.__name__}(" in line)
-    line = next(n for n in range(first, len(lines)) if "for " in lines[n]) + 1
+    line = next(n for n in range(first, len(lines)) if re.match(r" +(for|while) ", lines[n])) + 1
     x, order = np.arange(40, dtype=np.float32), np.random.default_rng(0).permutation(40).astype(np.int32)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
