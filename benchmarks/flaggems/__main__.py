@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
 
@@ -69,12 +69,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     while missing:
         done = run(checkout, toolkit, args, missing[: args.batch], found)
         missing = [test for test in missing if test not in done]
-    shown = table(found, {name: files_of_tests(checkout, name) for name in sources}, set(half))
+    own = {
+        name for name in sources if "triton.jit" in (checkout / BACK_END / name).read_text(encoding="utf-8")
+    }
+    shown = table(found, {name: files_of_tests(checkout, name) for name in sources}, set(half), own)
     if args.page:
         put_between(PAGE, shown, BEGIN, END)
     print(shown)
-    translated, called = share(found, half)
-    return int(translated < LEAST * called)
+    translated, files = share(found, half)
+    return int(translated < LEAST * files)
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -174,61 +177,87 @@ def _keep(results: Path, found: Found, file: str) -> None:
 # -- the page ------------------------------------------------------------------------------------------
 
 
+def has_come(steps: dict[str, str], step: str) -> bool:
+    """Return whether a kernel has come to *step*: to a later one another file's call may have led, for which Triton had kept it."""
+    return any(later in steps for later in STEPS[STEPS.index(step) :])
+
+
 def state(kernels: dict[str, dict[str, str]]) -> str:
     """Return the last step that all called kernels of a file have come to."""
     for before, step in pairwise(STEPS):
-        if not all(step in steps for steps in kernels.values()):
+        if not all(has_come(steps, step) for steps in kernels.values()):
             return before
     return STEPS[-1]
 
 
 def share(found: Found, files: Sequence[str]) -> tuple[int, int]:
-    """Return how many of *files* are translated, and of how many a test calls a kernel."""
+    """Return how many of *files* are translated, and how many there are."""
     called = [found.kernels[name] for name in files if name in found.kernels]
-    return sum(state(kernels) != "called" for kernels in called), len(called)
+    return sum(state(kernels) != "called" for kernels in called), len(files)
 
 
-def table(found: Found, tests: dict[str, list[str]], half: set[str]) -> str:
-    """Return the sums of both halves, a row for each test that is not right, and a row for each file."""
-    lines = [
-        "| files | in all | with a kernel that a test calls | translated | loaded | run | all tests right |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
+def table(found: Found, tests: dict[str, list[str]], half: set[str], own: set[str]) -> str:
+    """Return the sums of both halves, and rows of what is not reached, not translated and not right; files *own* have a kernel."""
     parts = {
         "first half": [n for n in tests if n not in half],
         "second half": [n for n in tests if n in half],
         "all": [*tests],
     }
-    for word, names in parts.items():
-        known = [name for name in names if name in found.kernels]
-        at = Counter(state(found.kernels[name]) for name in known)
-        reached = [sum(at[step] for step in STEPS[k:]) for k in range(1, 4)]
-        right = sum(state(found.kernels[name]) == "ran" and _right(found, tests[name]) for name in known)
-        lines.append(f"| {word} | {len(names)} | {len(known)} | {' | '.join(map(str, reached))} | {right} |")
-    kernels = [
-        (file, name, steps) for file, named in sorted(found.kernels.items()) for name, steps in named.items()
-    ]
-    sums = ", ".join(f"{sum(step in steps for _, _, steps in kernels)} {step}" for step in STEPS)
-    outcomes = Counter(outcome for file in found.tests.values() for outcome, *_ in file.values())
-    lines += [
-        "",
-        f"Kernels: {sums}. Tests: {', '.join(f'{n} {o}' for o, n in sorted(outcomes.items()))}.",
-        "",
-    ]
-    lines += ["| file | kernel | is not translated, since |", "| --- | --- | --- |"]
-    lines += [
-        f"| {file} | {name} | {_shown(steps.get('refused') or steps.get('too large', 'it is not reached'))} |"
-        for file, name, steps in kernels
-        if "translated" not in steps
-    ]
-    lines += ["", "| test | outcome | reason |", "| --- | --- | --- |"]
-    for file, ended in sorted(found.tests.items()):
-        lines += [
-            f"| {Path(file).stem}: {name} | {outcome} | {_shown(' '.join(why))} |"
-            for name, (outcome, *why) in ended.items()
-            if outcome not in {"passed", "skipped"}
+    return "\n".join(
+        [
+            "| files | in all | that have a kernel | with one that a test calls | translated | loaded | run | all tests right |",
+            "| --- | --- | --- | --- | --- | --- | --- | --- |",
+            *(_sums(found, tests, word, names, own) for word, names in parts.items()),
+            *_kernels(found),
+            *_unreached(found, tests, half, own),
+            *_outcomes(found),
+            "",
         ]
-    return "\n".join([*lines, ""])
+    )
+
+
+def _sums(found: Found, tests: dict[str, list[str]], word: str, names: Sequence[str], own: set[str]) -> str:
+    known = [name for name in names if name in found.kernels]
+    at = Counter(state(found.kernels[name]) for name in known)
+    reached = [sum(at[step] for step in STEPS[k:]) for k in range(1, 4)]
+    right = sum(state(found.kernels[name]) == "ran" and _right(found, tests[name]) for name in known)
+    counts = [len(names), len(own & {*names}), len(known), *reached, right]
+    return f"| {word} | {' | '.join(map(str, counts))} |"
+
+
+def _kernels(found: Found) -> Iterator[str]:
+    named = [
+        (f, name, steps) for f, all_of in sorted(found.kernels.items()) for name, steps in all_of.items()
+    ]
+    yield f"\nKernels: {', '.join(f'{sum(has_come(steps, s) for _, _, steps in named)} {s}' for s in STEPS)}.\n"
+    yield "| file | kernel | is not translated, since |\n| --- | --- | --- |"
+    for file, name, steps in named:
+        if not has_come(steps, "translated"):
+            reason = steps.get("refused") or steps.get("too large", "its test ended before")
+            yield f"| {file} | {name} | {_shown(reason)} |"
+
+
+def _unreached(found: Found, tests: dict[str, list[str]], half: set[str], own: set[str]) -> Iterator[str]:
+    """Yield a row for each file of the second half of which no kernel was called."""
+    yield "\n| file of the second half | is not reached, since |\n| --- | --- |"
+    for name, files in tests.items():
+        if name in half and name not in found.kernels:
+            outcomes = Counter(o for file in files for o, *_ in found.tests.get(file, {}).values())
+            ended = ", ".join(f"{number} {outcome}" for outcome, number in sorted(outcomes.items()))
+            calls = f"its tests call none of its kernels: {ended or 'none ran'}"
+            yield f"| {name} | {calls if name in own else 'it has no kernel'} |"
+
+
+def _outcomes(found: Found) -> Iterator[str]:
+    outcomes = Counter(outcome for file in found.tests.values() for outcome, *_ in file.values())
+    yield f"\nTests: {', '.join(f'{n} {o}' for o, n in sorted(outcomes.items()))}.\n"
+    right = [Path(file).stem.removeprefix("test_") for file in sorted(found.tests) if _right(found, [file])]
+    yield f"Operators whose tests that ran all passed, on PyTorch's device and unchanged, {len(right)}: {', '.join(f'`{n}`' for n in right)}.\n"
+    yield "| test | outcome | reason |\n| --- | --- | --- |"
+    for file, ended in sorted(found.tests.items()):
+        for name, (outcome, *why) in ended.items():
+            if outcome not in {"passed", "skipped"}:
+                yield f"| {Path(file).stem}: {name} | {outcome} | {_shown(' '.join(why))} |"
 
 
 def _right(found: Found, files: Sequence[str]) -> bool:

@@ -120,6 +120,11 @@ class Plugin:
         items.sort(key=lambda item: rank[item.nodeid])
         items[:] = items[self._kept]
 
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Tell of a file that cannot be imported."""
+        if report.failed:
+            say("test", f"{report.nodeid}::collection", "failed", str(report.longrepr).splitlines()[-1])
+
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
         """Tell that a test begins, and how it ended."""

@@ -34,10 +34,11 @@ def test_a_file_has_come_as_far_as_all_its_kernels():
     """One that is not translated keeps it back."""
     assert "ran" == state({"a": DONE, "b": DONE})
     assert "called" == state({"a": DONE, "b": REFUSED})
+    assert "ran" == state({"kept": {"called": "", "loaded": "", "ran": ""}})
 
 
 def test_what_is_not_translated_or_not_right_has_a_row():
-    """With its reason; files that no test reaches do not count."""
+    """With its reason; files that no test reaches count as not translated, and have rows of their own."""
     found = Found(
         kernels={"ops/exp.py": {"k": DONE}, "ops/where.py": {"w": REFUSED}},
         tests={
@@ -51,10 +52,19 @@ def test_what_is_not_translated_or_not_right_has_a_row():
         found,
         {"fused/outer.py": [], "ops/exp.py": ["tests/test_exp.py"], "ops/where.py": []},
         {"ops/where.py"},
+        {"ops/exp.py", "ops/where.py"},
+    )
+    unreached = table(
+        found,
+        {"ops/zero.py": [], "ops/zeros.py": ["tests/test_exp.py"]},
+        {"ops/zero.py", "ops/zeros.py"},
+        {"ops/zeros.py"},
     )
 
-    assert (1, 2) == share(found, ["fused/outer.py", "ops/exp.py", "ops/where.py"])
-    assert "| first half | 2 | 1 | 1 | 1 | 1 | 0 |" in shown
-    assert "| second half | 1 | 1 | 0 | 0 | 0 | 0 |" in shown
+    assert (1, 3) == share(found, ["fused/outer.py", "ops/exp.py", "ops/where.py"])
+    assert "| first half | 2 | 1 | 1 | 1 | 1 | 1 | 0 |" in shown
+    assert "| second half | 1 | 1 | 1 | 0 | 0 | 0 | 0 |" in shown
+    assert "| ops/zero.py | it has no kernel |" in unreached
+    assert "| ops/zeros.py | its tests call none of its kernels: 1 failed, 1 passed |" in unreached
     assert "| ops/where.py | w | Unsupported: no form / here |" in shown
     assert "| test_exp: test_exp[1] | failed | Mismatched y.py |" in shown
