@@ -18,11 +18,11 @@ from mlusim.files.reading import shown
 from mlusim.judge.bench import Bench, EndedProcess
 from mlusim.judge.reference import Draw, digest, loaded, with_launch
 from mlusim.judge.verdict import DIED, verdict
-from mlusim.judge.wire import LONGEST
 from mlusim.operators.executors import WorkerDied, carried
 from mlusim.operators.kept_work import InOrder, Keep, KeptWork, WorkerAnswer, in_order, sources_of
 from mlusim.programs.argument_forms import AskedCall
 from mlusim.report.json_values import members, plain
+from mlusim.toolkit.messages import LONGEST
 
 SECONDS, MEMORY, DRAWS = 60.0, 2 << 30, 2
 

@@ -4,10 +4,8 @@ Only this process has the memory of the device: the host of the candidate reads 
 """
 
 import functools
-import json
 import math
 import re
-import struct
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -26,6 +24,7 @@ from mlusim.judge.candidate import LeftOutput, MissingPart
 from mlusim.machine.device import Device
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation
+from mlusim.toolkit import messages
 from mlusim.toolkit.built import toolkit_folder
 from mlusim.toolkit.server.called import CallingProcess
 from mlusim.toolkit.torch.builder import (
@@ -37,7 +36,7 @@ from mlusim.toolkit.torch.builder import (
     torch_package,
 )
 
-CALLER = Path(__file__).with_name("torch_caller.py")
+CALLER = Path(messages.__file__).with_name("torch_caller.py")
 NAME = "candidate"
 _OWN_MODULE = re.compile(r"\bPYBIND11_MODULE\b")
 _BARE = re.compile(r"(?<![\w:])Tensor\b")
@@ -138,8 +137,8 @@ class TorchSubject:
             self._process = CallingProcess(Path(self._library), device, [], words, TorchSession)
         session = self._process.session()
         assert isinstance(session, TorchSession)
-        given = json.dumps([_given(session, one) for one in arguments]).encode()
-        answer = json.loads(self._process.exchange(self.name, struct.pack("<Q", len(given)) + given))
+        request = messages.Message({"arguments": [_given(session, value) for value in arguments]})
+        answer = self._process.exchange(self.name, request).facts
         if answer.get("memory"):
             raise MemoryError
         if "error" in answer:

@@ -1,13 +1,8 @@
-"""Messages with arrays as bytes, between a judge and the processes that run candidates: data alone, no pickle.
+"""Messages with arrays, between a judge and the processes that run candidates."""
 
-A message is a line of JSON, whose "arrays" say name, element type and shape of each array, followed by the bytes of the arrays.
-"""
-
-import json
 import math
 import socket
-import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,11 +11,11 @@ from attrs import field, frozen
 from mlusim.arch.dtypes import as_dtype
 from mlusim.errors import UsageError
 from mlusim.report.json_values import plain
+from mlusim.toolkit import messages
 
 Array = np.ndarray[Any, Any]
-SIZE = struct.Struct("<Q")  # before each message on a socket: its bytes
 ROOM = 64 << 20  # bytes that a candidate may write besides its outputs
-LONGEST = 1 << 26  # bytes of a message without its arrays
+BROKEN = ValueError, TypeError, KeyError, RecursionError, OverflowError, UsageError
 
 
 class BrokenMessage(UsageError):
@@ -29,56 +24,49 @@ class BrokenMessage(UsageError):
 
 @frozen(eq=False)
 class ArrayMessage:
-    """*facts* out of what JSON has, and *arrays* by name."""
+    """*facts* out of what JSON has, and *arrays* by name; each is a piece of the message, whose facts say name, type and shape."""
 
     facts: Mapping[str, Any]
     arrays: Mapping[str, Array] = field(factory=dict)
 
+    @property
+    def message(self) -> messages.Message:
+        """The message that is sent."""
+        shapes = [[name, as_dtype(a.dtype).name, list(a.shape)] for name, a in self.arrays.items()]
+        pieces = [np.ascontiguousarray(a).tobytes() for a in self.arrays.values()]
+        return messages.Message({"facts": plain(self.facts), "arrays": shapes}, pieces)
+
     def packed(self) -> bytes:
         """Return the message as bytes."""
-        shapes = [[name, as_dtype(a.dtype).name, list(a.shape)] for name, a in self.arrays.items()]
-        head = json.dumps({"facts": plain(self.facts), "arrays": shapes}, allow_nan=False).encode() + b"\n"
-        return b"".join([head, *(np.ascontiguousarray(a).tobytes() for a in self.arrays.values())])
+        return self.message.packed()
 
 
 def unpacked(data: bytes) -> ArrayMessage:
     """Return the message that *data* is.  Raises `BrokenMessage` for anything else, however it came about."""
-    head, newline, rest = data.partition(b"\n")
     try:
-        told = json.loads(head if newline and len(head) <= LONGEST else b"")
-        facts, arrays, at = dict(told["facts"]), {}, 0
-        for name, dtype, shape in told["arrays"]:
-            kind, sizes = as_dtype(dtype).dtype, tuple(map(abs, map(int, shape)))
-            count = math.prod(sizes)
-            arrays[str(name)] = (
-                np.frombuffer(rest, kind, count, at).reshape(sizes) if count else np.empty(sizes, kind)
-            )
-            at += count * kind.itemsize
-    except (ValueError, TypeError, KeyError, RecursionError, OverflowError, UsageError):
-        at = -1
-    if at != len(rest):
-        raise BrokenMessage("what was sent is no whole message")
-    return ArrayMessage(facts, arrays)
+        return _with_arrays(messages.unpacked(data))
+    except BROKEN:
+        raise BrokenMessage("what was sent is no whole message") from None
+
+
+def _with_arrays(message: messages.Message) -> ArrayMessage:
+    arrays: dict[str, Array] = {}
+    for (name, dtype, shape), piece in zip(message.facts["arrays"], message.pieces, strict=True):
+        kind, sizes = as_dtype(dtype).dtype, tuple(map(abs, map(int, shape)))
+        if math.prod(sizes) * kind.itemsize != len(piece):
+            raise ValueError(name)
+        arrays[str(name)] = np.frombuffer(piece, kind).reshape(sizes)
+    return ArrayMessage(dict(message.facts["facts"]), arrays)
 
 
 def send(end: socket.socket, message: ArrayMessage) -> None:
-    """Send *message* to *end*, its bytes counted before it."""
-    data = message.packed()
-    end.sendall(SIZE.pack(len(data)) + data)
+    """Send *message* to *end*."""
+    messages.send(end, message.message)
 
 
 def received(end: socket.socket) -> ArrayMessage:
     """Return the next message that *end* sends.  Raises `EOFError` where that has gone, and `BrokenMessage`."""
-    (size,) = SIZE.unpack(read_exactly(end.recv, SIZE.size))
-    return unpacked(read_exactly(end.recv, size))
-
-
-def read_exactly(receive: Callable[[int], bytes], nbytes: int) -> bytes:
-    """*nbytes* bytes from *receive*; raises `EOFError` where it ends before."""
-    got = bytearray()
-    while len(got) < nbytes:
-        some = receive(min(nbytes - len(got), 1 << 20))
-        if not some:
-            raise EOFError
-        got += some
-    return bytes(got)
+    try:
+        return _with_arrays(messages.received(end))
+    except BROKEN:
+        raise BrokenMessage("what was sent is no whole message") from None

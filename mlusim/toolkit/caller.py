@@ -1,39 +1,34 @@
 """``caller.py LIBRARY SOCKET``: calls the functions of a library for another process, which a crash here leaves alone.
 
-It imports nothing of mlusim, and ends when the socket is closed.  A request is the length of the rest, the function's name, and
-its arguments, each in memory of its own; the answer is what the function returned and the same memory.  Before the first, it sends
-the address from which the library lies.
+It imports nothing of mlusim but the form of messages, and ends when the socket is closed.  A request has the function's name, which
+piece of memory each argument is, and pointers between pieces; the answer is what the function returned and the same memory.  Before
+the first, it sends the address from which the library lies.
 """
 
 import ctypes
+import importlib.util
 import mmap
 import os
 import socket
-import struct
 import sys
+from pathlib import Path
 from typing import Any
 
 RESULT = 4096  # bytes of the largest value that is returned
-HEAD = struct.Struct("<III")  # bytes of the name, how many pieces of memory, how many arguments
-PIECE = struct.Struct("<Q")  # bytes of a piece
 
 
-def received(end: socket.socket, count: int) -> bytearray:
-    """*count* bytes; ends the process where the other end is gone."""
-    found = bytearray(count)
-    view, at = memoryview(found), 0
-    while at < count:
-        got = end.recv_into(view[at:])
-        if not got:
-            os._exit(0)
-        at += got
-    return found
+def loaded(path: Path) -> Any:
+    """Return the module in the file *path*; its folder is not searched for others."""
+    spec: Any = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class Guarded:
     """Memory whose last byte is the last of its page: the next one may not be touched."""
 
-    def __init__(self, content: bytes) -> None:
+    def __init__(self, content: memoryview) -> None:
         size = len(content)
         pages = -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
         self._map = mmap.mmap(-1, pages + mmap.PAGESIZE)
@@ -70,7 +65,7 @@ def first_of(address: int) -> int:
 
 def main(argv: list[str]) -> None:
     """Answer until the other end is gone."""
-    end = socket.socket(fileno=int(argv[2]))
+    end, messages = socket.socket(fileno=int(argv[2])), loaded(Path(__file__).with_name("messages.py"))
     LIBC.dlopen.restype = ctypes.c_void_p
     # A function that no file defines is missed when it is called.
     handle = LIBC.dlopen(argv[1].encode(), os.RTLD_LAZY)
@@ -81,35 +76,22 @@ def main(argv: list[str]) -> None:
     count = ctypes.c_uint()
     library.cnrtGetDeviceCount(ctypes.byref(count))  # connects to the simulator
     refusal = (ctypes.c_char * 1024).in_dll(library, "mlusim_refusal")
-    end.sendall(struct.pack("<QQ", 8, first_of(ctypes.addressof(refusal))))
+    messages.send(end, messages.Message({"first": first_of(ctypes.addressof(refusal))}))
     while True:
-        (size,) = struct.unpack("<Q", received(end, 8))
-        request = bytes(received(end, size))
-        length, count, words = HEAD.unpack_from(request)
-        at = HEAD.size + length
-        name = request[HEAD.size : at].decode()
-        sizes = [PIECE.unpack_from(request, at + n * PIECE.size)[0] for n in range(count)]
-        at += count * PIECE.size
-        arguments = [PIECE.unpack_from(request, at + n * PIECE.size)[0] for n in range(words)]
-        at += words * PIECE.size
-        (links,) = struct.unpack_from("<I", request, at)
-        linked = [struct.unpack_from("<III", request, at + 4 + n * 12) for n in range(links)]
-        at += 4 + links * 12
-        pieces = []
-        for piece in sizes:
-            pieces.append(Guarded(request[at : at + piece]))
-            at += piece
-        for where, offset, to in linked:  # a pointer in a piece to another piece
+        try:
+            asked, contents = messages.received(end)
+        except (EOFError, ConnectionError):
+            os._exit(0)
+        pieces = [Guarded(content) for content in contents]
+        for where, offset, to in asked["links"]:  # a pointer in a piece to another piece
             ctypes.c_uint64.from_address(pieces[where].address + offset).value = pieces[to].address
-        given = (ctypes.c_void_p * max(1, words))(*(pieces[n].address for n in arguments))
+        addresses = [pieces[n].address for n in asked["arguments"]]
         result = ctypes.create_string_buffer(RESULT)
         refusal.value = b""
-        getattr(library, name)(given, result)
+        getattr(library, asked["name"])((ctypes.c_void_p * max(1, len(addresses)))(*addresses), result)
         LIBC.fflush(None)
-        said = refusal.value
-        contents = b"".join(piece.content() for piece in pieces)
-        answer = struct.pack("<I", len(said)) + said + result.raw + contents
-        end.sendall(struct.pack("<Q", len(answer)) + answer)
+        told = {"refusal": refusal.value.decode("utf-8", "replace")}
+        messages.send(end, messages.Message(told, [result.raw, *(piece.content() for piece in pieces)]))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ import os
 import select
 import signal
 import socket
-import struct
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +20,7 @@ from mlusim.machine.device import Device
 from mlusim.machine.launch import Launch
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
+from mlusim.toolkit.messages import SIZE, Message, send, unpacked
 from mlusim.toolkit.server.command import SERVER
 from mlusim.toolkit.server.memory import HostMistake
 from mlusim.toolkit.server.protocol import LONGEST_BOARDS, ProgramReply, ProgramRequest, ProgramSocket
@@ -29,8 +29,6 @@ from mlusim.toolkit.server.session import FROM_DEVICE, MOVED, TO_DEVICE, BoardMe
 CALLER = Path(__file__).parents[1] / "caller.py"
 PATIENCE = 2.0  # seconds until a process that was told to end is killed
 MISSING = 127  # the exit code of a process that calls what is not there
-RESULT = 4096  # bytes of what a function returns, as `caller.py` has it
-_SIZE = struct.Struct("<Q")
 RAISED = (Fault, LaunchError, HostMistake)  # by a call, where the driver would only return its code
 
 
@@ -153,20 +151,11 @@ class CallBytes:
     arguments: Sequence[int]
     links: Sequence[tuple[int, int, int]] = ()
 
-    def packed(self) -> bytes:
-        """Return it as `caller.py` takes it."""
-        name = self.symbol.encode()
-        parts = [
-            struct.pack("<III", len(name), len(self.pieces), len(self.arguments)),
-            name,
-            *(struct.pack("<Q", len(piece)) for piece in self.pieces),
-            *(struct.pack("<Q", n) for n in self.arguments),
-            struct.pack("<I", len(self.links)),
-            *(struct.pack("<III", *link) for link in self.links),
-            *self.pieces,
-        ]
-        request = b"".join(parts)
-        return _SIZE.pack(len(request)) + request
+    @property
+    def message(self) -> Message:
+        """The message that `caller.py` takes."""
+        asked = {"name": self.symbol, "arguments": self.arguments, "links": self.links}
+        return Message(asked, self.pieces)
 
 
 @frozen
@@ -218,16 +207,18 @@ class CallingProcess:
         Raises what a launch or a copy raised meanwhile, `UsageError` where the function ends its process, `RuleFault` where it
         crashes.
         """
-        return _answer(self.exchange(name, given.packed(), start), given)
+        answer = self.exchange(name, given.message, start)
+        value, *pieces = map(bytes, answer.pieces)
+        return CallAnswer(answer.facts["refusal"], value, pieces)
 
-    def exchange(self, name: str, request: bytes, start: Callable[..., Launch] | None = None) -> bytes:
-        """Send *request*, with its length before it, and serve the process until it has answered.  Raises as `call`."""
+    def exchange(self, name: str, request: Message, start: Callable[..., Launch] | None = None) -> Message:
+        """Send *request*, and serve the process until it has answered.  Raises as `call`."""
         session = self.session()
         assert self._end is not None
         session.begin(start)
         whole = False
         try:
-            self._end.sendall(request)
+            send(self._end, request)
             answer = self._served()
             session.take_stores()
             whole = answer is not None
@@ -273,7 +264,7 @@ class CallingProcess:
         if ready is None or self._session is None:
             code = self._over()
             raise UsageError(f"the host functions cannot be loaded: their process ended with {code}")
-        self._session.places.lies(str(self._library), int.from_bytes(ready, "little"))
+        self._session.places.lies(str(self._library), ready.facts["first"])
 
     def _streams(self) -> Mapping[int, Any]:
         running = self._running
@@ -282,7 +273,7 @@ class CallingProcess:
         assert running.stderr is not None
         return MappingProxyType({running.stdout.fileno(): sys.stdout, running.stderr.fileno(): sys.stderr})
 
-    def _served(self) -> bytes | None:
+    def _served(self) -> Message | None:
         """Serve the process until it has answered, or is ready; None where it has ended."""
         assert self._end is not None
         poll, streams, got = select.poll(), self._streams(), bytearray()
@@ -299,10 +290,10 @@ class CallingProcess:
                     got += some
                 else:
                     self._hear(number, poll, streams)
-            if len(got) >= _SIZE.size and len(got) == _SIZE.size + _SIZE.unpack_from(got)[0]:
+            if len(got) >= SIZE.size and len(got) == SIZE.size + SIZE.unpack_from(got)[0]:
                 for number, stream in streams.items():
                     _passed_on(number, stream)
-                return bytes(got[_SIZE.size :])
+                return unpacked(got[SIZE.size :])
 
     def _hear(self, number: int, poll: "select.poll", streams: Mapping[int, Any]) -> None:
         """Serve file *number*, which can be read: the driver of the process, or one of its *streams*."""
@@ -374,15 +365,3 @@ def _passed_on(number: int, stream: Any) -> bool:
         stream.flush()
         return True
     return False
-
-
-def _answer(data: bytes, given: CallBytes) -> CallAnswer:
-    (length,) = struct.unpack_from("<I", data)
-    at = 4 + length
-    refusal, value = data[4:at].decode("utf-8", "replace"), data[at : at + RESULT]
-    at += RESULT
-    pieces = []
-    for piece in given.pieces:
-        pieces.append(data[at : at + len(piece)])
-        at += len(piece)
-    return CallAnswer(refusal, value, pieces)

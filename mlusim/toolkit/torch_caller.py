@@ -1,32 +1,26 @@
 """``torch_caller.py HOME DEVICE LIBRARY FUNCTION SOCKET``: calls a function of an extension of PyTorch for another process.
 
-It imports nothing of mlusim but ``torch_mlu`` of the toolkit folder HOME, whose compiled device is the file DEVICE, and ends when the
-socket is closed.  A request is the length of the rest and the arguments as JSON: tensors are addresses of the device, which the other
-process has.  The answer, in the same form, says where the tensors lie that the function returned, or what it threw.
+It imports nothing of mlusim but the form of messages, and ``torch_mlu`` of the toolkit folder HOME, whose compiled device is the file
+DEVICE; it ends when the socket is closed.  A request has the arguments: tensors are addresses of the device, which the other process
+has.  The answer says where the tensors lie that the function returned, or what it threw.
 """
 
 import ctypes
 import importlib
-import json
+import importlib.util
 import os
 import socket
-import struct
 import sys
 from pathlib import Path
 from typing import Any
 
-SIZE = struct.Struct("<Q")
 
-
-def received(end: socket.socket, count: int) -> bytes:
-    """Receive *count* bytes; end the process where the other end is gone."""
-    found = bytearray()
-    while len(found) < count:
-        got = end.recv(count - len(found))
-        if not got:
-            os._exit(0)
-        found += got
-    return bytes(found)
+def loaded(path: Path) -> Any:
+    """Return the module in the file *path*; its folder, which has one called torch, is not searched for others."""
+    spec: Any = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 class ExtensionAddress(ctypes.Structure):
@@ -80,7 +74,7 @@ class Extension:
 def main(argv: list[str]) -> None:
     """Answer until the other end is gone."""
     home, device, library, name, number = argv[1:]
-    end = socket.socket(fileno=int(number))
+    end, messages = socket.socket(fileno=int(number)), loaded(Path(__file__).with_name("messages.py"))
     os.environ |= {"MLUSIM_TORCH_DEVICE": device, "OMP_NUM_THREADS": "1"}
     sys.path[:1] = [f"{home}/python"]  # in place of this file's folder
     try:
@@ -94,10 +88,12 @@ def main(argv: list[str]) -> None:
         extension = Extension(torch, torch_mlu, library, name)
     except Exception:  # noqa: BLE001 - the first call says it
         extension = None
-    end.sendall(SIZE.pack(SIZE.size) + SIZE.pack(0 if extension is None else first_of(library)))
+    messages.send(end, messages.Message({"first": 0 if extension is None else first_of(library)}))
     while True:
-        (size,) = SIZE.unpack(received(end, SIZE.size))
-        arguments = json.loads(received(end, size))
+        try:
+            arguments = messages.received(end).facts["arguments"]
+        except (EOFError, ConnectionError):
+            os._exit(0)
         try:
             extension = extension or Extension(torch, torch_mlu, library, name)
             found = extension.call(arguments)
@@ -106,8 +102,7 @@ def main(argv: list[str]) -> None:
             found = {"error": f"{type(error).__name__}: {lines[0] if lines else 'it says nothing'}"}
             found["memory"] = isinstance(error, MemoryError) or "can't allocate memory" in str(error)
         sys.stdout.flush()
-        data = json.dumps(found).encode()
-        end.sendall(SIZE.pack(len(data)) + data)
+        messages.send(end, messages.Message(found))
 
 
 if __name__ == "__main__":
