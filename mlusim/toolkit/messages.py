@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 SIZE = struct.Struct("<Q")  # before each message on a socket: its bytes
 LONGEST = 1 << 26  # bytes of a message without its pieces
+_encoded = json.JSONEncoder(check_circular=False).encode
 
 
 class Message(NamedTuple):
@@ -23,7 +24,7 @@ class Message(NamedTuple):
     def packed(self) -> bytes:
         """Return the message as bytes, which are not counted."""
         sizes = [len(piece) for piece in self.pieces]
-        head = json.dumps({"facts": self.facts, "pieces": sizes}).encode() + b"\n"
+        head = _encoded({"facts": self.facts, "pieces": sizes}).encode() + b"\n"
         return b"".join([head, *self.pieces])
 
 
@@ -33,7 +34,7 @@ def unpacked(data: bytes | bytearray) -> Message:
     Raises `ValueError`, `TypeError`, `KeyError`, `RecursionError` or `OverflowError` for anything else, however it came about.
     """
     at = data.find(b"\n", 0, LONGEST) + 1
-    told = json.loads(data[:at])
+    told = json.loads(data[:at].decode())  # of bytes it would ask first in which encoding they are
     facts, pieces, view = dict(told["facts"]), [], memoryview(data)
     for size in map(abs, map(int, told["pieces"])):
         pieces.append(view[at : at + size])
