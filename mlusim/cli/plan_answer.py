@@ -125,7 +125,12 @@ def _beside(answers: Sequence[PlanAnswer], title: str) -> str:
     """Return one picture of all boards; empty where there is one answer, or one that is no memory map."""
     columns = [a.column for a in answers if a.column is not None]
     drawn = any(column.layouts for column in columns)
-    return boards_svg(columns, title) if drawn and len(columns) == len(answers) > 1 else ""
+    estimates = dict.fromkeys(
+        f"The use of memory is {a.facts['estimate']}." for a in answers if "estimate" in a.facts
+    )
+    return (
+        boards_svg(columns, title, " ".join(estimates)) if drawn and len(columns) == len(answers) > 1 else ""
+    )
 
 
 def _page(answers: Sequence[PlanAnswer], title: str) -> str:

@@ -2,7 +2,7 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich.console import Group, RenderableType
@@ -117,7 +117,7 @@ def _carved(found: Sequence[Carving | dict[str, Any]]) -> list[plan_answer.PlanA
             None if number else view,
             one if isinstance(one, dict) else _document(one),
             isinstance(one, Carving) and not one.findings,
-            "" if isinstance(one, dict) else memories_svg(layouts_of(one)),
+            "" if isinstance(one, dict) else memories_svg(layouts_of(one), told=_estimates([one])),
             column=_column(one),
             told=f"{one['board']}: {one['refused']}" if isinstance(one, dict) else _carved_told(one),
             cards=[] if isinstance(one, dict) else _carved_cards(one),
@@ -206,13 +206,25 @@ def _call(args: argparse.Namespace, board: str) -> "SearchedCall":
     return call
 
 
+def _estimate(found: Carving) -> str:
+    """Return what the use of memory is of a kernel that was written in another language, else ""."""
+    return estimate_in(found.arrays[0].file if found.arrays else "")
+
+
+def _estimates(plans: Iterable[Carving]) -> list[str]:
+    """Return a sentence for each that differs."""
+    told = dict.fromkeys(map(_estimate, plans))
+    return [f"The use of memory is {one}." for one in told if one]
+
+
 def _document(found: Carving) -> dict[str, Any]:
     totals = totals_of(found)
+    told = _estimate(found)
     return {
         "kernel": found.kernel,
         "board": found.board,
         "inferred": True,
-        **({"estimate": told} if (told := estimate_in(found.arrays[0].file if found.arrays else "")) else {}),
+        **({"estimate": told} if told else {}),
         "fits": not found.findings and all(total.fits for total in totals.values()),
         "memory": {
             name: {"capacity": usage.capacity, "high_water": usage.high_water}
@@ -276,6 +288,7 @@ def _views(carved: Sequence[Carving | dict[str, Any]]) -> Iterator[RenderableTyp
             for finding in plan.findings:
                 yield from ("", Text(f"on {plan.board}:"), finding)
     yield from ("", Text(NOTE, style="dim"))
+    yield from (Text(text, style="dim") for text in _estimates(plans))
 
 
 def _line(text: str, style: str = "") -> Text:

@@ -32,7 +32,7 @@ from mlusim.report.whatif import WhatIfStudy, what_if_table
 
 FORMATS = ("json", "csv", "md", "html")  # besides text, in the order of their declaration
 OF_PAGES = ("csv", "md", "html")  # which hold all cases of a file in one table or page
-CASE = "case"
+CASE, ESTIMATED = "case", "time_is"
 COLUMNS = (
     "kernel", "board", "dim", "kind", "time_us", "time_low_us", "time_high_us", "bound", "io_bytes", "instructions", "engine",
 )  # fmt: skip
@@ -291,9 +291,17 @@ def _page(args: argparse.Namespace, done: Sequence[ProfiledProgram], failed: Seq
 
 
 def _table(done: Sequence[ProfiledProgram], *, several: bool) -> tuple[Sequence[str], Iterator[list[object]]]:
-    """Return the names of the columns, and a row for each launch; of *several* cases with the case in front."""
-    rows = ([*([one.case] if several else []), *_row(launch)] for one in done for launch in one.launches)
-    return ((CASE, *COLUMNS) if several else COLUMNS), rows
+    """Return the names of the columns, and a row for each launch; of *several* cases with the case in front.
+
+    Where a kernel was written in another language, the last column has what its time is.
+    """
+    made = any(launch.estimate for one in done for launch in one.launches)
+    rows = (
+        [*([one.case] if several else []), *_row(launch), *([launch.estimate] if made else [])]
+        for one in done
+        for launch in one.launches
+    )
+    return [*([CASE] if several else []), *COLUMNS, *([ESTIMATED] if made else [])], rows
 
 
 def _row(launch: Launch) -> list[object]:

@@ -207,6 +207,26 @@ def test_a_grid_may_be_a_formula(capsys):
     assert launch["estimate"] == ESTIMATE
 
 
+@pytest.mark.parametrize(
+    ("verb", "form", "more"),
+    [
+        ("profile", "csv", []),
+        ("profile", "md", []),
+        ("plan", "svg", []),
+        ("plan", "html", []),
+        ("plan", "html", ["--board", "MLU590-H8", "--board", "MLU370-X4"]),
+        ("plan", "text", []),
+    ],
+)
+def test_every_form_says_whose_time_and_memory_it_shows(capsys, verb, form, more):
+    """On standard output, which is what is kept."""
+    main([verb, str(FILE), *CALL, *more, "--format", form])
+
+    assert "of this lowering, not of the vendor" in re.sub(
+        r"</text>\s*<text[^>]*>", " ", capsys.readouterr().out
+    )
+
+
 def test_pages_say_whose_times_they_show(capsys, tmp_path):
     """In the words of the other outputs."""
     main(["profile", str(FILE), *CALL, "--html", str(tmp_path / "page.html")])
