@@ -159,7 +159,7 @@ def _triton(args: argparse.Namespace) -> subjects.FuzzSubject:
     # By its name: Triton is an extra, and takes seconds to load.
     triton = importlib.import_module("mlusim.triton.fuzzed")
     asked = evolve(_asked(args, (args.program,)), define=dict(args.triton.constants))
-    subject: subjects.FuzzSubject = triton.FuzzedTriton(args.triton, asked)
+    subject: subjects.FuzzSubject = triton.FuzzedTriton(asked, triton=args.triton)
     return subject
 
 

@@ -107,7 +107,7 @@ class FuzzedCall:
             asked = evolve(asked, program=(path, "--case", name), criterion=Criterion())
         return asked.typed()
 
-    def opened(self) -> "OpenCall":
+    def opened(self) -> OpenSubject:
         """Return what calls it in this process."""
         kind = HostFunctionCall if self.asked.function is not None else KernelCall
         call: CallProgram = kind(self.asked)

@@ -5,14 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 
 from mlusim.arch.catalog import find_board
 from mlusim.check.kernel_calls import check_call
 from mlusim.fuzz.corpus import KeptCall
 from mlusim.fuzz.draws import Landmarks, memory_limits, whole_constants
-from mlusim.fuzz.subjects import OpenSubject, TriedCall, located
-from mlusim.programs.argument_forms import AskedCall
+from mlusim.fuzz.subjects import FuzzedCall, OpenSubject, TriedCall, located
 from mlusim.programs.expectation import Expectation, expectation_of
 from mlusim.triton.calls import TritonKernel
 
@@ -20,18 +19,10 @@ Array = np.ndarray[Any, Any]
 
 
 @frozen
-class FuzzedTriton:
+class FuzzedTriton(FuzzedCall):
     """The kernel *triton*, *asked* for with its constants, which formulas may use, as macros."""
 
-    triton: TritonKernel
-    asked: AskedCall
-    operators: tuple[str, ...] = ()
-    bundled: bool = False
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The path of the file."""
-        return self.asked.program
+    triton: TritonKernel = field(kw_only=True)
 
     def words(self, call: KeptCall, place: Path) -> list[str]:
         """Return the words of `mlusim check` for *call*, whose arrays are in *place*."""
