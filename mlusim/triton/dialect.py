@@ -11,6 +11,7 @@ from typing import Any
 
 from attrs import define, field
 from triton._C.libtriton import ir
+from triton._utils import TRITON_MAX_TENSOR_NUMEL
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 from triton.compiler.code_generator import CodeGenerator
@@ -33,6 +34,17 @@ class Sizes:
     step: int
     primes: dict[int, int] = field(factory=dict)
     seen: set[int] = field(factory=set)
+    beyond: bool = False
+    """Whether the powers of a block were beyond Triton's limit of elements, and its sizes not."""
+
+    def powers_of(self, shape: Sequence[int]) -> list[int]:
+        """Return what stands for the sizes of a block.  Raises `ValueError` where Triton would refuse that, and not the block."""
+        self.seen.update(shape)
+        powers = [self.power(size) for size in shape]
+        if count(powers) > TRITON_MAX_TENSOR_NUMEL >= count(shape):
+            self.beyond = True
+            raise ValueError(f"the powers in place of {shape} are too large")
+        return powers
 
     def power(self, size: int) -> int:
         """Return what stands for *size*: products stay products, so that a reshape is one of the powers, too."""
@@ -120,7 +132,7 @@ def _compiled(plain: Callable[..., Any], backend: str) -> Callable[..., Any]:
                     module = plain(source, target, *rest)
                 except Exception:
                     # Two sizes with one power may fit where they should not, or not fit where they should.
-                    if sizes.tell_apart():
+                    if sizes.tell_apart() and not sizes.beyond:
                         raise
                     continue
             if sizes.tell_apart():
@@ -161,8 +173,7 @@ def _arange(plain: Callable[..., Any]) -> Callable[..., Any]:
 def _shaped(plain: Callable[..., Any]) -> Callable[..., Any]:
     def call(builder: ir.builder, first: object, shape: Sequence[int], *rest: object) -> object:
         if _COMPILED:
-            _COMPILED[-1].seen.update(shape)
-            shape = [_COMPILED[-1].power(size) for size in shape]
+            shape = _COMPILED[-1].powers_of(shape)
         return plain(builder, first, shape, *rest)
 
     return call

@@ -33,7 +33,7 @@ def parts(x, column, corner, out, n, i, m: tl.constexpr, w: tl.constexpr, a: tl.
     ("board", "dtype", "m", "w", "a", "b", "n", "i"),
     [
         ("MLU370-X4", np.float16, 1, 4, 0, 1, 1, 0),
-        ("MLU370-X4", np.float32, 6, 12, 2, 5, 0, 5),
+        ("MLU370-X4", np.float32, 5, 40, 2, 5, 0, 4),
         ("MLU590-H8", np.int32, 4, 8, 1, 3, 4, 0),
         ("MLU590-H8", np.float16, 6, 9, 0, 6, 3, 5),
     ],
