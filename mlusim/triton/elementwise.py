@@ -445,8 +445,13 @@ def _interval(low: KernelLowering, word: str, a: Value, b: Value, shape: Shape) 
     return evolve(mask, low=tuple(bounds)) if side == "low" else evolve(mask, high=tuple(bounds))
 
 
+OF_ONE_BIT = {"muli": "andi", "minui": "andi", "maxui": "ori", "addi": "xori", "subi": "xori"}
+"""What arithmetic of truth values is."""
+
+
 def _logic(low: KernelLowering, name: str, values: Sequence[Value], shape: Shape) -> Tensor:
     """Return masks combined."""
+    name = OF_ONE_BIT.get(name, name)
     if name == "andi":
         masks = [_as_mask(v, shape) for v in values]
         return _both(low, masks[0], masks[1])

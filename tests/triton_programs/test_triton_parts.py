@@ -67,7 +67,11 @@ def truths(x, out, n, b: tl.constexpr):
     constant = tl.where(at < n, at < 0, on)
     on[: b // 2] = on[b // 2 :] & (at < b)[: b // 2]
     on[b - 1] = on[0]
-    tl.store(out + at, chosen.to(tl.int32) + 2 * constant.to(tl.int32) + 4 * on.to(tl.int32))
+    product = chosen * on
+    tl.store(
+        out + at,
+        chosen.to(tl.int32) + 2 * constant.to(tl.int32) + 4 * on.to(tl.int32) + 8 * product.to(tl.int32),
+    )
 
 
 @pytest.mark.parametrize(("board", "dtype"), [("MLU370-X4", np.float16), ("MLU590-H8", np.float32)])
@@ -80,7 +84,7 @@ def test_truth_values_are_chosen_whatever_type_holds_them(board, dtype):
     on[15] = on[0]
     mlusim.triton.run(truths, (1,), x, out, 5, b=16, board=board)
 
-    assert (chosen + 2 * constant + 4 * on).tolist() == out.tolist()
+    assert (chosen + 2 * constant + 4 * on + 8 * (chosen & on)).tolist() == out.tolist()
 
 
 @triton.jit
