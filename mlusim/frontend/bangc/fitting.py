@@ -9,8 +9,9 @@ from mlusim.arch.dtypes import DType, as_elements, uint8
 from mlusim.counted import counted
 from mlusim.errors import LaunchError
 from mlusim.frontend.bangc import ir, types as t
+from mlusim.frontend.bangc.runtime.followed import Value
 from mlusim.frontend.bangc.runtime.layouts import NULL, ArrayLayout, PointerLayout, RecordLayout
-from mlusim.frontend.bangc.runtime.pointers import Address, Layout, Value, see
+from mlusim.frontend.bangc.runtime.pointers import Address, Layout, see
 from mlusim.frontend.bangc.scalars import converted
 from mlusim.machine.kernel import DeviceVariable
 from mlusim.machine.tensor import DeviceTensor

@@ -88,8 +88,8 @@ class Array:
         return f"{inner}{''.join(counts)}"
 
 
-# What records of the Python engine, and pointers to them and beside them, have themselves.
-_TAKEN = "_ahead _c_acting _unit address assign cast cell copied field here layout load n outside raw v"
+# What records of the Python engine, and pointers to them, have themselves.
+_TAKEN = "_ahead _c_acting _c_home _unit address assign cast copied field here layout leaf load part raw spot"
 RECORD_ATTRIBUTES = frozenset(_TAKEN.split())
 _OF_PYTHON = frozenset(("None", "True", "False"))  # which are no attributes
 MARK = "\N{MIDDLE DOT}"

@@ -191,8 +191,8 @@ def test_members_may_be_called_as_attributes_of_records_in_python_are(tmp_path):
 
 
 def test_the_names_that_records_take_are_all_known():
-    """Each attribute of a record, of a pointer to one and of a pointer beside one is among those that members must not hide."""
-    kinds = (layouts.Object, layouts.RecordPointer, layouts.BesideRecord)
+    """Each attribute of a record and of a pointer to one is among those that members must not hide."""
+    kinds = (layouts.Object, layouts.RecordPointer)
     attributes = {name for kind in kinds for name in dir(kind) if not name.startswith("__")}
     assert attributes == types.RECORD_ATTRIBUTES
 

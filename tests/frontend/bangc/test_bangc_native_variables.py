@@ -470,3 +470,48 @@ def test_a_variable_lies_at_its_own_alignment(load, board):
 
         assert not found[:, :8].any()
         assert [[0, 64, 80, 96]] * 4 == (found[:, 8:] - found[:, 8:9]).tolist()
+
+
+NEIGHBOURS = """\
+struct Part { int a; int b; float f[4]; int c; short h[3]; double d[2]; int *q; };
+struct Whole { int x; Part one; Part two[2]; long y; };
+__mlu_global__ void members(int *out, int which, int n) {
+  Whole w{};
+  Part s{1, 2, {3, 4, 5, 6}, 7, {8, 9, 10}, {1.5, 2.5}}, row[3] = {{1}, {2}, {3}};
+  w.one.b = 4; w.two[0].a = 9;
+  int *a = &s.a, *b = &s.b, *inner = &w.one.a, *second = &row[1].a;
+  float *f = s.f;
+  short *h = s.h;
+  double *d = s.d;
+  Part *part = &w.one;
+  if (which == 0) { out[0] = a[n]; a[n] = 7; }
+  if (which == 1) { out[0] = b[-n]; b[-n] = 7; }
+  if (which == 2) { out[0] = (int)f[n]; f[n] = 2; }
+  if (which == 3) { out[0] = h[n]; h[n] = 2; }
+  if (which == 4) { out[0] = (int)(d[n] * 2); d[n] = 3; }
+  if (which == 5) { out[0] = inner[n]; inner[n] = 5; }
+  if (which == 6) { out[0] = part[n].a; part[n].b = 3; }
+  if (which == 7) { out[0] = second[n]; second[n] = 3; }
+  if (which == 8) { out[0] = ((char *)f)[n]; ((char *)f)[n] = 1; }
+  if (which == 9) { out[0] = (int)(b - a) + (a < b) + (a + 1 == b) + (int)(second - &row[0].a) + (part + 1 == w.two) + (h + n > s.h); }
+  out[1] = s.a + 10 * s.b; out[2] = (int)(s.f[0] + s.f[3]) + s.c; out[3] = s.h[0] + s.h[2] + (int)s.d[0];
+  out[4] = w.one.a + w.one.b + w.one.c; out[5] = w.two[0].a + w.two[0].b + w.two[1].b + w.x; out[6] = row[0].a + row[1].b + row[2].a;
+}
+"""
+OTHERS = {(2, 13), (4, 2), (6, 3), (7, -1)}  # bytes of a pointer, and of what is no such struct
+
+
+@pytest.fixture(scope="module")
+def neighbours(tmp_path_factory):
+    """The kernel of pointers to members."""
+    path = tmp_path_factory.mktemp("neighbours") / "k.mlu"
+    path.write_text(NEIGHBOURS)
+    return bangc.load(path, board="MLU370-X4")["members"]
+
+
+@pytest.mark.parametrize("which", range(10))
+def test_a_pointer_leads_from_one_member_to_the_next(neighbours, which):
+    """As far as the variable reaches, through numbers, arrays and structs in it, and to a fault of the same words behind it."""
+    for n in (0, 1, 2, 3, 4, 5, 7, 13, 40, -1, -3, 1 << 20):
+        if (which, n) not in OTHERS:
+            alike(neighbours, (np.zeros(8, np.int32), which, n))

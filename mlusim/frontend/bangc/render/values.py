@@ -104,7 +104,9 @@ def _element(c: PythonWalker, at: ir.Element, waits: int) -> ast.expr:
 
 def _indexed(c: PythonWalker, at: ir.Element) -> tuple[ast.expr, ast.expr]:
     """Return the pointer and the index of an element; the index does not leave an array that is a member of a record."""
-    pointer, index, array = c.value(at.pointer), place(c, at.index, at.type), member_array(at)
+    array = member_array(at)
+    pointer = c.value(at.pointer) if array is None or array.open else _accessed(c, at.pointer)
+    index = place(c, at.index, at.type)
     if array is None or array.open:
         return pointer, index
     low, high = arithmetic.range_of(at.index, c.known)
@@ -115,10 +117,29 @@ def _indexed(c: PythonWalker, at: ir.Element) -> tuple[ast.expr, ast.expr]:
             return pointer, index
     else:
         pointer, again = b.twice(pointer, c.temporary())
-        start = c.value(ir.AddressOf(array.at, t.Pointer(at.type), at.span))
+        start = _accessed(c, ir.AddressOf(array.at, t.Pointer(at.type), at.span))
         before = b.binary(again, ast.Sub(), start)
     given = (b.constant(one) for one in (count, size, array.words))
     return pointer, b.call("_c_inside", index, before, *given)
+
+
+def _accessed(c: PythonWalker, node: ir.Expr) -> ast.expr:
+    """Return the pointer *node* into an array of a record, which need not know the record: its index has been checked."""
+    at = node.place if isinstance(node, ir.AddressOf) else None
+    if isinstance(at, ir.Member):
+        made: ast.expr = b.attribute(record(c, at.base), t.attribute_of(at.name))
+    elif isinstance(at, ir.Element):
+        made = moved(c, _accessed(c, at.pointer), at.type, at.index, back=False)
+    else:
+        return c.value(node)
+    return c.valued(made, node)
+
+
+def _owner(c: PythonWalker, at: ir.Place) -> ast.expr:
+    """Return the object that holds a record whose address is taken, or that of a member."""
+    if not isinstance(at, ir.Member):
+        return record(c, at)
+    return b.call("_c_part", _owner(c, at.base), b.constant(t.attribute_of(at.name)))
 
 
 def record(c: PythonWalker, at: ir.Place) -> ast.expr:
@@ -149,11 +170,12 @@ def _address(c: PythonWalker, node: ir.AddressOf) -> ast.expr:
     if isinstance(at, ir.Element):
         return moved(c, c.value(at.pointer), at.type, at.index, back=False)
     if isinstance(at, ir.Member):
-        base = record(c, at.base)
+        base, name = _owner(c, at.base), t.attribute_of(at.name)
         # What holds several values is the pointer to itself.
-        if isinstance(at.type, t.Array | t.Record | t.VectorRegister):
-            return b.attribute(base, t.attribute_of(at.name))
-        return b.call("_c_member", base, b.constant(t.attribute_of(at.name)))
+        if isinstance(at.type, t.VectorRegister):
+            return b.attribute(base, name)
+        part = isinstance(at.type, t.Array | t.Record)
+        return b.call("_c_part" if part else "_c_member", base, b.constant(name))
     if isinstance(at, ir.GlobalPlace):
         return c.variable(at.variable)
     made = c.value(at.value)
@@ -250,9 +272,9 @@ def _const(c: PythonWalker, node: ir.Const) -> ast.expr:
 
 
 def _unary(c: PythonWalker, node: ir.Unary) -> ast.expr:
-    made = c.value(node.value)
     if node.op == "!":
         return ast.UnaryOp(ast.Not(), c.truth(node.value))
+    made = c.value(node.value)
     assert isinstance(node.type, t.Arithmetic)
     if node.op == "~":
         flipped = ast.UnaryOp(ast.Invert(), made)

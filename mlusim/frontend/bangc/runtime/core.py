@@ -14,7 +14,16 @@ from mlusim.engine.contract import BUILT_INS
 from mlusim.errors import Fault, MemoryFault, RuleFault, Unsupported, UsageError
 from mlusim.frontend.bangc import names, scalars, types as t
 from mlusim.frontend.bangc.ir.walk import DEEP
-from mlusim.frontend.bangc.runtime.followed import FOLLOWED, asked, followed, following, like, place, plain
+from mlusim.frontend.bangc.runtime.followed import (
+    FOLLOWED,
+    Value,
+    asked,
+    followed,
+    following,
+    like,
+    place,
+    plain,
+)
 from mlusim.frontend.bangc.runtime.layouts import (
     LEAVING,
     NULL,
@@ -28,6 +37,7 @@ from mlusim.frontend.bangc.runtime.layouts import (
     fixed,
     fresh,
     lock,
+    part_of,
 )
 from mlusim.frontend.bangc.runtime.library import LIBRARY
 from mlusim.frontend.bangc.runtime.pointers import (
@@ -37,7 +47,6 @@ from mlusim.frontend.bangc.runtime.pointers import (
     NoRecord,
     Pointer,
     TextPointer,
-    Value,
     address_of,
     copy,
     far,
@@ -105,6 +114,7 @@ def common() -> Mapping[str, Any]:
         "_c_wrap": lambda x, half: (x + half) % (2 * half) - half,
         "_c_long_to": _long_to,
         "_c_member": _member,
+        "_c_part": part_of,
         "_c_inside": inside,
         "_c_address": address_of,
         "_c_far": far,

@@ -9,10 +9,11 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mlusim.frontend.bangc.runtime.pointers import Value
-
 if TYPE_CHECKING:
     from mlusim.machine.observed import Follower
+
+Value = Any
+"""A value of C as Python has it: a number, a pointer, or the object of a record."""
 
 ADDRESS = "an address"
 TEST = "a test"

@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Self
 from mlusim.arch.dtypes import DType, uint8, uint64
 from mlusim.errors import MlusimError, RuleFault, Unsupported
 from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.runtime.followed import Value
 from mlusim.frontend.bangc.runtime.pointers import (
     Address,
     Items,
@@ -16,18 +17,17 @@ from mlusim.frontend.bangc.runtime.pointers import (
     Placed,
     Pointer,
     ScratchPointer,
-    Value,
     VariableAddress,
+    Within,
     address_of,
-    beside,
     copy,
     no_number,
     number,
     read_only,
     see,
-    within,
+    size_of,
 )
-from mlusim.frontend.bangc.runtime.variables import BesideVariable, Bits, Cell, LonePointer, past, size_of
+from mlusim.frontend.bangc.runtime.variables import Cell, LonePointer
 from mlusim.memory.pointer import Ptr
 
 NULL = Address()
@@ -108,8 +108,9 @@ class RecordLayout:
 class Object(LonePointer):
     """A record outside simulated memory; it is the pointer to itself, too."""
 
-    __slots__ = ("__dict__", "_c_acting")
+    __slots__ = ("__dict__", "_c_acting", "_c_home")
     layout: RecordLayout
+    _c_home: tuple[Any, int]  # what it is a part of, and how many bytes are in front of it there
     _c_acting: tuple[str, ...]  # the class, and its bases, that it is while one of its bases is made or ends
 
     @property
@@ -148,13 +149,44 @@ class Object(LonePointer):
         first = next(iter(own.fields), None)
         if first is not None and own.fields[first][0] is layout:
             return FieldPointer(self, first)
+        if isinstance(layout, DType | PointerLayout):
+            return Within(self, layout, 0)
         raise Unsupported(
             f"an object of {own.name} that is kept in registers is seen as {layout}",
             hint="copy its members one by one",
         )
 
-    def __add__(self, n: int) -> "Object | BesideVariable":
-        return BesideRecord(self, n) if n else self
+    def spot(self) -> tuple[Any, int]:
+        """Return the variable that the pointer leads into, and how many bytes from its beginning."""
+        home = getattr(self, "_c_home", None)
+        if home is None:
+            return self, 0
+        variable, at = home[0].spot()
+        return variable, at + home[1]
+
+    def part(self, at: int, layout: Layout) -> Any:
+        """Return the record of *layout* that begins at byte *at*; None where there is none."""
+        if at == 0 and type(self).layout.same(layout):
+            return self
+        for name, (inner, offset) in type(self).layout.fields.items():
+            if offset <= at < offset + inner.size and isinstance(inner, RecordLayout | ArrayLayout):
+                return self.__dict__[name].part(at - offset, layout)
+        return None
+
+    def leaf(self, at: int) -> tuple[Any, int]:
+        """Return the number or the pointer that byte *at* lies in, by a pointer to it, and which of its bytes that is; None between members."""
+        own = type(self).layout
+        if own.union:
+            raise Unsupported(
+                f"bytes of the union {own.name}, which is kept in registers, are seen by a pointer",
+                hint="name its members",
+            )
+        for name, (layout, offset) in own.fields.items():
+            if offset <= at < offset + layout.size:
+                inner = self.__dict__[name]
+                parts = isinstance(layout, RecordLayout | ArrayLayout)
+                return inner.leaf(at - offset) if parts else (FieldPointer(self, name), at - offset)
+        return None, 0
 
     def __getattr__(self, name: str) -> Any:
         raise no_number() if name == "address" else AttributeError(name)
@@ -177,21 +209,12 @@ def copy_as(record: Any, layout: RecordLayout) -> Object:
     return base
 
 
-class BesideRecord(BesideVariable):
-    """A pointer beside an object: none of its fields is there."""
-
-    __slots__ = ()
-
-    def __init__(self, cell: object, n: int) -> None:
-        object.__setattr__(self, "cell", cell)
-        object.__setattr__(self, "n", within(n, size_of(cell)))
-
-    def __getattr__(self, name: str) -> Any:
-        fields = type(self.cell).layout.fields
-        raise past(self.n, size_of(self.cell)) if name in fields else AttributeError(name)
-
-    def __setattr__(self, name: str, value: Value) -> None:
-        raise past(self.n, size_of(self.cell))
+def part_of(record: Any, name: str) -> Any:
+    """Return the pointer to a field that is a record or an array; a pointer may lead from it to the next field."""
+    found = getattr(record, name)
+    if isinstance(record, Object) and isinstance(found, Object | Items):
+        object.__setattr__(found, "_c_home", (record, type(record).layout.fields[name][1]))
+    return found
 
 
 class FieldPointer(LonePointer, VariableAddress):
@@ -208,18 +231,25 @@ class FieldPointer(LonePointer, VariableAddress):
         """How the field is made."""
         return type(self.owner).layout.fields[self.name][0]
 
+    def spot(self) -> tuple[Any, int]:
+        """Return the variable that the pointer leads into, and how many bytes from its beginning."""
+        variable, at = self.owner.spot()
+        return variable, at + type(self.owner).layout.fields[self.name][1]
+
+    def __add__(self, n: int) -> Any:
+        at = type(self.owner).layout.fields[self.name][1] + n * size_of(self)
+        return Within(self.owner, self.layout, at) if n else self
+
     def __getitem__(self, i: int) -> Any:
-        return beside(self.layout, past(i, size_of(self))) if i else self.here
+        return (self + i)[0] if i else self.here
 
     def __setitem__(self, i: int, value: object) -> None:
         if i:
-            raise past(i, size_of(self))
+            (self + i)[0] = value
+            return
         # What is stored through void ** gets the element type of the pointer.
         inner = getattr(self.layout, "pointee", None)
         setattr(self.owner, self.name, see(value, inner) if isinstance(inner, DType) else value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, FieldPointer) and other.owner is self.owner and other.name == self.name
 
     @property
     def here(self) -> Any:
@@ -231,13 +261,13 @@ class FieldPointer(LonePointer, VariableAddress):
         """The value of the field, for who looks at the pointer."""
         return getattr(self.owner, self.name)
 
-    def cast(self, layout: Layout) -> "FieldPointer | Bits":
+    def cast(self, layout: Layout) -> "FieldPointer | Within":
         """Return the same field; a number may be seen as another one."""
         pointers = isinstance(layout, PointerLayout) and isinstance(self.layout, PointerLayout)
         if layout is self.layout or pointers:
             return self
         if isinstance(layout, DType) and isinstance(self.layout, DType):
-            return Bits(self, layout)
+            return Within(self.owner, layout, type(self.owner).layout.fields[self.name][1])
         if layout is uint8:
             return self
         raise Unsupported(
@@ -334,8 +364,8 @@ class ArrayLayout:
         """Return an array of its own; what is absent is zero, and arrays of arrays are flat."""
         given = list(values) + [fresh(self.element) for _ in range(self.count - len(values))]
         if isinstance(self.element, ArrayLayout):
-            return Items([v for part in given for v in part.items], self.leaf)
-        return Items(given, self.element)
+            given = [v for part in given for v in part.items]
+        return Items(given, self.leaf).owning()
 
     @property
     def leaf(self) -> Any:
@@ -424,7 +454,7 @@ def _by_value(value: Value, layout: Layout, kept: Callable[[Any], Any] | None) -
         records = isinstance(layout.leaf, RecordLayout)
         if kept is not None and not records:
             return Items([kept(value[n]) for n in range(count)], layout.leaf)
-        return Items([copy(value + n if records else value[n]) for n in range(count)], layout.leaf)
+        return Items([copy(value + n if records else value[n]) for n in range(count)], layout.leaf).owning()
     return copy(value)
 
 
@@ -536,7 +566,7 @@ def _items(made: Items, words: str) -> "FixedItems":
     if isinstance(made.layout, RecordLayout):
         for value in made.items:
             _object(value, words)
-    return FixedItems(made.items, made.layout, made.offset, words)
+    return FixedItems(made.items, made.layout, made.offset, words, made._c_home)  # noqa: SLF001 - a name that no field has
 
 
 class FixedCell(Cell):
@@ -564,16 +594,20 @@ class FixedItems(Items):
 
     __slots__ = ("words",)
 
-    def __init__(self, items: list[Any], layout: Layout, offset: int, words: str) -> None:
-        super().__init__(items, layout, offset)
+    def __init__(
+        self, items: list[Any], layout: Layout, offset: int, words: str, home: tuple[Any, int] | None = None
+    ) -> None:
+        super().__init__(items, layout, offset, home)
         self.words = words
 
     def __setitem__(self, i: int, value: object) -> None:
         at = self.offset + i
-        raise read_only(self.words) if 0 <= at < len(self.items) else self._past(at)
+        if 0 <= at < len(self.items):
+            raise read_only(self.words)
+        self._store_outside(at, value)
 
     def __add__(self, n: int) -> "FixedItems":
-        return FixedItems(self.items, self.layout, self.offset + n, self.words)
+        return FixedItems(self.items, self.layout, self.offset + n, self.words, self._c_home)
 
     def assign(self, _: Items) -> None:
         """Refuse to take other values."""

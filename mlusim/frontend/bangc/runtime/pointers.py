@@ -1,19 +1,19 @@
 """Pointers that do not point into simulated memory: null, to elements of a Python list, to the letters of a string literal."""
 
+from collections.abc import Iterator
 from typing import Any, NoReturn, Self
 
 import numpy as np
 
 from mlusim.arch.dtypes import DType, int8, uint8
 from mlusim.errors import MemoryFault, OutOfBounds, ReadOnly, Unsupported
+from mlusim.frontend.bangc.runtime.followed import Value, like, plain
 from mlusim.memory.pointer import REACH, Ptr
 
 Layout = Any
 """The type that memory is seen as: a `DType` of numbers, or a layout of records, arrays or pointers (`layouts`)."""
 Pointer = Any
 """A pointer of any class of the run-time, or of the machine (`Ptr`)."""
-Value = Any
-"""A value of C as Python has it: a number, a pointer, or the object of a record."""
 
 
 _WHOLE = (int, np.integer)
@@ -65,6 +65,26 @@ class Unplaced(Moving):
     """A pointer to what is outside of simulated memory, and so at no address."""
 
     __slots__ = ()
+
+    def spot(self) -> tuple[Any, int]:
+        """Return the variable that the pointer leads into, and how many bytes from its beginning."""
+        return self, 0
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or not isinstance(other, Unplaced):
+            return self is other
+        (variable, at), (others, there) = self.spot(), other.spot()
+        return at == there and same(variable, others)
+
+    def _ahead(self, other: Pointer) -> int:
+        variable, at = self.spot()
+        others, there = other.spot() if isinstance(other, Unplaced) else (None, 0)
+        return at - there if same(variable, others) else unrelated()
+
+
+def same(one: Pointer, other: Pointer) -> bool:
+    """Return whether two variables that `Unplaced.spot` returns are one."""
+    return one is other or (isinstance(one, Items) and isinstance(other, Items) and one.items is other.items)
 
 
 class Placed(Moving):
@@ -326,41 +346,76 @@ class VariableAddress(Unplaced, Referred):
 
 
 class Items(VariableAddress):
-    """A pointer into a list: an array of pointers, of records or of doubles, which is no simulated memory."""
+    """A pointer into a list: an array of pointers, of records or of doubles, which is no simulated memory.
 
-    __slots__ = ("items", "layout", "offset")
+    One that is a part of another variable has that as its home, and how many bytes of it are in front of the array.
+    """
 
-    def __init__(self, items: list[Any], layout: Layout, offset: int = 0) -> None:
+    __slots__ = ("_c_home", "items", "layout", "offset")
+
+    def __init__(
+        self, items: list[Any], layout: Layout, offset: int = 0, home: tuple[Any, int] | None = None
+    ) -> None:
         self.items = items
         self.layout = layout
         self.offset = offset
+        self._c_home = home
 
     def _past(self, at: int) -> OutOfBounds:
         return beyond(at, len(self.items), getattr(self.layout, "size", 8))
 
     def __getitem__(self, i: int) -> Any:
         at = self.offset + i
-        return self.items[at] if 0 <= at < len(self.items) else beside(self.layout, self._past(at))
+        return self.items[at] if 0 <= at < len(self.items) else self._outside(at)
+
+    def _outside(self, at: int) -> Any:
+        """Return the element *at*, which is none of the array: one of the variable around it, if any."""
+        if self._c_home is None:
+            return beside(self.layout, self._past(at))
+        found = Within(self._c_home[0], self.layout, self._c_home[1] + at * self._unit)
+        return found.here if hasattr(self.layout, "fields") else found[0]
+
+    def _store_outside(self, at: int, value: object) -> None:
+        """Store to the element *at*, which is none of the array."""
+        if self._c_home is None:
+            raise self._past(at)
+        Within(self._c_home[0], self.layout, self._c_home[1] + at * self._unit)[0] = value
 
     def __setitem__(self, i: int, value: object) -> None:
         at = self.offset + i
         if not 0 <= at < len(self.items):
-            raise self._past(at)
-        self.items[at] = value
+            self._store_outside(at, value)
+        else:
+            self.items[at] = value
 
     def __add__(self, n: int) -> "Items":
-        return type(self)(self.items, self.layout, self.offset + n)
+        return Items(self.items, self.layout, self.offset + n, self._c_home)
+
+    @property
+    def _unit(self) -> int:  # type: ignore[override]
+        return int(getattr(self.layout, "size", 8))
+
+    def spot(self) -> tuple[Any, int]:
+        """Return the variable that the pointer leads into, and how many bytes from its beginning."""
+        if self._c_home is None:
+            return self + -self.offset, self.offset * self._unit
+        variable, at = self._c_home[0].spot()
+        return variable, at + self._c_home[1] + self.offset * self._unit
 
     def __sub__(self, other: Pointer) -> Any:
-        if isinstance(other, Items) and other.items is not self.items:
-            unrelated()
-        return super().__sub__(other)
+        # In elements, here and below: loops over arrays ask.
+        same = isinstance(other, Items) and other.items is self.items
+        return self.offset - other.offset if same else super().__sub__(other)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Items) and other.items is self.items and other.offset == self.offset
+        if not isinstance(other, Items):
+            return super().__eq__(other)
+        return other.items is self.items and other.offset == self.offset
 
     def _ahead(self, other: Pointer) -> int:
-        return self.offset - int(other.offset)
+        if isinstance(other, Items) and other.items is self.items:
+            return self.offset - other.offset
+        return super()._ahead(other)
 
     @property
     def here(self) -> Any:
@@ -383,74 +438,182 @@ class Items(VariableAddress):
 
     def copy(self) -> "Items":
         """Return another array with the same values; records are copied too."""
-        return Items([copy(v) for v in self.items], self.layout, self.offset)
+        return Items([copy(v) for v in self.items], self.layout, self.offset).owning()
 
-    def cast(self, layout: Layout) -> "Items | ItemBits":
+    def owning(self) -> Self:
+        """Return the array, whose records know now what they are parts of."""
+        if hasattr(self.layout, "fields"):
+            for n, record in enumerate(self.items):
+                record._c_home = self, n * self.layout.size  # noqa: SLF001 - a name that no field has
+        return self
+
+    def part(self, at: int, layout: Layout) -> Any:
+        """Return the record of *layout* that begins at byte *at*; None where there is none."""
+        n, rest = divmod(at, self._unit)
+        within = 0 <= n < len(self.items) and hasattr(self.layout, "fields")
+        return self.items[n].part(rest, layout) if within else None
+
+    def leaf(self, at: int) -> tuple[Any, int]:
+        """Return the number or the pointer that byte *at* lies in, by a pointer to it, and which of its bytes that is; None between members."""
+        n, rest = divmod(at, self._unit)
+        item = self.items[n]
+        return item.leaf(rest) if hasattr(self.layout, "fields") else (self + (n - self.offset), rest)
+
+    def cast(self, layout: Layout) -> Any:
         """Return the same place: numbers seen as other numbers, pointers as pointers to something else."""
-        if layout is self.layout:
+        if layout is self.layout or (layout is uint8 and not isinstance(self.layout, DType)):
             return self
         if isinstance(layout, DType) and isinstance(self.layout, DType):
-            return ItemBits(self.items, self.layout, layout, self.offset * self.layout.size)
-        if layout is uint8:
-            return self
+            return Within(self, layout, 0)
         if hasattr(layout, "pointee") and hasattr(self.layout, "pointee"):
-            return Items(self.items, layout, self.offset)
+            return Items(self.items, layout, self.offset, self._c_home)
         raise Unsupported(
             f"an array of {self.layout} that is kept in registers is seen as {layout}",
             hint="copy its elements one by one",
         )
 
 
-class ItemBits(VariableAddress):
-    """The bytes of a list of numbers from *offset* on, seen as another type: ``(int *)doubles``."""
+class Within(VariableAddress):
+    """A pointer into a variable that is no simulated memory, or beside it: *offset* bytes from its beginning, to what *layout* describes.
 
-    __slots__ = ("dtype", "items", "layout", "offset")
+    Numbers are seen as others by it, ``*(int *)&x``, and it leads from one member of a record to the next, as bytes of C do.
+    """
 
-    def __init__(self, items: list[Any], layout: DType, dtype: DType, offset: int) -> None:
-        self.items = items
+    __slots__ = ("layout", "offset", "variable")
+
+    def __init__(self, variable: Pointer, layout: Layout, offset: int) -> None:
+        self.variable, at = variable.spot()  # all of it, of which *variable* may be a part
         self.layout = layout
-        self.dtype = dtype
-        self.offset = within(offset, 1)
-
-    def _at(self, i: int) -> "tuple[slice, np.ndarray[Any, Any], slice]":
-        """Return which items element *i* lies in, their bytes, and which of these it is."""
-        size, whole = self.dtype.size, self.layout.size
-        start = self.offset + i * size
-        if not 0 <= start <= len(self.items) * whole - size:
-            raise beyond(start // whole, len(self.items), whole)
-        some = slice(start // whole, -(-(start + size) // whole))
-        raw = np.array(self.items[some]).astype(self.layout.dtype).view(np.uint8)
-        return some, raw, slice(start % whole, start % whole + size)
-
-    def __getitem__(self, i: int) -> Any:
-        _, raw, part = self._at(i)
-        return number(raw[part].view(self.dtype.dtype)[0], self.dtype)
-
-    def __setitem__(self, i: int, value: object) -> None:
-        some, raw, part = self._at(i)
-        raw[part] = np.array([value]).astype(self.dtype.dtype).view(np.uint8)
-        self.items[some] = (number(n, self.layout) for n in raw.view(self.layout.dtype))
+        self.offset = within(at + offset, 1) if offset else at
 
     @property
     def _unit(self) -> int:  # type: ignore[override]
-        return self.dtype.size
+        return size_of(self)
 
-    def __add__(self, n: int) -> "ItemBits":
-        return ItemBits(self.items, self.layout, self.dtype, self.offset + n * self.dtype.size)
+    def spot(self) -> tuple[Any, int]:
+        """Return the variable that the pointer leads into, and how many bytes from its beginning."""
+        return self.variable, self.offset
 
-    def __eq__(self, other: object) -> bool:
-        return getattr(other, "items", None) is self.items and self._ahead(other) == 0
+    def __add__(self, n: int) -> Any:
+        at = self.offset + n * self._unit
+        whole = at == 0 and self.layout is self.variable.layout
+        return self.variable if whole else Within(self.variable, self.layout, at)
 
-    def _ahead(self, other: Pointer) -> int:
-        if getattr(other, "items", None) is not self.items:
-            unrelated()
-        return self.offset - int(other.offset) * (1 if isinstance(other, ItemBits) else self.layout.size)
+    def cast(self, layout: Layout) -> Any:
+        """Return the same place seen as another type."""
+        return Within(self.variable, layout, self.offset) if self.offset else self.variable.cast(layout)
 
-    def cast(self, layout: Layout) -> "Items | ItemBits":
-        """Return the same place seen as yet another type."""
-        if self.offset % self.layout.size == 0:
-            return Items(self.items, self.layout, self.offset // self.layout.size).cast(layout)
-        return ItemBits(self.items, self.layout, layout, self.offset)
+    @property
+    def here(self) -> Any:
+        """The record that is there, the variable or a part of it; a fault where there is none."""
+        found = self.variable.part(self.offset, self.layout)
+        if found is None and 0 <= self.offset < self._nbytes:
+            raise Unsupported(
+                f"bytes of a variable that is kept in registers are seen as {self.layout}, which is not there",
+                hint="name the members",
+            )
+        if found is None:
+            raise self._past(self.offset)
+        return found
+
+    @property
+    def _nbytes(self) -> int:
+        count = len(self.variable.items) if isinstance(self.variable, Items) else 1
+        return count * size_of(self.variable)
+
+    def _past(self, at: int) -> OutOfBounds:
+        """Return the fault of an access at byte *at*, which is outside of the variable."""
+        if isinstance(self.variable, Items):
+            whole = size_of(self.variable)
+            return beyond(at // whole, len(self.variable.items), whole)
+        size = self.variable.layout.size if hasattr(self.variable.layout, "fields") else self._unit
+        return past(at // size, size)
+
+    def _leaves(self, at: int) -> Iterator[tuple[Any, int, int]]:
+        """Yield the variables that the bytes of an element at byte *at* lie in: each as a pointer, with its first byte and the one behind the last."""
+        end = at + self._unit
+        while at < end:
+            leaf, first = self.variable.leaf(at)
+            most = 1 if leaf is None else size_of(leaf) - first  # between two members there is nothing
+            yield leaf, first, first + min(most, end - at)
+            at += most
+
+    def _inside(self, i: int) -> int:
+        """Return the first byte of element *i*; raises `OutOfBounds` for one that is not all in the variable."""
+        at = self.offset + i * self._unit
+        if not 0 <= at <= self._nbytes - self._unit:
+            raise self._past(at)
+        return at
+
+    def _whole(self, leaf: Pointer, first: int) -> bool:
+        """Return whether the element that begins with byte *first* of *leaf* is that number or pointer itself."""
+        if leaf is None or first:
+            return False
+        return leaf.layout is self.layout or (
+            hasattr(leaf.layout, "pointee") and hasattr(self.layout, "pointee")
+        )
+
+    def __getitem__(self, i: int) -> Any:
+        try:
+            at = self._inside(i)
+        except OutOfBounds as fault:
+            return beside(self.layout, fault)
+        leaf, first = self.variable.leaf(at)
+        if self._whole(leaf, first):
+            return leaf[0]
+        dtype = _dtype_of(self)
+        if leaf is not None and first + self._unit <= size_of(leaf):
+            return like(number(np.frombuffer(_bytes_of(leaf), dtype, 1, first)[0], self.layout), leaf[0])
+        found = list(self._leaves(at))
+        raw = b"".join(_bytes_of(leaf)[first:end] for leaf, first, end in found)
+        held = (leaf[0] for leaf, _, _ in found if leaf is not None)
+        return like(number(np.frombuffer(raw, dtype)[0], self.layout), *held)
+
+    def __setitem__(self, i: int, value: Value) -> None:
+        found = list(self._leaves(self._inside(i)))
+        if self._whole(*found[0][:2]):
+            found[0][0][0] = value
+            return
+        raw = _dtype_of(self).type(plain(value)).tobytes()
+        for leaf, first, end in found:
+            if leaf is not None:
+                dtype, held = _dtype_of(leaf), _bytes_of(leaf)
+                changed = held[:first] + raw[: end - first] + held[end:]
+                leaf[0] = like(number(np.frombuffer(changed, dtype)[0], leaf.layout), value, leaf[0])
+            raw = raw[end - first :]
+
+
+def _dtype_of(pointer: Pointer) -> Any:
+    """Return the type of NumPy of the number that *pointer* leads to."""
+    if not isinstance(pointer.layout, DType):
+        raise Unsupported(
+            "a pointer is seen as a number through another pointer", hint="convert the value itself"
+        )
+    return pointer.layout.dtype
+
+
+def _bytes_of(leaf: Pointer) -> bytes:
+    """Return the bytes of a number or of a pointer to no memory, and one of what is between two members."""
+    if leaf is None:
+        return b"\0"
+    held = leaf[0]
+    if isinstance(held, Address):
+        return (held.address % (1 << 64)).to_bytes(8, "little")
+    raw: bytes = _dtype_of(leaf).type(plain(held)).tobytes()
+    return raw
+
+
+def past(i: int, size: int) -> OutOfBounds:
+    """Return the fault of an access to element *i*, of *size* bytes, of what is one variable."""
+    return OutOfBounds(
+        f"element {within(i, size)} of a pointer to one variable is accessed", legal="element 0"
+    )
+
+
+def size_of(variable: Any) -> int:
+    """Return the bytes of a variable, of a record, or of what a pointer leads to."""
+    # The layouts of pointers have no size of their own: each has eight bytes.
+    return int(getattr(variable.layout, "size", 8))
 
 
 def copy(value: object) -> Any:

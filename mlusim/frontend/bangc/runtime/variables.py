@@ -1,26 +1,24 @@
-"""Pointers to single variables that are kept outside simulated memory, and what is beside them."""
+"""Variables that are kept outside simulated memory, each the pointer to itself."""
 
 from types import FunctionType
 from typing import Any
 
-import numpy as np
-
 from mlusim.arch.dtypes import DType, uint8
-from mlusim.errors import OutOfBounds, Unsupported
-from mlusim.frontend.bangc.runtime.followed import like
+from mlusim.errors import OutOfBounds
+from mlusim.frontend.bangc.runtime.followed import Value
 from mlusim.frontend.bangc.runtime.pointers import (
     Layout,
     Pointer,
     Unplaced,
-    Value,
     VariableAddress,
+    Within,
     beside,
     beyond,
-    number,
+    past,
     read_only,
     see,
+    size_of,
     unrelated,
-    within,
 )
 
 
@@ -29,11 +27,20 @@ class LonePointer(Unplaced):
 
     __slots__ = ()
 
-    def __add__(self, n: int) -> Any:
-        return self if n == 0 else BesideVariable(self, n)
+    @property
+    def _unit(self) -> int:  # type: ignore[override]
+        return size_of(self)
 
-    def _ahead(self, other: object) -> int:
-        return -_from(other, self)
+    def part(self, at: int, layout: Layout) -> Any:  # noqa: ARG002 - of a record
+        """Return the record of *layout* that begins at byte *at*; None where there is none."""
+        return self.here if at == 0 else None  # type: ignore[attr-defined]  # each has one
+
+    def leaf(self, at: int) -> tuple[Any, int]:
+        """Return the number or the pointer that byte *at* lies in, by a pointer to it, and which of its bytes that is; None between members."""
+        return self, at
+
+    def __add__(self, n: int) -> Any:
+        return Within(self, self.layout, n * size_of(self)) if n else self  # type: ignore[attr-defined]  # each has one
 
 
 class Cell(LonePointer, VariableAddress):
@@ -72,131 +79,13 @@ class Cell(LonePointer, VariableAddress):
         """The value, for who looks at the variable."""
         return self.v
 
-    def cast(self, layout: Layout) -> "Cell | Bits":
+    def cast(self, layout: Layout) -> "Cell | Within":
         """Return the variable seen as another type."""
         # A pointer that a variable holds has no bytes to be seen: a copy by bytes copies it whole.
         whole = layout is uint8 and not isinstance(self.layout, DType)
         if layout is self.layout or whole or getattr(layout, "pointee", None) is not None:
             return self
-        return Bits(self, layout)
-
-
-class BesideVariable(VariableAddress):
-    """A pointer beside a variable or a record, *n* elements away: it may be compared and moved back."""
-
-    __slots__ = ("cell", "n")
-
-    def __init__(self, cell: Any, n: int) -> None:
-        self.cell = cell
-        self.n = within(n, size_of(cell))
-
-    def __add__(self, n: int) -> Any:
-        return self.cell + (self.n + n)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, BesideVariable) and bool(other.cell == self.cell) and other.n == self.n
-
-    def _ahead(self, other: object) -> int:
-        return self.n - _from(other, self.cell)
-
-    def cast(self, _layout: Layout) -> "BesideVariable":
-        """Return the pointer itself: its type says nothing here."""
-        return self
-
-    @property
-    def here(self) -> Any:
-        """The record that is not there."""
-        raise past(self.n, size_of(self.cell))
-
-    def __getitem__(self, i: int) -> Any:
-        if self.n + i:
-            return beside(self.cell.layout, past(self.n + i, size_of(self.cell)))
-        return self.cell[0]
-
-    def __setitem__(self, i: int, value: Value) -> None:
-        if self.n + i:
-            raise past(self.n + i, size_of(self.cell))
-        self.cell[0] = value
-
-
-def _from(pointer: Pointer, cell: Any) -> int:
-    """Return how many elements behind *cell* a pointer to it is; `MemoryFault` for one to something else."""
-    if cell == pointer:
-        return 0
-    if isinstance(pointer, BesideVariable) and pointer.cell == cell:
-        return pointer.n
-    return unrelated()
-
-
-def past(i: int, size: int) -> OutOfBounds:
-    """Return the fault of an access to element *i*, of *size* bytes, of what is one variable."""
-    return OutOfBounds(
-        f"element {within(i, size)} of a pointer to one variable is accessed", legal="element 0"
-    )
-
-
-def size_of(variable: Any) -> int:
-    """Return the bytes of a variable, or of a record."""
-    # The layouts of pointers have no size of their own: each has eight bytes.
-    return int(getattr(variable.layout, "size", 8))
-
-
-class Bits(VariableAddress):
-    """The bytes of a variable from *offset* on, seen as another type: ``*(int *)&x``."""
-
-    __slots__ = ("cell", "dtype", "offset")
-
-    def __init__(self, cell: Any, dtype: DType, offset: int = 0) -> None:
-        self.cell = cell
-        self.dtype = dtype
-        self.offset = within(offset, 1)
-
-    def _bytes(self) -> Any:
-        if not isinstance(self.cell.layout, DType):
-            raise Unsupported(
-                "a pointer is seen as a number through another pointer", hint="convert the value itself"
-            )
-        return np.array([self.cell.v]).astype(self.cell.layout.dtype).view(np.uint8)
-
-    def _part(self, raw: Any, i: int) -> slice:
-        size = self.dtype.size
-        start = self.offset + i * size
-        if not 0 <= start <= raw.size - size:
-            raise past(start // size, size)
-        return slice(start, start + size)
-
-    def __getitem__(self, i: int) -> Any:
-        raw = self._bytes()
-        return like(number(raw[self._part(raw, i)].view(self.dtype.dtype)[0], self.dtype), self.cell.v)
-
-    def __setitem__(self, i: int, value: Value) -> None:
-        raw = self._bytes()
-        raw[self._part(raw, i)] = np.array([value]).astype(self.dtype.dtype).view(np.uint8)
-        old = self.cell.v
-        self.cell.v = like(number(raw.view(self.cell.layout.dtype)[0], self.cell.layout), value, old)
-
-    @property
-    def _unit(self) -> int:  # type: ignore[override]
-        return self.dtype.size
-
-    def __add__(self, n: int) -> "Bits":
-        return Bits(self.cell, self.dtype, self.offset + n * self.dtype.size)
-
-    def __eq__(self, other: object) -> bool:
-        return bool(_cell_of(other) == self.cell) and self._ahead(other) == 0
-
-    def _ahead(self, other: object) -> int:
-        if _cell_of(other) != self.cell:
-            unrelated()
-        return self.offset - int(getattr(other, "offset", 0))
-
-    def cast(self, layout: Layout) -> Any:
-        """Return the same place seen as yet another type."""
-        return self.cell.cast(layout) if self.offset == 0 else Bits(self.cell, layout, self.offset)
-
-
-def _cell_of(pointer: Pointer) -> Any:
-    return pointer.cell if isinstance(pointer, Bits) else pointer
+        return Within(self, layout, 0)
 
 
 class VariableOfC(VariableAddress):
