@@ -12,13 +12,13 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.runtime.followed import Value
 from mlusim.frontend.bangc.runtime.pointers import (
     Address,
+    InVariable,
     Items,
     Layout,
     Placed,
     Pointer,
     ScratchPointer,
     VariableAddress,
-    Within,
     address_of,
     copy,
     no_number,
@@ -150,7 +150,7 @@ class Object(LonePointer):
         if first is not None and own.fields[first][0] is layout:
             return FieldPointer(self, first)
         if isinstance(layout, DType | PointerLayout):
-            return Within(self, layout, 0)
+            return InVariable(self, layout, 0)
         raise Unsupported(
             f"an object of {own.name} that is kept in registers is seen as {layout}",
             hint="copy its members one by one",
@@ -238,7 +238,7 @@ class FieldPointer(LonePointer, VariableAddress):
 
     def __add__(self, n: int) -> Any:
         at = type(self.owner).layout.fields[self.name][1] + n * size_of(self)
-        return Within(self.owner, self.layout, at) if n else self
+        return InVariable(self.owner, self.layout, at) if n else self
 
     def __getitem__(self, i: int) -> Any:
         return (self + i)[0] if i else self.here
@@ -261,13 +261,13 @@ class FieldPointer(LonePointer, VariableAddress):
         """The value of the field, for who looks at the pointer."""
         return getattr(self.owner, self.name)
 
-    def cast(self, layout: Layout) -> "FieldPointer | Within":
+    def cast(self, layout: Layout) -> "FieldPointer | InVariable":
         """Return the same field; a number may be seen as another one."""
         pointers = isinstance(layout, PointerLayout) and isinstance(self.layout, PointerLayout)
         if layout is self.layout or pointers:
             return self
         if isinstance(layout, DType) and isinstance(self.layout, DType):
-            return Within(self.owner, layout, type(self.owner).layout.fields[self.name][1])
+            return InVariable(self.owner, layout, type(self.owner).layout.fields[self.name][1])
         if layout is uint8:
             return self
         raise Unsupported(

@@ -372,14 +372,14 @@ class Items(VariableAddress):
         """Return the element *at*, which is none of the array: one of the variable around it, if any."""
         if self._c_home is None:
             return beside(self.layout, self._past(at))
-        found = Within(self._c_home[0], self.layout, self._c_home[1] + at * self._unit)
+        found = InVariable(self._c_home[0], self.layout, self._c_home[1] + at * self._unit)
         return found.here if hasattr(self.layout, "fields") else found[0]
 
     def _store_outside(self, at: int, value: object) -> None:
         """Store to the element *at*, which is none of the array."""
         if self._c_home is None:
             raise self._past(at)
-        Within(self._c_home[0], self.layout, self._c_home[1] + at * self._unit)[0] = value
+        InVariable(self._c_home[0], self.layout, self._c_home[1] + at * self._unit)[0] = value
 
     def __setitem__(self, i: int, value: object) -> None:
         at = self.offset + i
@@ -464,7 +464,7 @@ class Items(VariableAddress):
         if layout is self.layout or (layout is uint8 and not isinstance(self.layout, DType)):
             return self
         if isinstance(layout, DType) and isinstance(self.layout, DType):
-            return Within(self, layout, 0)
+            return InVariable(self, layout, 0)
         if hasattr(layout, "pointee") and hasattr(self.layout, "pointee"):
             return Items(self.items, layout, self.offset, self._c_home)
         raise Unsupported(
@@ -473,7 +473,7 @@ class Items(VariableAddress):
         )
 
 
-class Within(VariableAddress):
+class InVariable(VariableAddress):
     """A pointer into a variable that is no simulated memory, or beside it: *offset* bytes from its beginning, to what *layout* describes.
 
     Numbers are seen as others by it, ``*(int *)&x``, and it leads from one member of a record to the next, as bytes of C do.
@@ -497,11 +497,11 @@ class Within(VariableAddress):
     def __add__(self, n: int) -> Any:
         at = self.offset + n * self._unit
         whole = at == 0 and self.layout is self.variable.layout
-        return self.variable if whole else Within(self.variable, self.layout, at)
+        return self.variable if whole else InVariable(self.variable, self.layout, at)
 
     def cast(self, layout: Layout) -> Any:
         """Return the same place seen as another type."""
-        return Within(self.variable, layout, self.offset) if self.offset else self.variable.cast(layout)
+        return InVariable(self.variable, layout, self.offset) if self.offset else self.variable.cast(layout)
 
     @property
     def here(self) -> Any:
@@ -524,10 +524,9 @@ class Within(VariableAddress):
     def _past(self, at: int) -> OutOfBounds:
         """Return the fault of an access at byte *at*, which is outside of the variable."""
         if isinstance(self.variable, Items):
-            whole = size_of(self.variable)
-            return beyond(at // whole, len(self.variable.items), whole)
-        size = self.variable.layout.size if hasattr(self.variable.layout, "fields") else self._unit
-        return past(at // size, size)
+            return outside(at, self._unit, size_of(self.variable), len(self.variable.items))
+        layout = self.variable.layout
+        return outside(at, self._unit, layout.size if hasattr(layout, "fields") else 0)
 
     def _leaves(self, at: int) -> Iterator[tuple[Any, int, int]]:
         """Yield the variables that the bytes of an element at byte *at* lie in: each as a pointer, with its first byte and the one behind the last."""
@@ -608,6 +607,16 @@ def past(i: int, size: int) -> OutOfBounds:
     return OutOfBounds(
         f"element {within(i, size)} of a pointer to one variable is accessed", legal="element 0"
     )
+
+
+def outside(at: int, size: int, element: int, count: int = 0) -> OutOfBounds:
+    """Return the fault of an access of *size* bytes at byte *at*, outside of a variable.
+
+    That is an array of *count* elements of *element* bytes; without a count a record of so many, or a number, for which *element* is 0.
+    """
+    if count:
+        return beyond(at // element, count, element)
+    return past(at // (element or size), element or size)
 
 
 def size_of(variable: Any) -> int:

@@ -7,13 +7,13 @@ from mlusim.arch.dtypes import DType, uint8
 from mlusim.errors import OutOfBounds
 from mlusim.frontend.bangc.runtime.followed import Value
 from mlusim.frontend.bangc.runtime.pointers import (
+    InVariable,
     Layout,
     Pointer,
     Unplaced,
     VariableAddress,
-    Within,
     beside,
-    beyond,
+    outside,
     past,
     read_only,
     see,
@@ -40,7 +40,7 @@ class LonePointer(Unplaced):
         return self, at
 
     def __add__(self, n: int) -> Any:
-        return Within(self, self.layout, n * size_of(self)) if n else self  # type: ignore[attr-defined]  # each has one
+        return InVariable(self, self.layout, n * size_of(self)) if n else self  # type: ignore[attr-defined]  # each has one
 
 
 class Cell(LonePointer, VariableAddress):
@@ -79,13 +79,13 @@ class Cell(LonePointer, VariableAddress):
         """The value, for who looks at the variable."""
         return self.v
 
-    def cast(self, layout: Layout) -> "Cell | Within":
+    def cast(self, layout: Layout) -> "Cell | InVariable":
         """Return the variable seen as another type."""
         # A pointer that a variable holds has no bytes to be seen: a copy by bytes copies it whole.
         whole = layout is uint8 and not isinstance(self.layout, DType)
         if layout is self.layout or whole or getattr(layout, "pointee", None) is not None:
             return self
-        return Within(self, layout, 0)
+        return InVariable(self, layout, 0)
 
 
 class VariableOfC(VariableAddress):
@@ -102,11 +102,7 @@ class VariableOfC(VariableAddress):
         self.count, self.element = nbytes // element if element > 0 else 0, abs(element)
 
     def _refuse(self, i: int) -> OutOfBounds:
-        at = self.offset + i * self.size
-        if self.count:
-            return beyond(at // self.element, self.count, self.element)
-        size = self.element or self.size
-        return past(at // size, size)
+        return outside(self.offset + i * self.size, self.size, self.element, self.count)
 
     def __getitem__(self, i: int) -> Any:
         raise self._refuse(i)
