@@ -89,6 +89,7 @@ def refusal_of(function: JITFunction, error: CompilationError) -> str:
     told = cause.error_message if isinstance(cause, CompilationError) else str(cause)
     where = function.fn.__code__.co_filename + ("" if line is None else f":{line}")
     words = re.sub(r"<triton\.language\.core\.(\w+) object at 0x\w+>", r"a \1", " ".join(str(told).split()))
+    words = re.sub(r"^\w+Error\((['\"])(.*)\1\)$", r"\2", words)
     instead = next((text for part, text in INSTEAD.items() if part in words), "")
     return f"{where}: Triton does not compile {function.__name__}: {words}{instead}"
 

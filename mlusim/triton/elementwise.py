@@ -47,7 +47,7 @@ SCALAR = {
         "expm1", "log10", "log1p", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erfc", "lgamma", "cbrt",
         "trunc", "rint", "round",
     )},
-    "exp10": "powf(10.0f, {0})",
+    "exp10": "powf(10.0f, {0})", "rcp": "1.0f / {0}", "silubp": "(1.0f + {0} / (1.0f + expf({0}))) / (1.0f + expf(-{0}))",
     **{name: f"{name}f({{0}}, {{1}})" for name in ("pow", "atan2", "copysign")}, "roundeven": "rintf({0})", "nearbyint": "rintf({0})",
     "sigmoid": "1.0f / (1.0f + expf(-{0}))", "silu": "{0} / (1.0f + expf(-{0}))", "gelu": "0.5f * {0} * (1.0f + erff({0} * 0.70710678f))",
     "isnan": "({0} != {0})", "isinf": "(fabsf({0}) == INFINITY)", "finite": "(fabsf({0}) < INFINITY)", "signbit": "(copysignf(1.0f, {0}) < 0.0f)",
@@ -92,7 +92,7 @@ TURNED = {
 ONE = {
     "exp": "bang_active_exphp", "exp2": "bang_pow2", "log2": "bang_log2", "sqrt": "bang_sqrt",
     "precise_sqrt": "bang_sqrt", "rsqrt": "bang_rsqrt", "sin": "bang_sin", "absf": "bang_abs", "absi": "bang_abs",
-    "tanh": "bang_active_tanh", "floor": "bang_floor", "negf": "bang_neg",
+    "tanh": "bang_active_tanh", "sigmoid": "bang_active_sigmoid", "gelu": "bang_active_gelu", "rcp": "bang_recip", "floor": "bang_floor", "negf": "bang_neg",
 }  # fmt: skip
 # Of whole numbers only 32 bits: the others of the table have a position argument that C does not say.
 CASTS = {
@@ -113,7 +113,9 @@ LIBRARY = {
         "trunc", "rint", "round", "nearbyint", "pow", "atan2", "copysign", "isnan", "isinf", "finite", "signbit",
     )},
     "fast_powf": "pow", "fast_tanh": "tanh", "fast_erf": "erf", "fast_sigmoid": "sigmoid", "fast_silu": "silu", "fast_gelu": "gelu",
-    "fast_exp2f": "exp2", "div_rn": "divf",
+    "fast_exp2f": "exp2", "div_rn": "divf", "fast_sqrt": "sqrt", "fast_rcp": "rcp", "fast_log": "log", "fast_log2f": "log2", "fast_log10f": "log10",
+    "fast_exp10f": "exp10", "fast_max": "maxnumf", "fast_min": "minnumf", "fast_silubp": "silubp", "ultra_pow": "pow",
+    **{f"ultra_{name}": name for name in ("gelu", "silu", "silubp", "sigmoid", "tanh")},
     "tanh": "tanh", "fast_tanhf": "tanh", "erf": "erf", "floor": "floor", "ceil": "ceil", "fabs": "absf", "fmod": "remf",
 }  # fmt: skip
 """Functions of device libraries, by their names without prefix and suffix, and the operation that each is."""
@@ -285,6 +287,10 @@ def _vector(
         # The board has the logarithm to base 2 alone, which it calls bang_log, too.
         exponent = apply(low, "log2", values, shape, kind, word)
         return binary(low, "mul", exponent, Uniform("0.6931471805599453f", kind, shape), shape, kind, word)
+    if name == "silu" and low.has(ONE["sigmoid"], kind):
+        return binary(
+            low, "mul", apply(low, "sigmoid", values, shape, kind, word), values[0], shape, kind, word
+        )
     instruction = ONE.get(name, "")
     if len(values) == 1 and isinstance(values[0], Tile) and low.has(instruction, kind):
         source = values[0]
@@ -680,12 +686,17 @@ def library(low: KernelLowering, op: TtirOperation) -> Lowered:
     plain = symbol.removeprefix("__nv_").removeprefix("__cn_")
     name = LIBRARY.get(plain) or LIBRARY.get(plain.removesuffix("f"))
     if not name:
-        raise low.refuse(f"the library function {symbol} has no form in BANG C here")
+        raise low.refuse(
+            f"the library function {symbol} has no form in BANG C here; write it with operations of tl"
+        )
     (shape, kind), values = result_of(op), low.operands(op)
     if op.types[-1].endswith("i1>"):  # a test of each element is a mask
         tensors = [low.small(v) if isinstance(v, Mask | Ramp) else v for v in values]
         return evolve(lanes(low, name, tensors, shape, "float", op.results[0]), logic=True)
-    return apply(low, name, values, shape, kind, op.results[0])
+    # The functions that give shorter floats than they take compute in those that they take.
+    takes = next((v.type for v in values if not isinstance(v, Mask) and v.type in FLOATS), kind)
+    computed = apply(low, name, values, shape, takes, op.results[0])
+    return convert(low, computed, kind, shape, op.results[0]) if isinstance(computed, Tile) else computed
 
 
 def bitcast(low: KernelLowering, op: TtirOperation) -> Lowered:

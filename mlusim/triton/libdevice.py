@@ -8,6 +8,8 @@ import triton.language as tl
 from triton.language import core
 from triton.language.extra.cuda import libdevice as other
 
+from mlusim.near import near
+
 ONE = (
     *(
         "sqrt",
@@ -40,18 +42,29 @@ ONE = (
         "fast_sinf",
         "fast_cosf",
     ),
-    *("fast_tanhf", "fast_tanh", "fast_erf", "fast_gelu", "fast_silu", "fast_sigmoid"),
+    *("fast_tanhf", "fast_tanh", "fast_erf", "fast_gelu", "fast_silu", "fast_silubp", "fast_sigmoid"),
+    *("fast_sqrt", "fast_rcp", "fast_log", "fast_log2f", "fast_log10f", "fast_exp10f"),
+    *("ultra_gelu", "ultra_silu", "ultra_silubp", "ultra_sigmoid", "ultra_tanh"),
 )
-TWO = ("div_rn", "div_rz", "fast_dividef", "pow", "fast_powf", "fmod", "atan2", "copysign")
+TWO = (
+    *("div_rn", "fast_dividef", "pow", "fast_powf", "ultra_pow", "fmod", "atan2", "copysign"),
+    *("fast_max", "fast_min"),
+)
+SHORTER = {"half": core.float16, "bfloat16": core.bfloat16}
+"""Functions of floats may give shorter ones, as ``ultra_silu_float2half`` does."""
 TESTS = ("isnan", "isinf", "finitef", "signbit")
 FLOATS = (core.float32, core.float16, core.bfloat16)
 
 
 def _function(name: str, operands: int, *, tests: bool = False) -> Callable[..., Any]:
-    symbols = {(kind,) * operands: (f"__cn_{name}", core.int1 if tests else kind) for kind in FLOATS}
+    return _of_types({(kind,) * operands: (f"__cn_{name}", core.int1 if tests else kind) for kind in FLOATS})
+
+
+def _of_types(symbols: dict[tuple[core.dtype, ...], tuple[str, core.dtype]]) -> Callable[..., Any]:
+    """Return a function by the types of its operands: its symbol, and the type of its result."""
 
     @core.extern  # type: ignore[untyped-decorator]
-    def function(*arguments: Any, _semantic: Any = None) -> Any:
+    def function(*arguments: object, _semantic: object = None) -> Any:
         return core.extern_elementwise("", "", [*arguments], symbols, is_pure=True, _semantic=_semantic)
 
     plain: Callable[..., Any] = function
@@ -63,8 +76,22 @@ globals().update({name: _function(name, 2) for name in TWO})
 globals().update({name: _function(name, 1, tests=True) for name in TESTS})
 
 
+globals().update(
+    {
+        f"{name}_float2{word}": _of_types({(core.float32,): (f"__cn_{name}", kind)})
+        for name in ("ultra_silu", "ultra_silubp")
+        for word, kind in SHORTER.items()
+    }
+)
+fast_powi = _of_types({(kind, core.int32): ("__cn_fast_powf", kind) for kind in FLOATS})
+
+
 # Beyond these Triton's own symbols, which the lowering knows or refuses by name.
 def __getattr__(name: str) -> object:
+    if not hasattr(other, name):
+        meant = near(name, (*ONE, *TWO, *TESTS))
+        hint = f"; did you mean {' or '.join(meant)}?" if meant else "; write it with operations of tl"
+        raise AttributeError(f"libdevice has no function {name}{hint}")
     return getattr(other, name)
 
 

@@ -243,3 +243,30 @@ def passed(d, e, k, M, N, BM: tl.constexpr, BN: tl.constexpr):
         for j in range(0, N, BN):
             e.store([i, j], d.load([i, j]) + k)
     e.atomic_add([BM, 0], d.load([0, 0]))
+
+
+@triton.jit
+def quick(x, o, h, B: tl.constexpr):
+    i = tl.arange(0, B)
+    v = tl.load(x + i)
+    p = tl.abs(v) + 0.5
+    tl.store(o + i, tl.extra.mlu.libdevice.fast_sqrt(p))
+    tl.store(o + B + i, tl.extra.mlu.libdevice.fast_rcp(p))
+    tl.store(o + 2 * B + i, tl.extra.mlu.libdevice.fast_log2f(p) + tl.extra.mlu.libdevice.fast_log(p))
+    tl.store(o + 3 * B + i, tl.extra.mlu.libdevice.fast_max(v, p - 1) - tl.extra.mlu.libdevice.fast_min(v, p))
+    tl.store(o + 4 * B + i, tl.extra.mlu.libdevice.fast_silubp(v))
+    tl.store(o + 5 * B + i, tl.extra.mlu.libdevice.ultra_sigmoid(v) + tl.extra.mlu.libdevice.ultra_tanh(v))
+    tl.store(
+        o + 6 * B + i, tl.extra.mlu.libdevice.fast_powi(v, i % 4) + tl.extra.mlu.libdevice.fast_exp10f(v)
+    )
+    tl.store(h + i, tl.extra.mlu.libdevice.ultra_silu_float2half(v))
+
+
+@triton.jit
+def unknown(x, B: tl.constexpr):
+    tl.store(x, tl.extra.mlu.libdevice.fast_tahn(tl.load(x)))
+
+
+@triton.jit
+def another(x, B: tl.constexpr):
+    tl.store(x, tl.extra.mlu.libdevice.erfinv(tl.load(x)))

@@ -78,6 +78,8 @@ def test_a_grid_beyond_the_limit_is_refused():
         ("pointers", "tl.where", np.float32, "a choice between pointers .*; choose between offsets, and add them to one pointer"),
         ("double_words", "tl.atomic_add", np.int64, "no instruction does atomic add of int64_t; use elements of 32 bits"),
         ("called", "apart(tl.load", np.int32, "tt.call .*; leave noinline=True out of the decorator"),
+        ("unknown", "fast_tahn", np.float32, "Triton does not compile unknown: libdevice has no function fast_tahn; did you mean fast_tanh"),
+        ("another", "erfinv", np.float32, "the library function __nv_erfinvf has no form .*; write it with operations of tl"),
         ("wide_floats", "def wide", np.float64, "x: elements of f64 have no type in BANG C; use tl.float32"),
     ],
 )  # fmt: skip

@@ -355,3 +355,18 @@ def test_descriptors_may_be_passed(board):
     expected[16:, :32] += x[:4, :32]
 
     assert expected.tobytes() == out.tobytes()
+
+
+def test_quick_functions_of_the_library(board):
+    """As their names in full, in the accuracy of C."""
+    x, out, short = drawn(16), np.zeros((7, 16), np.float32), np.zeros(16, np.float16)
+    run(board, language.quick, 1, x, out, short, B=16)
+    v, p = x.astype(float), np.abs(x.astype(float)) + 0.5
+    sigmoid = 1 / (1 + np.exp(-v))
+    expected = [
+        np.sqrt(p), 1 / p, np.log2(p) + np.log(p), np.maximum(v, p - 1) - np.minimum(v, p), sigmoid * (1 + v * (1 - sigmoid)),
+        sigmoid + np.tanh(v), v ** (np.arange(16) % 4) + 10**v,
+    ]  # fmt: skip
+
+    np.testing.assert_allclose(expected, out, rtol=2e-3, atol=2e-3)
+    np.testing.assert_allclose(v * sigmoid, short, atol=2e-3)
