@@ -27,7 +27,7 @@ def loop(low: KernelLowering, op: TtirOperation) -> Lowered:
     """Lower ``scf.for``: what it carries is in variables and blocks that each round writes again."""
     first, last, step, *given = low.operands(op)
     index, *names = op.arguments[0]
-    carried = [carried_value(low, value, name) for value, name in zip(given, names, strict=True)]
+    carried = carried_values(low, given, names, op.regions[0])
     low.values.update(zip(names, carried, strict=True))
     assert isinstance(first, ScalarValue)
     assert isinstance(last, ScalarValue)
@@ -43,9 +43,7 @@ def loop(low: KernelLowering, op: TtirOperation) -> Lowered:
 
 def while_loop(low: KernelLowering, op: TtirOperation) -> Lowered:
     """Lower ``scf.while``."""
-    carried = [
-        carried_value(low, value, name) for value, name in zip(low.operands(op), op.arguments[0], strict=True)
-    ]
+    carried = carried_values(low, low.operands(op), op.arguments[0], op.regions[1])
     low.values.update(zip(op.arguments[0], carried, strict=True))
     *tests, condition = op.regions[0]
     # The test stands in the middle: what it computes may be used by the body.
@@ -61,8 +59,24 @@ def while_loop(low: KernelLowering, op: TtirOperation) -> Lowered:
     return carried
 
 
-def carried_value(low: KernelLowering, value: Value, name: str) -> Value:
-    """Return what a loop carries for *value*: a variable or a block of its own."""
+def carried_values(
+    low: KernelLowering, values: Sequence[Value], names: Sequence[str], body: Sequence[TtirOperation]
+) -> list[Value]:
+    """Return what a loop with this *body* carries for *values* under *names*: variables and blocks of its own."""
+    ends = body[-1].operands if body and body[-1].name == "scf.yield" else names
+    makers = {result: one.name for one in body for result in one.results}
+    return [
+        _carried(low, value, name, makers.get(end, ""))
+        for value, name, end in zip(values, names, ends, strict=True)
+    ]
+
+
+def _carried(low: KernelLowering, value: Value, name: str, maker: str) -> Value:
+    """Return what a loop carries for *value*, whose next one the operation *maker* of its body makes, "" where none does."""
+    # Whole numbers with a step stay a formula as long as something is added; what else is made of them is data.
+    stepping = maker in ("", "arith.addi", "arith.subi") or maker.startswith("scf.")
+    if isinstance(value, Ramp) and not value.pointer and not stepping:
+        value = low.whole(value, value.shape)
     if isinstance(value, ScalarValue):
         kind = f"{value.type} *" if _is_pointer(low, value) else value.type
         own = low.text.name(name)

@@ -200,7 +200,7 @@ class _Pipeline:
         low, text = self.low, self.text
         first, last, step, *given = low.operands(self.op)
         index, *names = self.op.arguments[0]
-        carried = [control.carried_value(low, value, name) for value, name in zip(given, names, strict=True)]
+        carried = control.carried_values(low, given, names, self.op.regions[0])
         assert isinstance(first, ScalarValue)
         assert isinstance(last, ScalarValue)
         assert isinstance(step, ScalarValue)

@@ -103,6 +103,25 @@ def test_a_constant_may_be_converted(n):
 
 
 @triton.jit
+def digits(out, base, n, b: tl.constexpr):
+    """Store the digits of 0, 1, ..., the last first, of which a loop carries the rest."""
+    rest = tl.arange(0, b)
+    block = tl.zeros([b, 4], tl.int32)
+    for k in range(n):
+        block[:, 3 - k] = rest % base
+        rest //= base
+    tl.store(out + tl.arange(0, b)[:, None] * 4 + tl.arange(0, 4)[None, :], block)
+
+
+def test_whole_numbers_of_a_loop_become_data():
+    """They begin as a formula of the index."""
+    out = np.zeros((64, 4), np.int32)
+    mlusim.triton.run(digits, (1,), out, 3, 4, b=64)
+
+    assert [[n // 3**k % 3 for k in (3, 2, 1, 0)] for n in range(64)] == out.tolist()
+
+
+@triton.jit
 def step(x):
     """Read every other element."""
     tl.store(x + tl.arange(0, 2), (tl.arange(0, 4) * 1.0)[::2])
