@@ -130,7 +130,6 @@ class WindowCore:
 
     def __init__(self, place: TaskPlace) -> None:
         self.place = place
-        self.hub = self
         self._fresh: dict[Step, None] = {}
 
     def ran(self, step: Step) -> None:
@@ -142,7 +141,7 @@ class WindowCore:
         fresh, self._fresh = self._fresh, {}
         return list(fresh)
 
-    def renew(self) -> None:
+    def announce_again(self) -> None:
         """Do nothing: here all steps are announced."""
 
 
