@@ -1,14 +1,20 @@
 """The pictures of the documentation that mlusim draws itself: ``python -m manual.pictures`` writes them to ``docs/pictures``.
 
-With words, as ``finding`` or ``debugger-80x24``, those alone.
+With words, as ``finding`` or ``debugger-80x24``, those alone.  Pictures of pages take a Chromium, which ``BROWSER`` may name; without one
+they are left as they are, and said.
 """
 
 import asyncio
 import contextlib
 import io
+import json
+import os
 import re
 import shlex
+import shutil
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -192,6 +198,73 @@ async def _idle(app: DebuggerApp, pilot: "Pilot[None]") -> None:
     await pilot.pause()
 
 
+# -- pages, as a browser shows them -----------------------------------------------------------------
+
+BROWSERS = (os.environ.get("BROWSER", ""), "chromium", "chromium-browser", "google-chrome")
+WIDTH = 1200  # of the window
+HEIGHTS = {"report": 1100, "report-lines": 1500, "gallery": 1790}
+
+
+def _report(page: Path) -> None:
+    mlusim(["report", "tin_shift_forward", "border_align_backward", "--format", "html", "-o", str(page)])
+
+
+def _lines(page: Path) -> None:
+    """Write the part of the page of a launch that has its pipes, its cores and its lines; the head is that of every page."""
+    mlusim(
+        ["profile", "border_align_backward", "--case", "vendor_1x70x4x129", "--launch", "2", "-o", str(page)]
+    )
+    scroll = '<script>document.querySelector("main").replaceChildren(document.querySelector("details.part"))</script>'
+    page.write_text(page.read_text(encoding="utf-8").replace("</body>", f"{scroll}</body>"), encoding="utf-8")
+
+
+def _gallery(page: Path) -> None:
+    """Write some cells of the notebook of examples, with the outputs that a test keeps current."""
+    cells = json.loads((ROOT / "examples" / "gallery.ipynb").read_text(encoding="utf-8"))["cells"]
+    parts = [GALLERY]
+    for cell in cells:
+        text = "".join(cell["source"])
+        if text.startswith("## "):
+            wanted = text.partition("\n")[0].removeprefix("## ") in SHOWN
+            parts += [f"<h2>{escape(text.partition(chr(10))[0].removeprefix('## '))}</h2>"] if wanted else []
+        elif cell["cell_type"] == "code" and len(parts) > 1 and wanted and not text.startswith(NOT_SHOWN):
+            outputs = ("".join(one["data"]["text/html"]) for one in cell["outputs"])
+            parts += [f'<pre class="cell">{escape(text)}</pre>', *outputs]
+    page.write_text("\n".join(parts), encoding="utf-8")
+
+
+SHOWN = ("A launch", "Findings", "Faults")
+NOT_SHOWN = ("import numpy", "%%mlusim_profile")
+GALLERY = (
+    '<!doctype html><meta charset="utf-8"><style>body { font: 15px sans-serif; margin: 18px } '
+    "pre.cell { background: #f3f4f1; border: 1px solid #ddd; padding: 10px } h2 { margin: 12px 0 }</style>"
+)
+
+
+PAGES: Mapping[str, Callable[[Path], None]] = {"report": _report, "report-lines": _lines, "gallery": _gallery}
+
+
+def _photographed(name: str, browser: str) -> None:
+    """Write the picture of a page as *browser* shows it."""
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / f"{name}.html"
+        PAGES[name](page)
+        words = [
+            "--headless=new",
+            "--no-sandbox",
+            "--hide-scrollbars",
+            "--blink-settings=preferredColorScheme=1",
+        ]
+        size = [
+            f"--window-size={WIDTH},{HEIGHTS[name]}",
+            f"--user-data-dir={folder}",
+            "--virtual-time-budget=5000",
+        ]
+        picture = f"--screenshot={FOLDER / f'{name}.png'}"
+        command = [browser, *words, *size, picture, page.as_uri()]
+        subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - a browser, which draws what was just written
+
+
 # -- all of them ------------------------------------------------------------------------------------
 
 PICTURES: Mapping[str, Callable[[], str]] = {
@@ -206,9 +279,15 @@ PICTURES: Mapping[str, Callable[[], str]] = {
 
 def main(names: Sequence[str]) -> int:
     """Write the pictures that *names* lists, or all of them, again."""
-    made = chosen(names, PICTURES, "picture")
+    made = chosen(names, [*PICTURES, *PAGES], "picture")
+    browser = next(filter(None, map(shutil.which, filter(None, BROWSERS))), None)
     for name in made:
-        (FOLDER / f"{name}.svg").write_text(PICTURES[name](), encoding="utf-8")
+        if name in PICTURES:
+            (FOLDER / f"{name}.svg").write_text(PICTURES[name](), encoding="utf-8")
+        elif browser is not None:
+            _photographed(name, browser)
+        else:
+            sys.stderr.write(f"{name}.png is left as it is: no Chromium is found; name one in BROWSER\n")
     return 0 if made else 2
 
 

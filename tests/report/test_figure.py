@@ -56,8 +56,9 @@ def test_words_stay_words():
 def test_bars_lie_where_they_should():
     """Two boxes of one shape, in the units of the picture, from the left and from above."""
     path = next(p for p in re.findall(r'<path d="([^"]*)"', drawn()) if 2 == p.count("M"))
-    numbers = [float(n) for n in re.findall(r"[\d.]+", path)]
-    xs, ys = numbers[::2], numbers[1::2]
+    moves = re.findall(r"([MLHV])([\d. ]+)", path)
+    xs = [float(text.split()[0]) for letter, text in moves if letter != "V"]
+    ys = [float(text.split()[-1]) for letter, text in moves if letter != "H"]
 
     assert [28, 64, 82, 118] == pytest.approx(sorted(set(xs)))
     assert [58, 74] == pytest.approx(sorted(set(ys)))

@@ -81,6 +81,21 @@ def test_charts_are_pictures_in_the_page_that_say_what_they_show():
     assert [] == re.findall(r"<(?:script|link|img)[^>]+(?:src|href)=", page)
 
 
+def test_of_many_calls_those_that_take_longest_are_drawn():
+    """The others say what draws them, so that a page of many calls stays small."""
+    records = [
+        evolve(RECORD, case=f"case_{n}", efficiency=evolve(RECORD.efficiency, hardware_time_us=1.0 + n))
+        for n in range(20)
+    ]
+    page = html_text(records, "0")
+    pictures = set(re.findall(r'aria-label="Tasks of \w+ (case_\d+)"', page))
+
+    assert {f"case_{n}" for n in range(8, 20)} == pictures
+    assert [f"case_{n}" for n in range(8)] == re.findall(
+        r"tasks, pipes and lines: <code>mlusim profile \w+ --case (\w+)", page
+    )
+
+
 def test_two_runs_and_two_policies_stand_side_by_side():
     """The time before and now with its band; the times by policy with the quickest."""
     before = evolve(entry_of(RECORD), hardware_time_us=5.9)

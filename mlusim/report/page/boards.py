@@ -38,7 +38,8 @@ def what_if_page(studies: Sequence[WhatIfStudy], command: str = "") -> str:
 
 
 def _named(study: WhatIfStudy) -> str:
-    return f"{study.operator} {study.case or ''}".rstrip()
+    words = " " in (study.case or "")  # "1 launch" of a program, where an operator has a case
+    return f"{study.operator} {f'({study.case})' if words else study.case or ''}".rstrip()
 
 
 def _timed(study: WhatIfStudy) -> list[tuple[float, WhatIfRow]]:

@@ -107,6 +107,7 @@ class Picture:
         inside = re.sub(r"\n\s*", "\n", inside)
         for name, color in COLORS.items():
             inside = inside.replace(color, f"var(--{name})")
+        inside = _tidy(inside)
         head = (
             f'<svg viewBox="0 0 {self.width:g} {self.height:g}" role="img" aria-label="{escape(self.title)}">'
         )
@@ -115,6 +116,32 @@ class Picture:
     def _group(self, found: re.Match[str]) -> str:
         tip = self._tips.get(found[1])
         return "<g>" if tip is None else f"<g><title>{escape(tip)}</title>"
+
+
+def _tidy(svg: str) -> str:
+    """Return *svg* in a third of its bytes: without what is not seen, groups around one path, and decimals beyond a hundredth of a unit."""
+    svg = re.sub(r'<path d="[^"]*" style="fill: none"/>', "", svg)
+    svg = re.sub(r' d="([^"]*)"', _path, svg)
+    svg = re.sub(r"\s*\n\s*", "\n", svg)
+    for unneeded in (r"<g>\n?(<path [^>]*/>)\n?</g>", r"<g>\n?()</g>"):
+        svg = re.sub(unneeded, r"\1", svg)
+    return svg
+
+
+def _path(found: re.Match[str]) -> str:
+    """Return the data of a path, with one number where a line goes straight across or down."""
+    parts: list[str] = []
+    at: list[str] = []
+    for letter, text in re.findall(r"([A-Za-z])([^A-Za-z]*)", found[1]):
+        to = [f"{round(float(number), 2):g}" for number in text.split()]
+        if letter == "L" and to[1] == at[1]:
+            parts.append(f"H{to[0]}")
+        elif letter == "L" and to[0] == at[0]:
+            parts.append(f"V{to[1]}")
+        else:
+            parts.append(letter + " ".join(to))
+        at = to[-2:] or at
+    return f' d="{"".join(parts)}"'
 
 
 def _font(found: re.Match[str]) -> str:

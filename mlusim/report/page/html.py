@@ -123,6 +123,8 @@ def _contents(records: Sequence[CallRecord]) -> dict[str, Any]:
         "policies": side_by_side(records),
         "wrong": list(_wrong(records).items()),
         "engines": engines(records),
+        "drawn": _drawn(records),
+        "profile_of": lambda record: _next_commands(record).get(PIPES_AND_LINES, ""),
         "draw_layout": functools.partial(layout_svg, named=False),
         "draw_timeline": lambda record: timeline(
             f"{record.operator} {record.case}", record.launches, find_board(record.board)
@@ -132,6 +134,22 @@ def _contents(records: Sequence[CallRecord]) -> dict[str, Any]:
         },
         "over": any(r.efficiency is not None and r.efficiency.io_efficiency > 1 for r in records),
     }
+
+
+MOST_DRAWN = (
+    12  # calls whose tasks, pipes and lines are on the page, which would weigh a megabyte with those of all
+)
+PIPES_AND_LINES = "its pipes and lines"
+
+
+def _drawn(records: Sequence[CallRecord]) -> set[int]:
+    """Return which of *records*, by position, are drawn: of each operator on each board the one that takes longest, then the others that do."""
+    times = [0.0 if one.efficiency is None else one.efficiency.hardware_time_us for one in records]
+    longest = sorted(range(len(records)), key=lambda at: -times[at])
+    first: dict[tuple[str, str], int] = {}
+    for at in longest:
+        first.setdefault((records[at].operator, records[at].board), at)
+    return set(list(dict.fromkeys([*first.values(), *longest]))[:MOST_DRAWN])
 
 
 @frozen
@@ -186,7 +204,7 @@ def _next_commands(record: CallRecord) -> dict[str, str]:
         return {}
     call = f"{record.operator} --case {record.case} --board {record.board}"
     return {
-        "its pipes and lines": f"mlusim profile {call} --html profile.html",
+        PIPES_AND_LINES: f"mlusim profile {call} --html profile.html",
         "mistakes in it": f"mlusim check {call}",
         "where it stands still": f"mlusim debug {call}",
         "other boards": f"mlusim what-if {record.operator} --case {record.case} --from {record.board}",
