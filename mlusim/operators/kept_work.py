@@ -184,7 +184,7 @@ class Keep(Generic[J]):
         if not asked and not self._work.drops:
             self._work.check(job, document, where)
             raise UsageError(
-                f"{self.name} belongs to another {self._work.word}: it has {brief_of(job)}, which is none of these calls; "
+                f"{self.name} belongs to another {self._work.word}: it has {brief_of(job)}, which is not one of these calls; "
                 "name another file, or --restart to start it over"
             )
         self._work.check(job, document, where)

@@ -95,7 +95,7 @@ INOUT = ArgumentForm(
 HOST = ArgumentForm(
     "host",
     "host:VALUE",
-    "an array, given as above, in memory of the host, for a pointer of a host function that is none of the device, as `size_t *`",
+    "an array, given as above, in memory of the host, for a pointer of a host function that is not one of the device, as `size_t *`",
     "size=host:out:uint64:1",
     ("VALUE",),
 )

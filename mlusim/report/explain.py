@@ -8,7 +8,7 @@ from attrs import asdict, frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
-from mlusim.counted import count, counted, percent, size, whole
+from mlusim.counted import count, counted, percent, size, times, whole
 from mlusim.errors import shown_file
 from mlusim.report.efficiency import Acceptance, acceptance
 from mlusim.report.figures import Figures, figures
@@ -176,6 +176,35 @@ def waves(why: Explanation) -> str:
     if why.waves is None:
         return "-"
     return f"{why.waves}:{whole(why.last_wave)}" if why.waves > 1 and why.last_wave != 1 else f"{why.waves}"
+
+
+@frozen
+class WhyFigure:
+    """A figure of an `Explanation`: its heads in the terminal, in Markdown and on a page, and what it says; *pipe* is that whose work it is."""
+
+    terminal: str
+    markdown: str
+    page: str
+    words: Callable[[Explanation], str]
+    pipe: str = ""
+
+
+def _busy_of_pipe(pipe: str, short: str) -> WhyFigure:
+    return WhyFigure(short, pipe, pipe, lambda why: whole((why.busy or {}).get(pipe)), pipe)
+
+
+WHY = (
+    WhyFigure("moved", "moved / theory", "moved", lambda why: times(why.of_theory)),
+    WhyFigure("pad", "lanes padded", "padding", lambda why: whole(why.padding)),
+    *map(_busy_of_pipe, PIPES, ("scal", "vec", "tens", "IO", "move")),
+    WhyFigure("two", "overlap", "overlap", lambda why: whole(why.overlap)),
+    WhyFigure("slow", "slowest / mean core", "slowest", lambda why: times(why.balance)),
+    WhyFigure(
+        "cores", "cores", "cores", lambda why: "-" if why.working is None else f"{why.working}/{why.cores}"
+    ),
+    WhyFigure("waves", "waves", "waves", waves),
+)
+"""The figures that explain a call, in the order of every table of them."""
 
 
 def below_the_bar(record: "CallRecord") -> bool:

@@ -5,11 +5,11 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from mlusim.counted import error, share, size, times, whole
+from mlusim.counted import error, share, size
 from mlusim.document import markdown_table
 from mlusim.memory.space import DIRECTIONS
 from mlusim.report.efficiency import engines, headline, verdicts
-from mlusim.report.explain import Explanation, below_the_bar, explained, waves
+from mlusim.report.explain import WHY, Explanation, below_the_bar, explained
 from mlusim.report.json_values import plain
 from mlusim.report.record import CallRecord
 from mlusim.time.timing import PIPES
@@ -132,17 +132,7 @@ def markdown_text(records: Sequence[CallRecord], version: str) -> str:
         parts += ["### Accuracy", markdown_table(heads, (_accuracy(record, name) for record, name in judged))]
     moved = ("operator", "case", "board", "theory ops", "theory IO", "bytes moved", "instructions", "NRAM")
     parts += ["### Work", markdown_table(moved, map(_work, records))]
-    whys: tuple[str, ...] = (
-        "operator",
-        "case",
-        "board",
-        "class",
-        "moved / theory",
-        "lanes padded",
-        *PIPES,
-        "overlap",
-    )
-    whys += ("slowest / mean core", "cores", "waves")
+    whys = ("operator", "case", "board", "class", *(figure.markdown for figure in WHY))
     parts += ["### What explains it", markdown_table(whys, map(_explanation, records))]
     parts.append(
         f"Times are predicted by mlusim {version} without a card; the interface time, which is the "
@@ -197,20 +187,8 @@ def _work(record: CallRecord) -> list[str]:
 
 def _explanation(record: CallRecord) -> list[str]:
     why = explained(record)
-    busy = why.busy or {}
-    return [
-        record.operator,
-        record.title,
-        record.board,
-        "-" if why.acceptance is None else why.acceptance.grade,
-        times(why.of_theory),
-        whole(why.padding),
-        *(whole(busy.get(pipe)) for pipe in PIPES),
-        whole(why.overlap),
-        times(why.balance),
-        "-" if why.working is None else f"{why.working}/{why.cores}",
-        waves(why),
-    ]
+    grade = "-" if why.acceptance is None else why.acceptance.grade
+    return [record.operator, record.title, record.board, grade, *(figure.words(why) for figure in WHY)]
 
 
 def _name(record: CallRecord) -> str:

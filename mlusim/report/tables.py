@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from mlusim.counted import band, brief, count, error, microseconds, plural, share, size, times, whole
+from mlusim.counted import band, brief, count, error, microseconds, plural, share, size
 from mlusim.errors import shown_file
 from mlusim.report.efficiency import Acceptance, Rule, acceptance, engines, summaries
-from mlusim.report.explain import Explanation, explained, waves
+from mlusim.report.explain import WHY, Explanation, explained
 from mlusim.report.figures import OVER
 from mlusim.report.record import NO_COPY, CallRecord, LaunchRecord
 from mlusim.text_grid import NameCell, facts, table
@@ -272,8 +272,6 @@ def summary_table(records: Sequence[CallRecord]) -> RenderableType:
 
 # -- explanations: a table of numbers, and a sentence for each call ------------------------------------
 
-_PIPES = {"scalar": "scal", "vector": "vec", "tensor": "tens", "IO-DMA": "IO", "move-DMA": "move"}
-
 EXPLANATION_NOTE = (
     "moved: bytes off the chip over those of the theory.  pad: lanes of vector instructions that hold no element.  "
     "{pipes}: how much of the time the pipes of a working core are busy; two: of the time of the second busiest pipe, two or more at once.  slow: slowest "
@@ -284,28 +282,17 @@ EXPLANATION_NOTE = (
 def why_table(records: Sequence[CallRecord], board: str) -> RenderableType:
     """Return the numbers that explain the calls on *board*; launches that were not timed have none."""
     made = [(record, explained(record)) for record in records if record.board == board]
-    pipes = [pipe for pipe in _PIPES if any((why.busy or {}).get(pipe, 0.0) > 0 for _, why in made)]
-    numbers = ["moved", "pad", *(_PIPES[pipe] for pipe in pipes), "two", "slow", "cores", "waves"]
+    pipes = {pipe for _, why in made for pipe, part in (why.busy or {}).items() if part > 0}
+    columns = [figure for figure in WHY if not figure.pipe or figure.pipe in pipes]
+    numbers = [figure.terminal for figure in columns]
     title = f"what explains it on {board}"
     shown = table("case", *numbers, right=numbers, fold=("case",), title=title, tight=True)
     for operator, calls in groupby(made, key=lambda pair: pair[0].operator):
         shown.add_row(heading(operator))
         for record, why in calls:
-            shown.add_row(case_cell(record), *_cells(why, pipes))
-    note = EXPLANATION_NOTE.format(pipes=", ".join(_PIPES[pipe] for pipe in pipes))
+            shown.add_row(case_cell(record), *(figure.words(why) for figure in columns))
+    note = EXPLANATION_NOTE.format(pipes=", ".join(figure.terminal for figure in columns if figure.pipe))
     return Group(shown, Text(note, style="dim"))
-
-
-def _cells(why: Explanation, pipes: Sequence[str]) -> Iterator[str]:
-    busy = why.busy or {}
-    yield times(why.of_theory)
-    yield whole(why.padding)
-    for pipe in pipes:
-        yield whole(busy.get(pipe) if busy else None)
-    yield whole(why.overlap)
-    yield times(why.balance)
-    yield "-" if why.working is None else f"{why.working}/{why.cores}"
-    yield waves(why)
 
 
 def sentences(records: Sequence[CallRecord]) -> Iterator[Text]:

@@ -1,5 +1,6 @@
 """The time of rows of a log at the rates of one core, in us: before their work, on each pipe, as a flight."""
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -91,6 +92,9 @@ class Pace:
     decided: float
 
     @classmethod
+    @functools.lru_cache(
+        maxsize=1024
+    )  # each role of a launch asks for it at each end of the bands, and forty rates for their value
     def of(
         cls,
         board: Board,

@@ -19,7 +19,9 @@ RESULT = 4096  # bytes of the largest value that is returned
 
 def loaded(path: Path) -> Any:
     """Return the module in the file *path*; its folder is not searched for others."""
-    spec: Any = importlib.util.spec_from_file_location(path.stem, path)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -17,7 +17,9 @@ from typing import Any
 
 def loaded(path: Path) -> Any:
     """Return the module in the file *path*; its folder, which has one called torch, is not searched for others."""
-    spec: Any = importlib.util.spec_from_file_location(path.stem, path)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -406,7 +406,7 @@ def launch_kernel(kernel: BangKernel, kind: Kind, dim: tuple[int, int, int], arg
 
 def _no_argument(argument: object) -> str:
     if hasattr(argument, "data_ptr"):
-        return f"a tensor on {getattr(argument, 'device', 'another device')} is none of the simulated board; pass x.mlu(), or a NumPy array"
+        return f"a tensor on {getattr(argument, 'device', 'another device')} is not on the simulated board; pass x.mlu(), or a NumPy array"
     return (
         f"{argument!r:.60} is no array and no number; a kernel takes NumPy arrays, tensors on mlu and numbers"
     )

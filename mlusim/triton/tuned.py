@@ -79,7 +79,7 @@ class TunedTriton:
         if name in OPTIONS:
             odd = next((value for value in word.values if not value.isdigit()), None)
             if odd is not None:
-                raise UsageError(f"--param {name} takes whole numbers, and {odd!r} is none")
+                raise UsageError(f"--param {name} takes whole numbers, and {odd!r} is not one")
             return TuneParameter(name, OPTION, word.values)
         # A kernel may have a parameter of this name, which is meant then.
         if name == GRID and name not in own:

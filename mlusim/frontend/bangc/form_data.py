@@ -244,7 +244,7 @@ class FormReader:
         self._strings: list[str] = document["strings"]
         self._rows: list[list[Any]] = document["rows"]
         if not all(type(one) is str for one in self._strings):
-            raise DataError("a string is none")
+            raise DataError("a string is not text")
         self.made: list[Any] = [None] * len(self._rows)
         self._checked: dict[tuple[int, re.Pattern[str] | None], bool] = {}
         self._readers = {
@@ -323,7 +323,7 @@ class FormReader:
 
     def _text(self, pattern: "re.Pattern[str] | None", number: object) -> str:
         if type(number) is not int or number < 0:  # isinstance would take True
-            raise DataError("the number of a string is none")
+            raise DataError("the number of a string is not a number")
         text = self._strings[number]
         if pattern is not None and (number, pattern) not in self._checked:
             if not pattern.match(text):

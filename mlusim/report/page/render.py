@@ -12,7 +12,7 @@ from mlusim.installing import missing_packages
 from mlusim.machine.launch import Launch
 from mlusim.plan.svg import legend
 from mlusim.report.compare import headline, lines
-from mlusim.report.explain import explained, waves
+from mlusim.report.explain import WHY, explained
 from mlusim.report.page.frame import head_html
 from mlusim.report.page.pipes import legend_html, pipe_picture
 from mlusim.report.record import CallRecord, LaunchRecord
@@ -115,7 +115,7 @@ def _tip(line: Line, waits: float) -> str:
 
 _FILTERS: Mapping[str, Any] = {
     "us": microseconds, "share": share, "size": size, "count": count, "error": error, "percent": percent,
-    "times": times, "whole": whole, "verdict": verdict, "explained": explained, "waves": waves, "listings": listings,
+    "times": times, "whole": whole, "verdict": verdict, "explained": explained, "listings": listings,
     "head": head_html, "pipe_picture": pipe_picture, "pipe_legend": legend_html, "legend": legend, "notes": notes, "beyond": beyond, "moved": lines,
 }  # fmt: skip
 
@@ -137,6 +137,7 @@ def rendered(template: str, version: str, **contents: object) -> str:
     environment.filters |= dict(_FILTERS)
     environment.filters["compared"] = lambda found: headline(found, version)
     environment.filters["worth_showing"] = _worth_showing
+    environment.globals["why_figures"] = WHY
     page: str = environment.get_template(template).render(**contents)
     return page
 
