@@ -231,7 +231,7 @@ def _own_digest() -> str:
 # -- the driver ----------------------------------------------------------------------------------------
 
 
-class TypeName(str):
+class ElementTypeName(str):
     """The name of an element type, with what Triton asks of that of a tensor behind a descriptor."""
 
     __slots__ = ()
@@ -254,9 +254,9 @@ class ArrayArgument:
     array: np.ndarray[Any, Any]
 
     @property
-    def dtype(self) -> "TypeName":
+    def dtype(self) -> "ElementTypeName":
         """The element type by Triton's name."""
-        return TypeName(self.array.dtype.name)
+        return ElementTypeName(self.array.dtype.name)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -32,7 +32,7 @@ class AxisPart:
 
 
 @frozen
-class Index:
+class BlockIndex:
     """The parts of all axes, and the places of new axes in what is read."""
 
     parts: tuple[AxisPart, ...]
@@ -49,7 +49,7 @@ class Index:
         return [part.size for part in self.parts if part.kept]
 
 
-def index_of(block: core.tensor, index: object) -> Index | None:
+def index_of(block: core.tensor, index: object) -> BlockIndex | None:
     """Return what *index* takes of *block*; None where it takes all and Triton's own code does.
 
     Raises `ValueError` for what is no index: a step, more of them than axes, a constant beyond the axis.
@@ -63,8 +63,8 @@ def index_of(block: core.tensor, index: object) -> Index | None:
         raise ValueError(f"{len(axes)} indices of a block of {len(sizes)} axes")
     axes += [slice(None)] * (len(sizes) - len(axes))
     parts = tuple(_part(word, size) for word, size in zip(axes, sizes, strict=True))
-    dropped = Index(parts, ())
-    return Index(parts, tuple(_new_axes(words, dropped)))
+    dropped = BlockIndex(parts, ())
+    return BlockIndex(parts, tuple(_new_axes(words, dropped)))
 
 
 def _items(index: object) -> Sequence[object]:
@@ -73,7 +73,7 @@ def _items(index: object) -> Sequence[object]:
     return index if isinstance(index, list | tuple) else [index]
 
 
-def _new_axes(words: Sequence[object], index: Index) -> Iterator[int]:
+def _new_axes(words: Sequence[object], index: BlockIndex) -> Iterator[int]:
     """Yield the places of new axes among those that stay."""
     parts = iter(index.parts)
     at = 0
@@ -114,7 +114,7 @@ def _part(word: object, whole: int) -> AxisPart:
     raise ValueError(f"unsupported tensor index: {word}")
 
 
-def load(semantic: TritonSemantic, block: core.tensor, index: Index) -> core.tensor:
+def load(semantic: TritonSemantic, block: core.tensor, index: BlockIndex) -> core.tensor:
     """Return the part of *block* that *index* takes."""
     shape, found = [part.whole for part in index.parts], block
     for axis, part in enumerate(index.parts):
@@ -141,7 +141,7 @@ def _ramp(
     return semantic.broadcast_impl_shape(ramp, [*shape])
 
 
-def stored(semantic: TritonSemantic, block: core.tensor, index: Index, value: object) -> core.tensor:
+def stored(semantic: TritonSemantic, block: core.tensor, index: BlockIndex, value: object) -> core.tensor:
     """Return *block* with *value*, a block or one number, in the place of the part that *index* takes."""
     if index.new:
         raise ValueError("a store to a part of a block has no new axes")
@@ -174,7 +174,7 @@ def _tests(semantic: TritonSemantic, part: AxisPart, place: core.tensor) -> Iter
         yield semantic.less_than(place, part.start + part.size)
 
 
-def _spread(semantic: TritonSemantic, value: core.tensor, index: Index) -> core.tensor:
+def _spread(semantic: TritonSemantic, value: core.tensor, index: BlockIndex) -> core.tensor:
     """Return *value* with the sizes of *index*."""
     if not value.type.is_block():
         return semantic.splat(value, [*index.sizes])
@@ -213,7 +213,7 @@ def lend(is_own: Callable[[], bool]) -> None:
             return plain_store(generator, node, value)
         index = index_of(block, generator.visit(node.slice))
         if index is None:
-            index = Index(tuple(AxisPart(0, int(size), int(size)) for size in block.type.shape), ())
+            index = BlockIndex(tuple(AxisPart(0, int(size), int(size)) for size in block.type.shape), ())
         return generator.set_value(name, stored(generator.semantic, block, index, value))
 
     def empty(shape: object, dtype: core.dtype, _semantic: TritonSemantic | None = None) -> object:
