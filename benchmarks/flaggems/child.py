@@ -121,7 +121,7 @@ class Plugin:
         items[:] = items[self._kept]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Tell of a file that cannot be imported."""
+        """Say which file cannot be imported."""
         if report.failed:
             say("test", f"{report.nodeid}::collection", "failed", str(report.longrepr).splitlines()[-1])
 
