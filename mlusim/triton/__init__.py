@@ -12,14 +12,24 @@ once ``torch_mlu`` is imported.  Nothing of this is imported unless it is asked 
 this lowering, not of the vendor's compiler.
 """
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from triton.compiler.errors import CompilationError
+from triton.runtime.jit import JITFunction
 
 from mlusim.errors import UsageError
 from mlusim.machine.launch import Launch
-from mlusim.triton.backend import _STATE, activate, collecting, plain_function, refusal_of
+from mlusim.triton.backend import (
+    _STATE,
+    KNOWN_OPTIONS,
+    activate,
+    check_argument,
+    collecting,
+    plain_function,
+    refusal_of,
+)
 
 __all__ = ["activate", "run"]
 
@@ -38,6 +48,7 @@ def run(
     constants among them, and Triton's options (``num_warps``, ``num_stages``).  Raises `Unsupported`, with the line of the Python file,
     for what has no form in BANG C here, `UsageError` for what Triton does not compile, Triton's ``OutOfResources`` where NRAM does not suffice, and faults of the kernel.
     """
+    function = _checked(kernel, grid, arguments, named)
     if board is not None:
         activate(board)
     _STATE.observe[:] = observe
@@ -45,8 +56,7 @@ def run(
         with collecting() as launches:
             kernel[grid](*arguments, **named)
     except CompilationError as error:
-        function = plain_function(kernel)
-        raise UsageError(str(error) if function is None else refusal_of(function, error)) from None
+        raise UsageError(refusal_of(function, error)) from None
     finally:
         _STATE.observe.clear()
     if not launches:
@@ -54,6 +64,34 @@ def run(
             "run gives the launch of a kernel on NumPy arrays; tensors on mlu go to kernel[grid](...)"
         )
     return launches[-1]
+
+
+def _checked(
+    kernel: object, grid: object, arguments: Sequence[object], named: Mapping[str, object]
+) -> JITFunction:
+    """Return the function of *kernel*.  Raises `UsageError` where these are no kernel, no grid or not its arguments."""
+    function = plain_function(kernel)
+    if function is None:
+        raise UsageError(f"{kernel!r:.60} is no Triton kernel; pass a function with @triton.jit")
+    if not callable(grid) and not (isinstance(grid, tuple | list) and 1 <= len(grid) <= 3):
+        raise UsageError(
+            f"the grid of {function.__name__} is programs in x, y and z, as (48,), not {grid!r:.60}"
+        )
+    signature, own = (
+        inspect.signature(function.fn),
+        {k: v for k, v in named.items() if k not in KNOWN_OPTIONS},
+    )
+    # What stands around a function, as autotune does, gives it some of its arguments.
+    bind = signature.bind if kernel is function else signature.bind_partial
+    try:
+        bound = bind(*arguments, **own)
+    except TypeError as error:
+        raise UsageError(f"{function.__name__}({', '.join(signature.parameters)}): {error}") from None
+    constant = {p.name for p in function.params if p.is_constexpr}
+    for name, value in bound.arguments.items():
+        if name not in constant:
+            check_argument(name, value)
+    return function
 
 
 activate()

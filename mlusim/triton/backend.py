@@ -64,6 +64,10 @@ INSTEAD = {
     "supported fp8 dtypes": "; no board has fp8: use tl.float16, or tl.int8 with a scale",
     "Unsupported lhs dtype": "; tl.dot takes tl.int8 and floats of up to 32 bits",
     "only int8 supported": "; convert with .to(tl.int8), or to a float",
+    "Unsupported ptr type": "; what is loaded from or stored to is a number here: pass an array",
+    "has no attribute 'type'": "; an argument that is None has no elements: pass an array or a number",
+    "bounds and step must all be ints": "; pass whole numbers",
+    "arguments must be of type tl.constexpr": "; its ends are whole numbers that are constants",
     "unsupported tensor index": "; load the part that you need, or choose it by tl.where and tl.sum",
 }
 """What to write where Triton refuses something, by a part of its sentence."""
@@ -135,7 +139,7 @@ class MluOptions:
         return hashlib.sha256(repr(self).encode()).hexdigest()
 
 
-_OPTIONS = tuple(MluOptions.__annotations__)
+KNOWN_OPTIONS = tuple(MluOptions.__annotations__)
 
 
 class MluBackend(BaseBackend):  # type: ignore[misc]
@@ -159,7 +163,11 @@ class MluBackend(BaseBackend):  # type: ignore[misc]
 
     def parse_options(self, opts: Mapping[str, Any]) -> MluOptions:
         """Return the options; what is no option of the card is left out."""
-        known = {name: value for name, value in opts.items() if name in _OPTIONS and value is not None}
+        known = {name: value for name, value in opts.items() if name in KNOWN_OPTIONS and value is not None}
+        for name, least in (("num_stages", 0), ("num_warps", 1)):
+            value = known.get(name, least)
+            if not isinstance(value, int) or value < least:
+                raise UsageError(f"{name}={value!r} of a kernel is no whole number of at least {least}")
         kind = known.get("task_type", "")
         if kind not in TASK_TYPES:
             raise UsageError(
@@ -399,8 +407,11 @@ def launch_kernel(kernel: BangKernel, kind: Kind, dim: tuple[int, int, int], arg
             raise UsageError(_no_argument(argument))
     launch = device.launch(kernel, dim, kind, given, observe=_STATE.observe)
     for tensor, array in tensors.values():
+        left = device.get(tensor)
         if array.flags.writeable:
-            array[...] = device.get(tensor)
+            array[...] = left
+        elif left.tobytes() != array.tobytes():
+            raise UsageError("the kernel writes to an array that is read-only; pass a copy of it")
     return launch
 
 
@@ -555,4 +566,32 @@ def _of_an_array(descriptor: TensorDescriptor) -> None:
 
 
 def _seen(value: object) -> object:
-    return ArrayArgument(value) if isinstance(value, np.ndarray) else value
+    if isinstance(value, np.ndarray):
+        if value.dtype.name not in ELEMENTS:
+            raise UsageError(
+                f"an array of {value.dtype} is no argument of a kernel; its elements are one of {', '.join(ELEMENTS)}"
+            )
+        return ArrayArgument(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+ELEMENTS = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "bfloat16", "float32", "float64"),
+)
+"""The element types of arrays that Triton has a name for."""
+
+
+def check_argument(name: str, value: object) -> None:
+    """Raise `UsageError` for a *value* of parameter *name* that is no array, tensor, number, descriptor or tuple of these."""
+    if isinstance(value, tuple):
+        for one in value:
+            check_argument(name, one)
+    elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        raise UsageError(f"{name} is {value:,}, which has no place in 64 bits")
+    elif not (
+        value is None
+        or isinstance(value, np.ndarray | np.generic | bool | int | float | TensorDescriptor)
+        or hasattr(value, "data_ptr")
+    ):
+        raise UsageError(f"{name}: {_no_argument(value)}")
