@@ -105,17 +105,17 @@ def _element(c: PythonWalker, at: ir.Element, waits: int) -> ast.expr:
 def _indexed(c: PythonWalker, at: ir.Element) -> tuple[ast.expr, ast.expr]:
     """Return the pointer and the index of an element; the index does not leave an array that is a member of a record."""
     array = member_array(at)
-    pointer = c.value(at.pointer) if array is None or array.open else _accessed(c, at.pointer)
-    index = place(c, at.index, at.type)
-    if array is None or array.open:
-        return pointer, index
+    if array is None:
+        return c.value(at.pointer), place(c, at.index, at.type)
     low, high = arithmetic.range_of(at.index, c.known)
     size, before = at.type.size, b.constant(0)
     count = array.at.type.size // size
-    if array.whole:
-        if low >= 0 and high < count:
-            return pointer, index
-    else:
+    known = array.whole and low >= 0 and high < count
+    pointer = c.value(at.pointer) if array.open and not known else _accessed(c, at.pointer)
+    index = place(c, at.index, at.type)
+    if array.open or known:
+        return pointer, index
+    if not array.whole:
         pointer, again = b.twice(pointer, c.temporary())
         start = _accessed(c, ir.AddressOf(array.at, t.Pointer(at.type), at.span))
         before = b.binary(again, ast.Sub(), start)
