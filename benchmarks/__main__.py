@@ -1,4 +1,4 @@
-"""Print every measurement beside its limit: ``python -m benchmarks [table|memory|hot|native|bangc|operators|timing|debugger|checkers|mistakes|start|toolkit|judge|torch|threads] [--page FILE]``; or `growth`, `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT KIT`, `torch_tests CHECKOUT`, `flaggems CHECKOUT`, or `names FOLDER`."""
+"""Print every measurement beside its limit: ``python -m benchmarks [table|memory|hot|native|bangc|operators|reports|timing|debugger|checkers|mistakes|start|toolkit|judge|torch|threads] [--page FILE]``; or `growth`, `calibration [BOARD ...]`, `vendor CHECKOUT`, `contest CHECKOUT KIT`, `torch_tests CHECKOUT`, `flaggems CHECKOUT`, or `names FOLDER`."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +21,7 @@ from benchmarks.memory import memory
 from benchmarks.mistakes import mistakes
 from benchmarks.native import native
 from benchmarks.operators import operators
+from benchmarks.reports import reports
 from benchmarks.start_up import start_up
 from benchmarks.table import table as first_table
 from benchmarks.threads import threads
@@ -39,6 +40,7 @@ GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "bangc": bang_c,
     "timing": cost_of_time,
     "operators": operators,
+    "reports": reports,
     "debugger": debugger,
     "checkers": checkers,
     "mistakes": mistakes,

@@ -105,8 +105,8 @@ def test_a_command_chooses_its_sanitizers(environ):
     assert not {"-fno-sanitize=undefined", "-O2"} & set(guarded)
 
 
-def test_two_at_once_make_one_library(environ):
-    """The second process finds the same file under the same name."""
+def test_what_several_want_at_once_is_compiled_once(environ):
+    """The others wait for the first, and find the same file under the same name."""
     made = []
     threads = [threading.Thread(target=lambda: made.append(build("int c;", environ))) for _ in range(4)]
     for thread in threads:
@@ -114,16 +114,17 @@ def test_two_at_once_make_one_library(environ):
     for thread in threads:
         thread.join()
 
+    assert calls(environ) == 1
     assert len(set(made)) == 1
     assert made[0].read_bytes().startswith(b"\x7fELF" + b"library" * 1000)
 
 
 def test_a_compiler_that_fails_is_quoted(environ):
-    """Its first error, and what to do; nothing is kept."""
+    """Its first error, and what to do; nothing is kept but what carries the locks."""
     with pytest.raises(BuildError, match="unknown type name 'broken'; name another compiler in MLUSIM_CC"):
         build("broken", environ)
 
-    assert [] == list(native.cache_folder(environ).glob("*"))
+    assert [native.LOCKS] == [path.name for path in native.cache_folder(environ).glob("*")]
 
 
 def test_a_program_that_compiles_nothing_is_named(environ):
@@ -273,7 +274,7 @@ def test_a_full_disk_is_said(environ, no_file_larger):
     ):
         build("int e;" * 20, environ)
 
-    assert [] == list(folder.iterdir())
+    assert [native.LOCKS] == [path.name for path in folder.iterdir()]
 
 
 def test_a_compiler_may_write_what_it_likes_and_reads_nothing(environ, tmp_path):

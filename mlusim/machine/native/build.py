@@ -17,8 +17,9 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mlusim.errors import MlusimError, Remark
+from mlusim.errors import MlusimError, Remark, UsageError
 from mlusim.files.user_cache import FOLDER, SWEPT, make_own_folder, own, sweep_due, user_cache
+from mlusim.files.writing import changing
 from mlusim.installing import install_command
 
 CHOICE = "MLUSIM_CC"  # names a compiler, with arguments if it needs some
@@ -27,6 +28,8 @@ ZIG_FOLDER = "ZIG_GLOBAL_CACHE_DIR"  # names another one
 ELF = b"\x7fELF"  # how libraries begin that may end with a checksum; others are signed
 LONGEST = 600  # seconds: no compiler runs for so long
 MAKING = "making-"  # begins the names of folders in which something is compiled
+LOCKS = "locks"  # has folders that carry the locks of what is compiled, by the first letter of its name
+MOST_SECONDS = 30.0  # that one process waits for what another compiles
 MOST_BYTES = 256 << 20  # of compiled kernels that are kept
 NAMES = ("cc", "gcc", "clang")
 FLAGS = (
@@ -144,7 +147,8 @@ def clean_cache(environ: Mapping[str, str] = os.environ) -> int:
             removed += path.suffix == ".so"
     _sweep(folder.glob(f"{MAKING}*"))
     (folder / SWEPT).unlink(missing_ok=True)
-    shutil.rmtree(folder / ZIG, ignore_errors=True)
+    for name in (ZIG, LOCKS):
+        shutil.rmtree(folder / name, ignore_errors=True)
     return removed
 
 
@@ -168,7 +172,7 @@ def build(
     """Return the library compiled from *text*, from the cache, which is *folder* if given, where it was compiled before.
 
     *shared* is C that many libraries have: it is compiled once, and linked with each.  The name is the digest of texts, flags and
-    compiler.  A file appears under its name when it is complete, so two processes may compile the same.  Raises `BuildError`.
+    compiler.  A file appears under its name when it is complete; of two processes that want the same one waits for the other.  Raises `BuildError`.
     """
     command = available(environ)
     if command is None:
@@ -187,9 +191,12 @@ def build(
         linked = []
         if shared:
             linked = [made := cache / f"{_digest(shared, command, flags)}.o"]
-            if not _used(made) or not _whole(made):
-                _compile(shared, command, (*flags, "-c"), made)
-        _compile(text, command, (*flags, "-shared", *map(str, linked), "-lm"), target)
+            with _alone(made):
+                if not _used(made) or not _whole(made):
+                    _compile(shared, command, (*flags, "-c"), made)
+        with _alone(target):
+            if not _used(target):
+                _compile(text, command, (*flags, "-shared", *map(str, linked), "-lm"), target)
     except OSError as error:
         raise BuildError(
             f"a kernel's C cannot be compiled in {target.parent}: {error.strerror or error}; "
@@ -197,6 +204,17 @@ def build(
         ) from None
     _bound(target.parent, keep=target)
     return target
+
+
+@contextlib.contextmanager
+def _alone(target: Path) -> Iterator[None]:
+    """Let no other process compile *target* in the block, which goes on all the same where one has compiled for `MOST_SECONDS`."""
+    place = target.parent / LOCKS / target.name[0]
+    place.mkdir(parents=True, exist_ok=True)
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(UsageError):
+            held.enter_context(changing(str(place / target.name), MOST_SECONDS))
+        yield
 
 
 def _used(path: Path) -> bool:
