@@ -160,12 +160,15 @@ def program_of(args: argparse.Namespace) -> "scripts.Program":
 
 
 def judged_program_of(args: argparse.Namespace) -> "scripts.Program":
-    """Return the program that was named; a case of a file is compared at its end with what it expects."""
+    """Return the program that was named; a call is compared at its end with ``--reference`` or ``--expect``, or with what its case expects.
+
+    Raises `UsageError` for these of anything else.
+    """
     program = program_of(args)
-    case = getattr(args, "named_case", None)
-    expectation = None if case is None else case.expectation()
-    if expectation is not None and isinstance(program, calls.KernelCall):
-        program.expectation = expectation
+    if is_source(args.program) and isinstance(program, calls.KernelCall):
+        program.expectation = expectation_of(args)
+    else:
+        refuse(args, ("reference", "expect"), "goes with one kernel of BANG C; name it with --kernel")
     return program
 
 
@@ -422,7 +425,7 @@ def expectation_of(args: argparse.Namespace) -> "expectations.Expectation | None
     Raises `UsageError` for a reference that is not found.
     """
     case = getattr(args, "named_case", None)
-    if args.reference is None and not args.expect:
+    if getattr(args, "reference", None) is None and not getattr(args, "expect", None):
         return None if case is None else case.expectation()
     criterion = criterion_of(args)
     try:

@@ -130,6 +130,18 @@ def test_other_verbs_take_cases(project, cli):
     assert "FAILED; worst at [" in wrong.out
 
 
+def test_a_debugged_call_is_compared_with_what_is_typed(project, cli):
+    """At its end, by the reference in place of the case's; nothing else has outputs to compare."""
+    words = ("--command", "run", "--reference", "reference:wrong")
+    (project.parent / "elsewhere" / "reference.py").write_text((project / "reference.py").read_text())
+    done = cli("debug", project / "cases.toml", "--case", "small", *words)
+    refused = cli("debug", "tin_shift_forward", *words)
+
+    assert "the program has ended\ndst: diff1" in done.out
+    assert "FAILED; worst at [" in done.out
+    assert "--reference goes with a BANG C file" in refused.err
+
+
 def test_a_report_of_a_kernel_explains(project, cli):
     """Each launch says why in the table, and in the other forms, too; there the option is refused with that."""
     words = ("report", project / "cases.toml", "--case", "small", "--board", "MLU370-X4", "--explain")

@@ -3,7 +3,7 @@
 import pytest
 
 from mlusim.cli.arguments import shared
-from mlusim.cli.verbs import VERBS, Parser
+from mlusim.cli.verbs import VERBS, Parser, told_option
 
 TAKEN = {}
 for verb in VERBS:
@@ -88,3 +88,22 @@ def test_a_script_has_its_own_format(cli, tmp_path):
     (tmp_path / "s.py").write_text("import sys\nprint(sys.argv[1:])\n")
 
     assert "['--format', 'json']\n" == cli("run", tmp_path / "s.py", "--format", "json").out
+
+
+OF_PROGRAMS = (
+    "--kernel --dim --kind --arg -D -I --case --seed --board --engine --threads --reference --expect"
+)
+
+
+@pytest.mark.parametrize("verb", [verb.name for verb in VERBS if "--arg" in TAKEN[verb.name]])
+def test_a_verb_of_programs_takes_the_words_of_a_program_or_names_who_does(verb):
+    """Each word is taken, or its refusal gives the reason or a verb that takes it."""
+    refused = [word for word in OF_PROGRAMS.split() if word not in TAKEN[verb]]
+    told = {word: told_option(verb, word) or "" for word in refused}
+
+    assert [] == [
+        word
+        for word, sentence in told.items()
+        if not sentence.startswith(f"mlusim {verb} takes no {word}")
+        or not ("`mlusim " in sentence or word in shared.REASONS)
+    ]

@@ -205,6 +205,7 @@ def debug(parser: ArgumentParser) -> None:
         "arguments of the script",
     )
     add.call_arguments()
+    add.reference()
     add.call()
     add.checkers()
     add.schedule()
