@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator, Mapping
 
+from manual.coverage_page import coverage_page
 from mlusim.arch.board import Pipe
 from mlusim.arch.catalog import ARCHES
 from mlusim.cli.isa import cycles_told
-from mlusim.cli.isa_coverage import coverage_page
 from mlusim.cli.isa_table import cycles_of
 from mlusim.formula.expr import ONE
 from mlusim.formula.render import to_python

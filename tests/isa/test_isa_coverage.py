@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from executed_names import EXECUTED, listed_tests
 
-from mlusim.cli.isa_coverage import LANGUAGE, OUR_FORMS, VendorName, coverage_page, row_of, vendor_names
+from manual.coverage_page import LANGUAGE, OUR_FORMS, coverage_page
+from mlusim.cli.isa_coverage import VendorName, row_of, vendor_names
 from mlusim.errors import UsageError
 from mlusim.isa.table import ISA
 

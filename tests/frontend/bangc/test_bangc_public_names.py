@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mlusim.cli.isa_coverage import refused_names
+from manual.coverage_page import refused_names
 from mlusim.frontend.bangc.errors import SourceError
 from mlusim.isa.prototypes import all_prototypes
 from mlusim.isa.table import REPLACED, is_intrinsic
