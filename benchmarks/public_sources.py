@@ -170,6 +170,10 @@ _POOLED = (((16, 32, 128, 128), HALF), ((16, 32, 64, 64), HALF))
 _IMAGES = ((16, 64, 256, 256), HALF)
 _IRREGULAR = (((8205, 2949), HALF), ((2949, 5921), HALF), ((8205, 5921), FLOAT))
 _TILES = ("K0", 133, 261, 2949)  # one whole tile and the rest, two, all 23
+_OUTER = (((16384, 32), HALF), ((32, 16384), HALF), ((16384, 16384), FLOAT))
+_PACKED = ((3 * 16 * 256 * 128,), HALF)
+_SMALL = "Matmul_with_small_K_dimension_"
+_THREE = "3D_tensor_matrix_multiplication"
 _LARGE = "Matmul_with_large_K_dimension_"
 _POOL = "Max_Pooling_2D"
 
@@ -222,6 +226,41 @@ CONTESTED: dict[str, Public] = {
         _contest("506bd02", "Max_Pool_2D_with_indices", "k0", 128, *_POOLED),
         _contest("8b96134", "Cholesky_decomposition", "k0", 8, arguments=positive(8, 64)),
         _contest("3242526", "cumsum_reverse", "k0", 128, ((128, 4000), HALF), ((128, 4000), FLOAT)),
+        # The fourth collection.
+        _contest("585ae85", _SMALL, "k0", 32, *_OUTER),
+        _contest("6c1e425", _SMALL, "k0", 32, *_OUTER),
+        _contest("a0ea046", "4D_tensor_matrix_multiplication", "k0", 32, ((2048 * 64, 256), HALF), ((256, 768), HALF), ((2048 * 64, 768), FLOAT), loop=("TR", 1024, 2048, 32768)),
+        _contest("048862b", "Square_matrix_multiplication_", "k0", 32, *[((2048, 2048), HALF)] * 2, ((2048, 2048), FLOAT)),
+        _contest("7f27faa", _THREE, "k0", 96, ((16384, 2048), HALF), _PACKED, ((16384, 768), FLOAT), before=(
+            _contest("7f27faa", _THREE, "kprep", 32, ((2048, 768), HALF), _PACKED),
+        )),
+        _contest("38f05c5", _MATMUL, "k0", 32, *_TRANSPOSED),
+        _contest("fe8e690", _CONV, "k1", 0, _CONV_IN, ((36864,), HALF), _CONV_OUT, **_ACROSS),
+        _contest("db267a5", _CONV, "k1", 0, _CONV_IN, ((18432,), HALF), _CONV_OUT, **_ACROSS),
+        _contest("765e697", _CONV, "k1", 0, _CONV_IN, ((18432,), HALF), ((16, 64, 254, 254), HALF), **_ACROSS),
+        _contest("76ca885", "conv_standard_1D", "k2", 0, ((16, 3, 512), HALF), ((6144,), HALF), ((16, 64, 510), FLOAT), **_ACROSS),
+        _contest("0c0ef5f", "conv_standard_1D", "k0", 32, ((16, 3, 512), HALF), ((576,), HALF), ((16, 64, 510), HALF)),
+        _contest("1b6bfd3", "Matmul_with_irregular_shapes_", "k0", 64, *_IRREGULAR, loop=_TILES),
+        _contest("2750088", "BatchNorm", "k1", 0, _IMAGES, ((64,), FLOAT), _IMAGES, grid=lambda _: (32, 8, 1), before=(
+            _contest("2750088", "BatchNorm", "k0", 32, _IMAGES, ((64,), FLOAT), kind=mlusim.UNION8),
+        )),
+        _contest("1882ca3", "LocalResponseNorm", "k0", 32, ((32 * 100352,), HALF)),
+        _contest("12f777a", "FrobeniusNorm_", "k", 32, ((8 * 8388608,), HALF), **_UNION),
+        _contest("edf469e", "Unfold", "k0", 0, ((16, 3, 256, 256), HALF), ((16, 27, 254 * 254), HALF), grid=lambda _: (16, 4, 1)),
+        _contest("e9e1400", "Add_RMSNorm", "k0", 0, *[((32, 128, 512), HALF)] * 4, more=(1e-5,), grid=lambda _: (8, 4, 1)),
+        _contest("752c947", "Matrix_trace", "k0", 32, ((32, 512, 512), HALF), ((32,), FLOAT)),
+        _contest("2fdb998", "Max_Pooling_3D", "k0", 0, ((16, 32, 64, 64, 64), HALF), ((16, 32, 30, 30, 30), HALF), grid=lambda _: (4, 8, 1), **_UNION),
+        _contest("146afcd", _POOL, "k0", 64, *_POOLED),
+        _contest("6c31a6c", _POOL, "k0", 128, *_POOLED),
+        _contest("591eb06", "Max_Pool_2D_with_indices", "k0", 128, *_POOLED),
+        _contest("c4af5a7", "Max_Pool_2D_with_indices", "k0", 128, *_POOLED),
+        _contest("4ec1b0c", "SVD_decomposition", "k0", 8, arguments=normal(((8, 128, 64), HALF), ((8, 128, 64), FLOAT), ((8, 64), FLOAT), ((8, 64, 64), FLOAT))),
+        _contest("842c19a", "Cholesky_decomposition", "k0", 0, arguments=positive(8, 64), grid=lambda _: (4, 8, 1), **_UNION),
+        _contest("ae8dbd8", "cumprod", "k0", 32, ((128, 4000), HALF), ((128, 4000), HALF)),
+        _contest("9b995cf", "compute_agg", "k0", 1, ((1024,), np.int32), ((1024,), np.int32)),
+        _contest("aba7906", "L1Norm_", "l1_norm_scale_kernel", 64, _ROW),
+        _contest("127db26", "L1Norm_", "l1_norm_scale_kernel", 32, _ROW),
+        _contest("918bdf7", "Batch_norm_1D", "k2", 32, ((256, 512), HALF), ((512,), HALF), ((512,), HALF), ((256, 512), HALF), kind=mlusim.UNION8),
     )
 }  # fmt: skip
 """The kernels of the contest, by commit."""

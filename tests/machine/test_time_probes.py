@@ -252,3 +252,37 @@ def test_a_wide_band_names_what_makes_it_wide(scalars):
     assert not loop.unsure
     assert high / low > 1.1 * loop.time_band[1] / loop.time_band[0]
     assert high / low < 1.6 * THIN**2
+
+
+def test_two_transpositions_on_mlu270_are_predicted_as_the_page_says():
+    """A batch norm of two of 128 x 256 halves takes twice as long by its author's word: the band holds that, and names why it is wide."""
+
+    @kernel
+    def turn(mlu):
+        a, b = mlu.nram(half, 128 * 256), mlu.nram(half, 128 * 256)
+        mlu.bang_transpose(b, a, 128, 256)
+        mlu.bang_transpose(a, b, 256, 128)
+
+    launch = mlusim.Device("MLU270-S4").launch(turn)
+
+    assert launch.busy_us["vector"] == pytest.approx(75.6, abs=0.05)
+    assert 2 * launch.time_us <= launch.time_band[1]
+    assert {"transpose", "transposition"} == {one.mechanism for one in launch.unsure}
+
+
+def test_a_stride_that_equals_the_size_is_taken_to_cost_nothing():
+    """A copy of 64 rows that lie side by side takes what one of as many bytes does."""
+
+    @kernel
+    def load(mlu, src, rows):
+        buffer = mlu.nram(float32, 4096)
+        if rows > 1:
+            mlu.memcpy(buffer, src, 16384 // rows, GDRAM2NRAM, 16384 // rows, 16384 // rows, rows - 1)
+        else:
+            mlu.memcpy(buffer, src, 16384, GDRAM2NRAM)
+
+    device = mlusim.Device(BOARD)
+    src = device.put(np.zeros(4096, np.float32))
+    one, many = (device.launch(load, args=(src, rows)).time_us for rows in (1, 64))
+
+    assert one == many
