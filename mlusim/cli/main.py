@@ -107,6 +107,8 @@ def _run(arguments: Sequence[str]) -> int:
         with _covering(args):
             code = run(args)
     _tell_refusals()
+    for note in getattr(args, "superseded", ()):
+        plain_text.remark(note)
     return code
 
 

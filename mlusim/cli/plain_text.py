@@ -1,5 +1,6 @@
 """Plain text on the two streams; names of files, members and operators in it move no cursor and ring no bell."""
 
+import argparse
 import contextlib
 import importlib
 import os
@@ -59,9 +60,12 @@ def wrote(what: str, name: str) -> None:
     remark(f"{what} written to {name}")
 
 
-def superseded(old: str, new: str) -> None:
-    """Say that another way is the one that stays; decision 0035 says why."""
-    remark(f"note: {new} answers this; {old} will go with the next version")
+def superseded(args: argparse.Namespace, old: str, new: str) -> None:
+    """Have `main` say, behind a run that was not refused, that another way is the one that stays; decision 0035 says why."""
+    args.superseded = [
+        *getattr(args, "superseded", ()),
+        f"note: {new} answers this; {old} will go with the next version",
+    ]
 
 
 def remark(text: str) -> None:

@@ -182,7 +182,7 @@ def _other_boards(args: argparse.Namespace) -> list[str]:
     if not args.what_if:
         return []
     plain_text.superseded(
-        f"{args.verb} --what-if", "`mlusim what-if PROGRAM --board B`, with --html for a page"
+        args, f"{args.verb} --what-if", "`mlusim what-if PROGRAM --board B`, with --html for a page"
     )
     return list(options.boards_in(args.what_if, DEFAULT_BOARDS))
 

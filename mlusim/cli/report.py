@@ -160,7 +160,7 @@ OF_REPORTS = ("group", "policy", "keep", "restart", "dask")
 
 def _profiled(args: argparse.Namespace, form: str) -> int:
     """Profile the program on the boards of a report, as the verb that stays does."""
-    plain_text.superseded("report of a program", "`mlusim profile` with the same words")
+    plain_text.superseded(args, "report of a program", "`mlusim profile` with the same words")
     if args.explain and form != TEXT:
         raise UsageError("--explain goes with the tables of the terminal; the page and --json say why anyway")
     options.refuse(args, OF_REPORTS, "goes with operators; leave it out")

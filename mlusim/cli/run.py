@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     for option, asked in (("--lines", args.lines), ("--trace", args.trace)):
         if asked:
             plain_text.superseded(
-                f"run {option} of a program", f"`mlusim profile` with the same words and {option}"
+                args, f"run {option} of a program", f"`mlusim profile` with the same words and {option}"
             )
     program = programs.program_and_kernel(args)[0]
     if programs.is_call(program, args):

@@ -27,10 +27,10 @@ def run(args: argparse.Namespace) -> int:
         or args.triton is not None
         or (args.param and programs.is_native(first))
     ):
-        plain_text.superseded(f"sweep of {first}", "`mlusim tune` with the same words")
+        plain_text.superseded(args, f"sweep of {first}", "`mlusim tune` with the same words")
         tried: Callable[[argparse.Namespace], int] = importlib.import_module(SOURCE).sweep
         return tried(args)
-    plain_text.superseded("sweep", "`mlusim report` with the same words, and --keep for -o,")
+    plain_text.superseded(args, "sweep", "`mlusim report` with the same words, and --keep for -o,")
     programs.refuse_call_arguments(args)
     if args.behind:
         raise UsageError(

@@ -160,7 +160,7 @@ def test_the_former_verb_names_the_one_that_stays(cli, tmp_path):
 
     assert kept.json() == former.json()
     assert [
-        "note: `mlusim report` with the same words, and --keep for -o, answers this; sweep will go with the next version",
         f"{out}: 4 of 4 results are there already",
+        "note: `mlusim report` with the same words, and --keep for -o, answers this; sweep will go with the next version",
     ] == former.err.splitlines()
     assert "sweep" not in cli("--help").out
