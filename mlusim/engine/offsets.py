@@ -20,9 +20,9 @@ from mlusim.errors import Fault, RuleFault, WrongSpace
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.memory.space import GDRAM, NRAM, NRAM2NRAM, Direction, Space
-from mlusim.time.copy_costs import LINE
-from mlusim.time.quantities import ATOMICS, CopyLoad
-from mlusim.time.work import charge, charge_flight, scattered, transactions_of
+from mlusim.time.copy_costs import LINE, UNIT
+from mlusim.time.quantities import ATOMICS, CROWDED, CopyLoad
+from mlusim.time.work import charge, charge_flight, crowded, scattered, transactions_of
 
 if TYPE_CHECKING:
     from mlusim.isa.declare import Intrinsic, Offsets
@@ -483,6 +483,8 @@ def update(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: dict[str, 
         mlu.watch.retire(seen)
     charge(mlu.work, Pipe.IO, places_load(base, len(chosen)), len(chosen) * size)
     mlu.work[ATOMICS] += len(chosen)
+    # Each of these elements has a line of its own.
+    mlu.work[CROWDED] += crowded(len(chosen) * UNIT, base.view.allocation.nbytes)
     mlu.counts[number] += 1
     # Others may spin on what the atomics changed, or did not: let them run.
     mlu.core.atomic_step(before == memory[touched].tobytes())

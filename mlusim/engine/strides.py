@@ -27,8 +27,8 @@ from mlusim.formula.render import to_python
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, View, bounds_fault
 from mlusim.time.copy_costs import LINE
-from mlusim.time.quantities import ATOMICS
-from mlusim.time.work import charge, charge_flight, load_of
+from mlusim.time.quantities import ATOMICS, CROWDED
+from mlusim.time.work import charge, charge_flight, crowded, load_of
 
 if TYPE_CHECKING:
     from mlusim.isa.declare import Intrinsic, Operand
@@ -56,8 +56,6 @@ def strided(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: Mapping[s
         )
         core.fly(Flight(row.pipe, act, seen), load)
         charge_flight(mlu.work, row.pipe, writes[0].nbytes)
-        if row.atomic:
-            mlu.work[ATOMICS] += given[0].size
     else:
         if core.pending and row.pipe in (Pipe.IO, Pipe.MOVE):
             core.settle(row.pipe)
@@ -68,11 +66,13 @@ def strided(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: Mapping[s
             watch.retire(seen)
         charge(mlu.work, row.pipe, load, writes[0].nbytes)
         if row.atomic:
-            mlu.work[ATOMICS] += given[0].size
             core.atomic_step(before == given[0].tobytes())
         if row.pipe is Pipe.VECTOR:
             mlu.lines[number] += load.lines
             mlu.spare[number] += load.lines * LINE - max(side.nbytes for side in (*reads, *writes))
+    if row.atomic:
+        mlu.work[ATOMICS] += given[0].size
+        mlu.work[CROWDED] += crowded(writes[0].nbytes, writes[0].allocation.nbytes)
     mlu.counts[number] += 1
 
 

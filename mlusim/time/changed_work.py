@@ -375,7 +375,7 @@ def _overlapped(made: _Rows, span: Rows, last: Rows, stores: float) -> None:
         made.add(_row(END, 0, sums=sums))
         return
     load[_SEGMENTS - OWN] += sums[q.SEGMENTS]
-    sums[[q.TRANSACTIONS, q.STALLS, q.IO_STARTS, q.SEGMENTS, q.STORED]] = 0
+    sums[[q.TRANSACTIONS, q.STALLS, q.IO_STARTS, q.STORE_STARTS, q.SEGMENTS, q.STORED]] = 0
     pieces = min(max(PIECES, ceil(copies / 2)), _MOST_PIECES)
     flight, wait = _row(IO_FLIGHT, 0, own=-(-load // pieces)), _row(WAIT, FOR_ALL, sums=-(-sums // pieces))
     # Nothing hides the first load; stores have a channel of their own.

@@ -18,9 +18,10 @@ from mlusim.time.log import (
     LOADS,
     MEET,
     MOVE_FLIGHT,
+    OF_CORE,
     OFF_CHIP as FAR,
-    ON_CHIP,
     PIECES_OF,
+    SHARED,
     STALLS_OF,
     STORES,
     SUMS,
@@ -28,9 +29,10 @@ from mlusim.time.log import (
     TaskWork,
     loads_of,
 )
-from mlusim.time.pace import Pace
+from mlusim.time.pace import Pace, waited
 from mlusim.time.rates import (
     ATOMIC,
+    ATOMIC_LINE,
     BARRIER,
     DRAM_LATENCY,
     ELEMENT,
@@ -40,10 +42,12 @@ from mlusim.time.rates import (
     INHERITED,
     MODEL,
     MOVE_LINE,
+    MOVE_PART,
     POOLING,
     REDUCTION,
     SCALAR_BRANCH,
     SCALAR_NRAM,
+    SCALAR_SRAM,
     SEGMENT,
     SRAM_PORT,
     THIN,
@@ -52,6 +56,7 @@ from mlusim.time.rates import (
     Rate,
     printed_rows,
 )  # fmt: skip
+from mlusim.time.timing import rivals_of
 
 ENOUGH = 2  # printed rows that hold a constant
 LEAST = 0.1  # part of the time from which on a mechanism is named
@@ -83,7 +88,8 @@ def unsure(tasks: Sequence[TaskWork], board: Board, lasting: float) -> tuple[Uns
     if not lasting:
         return ()
     spent: dict[Rate, float] = {}
-    paces = {core: Pace.of(board, memory_core=core) for core in (False, True)}
+    rivals = rivals_of(tasks, board)
+    paces = {core: Pace.of(board, memory_core=core, rivals=rivals) for core in (False, True)}
     times: dict[int, int] = {}
     for task in tasks:
         times[id(task.log)] = times.get(id(task.log), 0) + 1
@@ -128,8 +134,10 @@ def _spent(rows: Rows, pace: Pace) -> Iterator[tuple[Rate, Any]]:
     yield TRANSPOSE, sums[:, q.TRANSPOSED] * pace.transposed
     yield TRANSPOSE_START, sums[:, q.TRANSPOSITIONS] * pace.transposition
     yield ATOMIC, sums[:, q.ATOMICS] * pace.atomic
+    yield ATOMIC_LINE, sums[:, q.CROWDED] * pace.crowded
     loads = loads_of(rows)
-    yield SCALAR_NRAM, loads[:, :, ON_CHIP].sum(axis=2) @ (0.5, 0.0, 1.0, 1.0) * pace.near
+    yield SCALAR_NRAM, waited(loads, OF_CORE) * pace.near
+    yield SCALAR_SRAM, waited(loads, SHARED) * pace.shared
     yield SCALAR_BRANCH, loads[:, 3].sum(axis=1) * pace.decided
     yield (
         DRAM_LATENCY,
@@ -138,5 +146,6 @@ def _spent(rows: Rows, pace: Pace) -> Iterator[tuple[Rate, Any]]:
     )
     moves = rows[:, KIND] == MOVE_FLIGHT
     yield MOVE_LINE, (sums[:, q.LINES] + rows[:, PIECES_OF] * moves) * pace.cycle
+    yield MOVE_PART, (sums[:, q.PARTS] + rows[:, STALLS_OF] * moves) * pace.part
     yield SRAM_PORT, (sums[:, q.SRAM_BYTES] + rows[:, SUMS - 1] * moves) * pace.sram_byte
     yield BARRIER, (rows[:, KIND] == MEET) * (BARRIER.value * pace.cycle)

@@ -66,6 +66,17 @@ FUNCTIONS = (
         f"alike * (start & {UNIT - 1}) + (1 - alike) * ({UNIT} - (grain & -grain))",
         {"alike": f"(spread & {UNIT - 1}) == 0", "grain": f"spread | start | {UNIT}"},
     ),
+    # The lines of an atomic of *size* bytes at which other cores wait: all of them where it covers half of its tensor, of *whole* bytes, or
+    # more. Atomics that take a part each are taken to be at different ones.
+    CostFunction(
+        "crowded",
+        ("size", "whole"),
+        "lines * (2 * lines >= every)",
+        {
+            name: f"({nbytes} + {UNIT - 1}) >> {_UNIT_SHIFT}"
+            for name, nbytes in (("lines", "size"), ("every", "whole"))
+        },
+    ),
 )
 """In the order in which they call each other."""
 
@@ -75,6 +86,7 @@ LINE_COPY: Mapping[str, tuple[Charge, ...]] = {
     OFF_CHIP: (
         Charge("IO", "size"),
         Charge("IO_STARTS", "1"),
+        Charge("STORE_STARTS", "1", ("reads == 0",)),
         Charge("TRANSACTIONS", "transactions_of(frm, size)", ("reads",)),
         Charge("TRANSACTIONS", "transactions_of(to, size)", ("writes",)),
         # Whole lines are written without being read.
@@ -112,7 +124,7 @@ ROWS_LOAD: Mapping[str, tuple[Charge, ...]] = {
     ON_CHIP: (
         Charge("lines", "rows * chip_lines(size)"),
         # As off the chip, a line is read before a part of it is written.
-        Charge("lines", "rows", ("rows > 1", f"size & {LINE - 1}")),
+        Charge("stalls", "rows", ("rows > 1", f"size & {LINE - 1}")),
         Charge("sram", "rows * size * shared"),
     ),
 }
@@ -124,6 +136,7 @@ LOADED: Mapping[str, tuple[Charge, ...]] = {
         Charge("IO_STARTS", "1"),
         Charge("TRANSACTIONS", "transactions"),
         Charge("STALLS", "stalls"),
+        Charge("STORE_STARTS", "1", ("stores == transactions",)),
         Charge("SEGMENTS", "lines"),
         Charge("STORED", "lines", ("stores",)),
     ),
@@ -131,6 +144,7 @@ LOADED: Mapping[str, tuple[Charge, ...]] = {
         Charge("MOVE", "nbytes"),
         Charge("MOVE_STARTS", "1"),
         Charge("LINES", "lines"),
+        Charge("PARTS", "stalls"),
         Charge("SRAM_BYTES", "sram"),
     ),
     VECTOR: (Charge("VECTOR", f"lines + {START}"),),

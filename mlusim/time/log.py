@@ -50,7 +50,7 @@ STORES = SUMS + quantities.places_before(quantities.STORES)
 COLUMNS = SUMS + quantities.TASK_PLACES
 
 # The spaces of scalar accesses, in the order in which a core counts them:
-OFF_CHIP, ON_CHIP = slice(0, 2), slice(2, 5)
+OFF_CHIP, OF_CORE, SHARED = slice(0, 2), slice(2, 4), slice(4, 5)
 
 CHUNK = 1024  # rows that become an array
 MOST = 1 << 17  # rows of one core, beyond which rows are merged

@@ -15,9 +15,10 @@ from mlusim.time.log import (
     KIND,
     LOADS,
     MOVE_FLIGHT,
+    OF_CORE,
     OFF_CHIP,
-    ON_CHIP,
     OWN,
+    SHARED,
     STORES,
     SUMS,
     Rows,
@@ -25,6 +26,7 @@ from mlusim.time.log import (
 )
 from mlusim.time.rates import (
     ATOMIC,
+    ATOMIC_LINE,
     CLUSTER_IO,
     CORE_IO,
     DMA_SETUP,
@@ -37,14 +39,18 @@ from mlusim.time.rates import (
     MEMORY_CORE_CACHED,
     MEMORY_CORE_IO,
     MOVE_LINE,
+    MOVE_PART,
+    MOVE_SETUP,
     POOLING,
     REDUCTION,
     SCALAR_BRANCH,
     SCALAR_NRAM,
     SCALAR_OP,
+    SCALAR_SRAM,
     SCALAR_STEP,
     SEGMENT,
     SRAM_PORT,
+    STORE_LATENCY,
     STORED_PIECE,
     TRANSACTION,
     TRANSPOSE,
@@ -66,7 +72,7 @@ class Pace:
     """The rates of one core of a board, in us; *sharers*: cores of its cluster that use the SRAM.
 
     ``function``, ``exponential`` and ``reduction`` are what a line of these takes beyond one of an addition, ``stall``
-    a stalled cycle, ``piece`` the bytes in whose time the memory is busy with a piece that is stored, ``near`` a scalar access on the chip, ``port`` a transaction at the cluster's port while the
+    a stalled cycle, ``piece`` the bytes in whose time the memory is busy with a piece that is stored, ``part`` a piece on the chip that fills a line in part, ``near`` what a scalar load of a core's own memories is waited for, ``shared`` one of SRAM, ``port`` a transaction at the cluster's port while the
     cores beside it copy too.
     """
 
@@ -76,7 +82,9 @@ class Pace:
     piece: int
     port: float
     off_chip: float
+    stored: float
     setup: float
+    moving: float
     sram_byte: float
     function: float
     exponential: float
@@ -88,7 +96,10 @@ class Pace:
     stall: float
     scattered: float
     atomic: float
+    crowded: float
+    part: float
     near: float
+    shared: float
     decided: float
 
     @classmethod
@@ -102,12 +113,13 @@ class Pace:
         memory_core: bool,
         sharers: int = 1,
         beside: int = 1,
+        rivals: int = 1,
         cached: float = 0.0,
         bound: Bound = Bound.USUAL,
     ) -> "Pace":
         """Return the pace of a core of *board*; *bound*: at an end of the constants' bands.
 
-        *sharers* cores of its cluster use the SRAM, *beside* run a task.
+        *sharers* cores of its cluster use the SRAM, *beside* run a task, *rivals* of the launch do atomics at the same places, the core among them.
         *cached* is the part of what a memory core reads that is in the last-level cache.
         """
         cycle = 1 / board.clock_mhz
@@ -120,10 +132,12 @@ class Pace:
             piece=round(STORED_PIECE.at(bound, board)),
             port=beside * TRANSACTION.value / CLUSTER_IO.at(bound, board) / 1000,
             off_chip=DRAM_LATENCY.at(bound, board) / 1000,
+            stored=STORE_LATENCY.at(bound, board) / 1000,
             sram_byte=(1 / share - 1 / MOVE_LINE.value) * cycle,  # beyond what its line takes in any case
             # Stalls were counted with the usual value.
             stall=ELEMENT.at(bound, board) / ELEMENT.value * cycle,
             atomic=ATOMIC.at(bound, board) * cycle,
+            crowded=(rivals - 1) * ATOMIC_LINE.at(bound, board) / 1000,
             **{name: (rate.at(bound, board) - less) * cycle for name, (rate, less) in _CYCLES.items()},
         )
 
@@ -132,6 +146,7 @@ class Pace:
 _CYCLES: Mapping[str, tuple[Rate, int]] = {
     "segment": (SEGMENT, 0),
     "setup": (DMA_SETUP, 0),
+    "moving": (MOVE_SETUP, 0),
     "function": (FUNCTION, 1),
     "exponential": (EXPONENTIAL, 1),
     "reduction": (REDUCTION, 1),
@@ -140,7 +155,9 @@ _CYCLES: Mapping[str, tuple[Rate, int]] = {
     "transposed": (TRANSPOSE, 0),
     "transposition": (TRANSPOSE_START, 0),
     "scattered": (ELEMENT, 0),
+    "part": (MOVE_PART, 0),
     "near": (SCALAR_NRAM, 0),
+    "shared": (SCALAR_SRAM, 0),
     "decided": (SCALAR_BRANCH, 0),
 }
 
@@ -158,7 +175,9 @@ def parts_of(rows: Rows, pace: Pace) -> Times:
     parts[:, IO] = _io(sums, pace)
     parts[:, MOVE] = _move(sums, pace)
     flight = np.where(rows[:, KIND] == IO_FLIGHT, _off_chip(own, pace), 0.0)
-    parts[:, FLIGHT] = np.where(rows[:, KIND] == MOVE_FLIGHT, _on_chip(own[:, 3], own[:, 4], pace), flight)
+    parts[:, FLIGHT] = np.where(
+        rows[:, KIND] == MOVE_FLIGHT, _on_chip(own[:, 3], own[:, 1], own[:, 4], pace), flight
+    )
     return parts
 
 
@@ -189,8 +208,8 @@ def _off_chip(own: Rows, pace: Pace) -> Any:
     return np.maximum(transfers * pace.transaction + single, transfers * pace.port)
 
 
-def _on_chip(lines: Any, sram: Any, pace: Pace) -> Any:
-    return lines * pace.cycle + sram * pace.sram_byte
+def _on_chip(lines: Any, parts: Any, sram: Any, pace: Pace) -> Any:
+    return lines * pace.cycle + parts * pace.part + sram * pace.sram_byte
 
 
 def _scalar(rows: Rows, pace: Pace) -> Any:
@@ -198,17 +217,23 @@ def _scalar(rows: Rows, pace: Pace) -> Any:
     loads, stores = loads_of(rows), rows[:, STORES:]
     kinds = loads.sum(axis=2)
     steps = (kinds.sum(axis=1) + stores.sum(axis=1)) * SCALAR_STEP.value * pace.cycle
-    # Of two loads about which nothing is known the core waits for one: they are taken to come in pairs.
-    waits = loads[:, :, ON_CHIP].sum(axis=2) @ (0.5, 0.0, 1.0, 1.0) * pace.near
+    waits = waited(loads, OF_CORE) * pace.near + waited(loads, SHARED) * pace.shared
     far = loads[:, :, OFF_CHIP].sum(axis=(1, 2)) * pace.off_chip
     return steps + waits + far + kinds[:, 3] * pace.decided + stores[:, OFF_CHIP].sum(axis=1) * pace.scattered
+
+
+def waited(loads: Any, memories: slice) -> Any:
+    """Return how many times a core waits for *loads* of *memories*, by the row."""
+    # Of two loads about which nothing is known the core waits for one: they are taken to come in pairs.
+    return loads[:, :, memories].sum(axis=2) @ (0.5, 0.0, 1.0, 1.0)
 
 
 def _io(sums: Rows, pace: Pace) -> Any:
     """Return the cost of blocking off-chip copies, fills and atomics."""
     starts = sums[:, q.IO_STARTS] * (pace.setup + pace.off_chip)
+    starts += sums[:, q.STORE_STARTS] * (pace.stored - pace.off_chip)
     single = sums[:, q.STALLS] * pace.stall + sums[:, q.ATOMICS] * pace.atomic
-    single += sums[:, q.SEGMENTS] * pace.segment
+    single += sums[:, q.SEGMENTS] * pace.segment + sums[:, q.CROWDED] * pace.crowded
     lines = sums[:, q.TRANSACTIONS]
     # While a core waits for the memory it uses no port; what its pieces take, others fill.
     return starts + np.maximum(lines * pace.transaction + single, lines * pace.port)
@@ -216,4 +241,5 @@ def _io(sums: Rows, pace: Pace) -> Any:
 
 def _move(sums: Rows, pace: Pace) -> Any:
     """Return the time of blocking on-chip copies."""
-    return sums[:, q.MOVE_STARTS] * pace.setup + _on_chip(sums[:, q.LINES], sums[:, q.SRAM_BYTES], pace)
+    load = sums[:, q.LINES], sums[:, q.PARTS], sums[:, q.SRAM_BYTES]
+    return sums[:, q.MOVE_STARTS] * pace.moving + _on_chip(*load, pace)

@@ -18,18 +18,24 @@ SEGMENTS = 15  # pieces of strided off-chip copies
 EXPONENTIALS, REDUCTIONS = 16, 17  # lines of exponentials, of reductions and searches
 TRANSPOSITIONS, STORED = 18, 19  # transpositions; pieces that strided copies store off the chip
 FUSIONS, POOLINGS = 20, 21  # lines of two operations in one, of the pixels of windows
+CROWDED, PARTS = (
+    22,
+    23,
+)  # lines of atomics that cover half of their tensor or more; pieces on the chip that fill a line in part
+STORE_STARTS = 24  # blocking copies, of those that go off the chip, that only store there
 # C has them as ``W_`` and their names, so this stands in front of every other number of the module.
 BY_NAME: Mapping[str, int] = {
     n: place for n, place in globals().items() if n.isupper() and isinstance(place, int)
 }
-PLACES = 22
+PLACES = 25
 
 
 class CopyLoad(NamedTuple):
     """The load of one copy on its pipe: off-chip transactions and stalled cycles, or lines and SRAM bytes.
 
     ``stores`` are those of the transactions that store, which have a channel of their own.  Off the chip, ``lines``
-    are the pieces of a strided copy: 0 of one that is contiguous there.
+    are the pieces of a strided copy: 0 of one that is contiguous there.  On the chip, ``stalls`` are the pieces of several that fill their
+    last line in part.
     """
 
     transactions: int = 0

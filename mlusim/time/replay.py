@@ -233,11 +233,12 @@ class CoreReplay:
             if channel & STORING:
                 self.store_free = end
             # The channel is free when the last byte has left; the data is there a latency later.
-            self.io_done = max(self.io_done, end + self.pace.setup + self.pace.off_chip)
+            latency = self.pace.off_chip if channel & LOADING else self.pace.stored
+            self.io_done = max(self.io_done, end + self.pace.setup + latency)
             return begin, end
         begin = max(self.now, self.move_free)
         self.move_free = begin + duration
-        self.move_done = self.move_free + self.pace.setup
+        self.move_done = self.move_free + self.pace.moving
         return begin, self.move_free
 
     def _wait(self, streams: int) -> None:

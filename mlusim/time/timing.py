@@ -25,9 +25,9 @@ from mlusim.time.replay import CoreSummary, Stack, TimedLog, ceiling, replay
 MOST_ROWS = 1 << 16  # distinct rows that are timed together, which bounds the memory
 FEW_ROWS = 1 << 12  # up to which the stacks are kept for the next bound: a megabyte
 GroupKey = tuple[tuple[CoreLog, bool, int], ...]
-# What a core's pace depends on: whether it is a memory core; cores that share its SRAM, and that run beside it; sixteenths of
-# what memory cores read that are in the cache.
-Role = tuple[bool, int, int, int]
+# What a core's pace depends on: whether it is a memory core; cores that share its SRAM, and that run beside it; cores of the launch whose
+# atomics meet; sixteenths of what memory cores read that are in the cache.
+Role = tuple[bool, int, int, int, int]
 Stacks = list[tuple[Role, list[int], Stack]]  # of a role: the numbers of its cores, and their logs
 
 
@@ -46,9 +46,10 @@ def key_of(group: Sequence[TaskWork]) -> GroupKey:
 
 @frozen
 class Beside:
-    """The others of a launch beside a core: ``tasks`` on the cluster of a Block task, ``cached`` as `Role` has it."""
+    """The others of a launch beside a core: ``tasks`` on the cluster of a Block task, ``rivals`` and ``cached`` as `Role` has them."""
 
     tasks: int
+    rivals: int
     cached: int
 
 
@@ -60,12 +61,13 @@ def roles_of(group: Sequence[TaskWork], beside: Beside) -> list[Role]:
         users[task.cluster] = users.get(task.cluster, 0) + uses_sram(task.log)
         cores[task.cluster] = cores.get(task.cluster, 0) + (not task.memory_core and moves_off_chip(task.log))
     if len(group) == 1:
-        return [(t.memory_core, users[t.cluster], beside.tasks, beside.cached) for t in group]
+        return [(t.memory_core, users[t.cluster], beside.tasks, beside.rivals, beside.cached) for t in group]
     return [
         (
             t.memory_core,
             users[t.cluster],
             1 if t.memory_core else max(1, cores[t.cluster]),
+            beside.rivals,
             beside.cached if t.memory_core else 0,
         )
         for t in group
@@ -75,7 +77,16 @@ def roles_of(group: Sequence[TaskWork], beside: Beside) -> list[Role]:
 def neighbours(tasks: Sequence[TaskWork], board: Board) -> Beside:
     """Return what runs beside a core of a launch: tasks of a Block launch fill one cluster after the other."""
     together = max(1, min(len(tasks), board.arch.cores_per_cluster))
-    return Beside(together, _cached(tasks, board))
+    return Beside(together, rivals_of(tasks, board), _cached(tasks, board))
+
+
+def rivals_of(tasks: Sequence[TaskWork], board: Board) -> int:
+    """Return how many cores at once do atomics that cover half of their tensor or more, at least one."""
+    crowded = SUMS + quantities.CROWDED
+    # Tasks that do the same share a log, and most launches have few.
+    meeting = {id(task.log): bool(task.log.total[crowded]) for task in tasks}
+    rivals = sum(meeting[id(task.log)] for task in tasks) if any(meeting.values()) else 1
+    return max(1, min(board.cores, rivals))
 
 
 def _cached(tasks: Sequence[TaskWork], board: Board) -> int:
@@ -108,12 +119,13 @@ class Paces:
         """Return the pace of a core of *role*."""
         pace = self._known.get(role)
         if pace is None:
-            memory_core, sharers, beside, cached = role
+            memory_core, sharers, beside, rivals, cached = role
             pace = Pace.of(
                 self._board,
                 memory_core=memory_core,
                 sharers=sharers,
                 beside=beside,
+                rivals=rivals,
                 cached=cached / 16,
                 bound=self._bound,
             )

@@ -74,9 +74,9 @@ def _source() -> str:
     lines.append("    transactions = stalls = stores = lines = 0")
     lines += [f"    {one}" for one in copy_costs.charged(copy_costs.ROWS_LOAD[OFF_CHIP], str, {})]
     lines.append("    return CopyLoad(transactions, stalls, stores, lines)")
-    lines += ["def on_chip(shared, size, rows):", "    lines = sram = 0"]
+    lines += ["def on_chip(shared, size, rows):", "    stalls = lines = sram = 0"]
     lines += [f"    {one}" for one in copy_costs.charged(copy_costs.ROWS_LOAD[ON_CHIP], str, {})]
-    lines.append("    return CopyLoad(0, 0, 0, lines, sram)")
+    lines.append("    return CopyLoad(0, stalls, 0, lines, sram)")
     return "\n".join([*lines, ""])
 
 
@@ -109,6 +109,8 @@ charge: Callable[[list[int], Pipe, CopyLoad, int], None] = _made["charge"]
 """Account for a blocking copy or fill of its load, and its bytes, on a pipe."""
 transactions_of: Callable[[Any, Any], Any] = _made["transactions_of"]
 """Return off-chip transactions of a segment, or of an array of them, from its begin and its bytes."""
+crowded: Callable[[int, int], int] = _made["crowded"]
+"""Return the lines at which other cores wait that do atomics too, from the bytes of an atomic and of its tensor."""
 _written: Callable[[int, int], int] = _made["written"]
 _worst_place: Callable[[int, int], int] = _made["worst_place"]
 _chip_lines: Callable[[int], int] = _made["chip_lines"]
@@ -125,8 +127,8 @@ def load_of(pipe: Pipe, reads: "Access | None", writes: "Access") -> CopyLoad:
     """Return the load of a copy from *reads* (None: a fill) to *writes*."""
     sides = (writes,) if reads is None else (reads, writes)
     if pipe is not _IO:
-        lines = max(_lines(side, copied=pipe is not Pipe.VECTOR) for side in sides)
-        return CopyLoad(lines=lines, sram=sum(s.nbytes for s in sides if s.allocation.space is SRAM))
+        lines, parts = max(map(_lines, sides)), max(map(_parts, sides))
+        return CopyLoad(0, parts, 0, lines, sum(s.nbytes for s in sides if s.allocation.space is SRAM))
     transactions = stalls = stores = pieces = 0
     apart = max(map(_pieces, sides))
     for side in sides:
@@ -142,12 +144,15 @@ def load_of(pipe: Pipe, reads: "Access | None", writes: "Access") -> CopyLoad:
     return CopyLoad(transactions, stalls, stores, pieces)
 
 
-def _lines(side: "Access", *, copied: bool) -> int:
-    """Return the lines of one side of a piece of work on the chip; a piece of several that is *copied*, and fills its last one in part, takes one more."""
+def _lines(side: "Access") -> int:
+    """Return the lines of one side of a piece of work on the chip."""
+    return side.nbytes // side.size * _chip_lines(side.size)
+
+
+def _parts(side: "Access") -> int:
+    """Return how many of several pieces on one side fill their last line in part."""
     segments = side.nbytes // side.size
-    # A vector instruction writes lanes of a line; a copy reads the line before it writes a part of it.
-    again = copied and segments > 1 and side.size % copy_costs.LINE > 0
-    return segments * (_chip_lines(side.size) + again)
+    return segments * (segments > 1 and side.size % copy_costs.LINE > 0)
 
 
 def _pieces(side: "Access") -> int:

@@ -18,7 +18,7 @@ def pieces_of(launch, *, named=True):
     """The pieces of each task of *launch*, by themselves, and its track."""
     board = mlusim.find_board(launch.board)
     for group in groups_of(launch.tasks):
-        found = tracks(timed_group(group, board, Beside(4, 0)), board)
+        found = tracks(timed_group(group, board, Beside(4, 1, 0)), board)
         for task, track in zip(group, found, strict=True):
             yield task, track, pieces(track, task.steps if named else None)
 

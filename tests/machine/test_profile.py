@@ -95,7 +95,7 @@ def test_waves_and_places():
 
 def test_sharing_the_memory_is_waiting_for_it():
     """All cores that copy wait for their share; one core alone does not."""
-    plan = [("load", 2048)] * 20
+    plan = [("load", 2048), ("store", 2048)] * 20
 
     assert 0 == pytest.approx(launched(plan, 1, mlusim.BLOCK).profile.memory_wait_us, abs=1e-6)
     assert launched(plan, 32, mlusim.BLOCK).profile.memory_wait_us > 0

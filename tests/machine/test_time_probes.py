@@ -7,7 +7,20 @@ import mlusim
 from mlusim import bangc
 from mlusim.arch.catalog import find_board
 from mlusim.bang import FUSION_FMA, GDRAM2NRAM, GDRAM2SRAM, NRAM2GDRAM, NRAM2NRAM, float32, half, kernel
-from mlusim.time.rates import DRAM_LATENCY, PART, SCALAR_BRANCH, SCALAR_NRAM, SCALAR_STEP, THIN
+from mlusim.time.rates import (
+    ATOMIC_LINE,
+    DMA_SETUP,
+    DRAM_LATENCY,
+    MOVE_PART,
+    MOVE_SETUP,
+    PART,
+    SCALAR_BRANCH,
+    SCALAR_NRAM,
+    SCALAR_SRAM,
+    SCALAR_STEP,
+    STORE_LATENCY,
+    THIN,
+)
 
 BOARD = "MLU370-X4"
 
@@ -49,6 +62,18 @@ __mlu_entry__ void Loops(float *out, int which) {
   else
     for (int i = 0; i < 16; i++) s += a[i];
   out[0] = s + at;
+}
+__mlu_entry__ void Places(float *out, int far) {
+  __nram__ float a[N];
+  __mlu_shared__ float b[N];
+  float s = 0;
+  if (coreId == 0) {
+    if (far)
+      for (int i = 0; i < N; i++) s += b[i];
+    else
+      for (int i = 0; i < N; i++) s += a[i];
+    out[0] = s;
+  }
 }
 """
 
@@ -116,6 +141,64 @@ def test_more_small_copies_of_the_same_bytes_take_longer():
     assert sixteen - four == pytest.approx(4 * (four - one))
 
 
+@pytest.mark.parametrize("direction", [GDRAM2NRAM, NRAM2GDRAM])
+def test_a_core_waits_for_the_data_of_a_load_and_not_for_a_store(direction):
+    """Sixteen copies instead of one take their starts more, and the latency of their direction; a sync waits for it, too."""
+
+    @kernel
+    def copy(mlu, far, pieces, later):
+        near = mlu.nram(float32, 1024)
+        for n in range(0, 1024, 1024 // pieces):
+            sides = (near, far) if direction is GDRAM2NRAM else (far, near)
+            at = [side + n for side in sides]
+            if later:
+                mlu.memcpy_async(*at, 4096 // pieces, direction)
+                mlu.sync()
+            else:
+                mlu.memcpy(*at, 4096 // pieces, direction)
+
+    device = mlusim.Device(BOARD)
+    far = device.put(np.zeros(1024, np.float32))
+    rate = DRAM_LATENCY if direction is GDRAM2NRAM else STORE_LATENCY
+    start = (DMA_SETUP.value + rate.on(device.board).value) / 1000
+    few, many, few_later, many_later = (
+        device.launch(copy, args=(far, pieces, later)).time_us
+        for later in (False, True)
+        for pieces in (1, 16)
+    )
+
+    assert many - few == pytest.approx(15 * start)
+    assert many_later - few_later == pytest.approx(15 * start, rel=0.4)
+
+
+def test_small_copies_on_the_chip_take_their_starts():
+    """Sixteen copies of a line against one of 16 lines."""
+
+    def move(mlu, pieces):
+        src, dst = mlu.nram(half, 1024), mlu.nram(half, 1024)
+        for n in range(0, 1024, 1024 // pieces):
+            mlu.memcpy(dst + n, src + n, 2048 // pieces, NRAM2NRAM)
+
+    one, many = (_vector_us(move, pieces)["move-DMA"] for pieces in (1, 16))
+
+    assert many - one == pytest.approx(15 * MOVE_SETUP.on(find_board(BOARD)).value / 1000)
+
+
+@pytest.mark.parametrize("engine", ["python", "native"])
+def test_a_scalar_load_of_sram_takes_longer_than_one_of_nram(scalars, engine):
+    """By the wait alone; memory cores have loads of SRAM only."""
+    device = mlusim.Device(BOARD)
+    near, shared = (
+        device.launch(
+            scalars["Places"], (4, 1, 1), mlusim.UNION1, (device.empty(1, float32), far), engine=engine
+        ).busy_us["scalar"]
+        for far in (0, 1)
+    )
+    board = device.board
+
+    assert shared - near == pytest.approx(SCALAR_SRAM.value - SCALAR_NRAM.on(board).value)
+
+
 def _vector_us(act, *args):
     """The busy time of the vector unit in a kernel that only does *act*."""
 
@@ -165,8 +248,8 @@ def test_two_operations_in_one_take_two_cycles_a_line():
     assert _vector_us(fuse)["vector"] == pytest.approx(2 * 100 / 1000 + 0.02, abs=0.01)
 
 
-def test_pieces_on_the_chip_take_a_cycle_more_where_they_fill_no_line():
-    """1,000 pieces of 2 bytes against 1,000 of 128."""
+def test_pieces_on_the_chip_take_longer_where_they_fill_no_line():
+    """500 pieces of 2 bytes against 500 of 128."""
 
     def move(mlu, size):
         src, dst = mlu.nram(half, 65536), mlu.nram(half, 65536)
@@ -174,7 +257,7 @@ def test_pieces_on_the_chip_take_a_cycle_more_where_they_fill_no_line():
 
     parts, whole = (_vector_us(move, size)["move-DMA"] for size in (2, 128))
 
-    assert parts - whole == pytest.approx(500 / 1000)
+    assert parts - whole == pytest.approx(500 * MOVE_PART.value / 1000)
 
 
 @pytest.mark.parametrize("strided", ["dst", "src"])
@@ -208,6 +291,37 @@ def test_pieces_of_stores_take_time_of_the_memory_that_all_share():
     small, large = (device.launch(store, 32, args=(dst, size)).time_us for size in (512, 4096))
 
     assert small > 1.1 * large
+
+
+SUMS = """
+#include <bang.h>
+__mlu_entry__ void Sums(float *out, int apart, int form) {
+  __nram__ float own[256];
+  float *to = out + taskId * 256 * apart;
+  if (form == 0) {
+    __bang_atomic_reduce_add(to, own, 256);
+  } else {
+    __bang_atomic_reduce_add_async(to, own, 256);
+    __sync_io();
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("form", [0, 1])
+@pytest.mark.parametrize("engine", ["python", "native"])
+def test_atomics_of_many_cores_at_the_same_lines_wait_for_each_other(tmp_path, engine, form):
+    """32 tasks that each add 1 KiB to the same 1 KiB wait at 16 lines for 31 others; where each has a place of its own, for none."""
+    path = tmp_path / "sums.mlu"
+    path.write_text(SUMS)
+    kernel_ = bangc.load([path], board=BOARD)["Sums"]
+    device = mlusim.Device(BOARD)
+
+    def busy(apart):
+        dst = device.put(np.zeros(256 * (32 if apart else 1), np.float32))
+        return device.launch(kernel_, 32, args=(dst, apart, form), engine=engine).busy_us["IO-DMA"]
+
+    assert busy(0) - busy(1) == pytest.approx(16 * 31 * ATOMIC_LINE.value / 1000)
 
 
 def test_memory_cores_load_faster_what_others_have_loaded():

@@ -19,7 +19,16 @@ from mlusim.bang import (
     kernel,
 )
 from mlusim.machine.hub import Observer
-from mlusim.time.rates import CORE_IO, DRAM_CEILING, RATES, SEGMENT, TASK_START, VECTOR_START
+from mlusim.time.rates import (
+    CORE_IO,
+    DRAM_CEILING,
+    DRAM_LATENCY,
+    RATES,
+    SEGMENT,
+    STORE_LATENCY,
+    TASK_START,
+    VECTOR_START,
+)
 from mlusim.time.timing import launch_us, predict, schedule
 
 BOARDS = ("MLU580-H5", "MLU370-X4", "MLU370-X8", "MLU590-H8")
@@ -165,12 +174,12 @@ def run_pipelined(asynchronous, tile=64, **options):
 
 
 def test_overlap_pays():
-    """A pipeline of asynchronous copies beats blocking ones; the results are the same."""
-    blocking, plain = run_pipelined(asynchronous=False)
-    overlapped, piped = run_pipelined(asynchronous=True)
+    """A pipeline of asynchronous copies beats blocking ones by what stores and sums take; the latency of a load stays. The results are the same."""
+    blocking, plain = run_pipelined(asynchronous=False, tile=512)
+    overlapped, piped = run_pipelined(asynchronous=True, tile=512)
 
     assert np.array_equal(plain, piped)
-    assert overlapped.time_us < 0.6 * blocking.time_us
+    assert overlapped.time_us < 0.9 * blocking.time_us
 
 
 def test_time_changes_no_result_and_no_order():
@@ -248,12 +257,15 @@ def test_small_runs_are_dear(runs, size):
 
 
 def test_writes_in_part_and_off_a_line_are_dear():
-    """Writing pieces of lines reads them first, and touches one line more; whole lines cost what reading them costs."""
+    """Writing pieces of lines reads them first, and touches one line more; whole lines cost what reading them costs, but for the wait for the data."""
+    board = find_board("MLU370-X4")
+    wait = (DRAM_LATENCY.on(board).value - STORE_LATENCY.on(board).value) / 1000
     read = time_strided(4096, 4096, 4096, 4)
     aligned = time_strided(4096, 4096, 4096, 4, back=True)
     shifted = time_strided(4096, 4096, 4096, 4, back=True, shift=1)
 
-    assert read == aligned < shifted
+    assert read - wait == pytest.approx(aligned)
+    assert aligned < shifted
 
 
 @kernel

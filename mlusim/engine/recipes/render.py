@@ -82,6 +82,7 @@ class Writer:
             "Refused": Refused,
             "RuleFault": RuleFault,
             "charge_line": work.charge_line,
+            "crowded": work.crowded,
             "macs": work.macs(self.arch),
             "IO": Pipe.IO,
             "MOVE": Pipe.MOVE,
@@ -356,6 +357,7 @@ def _transfer(writer: Writer, step: steps.ChargeTransfer) -> Lines:
     yield f"charge_line(mlu.work, {step.pipe.name}, {step.direction.value}, start, start, nbytes)"
     if step.atomic and step.pipe is Pipe.IO:
         yield f"mlu.work[{quantities.ATOMICS}] += {count}"
+        yield f"mlu.work[{quantities.CROWDED}] += crowded(nbytes, v{n}.allocation.nbytes)"
 
 
 # -- what is done ------------------------------------------------------------------------------------

@@ -542,7 +542,7 @@ def _transfer(step: steps.ChargeTransfer, call: "_Door") -> Iterator[str]:
     reads, writes = (int(sides[step.direction.value]) for sides in (READS, WRITES))
     yield f"  io_line(m, {reads}, {writes}, a_{lead.name}.o, a_{lead.name}.o, {nbytes});"
     if step.atomic:
-        yield f"  m->work[W_ATOMICS] += {count};"
+        yield f"  m->work[W_ATOMICS] += {count}; m->work[W_CROWDED] += crowded({nbytes}, a_{lead.name}.a->nbytes);"
 
 
 _PIPES = {"all": FOR_ALL, "io": FOR_IO, "move": FOR_MOVE}
