@@ -208,7 +208,7 @@ def _off_chip(own: Rows, pace: Pace) -> Any:
     return np.maximum(transfers * pace.transaction + single, transfers * pace.port)
 
 
-def _on_chip(lines: Any, parts: Any, sram: Any, pace: Pace) -> Any:
+def _on_chip(lines: Rows, parts: Rows, sram: Rows, pace: Pace) -> Any:
     return lines * pace.cycle + parts * pace.part + sram * pace.sram_byte
 
 
@@ -222,7 +222,7 @@ def _scalar(rows: Rows, pace: Pace) -> Any:
     return steps + waits + far + kinds[:, 3] * pace.decided + stores[:, OFF_CHIP].sum(axis=1) * pace.scattered
 
 
-def waited(loads: Any, memories: slice) -> Any:
+def waited(loads: Rows, memories: slice) -> Any:
     """Return how many times a core waits for *loads* of *memories*, by the row."""
     # Of two loads about which nothing is known the core waits for one: they are taken to come in pairs.
     return loads[:, :, memories].sum(axis=2) @ (0.5, 0.0, 1.0, 1.0)

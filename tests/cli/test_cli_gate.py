@@ -53,7 +53,7 @@ def test_a_regression_fails_and_says_what_and_why(cli, stored):
 
     assert (1, "") == (done.code, done.err)
     assert (
-        "regression: tin_shift_forward golden_document on MLU370-X4: hardware time 3.217 -> 6.434 us (+100.0%); "
+        "regression: tin_shift_forward golden_document on MLU370-X4: hardware time 3.247 -> 6.494 us (+100.0%); "
         in done.out
     )
     assert "because GDRAM2NRAM bytes 100 -> 120 (+20.0%)" in done.out

@@ -51,7 +51,7 @@ def scale(tmp_path, monkeypatch):
 
 def test_the_best_comes_first_and_what_is_out_last(cli, scale):
     """Macros, an argument and dims: ranks where bands meet, what moved, and the reason of each that is out."""
-    words = (*CALL, "--param", "TILE=64,512,100000", "--param", "dim=1;4,1,1", "--param", "step=32")
+    words = (*CALL, "--param", "TILE=128,512,100000", "--param", "dim=1;4,1,1", "--param", "step=32")
     done = cli(*words, "--json", "--html", "page.html")
     found = done.json()
     rows = found["candidates"]
@@ -59,7 +59,7 @@ def test_the_best_comes_first_and_what_is_out_last(cli, scale):
 
     assert 0 == done.code
     assert found["best"] == able[0]["parameters"] == {"TILE": "512", "dim": "4,1,1", "step": "32"}
-    assert {"TILE": "64", "dim": "1,1,1", "step": "32"} == found["compared_with"]
+    assert {"TILE": "128", "dim": "1,1,1", "step": "32"} == found["compared_with"]
     assert sorted(one["time_us"] for one in able) == [one["time_us"] for one in able]
     assert all(one["fits"] and one["right"] and one["carved"] for one in able)
     assert [1, 2, 2, 4] == [one["rank"] for one in able]

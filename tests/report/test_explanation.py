@@ -123,7 +123,7 @@ CAUSES = {
     ),
     "another pipe": ({}, {"bound": "vector"}, ["the vector pipe sets the time, busy 40% of it"]),
     "the memory is full": (
-        {"line_bytes": 27_000_000, "io_bytes": 27_000_000, "balance": 3.0, "slowest": 2},
+        {"line_bytes": 26_200_000, "io_bytes": 26_200_000, "balance": 3.0, "slowest": 2},
         {},
         ["the off-chip memory moves 99% of what it can"],
     ),

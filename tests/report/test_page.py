@@ -107,7 +107,7 @@ def test_two_runs_and_two_policies_stand_side_by_side():
     policies = body(html_text([evolve(RECORD, policy="quick"), slow], "0"))
 
     assert "Side by side: base.json and this run" in runs
-    assert '<td class="n">5.9</td><td class="n">6.4</td>' in runs
+    assert '<td class="n">5.9</td><td class="n">6.5</td>' in runs
     assert "<td>yes</td>" in runs
     assert '<th class="n">quick us</th><th class="n">slow us</th>' in policies
     assert "quick, 4.66 times as quick as the slowest" in policies
