@@ -270,7 +270,7 @@ def rows_of(picture):
     """Return the names of the rows of the SVG *picture*, and where the bars of each begin."""
     root = ET.fromstring(picture)  # noqa: S314 - made above
     bars = [group.find("path").get("d") for group in root.iter("g") if group.find("title") is not None]
-    places = [tuple(map(float, re.match(r"M ([\d.]+) ([\d.]+)", bar).groups())) for bar in bars]
+    places = [tuple(map(float, re.match(r"M\s?([\d.]+)\s([\d.]+)", bar).groups())) for bar in bars]
     heights = sorted({y for _, y in places})
     names = [element.text for element in root.iter("text") if re.match("launches|queue|MLU", element.text)]
     return names, [sorted(x for x, y in places if y == height) for height in heights]
