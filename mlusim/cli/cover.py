@@ -30,7 +30,11 @@ def run(args: argparse.Namespace) -> int:
     else:
         record, done = _ran(args)
         record = record if args.keep is None else coverage.keep_record(args.keep, record)
-    show.say(Document(record.to_json, lambda: [Unfolded(coverage.coverage_text(record))]), json=args.json)
+    judged = (part for each in done for part in each.judged_parts())
+    shown = Document(record.to_json, lambda: [Unfolded(coverage.coverage_text(record)), *judged])
+    show.say(shown, json=args.json)
+    for each in done if args.json else ():
+        each.tell_judged()  # the document is a record, which other runs are added to
     for name, made in ((args.lcov, coverage.lcov), (args.html, coverage.coverage_page)):
         if name is not None:
             write_text(name, made(record))
@@ -43,7 +47,7 @@ def _ran(args: argparse.Namespace) -> tuple[coverage.CoverageRecord, Sequence[La
     # What reads the program asks for --check, which this verb does not take.
     args.check = ()
     calls = [applied(args, case) for case in chosen(args)] if programs.is_cases(args.program) else [args]
-    run = [programs.program_of(call) for call in calls]
+    run = [programs.judged_program_of(call) for call in calls]
     counting = LineCoverage()
     with plain_text.printing_aside(args.json), attending([counting]):
         done = [launched(program, lines=False) for program in run]

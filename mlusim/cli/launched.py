@@ -2,8 +2,8 @@
 
 import argparse
 import contextlib
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 from rich.text import Text
@@ -12,6 +12,7 @@ from mlusim.check.checking import problem_of, sentence_of
 from mlusim.check.other_processes import Forked, threads_watched
 from mlusim.cli import entry, plain_text, programs, show
 from mlusim.counted import counted
+from mlusim.document import Part, Unfolded
 from mlusim.errors import MlusimError, UsageError, said
 from mlusim.machine.device import devices_on
 from mlusim.machine.hub import attending
@@ -19,6 +20,9 @@ from mlusim.machine.launch import Launch
 from mlusim.operators.runner import SUCCESS, Run
 from mlusim.programs.program import Program, ScriptProgram
 from mlusim.report.profiled import Profiled
+
+if TYPE_CHECKING:
+    from mlusim.programs.expectation import Compared
 
 Numbered = tuple[int, Launch]
 
@@ -36,13 +40,35 @@ class Launched:
         return [finding for launch in self.launches for finding in launch.findings]
 
     @property
+    def passed(self) -> bool:
+        """Return whether every output that was compared is accurate."""
+        return all(one.accuracy.passed for one in self.judged.values())
+
+    @property
     def told(self) -> str:
         """Return how the program ended if it did not end well, in the words of a page."""
         if isinstance(self.ended, MlusimError):
             return f"{type(self.ended).__name__}: {said(self.ended)}"
         if isinstance(self.ended, Run):
             return problem_of(self.ended)
-        return _ending(self.ended)
+        wrong = [f"{name}: {one.told}" for name, one in self.judged.items() if not one.accuracy.passed]
+        return _ending(self.ended) or "; ".join(wrong)
+
+    @property
+    def judged(self) -> "Mapping[str, Compared]":
+        """Return the outputs of a call that were compared, by name; empty for other programs."""
+        outputs: Mapping[str, Compared] = getattr(self.ended, "judged", {})
+        return outputs
+
+    def judged_parts(self) -> Iterator[Part]:
+        """Yield a line for each output that was compared, as `mlusim run` has it."""
+        for name, one in self.judged.items():
+            yield Unfolded(f"  {name}: {one.told}", "green" if one.accuracy.passed else "bold red")
+
+    def tell_judged(self) -> None:
+        """Say the same on standard error, where standard output holds a document."""
+        for name, one in self.judged.items():
+            plain_text.remark(f"{name}: {one.told}")
 
     def chosen(self, number: int | None = None, kernel: str | None = None) -> list[Numbered]:
         """Return the launches that are asked for, with their numbers from 1; raises `UsageError` where there are none."""
@@ -69,7 +95,7 @@ class Launched:
             return entry.USAGE
         return (
             entry.FINDINGS
-            if any(getattr(found, "level", "") != "note" for found in self.findings)
+            if not self.passed or any(getattr(found, "level", "") != "note" for found in self.findings)
             else entry.CLEAN
         )
 
@@ -134,7 +160,7 @@ def launched_on(
     args: argparse.Namespace, board: str | None, checks: tuple[str, ...], *, lines: bool, aside: bool
 ) -> tuple[Program, Launched]:
     """Return the program that the command line describes for *board*, and what it launches there; None is a script's own."""
-    program = programs.program_on(args, checks, board)
+    program = programs.judged(programs.program_on(args, checks, board), args)
     where = None if programs.is_source(args.program) else board
     with plain_text.printing_aside(aside):
         return program, launched(program, lines=lines, processes=lines, board=where)

@@ -173,7 +173,7 @@ def _run_on(args: argparse.Namespace, board: str | None) -> tuple[Program, Launc
     """Run the program on *board*: a script or a test with devices of that board, whichever it names."""
     moves = programs.is_script(args.program)
     given = argparse.Namespace(**{**vars(args), "board": None if moves else board})
-    program, _ = programs.program_and_kernel(given)
+    program = programs.judged(programs.program_and_kernel(given)[0], given)
     return program, launched(program, lines=not args.no_lines, board=board if moves else None)
 
 
@@ -219,13 +219,22 @@ def _show(args: argparse.Namespace, form: str, done: ProfiledProgram) -> None:
     """Say what the launches are; the comparison of a table or a page goes to standard error."""
     if form not in OF_PAGES:
         show.say(Document(lambda: _facts(args, done), lambda: _parts(args, done)), json=args.json)
-    elif done.found is not None:
+        return
+    for run, _ in done.runs:
+        run.tell_judged()
+    if done.found is not None:
         tell_comparison(done.found)
 
 
 def _facts(args: argparse.Namespace, done: ProfiledProgram) -> dict[str, object]:
     document = {"program": args.program, "launches": [launch_facts(launch) for launch in done.launches]}
-    asked = {} if done.study is None else {"what_if": done.study.to_json()}
+    asked: dict[str, object] = {} if done.study is None else {"what_if": done.study.to_json()}
+    accuracy = {
+        run.launches[0].board: {name: one.to_json() for name, one in run.judged.items()}
+        for run, _ in done.runs
+        if run.judged
+    }
+    asked |= {"accuracy": accuracy} if accuracy else {}
     return document | asked | ({} if done.found is None else {"comparison": comparison_json(done.found)})
 
 
@@ -233,9 +242,10 @@ def _parts(args: argparse.Namespace, done: ProfiledProgram) -> Iterator[Part]:
     if not done.launches:
         return
     every = args.lines or args.launch is not None or args.explain
-    for at, (_, numbered) in enumerate(done.runs):
+    for at, (run, numbered) in enumerate(done.runs):
         yield from [""] if at else []
         yield launches_view(numbered, lines=args.lines, every=every)
+        yield from run.judged_parts()
     if done.study is not None:
         yield from ("", what_if_table(done.study))
     if done.found is not None:

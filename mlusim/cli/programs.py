@@ -164,8 +164,12 @@ def judged_program_of(args: argparse.Namespace) -> "scripts.Program":
 
     Raises `UsageError` for these of anything else.
     """
-    program = program_of(args)
-    if is_source(args.program) and isinstance(program, calls.KernelCall):
+    return judged(program_of(args), args)
+
+
+def judged(program: "scripts.Program", args: argparse.Namespace) -> "scripts.Program":
+    """Return *program*, which *args* name, comparing as `judged_program_of` says."""
+    if is_call(program, args):
         program.expectation = expectation_of(args)
     else:
         refuse(args, ("reference", "expect"), "goes with one kernel of BANG C; name it with --kernel")

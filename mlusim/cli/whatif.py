@@ -111,6 +111,10 @@ def _what_if_program(args: argparse.Namespace) -> int:
 def _program_study(args: argparse.Namespace, base: str | None) -> tuple[WhatIfStudy | None, int]:
     """Return the answers for one program, None where it did not end well, and its exit code."""
     program, run = launched_on(args, base, (), lines=False, aside=args.json)
+    if args.json:
+        run.tell_judged()
+    else:
+        show.put(run.judged_parts())
     code = run.finish()
     kernel = kernel_wanted(args)
     kept = [launch for _, launch in run.chosen(None, kernel)]
@@ -128,6 +132,7 @@ def _program_study(args: argparse.Namespace, base: str | None) -> tuple[WhatIfSt
 
 def _what_if_each(args: argparse.Namespace, base: str | None) -> int:
     """Run each candidate of ``--param`` so, of a kernel or a program; one that does not run on *base* has a sentence for an answer."""
+    refuse(args, ("reference", "expect"), "goes with one call; `mlusim tune` compares each candidate")
     found: list[dict[str, Any]] = []
     studies: list[WhatIfStudy] = []
     works = False

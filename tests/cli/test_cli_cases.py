@@ -142,6 +142,29 @@ def test_a_debugged_call_is_compared_with_what_is_typed(project, cli):
     assert "--reference goes with a BANG C file" in refused.err
 
 
+@pytest.mark.parametrize(
+    ("verb", "words"), [("profile", ()), ("cover", ()), ("what-if", ("--board", "MLU590-H8"))]
+)
+def test_a_verb_that_launches_compares_as_run_does(project, cli, verb, words):
+    """With what the case expects or what is typed: the same line, the same exit code; of a document the line stands beside it."""
+    case = (project / "cases.toml", "--case", "small")
+    typed = ("--expect", "dst=zeros:float32:64")
+    ran, wrong = cli("run", *case), cli("run", *case, *typed)
+    right, failed, told = (cli(verb, *case, *words, *more) for more in ((), typed, (*typed, "--json")))
+    refused = cli(verb, "tin_shift_forward", *typed)
+
+    line, odd = ([row for row in one.out.splitlines() if "  dst: diff1" in row] for one in (ran, wrong))
+    assert (line, 0) == ([row for row in right.out.splitlines() if "dst: diff1" in row], right.code)
+    assert (odd, 1) == ([row for row in failed.out.splitlines() if "dst: diff1" in row], failed.code)
+    assert (1, 1, True) == (wrong.code, told.code, "FAILED; worst at [" in odd[0])
+    assert (
+        odd[0].strip() in told.err
+        if verb != "profile"
+        else not told.json()["accuracy"]["MLU370-X4"]["dst"]["passed"]
+    )
+    assert "--expect goes with a BANG C file" in refused.err
+
+
 def test_a_report_of_a_kernel_explains(project, cli):
     """Each launch says why in the table, and in the other forms, too; there the option is refused with that."""
     words = ("report", project / "cases.toml", "--case", "small", "--board", "MLU370-X4", "--explain")

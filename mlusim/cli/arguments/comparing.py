@@ -71,6 +71,7 @@ def whatif(parser: ArgumentParser) -> None:
         "words for the script or main(); behind -- all are",
     )
     add.call_arguments()
+    add.reference()
     add.param()
     add.draws()
     add.value("--case NAME", "one of its cases, or of the file's (default there: all)")

@@ -141,6 +141,7 @@ def profile(parser: ArgumentParser) -> None:
     add.boards("that of the program, or MLU370-X4")
     add.schedule()
     add.call_arguments()
+    add.reference()
     add.engine()
     add.threads()
     # native means C where it can be: `main.settled` passes it on as auto.
@@ -181,6 +182,7 @@ def cover(parser: ArgumentParser) -> None:
         "what executes the kernels and counts their lines: auto takes C for kernels of BANG C (default: auto)"
     )
     add.call_arguments()
+    add.reference()
     add.limit(USUAL)
     parser.epilog = COVER_EXAMPLES
 
