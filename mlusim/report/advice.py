@@ -1,6 +1,7 @@
 """Advice for a launch: the changes with the largest predicted gain, each timed by the model on the changed work."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, frozen
@@ -13,7 +14,7 @@ from mlusim.report.figures import Figures, figures
 from mlusim.text_grid import table
 from mlusim.time import changed_work as work
 from mlusim.time.lines import Line
-from mlusim.time.log import KIND, MEET, TaskWork
+from mlusim.time.log import KIND, MEET, CoreLog, TaskWork
 from mlusim.time.timing import GroupedTasks, predict
 from mlusim.time.work import READS, WRITES
 
@@ -215,9 +216,8 @@ def _overlap(launch: "Launch", about: Figures) -> Iterator[_Change]:
         return
     if any(map(work.overlaps_loads, dict.fromkeys(task.log for task in launch.tasks))):
         words = "wait for a store when the next piece is computed, not at once"
-        yield _Change(
-            "wait later", words, work.changed(launch.tasks, work.waits_later), line=_first_wait(launch)
-        )
+        tasks = work.changed(launch.tasks, work.waits_later)
+        yield _Change("wait later", words, tasks, line=_line_of(launch, work.waits_at_once))
         return
     stored, loaded = (
         sum(launch.traffic.get(d.name, 0) for d, there in zip(DIRECTIONS, sides, strict=True) if there)
@@ -225,21 +225,27 @@ def _overlap(launch: "Launch", about: Figures) -> Iterator[_Change]:
     )
     stores = stored / (stored + loaded) if stored + loaded else 0.0
     computes = max(about.busy.get(pipe, 0.0) for pipe in ("scalar", "vector", "tensor"))
+    line = 0
     if computes < LITTLE * about.busy.get("IO-DMA", 0.0) and stored and loaded:
         name, words = "both directions", "use both directions: load a piece while the one before is stored"
+    elif any(len(work.loads_at_once(log)) > 1 for log in dict.fromkeys(task.log for task in launch.tasks)):
+        # Logs have no addresses on the chip: whether there is another buffer already is for the author to see.
+        name, line = "wait later", _line_of(launch, work.loads_at_once)
+        words = "wait for a load when its piece is computed, not at once: compute the piece in the other buffer meanwhile"
     else:
         name = "second buffer"
         words = "a second buffer, so that a piece is copied while the one before is computed"
-    yield _Change(
-        name, words, work.changed(launch.tasks, lambda log: work.second_buffer(log, stores)), "IO-DMA"
-    )
+    tasks = work.changed(launch.tasks, lambda log: work.second_buffer(log, stores))
+    yield _Change(name, words, tasks, "IO-DMA", line)
 
 
-def _first_wait(launch: "Launch") -> int:
-    """Return the line of the first wait for a store right behind it; 0 where lines are not known."""
+def _line_of(launch: "Launch", waits: Callable[[CoreLog], list[int]]) -> int:
+    """Return the line of most of the *waits*, which are rows of a log; of the first task that has some; 0 where lines are not known."""
     for task in launch.tasks:
-        for at in () if task.steps is None else work.waits_at_once(task.log):
-            if task.steps is not None and at < len(task.steps.rows):
-                table = task.steps.table
-                return table.sites[table.steps[int(task.steps.rows[at])].at.site][1]
+        if task.steps is None:
+            continue
+        table, rows = task.steps.table, task.steps.rows
+        sites = Counter(table.steps[int(rows[at])].at.site for at in waits(task.log) if at < len(rows))
+        if sites:
+            return table.sites[sites.most_common(1)[0][0]][1]
     return 0

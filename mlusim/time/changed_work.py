@@ -275,8 +275,19 @@ def _computes(rows: Rows) -> Any:
 def waits_at_once(log: CoreLog) -> list[int]:
     """Return the rows of *log* that wait for asynchronous stores right behind them, with nothing computed between."""
     rows = np.concatenate(list(log))
+    return _waits_behind(rows, _stores(rows))
+
+
+def loads_at_once(log: CoreLog) -> list[int]:
+    """Return the rows of *log* that wait for asynchronous loads right behind them, with nothing computed between."""
+    rows = np.concatenate(list(log))
+    return _waits_behind(rows, (rows[:, KIND] == IO_FLIGHT) & ~_stores(rows))
+
+
+def _waits_behind(rows: Rows, flights: Any) -> list[int]:
+    """Return which of *rows* wait right behind one of *flights*, true where a row is one, with nothing computed between."""
     waits = (rows[:, KIND] == WAIT) & (rows[:, ARGUMENT] & FOR_IO > 0) & ~_computes(rows)
-    found: list[int] = (np.flatnonzero(waits[1:] & _stores(rows)[:-1]) + 1).tolist()
+    found: list[int] = (np.flatnonzero(waits[1:] & flights[:-1]) + 1).tolist()
     return found
 
 

@@ -114,6 +114,18 @@ __mlu_entry__ void stores_later(float *y, const float *x, int n) {
     p = 1 - p;
   }
 }
+__mlu_entry__ void copies_at_once(float *y, const float *x, int n) {
+  int p = 0;
+  EACH {
+    __memcpy_async(a2[p], x + at, N * 4, GDRAM2NRAM);
+    __sync_io(); // for the load
+    for (int k = 0; k < 40; k++) __bang_mul_scalar(b2[p], a2[p], 2.0f, N);
+    __sync_compute();
+    __memcpy_async(y + at, b2[p], N * 4, NRAM2GDRAM);
+    __sync_io();
+    p = 1 - p;
+  }
+}
 __mlu_entry__ void barriers(float *y, const float *x, int n) {
   EACH {
     __memcpy(a, x + at, N * 4, GDRAM2NRAM);
@@ -158,6 +170,7 @@ PLANTED = (
     ("short_vectors", "long_vectors", 1, mlusim.BLOCK, "longer vectors"),
     ("turns", "two_buffers", 1, mlusim.BLOCK, "second buffer"),
     ("stores_at_once", "stores_later", 1, mlusim.BLOCK, "wait later"),
+    ("copies_at_once", "two_buffers", 1, mlusim.BLOCK, "wait later"),
     ("barriers", "half_the_barriers", 1, mlusim.UNION1, "fewer barriers"),
     ("turns", "turns", 1 / 8, mlusim.BLOCK, "cores"),
 )
@@ -257,14 +270,21 @@ def scaled(board, pieces, tasks, once):
     return device.launch(scaled_rows, tasks, mlusim.BLOCK, (dst, src, w, pieces, once))
 
 
-def test_the_line_of_the_wait_is_named(modules):
+@pytest.mark.parametrize(
+    ("name", "waits"),
+    [
+        ("stores_at_once", "    __sync();\n    p = 1 - p;"),
+        ("copies_at_once", "    __sync_io(); // for the load"),
+    ],
+)
+def test_the_line_of_the_wait_is_named(modules, name, waits):
     """Not that of the copy; where there are two buffers no second one is advised."""
     launch = launched(
-        modules, "stores_at_once", BOARDS[0], (32, 1, 1), mlusim.BLOCK, [mlusim.EveryStep()], engine="python"
+        modules, name, BOARDS[0], (32, 1, 1), mlusim.BLOCK, [mlusim.EveryStep()], engine="python"
     )
     later = next(one for one in launch.advice if one.name == "wait later")
 
-    wait = SOURCE[: SOURCE.index("    __sync();\n    p = 1 - p;")].count("\n") + 1
+    wait = SOURCE[: SOURCE.index(waits)].count("\n") + 1
     assert f"line {wait}" == later.where
     assert "second buffer" not in [one.name for one in launch.advice]
 
