@@ -9,6 +9,8 @@ from attrs import frozen
 from rich.console import Console
 from rich.table import Table
 
+from mlusim.document import markdown_table
+
 NEAR, FAR = 0.30, 2.0
 MEDIAN_AIM, SHARE_AIM, SPEARMAN_AIM = 0.15, 0.80, 0.95
 COVERED_AIM, MANY, WIDE = (0.70, 0.90), 5, 1.6
@@ -229,6 +231,56 @@ def show(results: Sequence[Judged], console: Console) -> bool:
     return found.holds
 
 
+def markdown(results: Sequence[Judged]) -> str:
+    """Return the tables of a page: every row that has a prediction, those that were held out first, and what they say in all."""
+    held, derived = predicted(results, held=True), predicted(results, held=False)
+    found, d = verdict(results), group_of("derived", derived)
+    w = found.whole
+    summary = (
+        f"{w.rows} rows: median error {w.median:.1%}, {w.near} within {NEAR:.0%}, worst factor {w.worst:.2f}, Spearman {found.spearman:.3f}; "
+        f"{w.covered} lie in their band, which is {w.width:.2f} wide in the median.  {_order_of(list(pairs(results)))}."
+    )
+    missed = "\n".join(["Aims that are missed:\n", *(f"* {words}" for words in found.missed)])
+    proves_nothing = (
+        f"Rows that constants may come from, which prove nothing: median error {d.median:.1%}, {d.near} of {d.rows} within {NEAR:.0%}, "
+        f"{d.covered} in their band."
+    )
+    parts = (
+        "Rows that were held out:",
+        _table_of(held),
+        summary,
+        missed if found.missed else "",
+        _groups_of(held),
+    )
+    return "\n\n".join(filter(None, (*parts, proves_nothing, _table_of(derived), _groups_of(derived))))
+
+
+def _table_of(rows: Sequence[Judged]) -> str:
+    heads = ("row", "board", "class", "measured us", "predicted us", "ratio", "band", "kernel")
+    cells = [_cells(r) for r in rows]
+    return markdown_table(heads, [(*c[:1], r.board, *c[2:7], c[8]) for r, c in zip(rows, cells, strict=True)])
+
+
+def _groups_of(rows: Sequence[Judged]) -> str:
+    heads = (
+        "rows of",
+        "rows",
+        "median error",
+        "worst factor",
+        f"within {NEAR:.0%}",
+        "in their band",
+        "width of it",
+    )
+    return markdown_table(
+        heads,
+        [
+            (g.name, g.rows, f"{g.median:.0%}", f"{g.worst:.2f}", g.near, g.covered, f"{g.width:.2f}")
+            for by in GROUPS.values()
+            for g in groups(rows, by)
+        ],
+    )
+
+
 def _summary(title: str, rows: Sequence[Judged]) -> Table:
     summary = Table(title=title)
     for column in (
@@ -243,11 +295,13 @@ def _summary(title: str, rows: Sequence[Judged]) -> Table:
     return summary
 
 
-def _show_pairs(compared: Sequence[Pair], console: Console) -> None:
+def _order_of(compared: Sequence[Pair]) -> str:
     right = sum(pair.right for pair in compared)
-    console.print(
-        f"{right} of {len(compared)} pairs of variants, {APART - 1:.0%} apart on the card, are in the right order"
-    )
+    return f"{right} of {len(compared)} pairs of variants, {APART - 1:.0%} apart on the card, are in the right order"
+
+
+def _show_pairs(compared: Sequence[Pair], console: Console) -> None:
+    console.print(_order_of(compared))
     for pair in compared:
         if not pair.right:
             console.print(f"wrong: {pair.faster.row.op} before {pair.slower.row.op}, {pair.faster.board}")

@@ -24,13 +24,17 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import public_sources, published
-from benchmarks.agreement import Judged, Measured, Times, show
+from benchmarks.agreement import Judged, Measured, Times, markdown, show
 from benchmarks.public_sources import Public
+from benchmarks.torch_tests.__main__ import put_between
 from mlusim.arch.catalog import find_board
 from mlusim.machine.launch import Launch
 from mlusim.time.rates import HOST_CALL, RATES, Bound
 
 HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "explanation" / "time.md"
+PAGED = "--page"
+BEGIN, END = "<!-- begin: python -m benchmarks calibration --page -->\n", "<!-- end -->\n"
 LADDER = SimpleNamespace(**runpy.run_path(str(HERE.parent / "examples" / "10_matmul_ladder.py")))
 TILES = SimpleNamespace(**runpy.run_path(str(HERE.parent / "examples" / "11_elementwise.py")))
 ROWS, SIDE = 128, 8192
@@ -375,13 +379,17 @@ def show_boards(boards: list[str], console: Console) -> None:
     console.print(table)
 
 
-def main(boards: list[str]) -> int:
-    """Print the table; with *boards*, that of the boards."""
+def main(words: list[str]) -> int:
+    """Print the table; with names of boards, that of the boards; with ``--page`` also write it on the page about time."""
     console = Console(width=None if sys.stdout.isatty() else 200)
+    boards = [word for word in words if word != PAGED]
     if boards:
         show_boards([find_board(board).name for board in boards], console)
         return 0
-    return 0 if show(list(judged()), console) else 1
+    results = list(judged())
+    if PAGED in words:
+        put_between(PAGE, markdown(results), BEGIN, END)
+    return 0 if show(results, console) else 1
 
 
 if __name__ == "__main__":

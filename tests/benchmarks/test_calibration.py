@@ -15,6 +15,7 @@ from benchmarks.agreement import (
     Measured,
     Times,
     groups,
+    markdown,
     pairs,
     show,
     spearman,
@@ -90,6 +91,15 @@ def test_the_verdict_names_each_aim_that_is_missed():
     assert any("off by a factor of 2.10" in words for words in missed)
     assert any("cover 20% of 5 rows" in words for words in missed)
     assert any("2 of 3 pairs" in words for words in turned)
+
+
+def test_the_page_has_every_row_and_names_each_aim_that_is_missed():
+    """Those that were held out stand first; what they miss is told beside them."""
+    text = markdown([*made((100, 108), (200, 430)), *made((100, 1000), held=False)])
+    rows = [line for line in text.splitlines() if line.startswith("| x |")]
+
+    assert ["1.08", "2.15", "10.00"] == [line.split(" | ")[5] for line in rows]
+    assert "* x is off by a factor of 2.15, and nothing explains it" in text.splitlines()
 
 
 def test_pairs_are_variants_that_the_card_separates():
