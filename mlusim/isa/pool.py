@@ -8,7 +8,7 @@ index is the place in the window, ``row of the window * kernel_width + column`` 
 """
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -108,6 +108,35 @@ _DILATED_RULES = (
         "1 and 1",
     ),
 )
+
+
+BY_WINDOWS = frozenset(
+    f"bang_{name}"
+    for name in (
+        *("sumpool", "avgpool", "maxpool", "minpool"),
+        *("maxpool_index", "minpool_index", "maxpool_value_index"),
+    )
+)
+"""Pools, whose each result is made of one window of *src*."""
+
+
+def window_rows(sizes: Mapping[str, int], element: int, count: int) -> list[range]:
+    """Return the elements of *src* that make *element* of the *count* results of a pool: for each row of its window those of its columns.
+
+    *sizes* are the integer arguments that were given, by name.
+    """
+    channel, height, width = (sizes[name] for name in ("channel", "height", "width"))
+    rows, columns = sizes["kernel_height"], sizes["kernel_width"]
+    below, beside = sizes.get("in_dh", 1), sizes.get("in_dw", 1)
+    down, right = sizes.get("stride_h") or rows, sizes.get("stride_w") or columns
+    high = (height - (rows - 1) * below - 1) // down + 1
+    pixel, lane = divmod(element, channel)
+    y, x = divmod(pixel, count // (high * channel))
+    # The last window of the rows with indices shrinks to the columns that are there.
+    held = len(range(x * right, min(width, x * right + columns * beside), beside))
+    step = beside * channel
+    firsts = (((y * down + row * below) * width + x * right) * channel + lane for row in range(rows))
+    return [range(first, first + held * step, step) for first in firsts]
 
 
 def _combined(

@@ -1,12 +1,15 @@
 """Who wrote a byte, across several launches on one tensor and one device; the host is not followed."""
 
 import numpy as np
+import pytest
 from debug_kernels import scale_program
 from debug_tools import console_on, refuses, says
+from hypothesis import given, strategies as st
 
 import mlusim
 from mlusim import bangc
 from mlusim.bang import NRAM2GDRAM, Mlu, Ptr, float32, kernel
+from mlusim.isa import pool
 
 COUNT = 16
 
@@ -129,6 +132,90 @@ def test_parts_of_a_pool_have_the_names_of_their_pointers(tmp_path):
     assert [
         "out[1]",
         "from pool[132:136] (left + 32, bytes 4:8)",
-        "from pool[256:384] (right), mixed",
-        *["from pool[0:4] (left, bytes 0:4)"] * 2,
+        "from pool[260:264], 2 times, every 16 bytes (right, bytes 4:8), mixed",
+        *["from pool[4:8] (left, bytes 4:8)"] * 2,
+        "from pool[292:296], 2 times, every 16 bytes (right, bytes 36:40), mixed",
+        *["from pool[36:40] (left, bytes 36:40)"] * 2,
     ] == told
+
+
+WINDOWS = """\
+__nram__ float own[48], largest[32];
+__mlu_entry__ void Rows(float *out, const float *x) {
+  for (int row = 0; row < 6; row++) __memcpy(own + 8 * row, x + 8 * row, 32, GDRAM2NRAM);
+  POOL;
+  __memcpy(out, largest, 32, NRAM2GDRAM);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "element", "rows"),
+    [
+        ("__bang_maxpool(largest, own, 1, 6, 8, 2, 2)", 5, ["own[18:20]", "own[26:28]"]),
+        ("__bang_avgpool(largest, own, 1, 6, 8, 2, 3, 5, 3)", 3, ["own[29:32]", "own[37:40]"]),
+        (
+            "__bang_maxpool_value_index(largest, own, 1, 6, 8, 2, 3, 3, 4, 64)",
+            5,
+            ["own[38:40]", "own[46:48]"],
+        ),
+    ],
+)
+def test_who_wrote_names_the_window_of_a_pool(tmp_path, call, element, rows):
+    """Each row of it, with what wrote that: not the whole operand."""
+    (tmp_path / "rows.mlu").write_text(WINDOWS.replace("POOL", call))
+    kernel = bangc.load(tmp_path / "rows.mlu")["Rows"]
+
+    def program(observe):
+        device = mlusim.Device("MLU370-X4")
+        tensors = device.empty((8,), np.float32), device.put(np.arange(48, dtype=np.float32))
+        device.launch(kernel, args=tensors, observe=observe)
+
+    with console_on(program) as console:
+        says(console, "run")
+        told = says(console, f"who-wrote out[{element}]").splitlines()
+
+    heads = [line.strip().partition(": ")[0] for line in told]
+    assert [f"from {row}, mixed" for row in rows] == [head for head in heads if head.endswith("mixed")]
+    assert [f"from x{row[3:].partition(':')[0]}]" for row in rows] == [
+        head for head in heads if head.startswith("from x[")
+    ]
+
+
+@given(st.data())
+def test_a_window_is_what_its_result_is_made_of(data):
+    """Of any picture, window, strides and dilations: the sums of what is named are the results."""
+    channel, rows, columns, down, right, below, beside = (data.draw(st.integers(1, 3)) for _ in range(7))
+    height = data.draw(st.integers((rows - 1) * below + 1, 9))
+    width = data.draw(st.integers((columns - 1) * beside + 1, 9))
+    src = np.arange(channel * height * width, dtype=np.float32)
+    high, wide = (
+        (height - (rows - 1) * below - 1) // down + 1,
+        (width - (columns - 1) * beside - 1) // right + 1,
+    )
+    sums = np.empty(high * wide * channel, np.float32)
+    words = (channel, height, width, rows, columns, right, down, below, beside)
+    names = [
+        "channel",
+        "height",
+        "width",
+        "kernel_height",
+        "kernel_width",
+        "stride_w",
+        "stride_h",
+        "in_dh",
+        "in_dw",
+    ]
+    pool.bang_sumpool.body(sums, src, *words)
+    sizes = dict(zip(names, words, strict=True))
+
+    assert sums.tolist() == [
+        sum(src[row].sum() for row in map(list, pool.window_rows(sizes, n, len(sums))))
+        for n in range(len(sums))
+    ]
+
+
+def test_every_pool_is_known_by_its_windows():
+    """But for those that give numbers back to the places of windows."""
+    back = ("bang_unpool", "bang_maxpool_bp", "bang_avgpool_bp")
+    assert {row for row in vars(pool) if row.startswith("bang_") and row not in back} == pool.BY_WINDOWS

@@ -17,6 +17,7 @@ from mlusim.debug.source.frames import name_of, owner_of
 from mlusim.debug.stop.stops import END, Position
 from mlusim.errors import UsageError
 from mlusim.isa.declare import Flow
+from mlusim.isa.pool import BY_WINDOWS, window_rows
 from mlusim.isa.reduce import BY_LINES, LINE
 from mlusim.machine.observed import Effect, ObservedCore, Step
 from mlusim.memory.allocation import Allocation
@@ -51,6 +52,8 @@ class Logged:
     core: ObservedCore
     owners: tuple[str | None, ...]
     read_owners: tuple[str | None, ...]
+    sizes: tuple[tuple[str, int], ...] = ()
+    """The integer arguments of an instruction of windows, by name."""
 
     def touches(self, byte: Byte) -> Access | None:
         """Return the access that writes *byte*, if one does; the last, where several do."""
@@ -78,7 +81,7 @@ class WriteLog(RunListener):
         self._moments = array("q")
         self._which = array("i")
         self._steps: list[Logged] = []
-        self._known: dict[Step, int] = {}
+        self._known: dict[tuple[Step, tuple[tuple[str, int], ...]], int] = {}
 
     def begin(self, run: LaunchRun) -> None:
         """Listen to *run*, which is watched from some moment on."""
@@ -88,17 +91,20 @@ class WriteLog(RunListener):
         """Note what is about to be written."""
         if not effect.step.writes or self.tracer is None:
             return
-        number = self._known.get(effect.step)
+        sizes = (
+            _sizes(effect) if effect.step.name in BY_WINDOWS else ()
+        )  # which the same bytes may have others of
+        number = self._known.get((effect.step, sizes))
         if number is None:
             if len(self._steps) >= STEPS:
                 self._drop()
-            number = self._known[effect.step] = len(self._steps)
+            number = self._known[effect.step, sizes] = len(self._steps)
             core = effect.core
             owners, read_owners = (
                 tuple(owner_of(core, access.allocation) for access in accesses)
                 for accesses in (effect.step.writes, effect.step.reads)
             )
-            self._steps.append(Logged(effect.step, core, owners, read_owners))
+            self._steps.append(Logged(effect.step, core, owners, read_owners, sizes))
         if len(self._moments) >= WRITES:
             self._drop()
             self.effect(effect)
@@ -115,7 +121,7 @@ class WriteLog(RunListener):
         place = {old: new for new, old in enumerate(kept)}
         self._which = array("i", (place[old] for old in which))
         self._steps = [self._steps[old] for old in kept]
-        self._known = {logged.step: n for n, logged in enumerate(self._steps)}
+        self._known = {(logged.step, logged.sizes): n for n, logged in enumerate(self._steps)}
 
     def last(self, byte: Byte, before: int) -> tuple[int, Logged, Access] | None:
         """Return the last write of *byte* before moment *before*: its moment, its step, and the operand."""
@@ -293,20 +299,17 @@ class OriginSearch:
         offset = written.index_of(byte.address - written.allocation.address)
         step = logged.step
         for n, (access, owner) in enumerate(zip(step.reads, logged.read_owners, strict=True)):
-            lane = logged.step.flow is Flow.LANEWISE
-            at = (
-                access.offset_of(_lane(offset, written, access, logged.step.name)) if lane else access.span[0]
-            )
-            width = _width(access, written)
-            shown = Access(access.allocation, at - at % width, width) if lane else access
-            if logged.step.name in BY_LINES and not access.steps:
-                behind = byte.address - written.allocation.address - written.start
-                shown = Access(
-                    access.allocation, access.start + behind - behind % LINE, min(LINE, access.size)
-                )
-                at = shown.start
-            name = access_text(paused, shown) + _part(step, n, shown) + ("" if lane else ", mixed")
-            yield Byte(access.allocation.space, access.allocation.address + at, owner), name
+            if step.flow is Flow.LANEWISE:
+                at = access.offset_of(_lane(offset, written, access, step.name))
+                width = _width(access, written)
+                shown = Access(access.allocation, at - at % width, width)
+                name = access_text(paused, shown) + _part(step, n, shown)
+                yield Byte(access.allocation.space, access.allocation.address + at, owner), name
+                continue
+            for shown in _mixed(logged, access, written, byte.address):
+                name = f"{access_text(paused, shown)}{_part(step, n, shown)}, mixed"
+                start = access.allocation.address + shown.span[0]
+                yield Byte(access.allocation.space, start, owner), name
 
     def _last(self, byte: Byte, launch: int, before: int) -> "_Found | None":
         """Return the last write in one launch, and the machine after it: from a log of the last moments, then from earlier logs."""
@@ -373,6 +376,39 @@ def _gathered(logged: Logged, written: Access) -> "list[tuple[Access, str | None
         if not rest and not access.steps and each >= 1:
             found.append((Access(access.allocation, access.start + at * each, each), owner, False))
     return found
+
+
+def _sizes(effect: Effect) -> tuple[tuple[str, int], ...]:
+    """Return the integer arguments of an instruction, by name."""
+    given = effect.step.row.given if effect.step.row is not None else ()
+    pairs = zip(given, effect.arguments, strict=False)
+    return tuple((p.name, int(value)) for p, value in pairs if isinstance(value, int | np.integer))
+
+
+def _mixed(logged: Logged, access: Access, written: Access, address: int) -> list[Access]:
+    """Return the parts of the operand *access* that the byte of *written* at *address* was made of, by an instruction that mixes elements."""
+    if access.steps:
+        return [access]
+    behind = address - written.allocation.address - written.start
+    if logged.step.name in BY_LINES:
+        return [Access(access.allocation, access.start + behind - behind % LINE, min(LINE, access.size))]
+    sizes = dict(logged.sizes)
+    if not sizes:
+        return [access]
+    width = access.size // (sizes["channel"] * sizes["height"] * sizes["width"])
+    count = written.size // width  # of the results, behind which places may lie
+    return [
+        _run(access, row, width)
+        for row in window_rows(sizes, written.index_of(written.start + behind) // width % count, count)
+    ]
+
+
+def _run(access: Access, elements: range, width: int) -> Access:
+    """Return the *elements* of *access*, of *width* bytes each."""
+    start = access.start + elements.start * width
+    if elements.step == 1:
+        return Access(access.allocation, start, len(elements) * width)
+    return Access(access.allocation, start, width, ((elements.step * width, len(elements)),))
 
 
 def _spelling(step: Step) -> str:
