@@ -18,10 +18,8 @@ SEGMENTS = 15  # pieces of strided off-chip copies
 EXPONENTIALS, REDUCTIONS = 16, 17  # lines of exponentials, of reductions and searches
 TRANSPOSITIONS, STORED = 18, 19  # transpositions; pieces that strided copies store off the chip
 FUSIONS, POOLINGS = 20, 21  # lines of two operations in one, of the pixels of windows
-CROWDED, PARTS = (
-    22,
-    23,
-)  # lines of atomics that cover half of their tensor or more; pieces on the chip that fill a line in part
+CROWDED = 22  # lines of atomics that cover half of their tensor or more
+PARTS = 23  # pieces on the chip that fill a line in part
 STORE_STARTS = 24  # blocking copies, of those that go off the chip, that only store there
 # C has them as ``W_`` and their names, so this stands in front of every other number of the module.
 BY_NAME: Mapping[str, int] = {
