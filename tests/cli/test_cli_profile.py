@@ -208,6 +208,44 @@ def test_a_profile_is_compared_with_a_stored_one(cli, script):
     assert "is a baseline of launches, as `mlusim profile` writes" in wrong.err
 
 
+BUFFERED = """\
+__nram__ float a[2][2048];
+__mlu_entry__ void Powers(float *y, const float *x, int n) {
+  __memcpy(a[0], x, 8192, GDRAM2NRAM);
+  for (int k = 0; k < n; k++) {
+    if (k + 1 < n) __memcpy_async(a[(k + 1) % 2], x + (k + 1) * 2048, 8192, GDRAM2NRAM);
+    for (int i = 0; i < 8; i++) __bang_mul(a[k % 2], a[k % 2], a[k % 2], 2048);
+    __sync();
+    __memcpy(y + k * 2048, a[k % 2], 8192, NRAM2GDRAM);
+  }
+}
+"""
+
+
+def test_a_verdict_names_the_overlap_that_a_moved_wait_has_lost(cli, tmp_path):
+    """Not the few instructions that came with the wait."""
+    kernel, base = tmp_path / "powers.mlu", tmp_path / "base.json"
+    words = (
+        "profile",
+        kernel,
+        "--arg",
+        "y=out:float32:32768",
+        "--arg",
+        "x=ones:float32:32768",
+        "--arg",
+        "n=16",
+    )
+    kernel.write_text(BUFFERED)
+    stored = cli(*words, "--write-baseline", base)
+    kernel.write_text(BUFFERED.replace("    for (int i", "    __sync_io();\n    for (int i"))
+    slower = cli(*words, "--baseline", base)
+    because = slower.out.partition("; because ")[2].partition(";")[0]
+
+    assert (0, 1) == (stored.code, slower.code)
+    assert because.startswith("overlap of pipes "), slower.out
+    assert "instructions" not in because
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [("double", "twice"), ("launch(double, args", "launch(double, (2, 1, 1), args")],
