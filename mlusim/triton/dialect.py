@@ -98,6 +98,7 @@ def lend(backend: str) -> None:
     ir.builder.get_block_ty = _shaped(ir.builder.get_block_ty)
     ir.builder.create_reshape = _shaped(ir.builder.create_reshape)
     ir.builder.create_broadcast = _shaped(ir.builder.create_broadcast)
+    ir.builder.create_histogram = _binned(ir.builder.create_histogram)
 
 
 def _element_type(kind: core._aggregate_type) -> core.dtype:
@@ -175,6 +176,13 @@ def _shaped(plain: Callable[..., Any]) -> Callable[..., Any]:
         if _COMPILED:
             shape = _COMPILED[-1].powers_of(shape)
         return plain(builder, first, shape, *rest)
+
+    return call
+
+
+def _binned(plain: Callable[..., Any]) -> Callable[..., Any]:
+    def call(builder: ir.builder, numbers: object, bins: int, mask: object) -> object:
+        return plain(builder, numbers, _COMPILED[-1].power(bins) if _COMPILED else bins, mask)
 
     return call
 

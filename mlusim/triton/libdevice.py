@@ -64,11 +64,25 @@ def _of_types(symbols: dict[tuple[core.dtype, ...], tuple[str, core.dtype]]) -> 
     """Return a function by the types of its operands: its symbol, and the type of its result."""
 
     @core.extern  # type: ignore[untyped-decorator]
-    def function(*arguments: object, _semantic: object = None) -> Any:
-        return core.extern_elementwise("", "", [*arguments], symbols, is_pure=True, _semantic=_semantic)
+    def function(*arguments: object, _semantic: Any = None) -> Any:
+        operands = [_semantic.to_tensor(argument) for argument in arguments]
+        # The card's Triton gives two operands one type where no symbol takes theirs; later ones look for a symbol before that.
+        if len(operands) == 2 and _types(operands) not in symbols:
+            operands = [*_semantic.binary_op_type_checking_impl(*operands)]
+        if _types(operands) not in symbols:
+            name = next(iter(symbols.values()))[0].removeprefix("__cn_")
+            known = " or ".join(", ".join(map(str, types)) for types in symbols)
+            raise ValueError(
+                f"libdevice.{name} takes {known}, not {', '.join(map(str, _types(operands)))}; convert with .to(tl.float32)"
+            )
+        return core.extern_elementwise("", "", operands, symbols, is_pure=True, _semantic=_semantic)
 
     plain: Callable[..., Any] = function
     return plain
+
+
+def _types(operands: list[Any]) -> tuple[core.dtype, ...]:
+    return tuple(operand.dtype for operand in operands)
 
 
 globals().update({name: _function(name, 1) for name in ONE})

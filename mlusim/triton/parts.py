@@ -1,4 +1,4 @@
-"""Parts of a block by index, which the card's Triton reads and stores: ``x[:, i]``, ``x[2:4] = y``.
+"""Parts of a block by index, which the card's Triton reads and stores: ``x[:, i]``, ``x[2:4] = y``; and by a mask.
 
 Triton's first form has neither.  A part that is read becomes a gather by a range, which is lowered to a move; one that is stored to, a choice
 between it and the rest, and the name of the block stands for the result from then on.
@@ -7,7 +7,8 @@ between it and the rest, and the name of the block stands for the result from th
 import ast
 from collections.abc import Callable, Iterator, Sequence
 
-import triton.language
+import triton
+import triton.language as tl
 from attrs import frozen
 from triton.compiler.code_generator import CodeGenerator
 from triton.language import core
@@ -193,11 +194,23 @@ def _spread(semantic: TritonSemantic, value: core.tensor, index: BlockIndex) -> 
     return semantic.broadcast_impl_shape(value, [*index.sizes])
 
 
+@triton.jit
+def masked_select(input, mask):  # type: ignore[no-untyped-def]  # noqa: A002, ANN001, ANN201 - the card's names; Triton reads the annotations
+    """Return the elements of *input* where *mask* is on, in their order at the head of a flat block as large as it is, and how many they are."""
+    values, chosen = tl.broadcast(input, mask)
+    count: tl.constexpr = values.numel
+    up_to = tl.cumsum(tl.reshape(chosen, (count,)).to(tl.int32), 0)
+    # As many elements as have up to k chosen ones lie before the next chosen one.
+    places = tl.cumsum(tl.histogram(up_to, count), 0)
+    selected = tl.gather(tl.reshape(values, (count,)), tl.minimum(places, count - 1), 0)
+    return selected, tl.sum(chosen.to(tl.int32))
+
+
 # -- Triton's reader of Python -------------------------------------------------------------------------
 
 
 def lend(is_own: Callable[[], bool]) -> None:
-    """Permit parts of blocks, and ``tl.empty``, in kernels while *is_own* holds, which are compiled for a board."""
+    """Permit parts of blocks, ``tl.empty`` and ``tl.masked_select`` in kernels while *is_own* holds, which are compiled for a board."""
     plain_load, plain_store = core.tensor.__getitem__, CodeGenerator.visit_Subscript_Store
 
     def load_part(self: core.tensor, slices: object, _semantic: TritonSemantic | None = None) -> object:
@@ -222,4 +235,5 @@ def lend(is_own: Callable[[], bool]) -> None:
     core.tensor.__getitem__ = core.builtin(load_part)
     CodeGenerator.visit_Subscript_Store = visit_store
     # Every element is stored to before it is read; Triton's first form has no block without values.
-    triton.language.empty = core.builtin(empty)
+    tl.empty = core.builtin(empty)
+    tl.masked_select = masked_select

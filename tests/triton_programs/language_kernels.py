@@ -259,6 +259,7 @@ def quick(x, o, h, B: tl.constexpr):
     tl.store(
         o + 6 * B + i, tl.extra.mlu.libdevice.fast_powi(v, i % 4) + tl.extra.mlu.libdevice.fast_exp10f(v)
     )
+    tl.store(o + 7 * B + i, tl.extra.mlu.libdevice.pow(v, 3) + tl.extra.mlu.libdevice.pow(2, v))
     tl.store(h + i, tl.extra.mlu.libdevice.ultra_silu_float2half(v))
 
 
@@ -268,5 +269,19 @@ def unknown(x, B: tl.constexpr):
 
 
 @triton.jit
+def whole_root(x, B: tl.constexpr):
+    tl.store(x, tl.extra.mlu.libdevice.sqrt(tl.load(x)))
+
+
+@triton.jit
 def another(x, B: tl.constexpr):
     tl.store(x, tl.extra.mlu.libdevice.erfinv(tl.load(x)))
+
+
+@triton.jit
+def selected(x, m, o, c, M: tl.constexpr, N: tl.constexpr):
+    i = places(M, N)
+    values, number = tl.masked_select(tl.load(x + i), tl.load(m + i) > 0)
+    j = tl.arange(0, M * N)
+    tl.store(o + j, values, mask=j < number)
+    tl.store(c, number)

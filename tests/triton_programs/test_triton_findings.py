@@ -79,6 +79,7 @@ def test_a_grid_beyond_the_limit_is_refused():
         ("double_words", "tl.atomic_add", np.int64, "no instruction does atomic add of int64_t; use elements of 32 bits"),
         ("called", "apart(tl.load", np.int32, "tt.call .*; leave noinline=True out of the decorator"),
         ("unknown", "fast_tahn", np.float32, "Triton does not compile unknown: libdevice has no function fast_tahn; did you mean fast_tanh"),
+        ("whole_root", "libdevice.sqrt", np.int32, r"Triton does not compile whole_root: libdevice.sqrt takes fp32 or fp16 or bf16, not int32; convert with"),
         ("another", "erfinv", np.float32, "the library function __nv_erfinvf has no form .*; write it with operations of tl"),
         ("wide_floats", "def wide", np.float64, "x: elements of f64 have no type in BANG C; use tl.float32"),
     ],

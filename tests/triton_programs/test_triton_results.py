@@ -359,14 +359,25 @@ def test_descriptors_may_be_passed(board):
 
 def test_quick_functions_of_the_library(board):
     """As their names in full, in the accuracy of C."""
-    x, out, short = drawn(16), np.zeros((7, 16), np.float32), np.zeros(16, np.float16)
+    x, out, short = drawn(16), np.zeros((8, 16), np.float32), np.zeros(16, np.float16)
     run(board, language.quick, 1, x, out, short, B=16)
     v, p = x.astype(float), np.abs(x.astype(float)) + 0.5
     sigmoid = 1 / (1 + np.exp(-v))
     expected = [
         np.sqrt(p), 1 / p, np.log2(p) + np.log(p), np.maximum(v, p - 1) - np.minimum(v, p), sigmoid * (1 + v * (1 - sigmoid)),
-        sigmoid + np.tanh(v), v ** (np.arange(16) % 4) + 10**v,
+        sigmoid + np.tanh(v), v ** (np.arange(16) % 4) + 10**v, v**3 + 2**v,
     ]  # fmt: skip
 
     np.testing.assert_allclose(expected, out, rtol=2e-3, atol=2e-3)
     np.testing.assert_allclose(v * sigmoid, short, atol=2e-3)
+
+
+def test_elements_are_selected_by_a_mask(board):
+    """In their order, of a flat block of an odd size, and their number: none, some and all."""
+    x, number = drawn(51), np.zeros(1, np.int32)
+    for share in (0, 0.3, 1):
+        mask, out = (np.random.default_rng(3).random(51) < share).astype(np.int8), np.zeros(51, np.float32)
+        run(board, language.selected, 1, x, mask, out, number, M=3, N=17)
+
+        np.testing.assert_array_equal(np.pad(x[mask > 0], (0, int((mask == 0).sum()))), out)
+        assert mask.sum() == number[0]
