@@ -91,15 +91,32 @@ def watch(steps: Steps) -> None:
 
 
 def tune_few(configs: int) -> None:
-    """Let the library's tuner try no more than *configs* of a kernel's configurations, evenly spaced."""
+    """Let the library's tuner try configurations, evenly spaced, until *configs* of them fit; the others come behind these, and count as too slow."""
     plain: Callable[..., Any] = Autotuner.prune_configs
+    bench: Callable[..., Any] = Autotuner._bench  # noqa: SLF001 - where Triton tries a configuration
+    fitting = Counter[int]()
 
     def pruned(tuner: Any, *rest: Any) -> Any:
-        found = [*plain(tuner, *rest)]
-        step = max(1, -(-len(found) // configs))
-        return found[::step]
+        tried = [*plain(tuner, *rest)]
+        fitting[id(tuner)] = 0
+        first = tried[:: max(1, -(-len(tried) // configs))]
+        return first + [config for config in tried if config not in first]
 
-    Autotuner.prune_configs = pruned
+    def bench_few(tuner: Any, *arguments: Any, **named: Any) -> Any:
+        if fitting[id(tuner)] == configs:
+            return [float("inf")] * 3
+        if configs == 1:  # nothing to compare: it runs once
+            tuner.do_bench = _once
+        times = bench(tuner, *arguments, **named)
+        fitting[id(tuner)] += times[0] != float("inf")
+        return times
+
+    Autotuner.prune_configs, Autotuner._bench = pruned, bench_few  # noqa: SLF001
+
+
+def _once(call: Callable[[], object], **_: object) -> list[float]:
+    call()
+    return [1.0] * 3
 
 
 class Plugin:

@@ -40,12 +40,13 @@ def test_a_file_has_come_as_far_as_all_its_kernels():
 def test_what_is_not_translated_or_not_right_has_a_row():
     """With its reason; files that no test reaches count as not translated, and have rows of their own."""
     found = Found(
-        kernels={"ops/exp.py": {"k": DONE}, "ops/where.py": {"w": REFUSED}},
+        kernels={"ops/exp.py": {"k": DONE}, "ops/where.py": {"w": REFUSED}, "ops/log.py": {"l": DONE}},
         tests={
             "tests/test_exp.py": {
                 "test_exp[0]": ["passed", ""],
                 "test_exp[1]": ["failed", "Mismatched /tmp/x/y.py"],
-            }
+            },
+            "tests/test_log.py": {"test_log": ["late", "more than 60 s"]},
         },
     )
     shown = table(
@@ -60,11 +61,13 @@ def test_what_is_not_translated_or_not_right_has_a_row():
         {"ops/zero.py", "ops/zeros.py"},
         {"ops/zeros.py"},
     )
+    late = table(found, {"ops/log.py": ["tests/test_log.py"]}, set(), {"ops/log.py"})
 
     assert (1, 3) == share(found, ["fused/outer.py", "ops/exp.py", "ops/where.py"])
-    assert "| first half | 2 | 1 | 1 | 1 | 1 | 1 | 0 |" in shown
-    assert "| second half | 1 | 1 | 1 | 0 | 0 | 0 | 0 |" in shown
+    assert "| first half | 2 | 1 | 1 | 1 | 1 | 1 | 0 | 0 |" in shown
+    assert "| all | 1 | 1 | 1 | 1 | 1 | 1 | 0 | 1 |" in late
+    assert "| second half | 1 | 1 | 1 | 0 | 0 | 0 | 0 | 0 |" in shown
     assert "| ops/zero.py | it has no kernel |" in unreached
     assert "| ops/zeros.py | its tests call none of its kernels: 1 failed, 1 passed |" in unreached
-    assert "| ops/where.py | w | Unsupported: no form / here |" in shown
+    assert "| ops/where.py | w | called | Unsupported: no form / here |" in shown
     assert "| test_exp: test_exp[1] | failed | Mismatched y.py |" in shown
