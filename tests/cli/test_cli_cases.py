@@ -181,7 +181,9 @@ def test_all_cases_are_on_one_page(project, cli):
     assert 3 == done.code
     assert [] == [name for name in ("small", "file", "wrong") if f"Scale ({name})" not in done.out]
     assert "Scale (large)" not in done.out
-    assert re.search("bad ended.*large: [A-Za-z]+: __memcpy", done.out.partition("<main>")[2])
+    assert re.search(
+        r'bad ended">wrong: dst: .*FAILED.*\nlarge: [A-Za-z]+: __memcpy', done.out.partition("<main>")[2]
+    )
 
 
 def test_all_cases_are_planned_and_drawn(project, cli):
