@@ -231,7 +231,7 @@ def _overlap(launch: "Launch", about: Figures) -> Iterator[_Change]:
     elif any(len(work.loads_at_once(log)) > 1 for log in dict.fromkeys(task.log for task in launch.tasks)):
         # Logs have no addresses on the chip: whether there is another buffer already is for the author to see.
         name, line = "wait later", _line_of(launch, work.loads_at_once)
-        words = "wait for a load when its piece is computed, not at once: compute the piece in the other buffer meanwhile"
+        words = "load into a second buffer, and wait for that load when the piece in the first is computed, not at once"
     else:
         name = "second buffer"
         words = "a second buffer, so that a piece is copied while the one before is computed"

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sys
 
 import numpy as np
 import pytest
@@ -66,6 +67,7 @@ def project(tmp_path, monkeypatch):
     elsewhere.mkdir()
     (elsewhere / "reference.py").write_text("")
     monkeypatch.chdir(elsewhere)
+    monkeypatch.delitem(sys.modules, "reference", raising=False)  # of another folder
     return home
 
 

@@ -285,7 +285,7 @@ def test_demo_ends_in_a_table_and_the_path_of_a_page(cli, only_entries, monkeypa
     assert [8, 1] == [done.err.count(f"{what}: ") for what in ("running", "other boards")]
     assert "error: racecheck-read-after-write" in lines[where:]
     assert "hint: put __sync_io() before line 12" in lines[where:]
-    assert re.search(r"^a second buffer.* \d+\.\d\dx$", done.out, re.MULTILINE | re.DOTALL)
+    assert re.search(r"^load into a second buffer.* \d+\.\d\dx", done.out, re.MULTILINE | re.DOTALL)
     assert re.search(r"^sample +MLU370-X4 .*2/2", done.out, re.MULTILINE)
     assert re.search(r"^wrong +MLU370-X4 .*0/2", done.out, re.MULTILINE)
     page = Page((tmp_path / "mlusim-report.html").read_text())
