@@ -67,7 +67,10 @@ def project(tmp_path, monkeypatch):
     elsewhere.mkdir()
     (elsewhere / "reference.py").write_text("")
     monkeypatch.chdir(elsewhere)
-    monkeypatch.delitem(sys.modules, "reference", raising=False)  # of another folder
+    monkeypatch.setitem(
+        sys.modules, "reference", None
+    )  # so that what is imported here goes behind the test, too
+    monkeypatch.delitem(sys.modules, "reference")
     return home
 
 

@@ -44,6 +44,10 @@ def folder(tmp_path, monkeypatch):
     """An empty folder as the working directory, and a terminal of 88 columns."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "88")
+    monkeypatch.setitem(
+        sys.modules, "reference", None
+    )  # so that the page's goes behind the test, and no other is there
+    monkeypatch.delitem(sys.modules, "reference")
     return tmp_path
 
 
