@@ -21,6 +21,7 @@ from benchmarks.memory import memory
 from benchmarks.mistakes import mistakes
 from benchmarks.native import native
 from benchmarks.operators import operators
+from benchmarks.pages import put_between
 from benchmarks.reports import reports
 from benchmarks.start_up import start_up
 from benchmarks.table import table as first_table
@@ -101,10 +102,9 @@ def main(names: list[str]) -> int:
 
 def write(page: Path, rows: Sequence[Row]) -> None:
     """Put *rows* into *page*, between its marks."""
-    head, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     lines = ["| work | measured | limit | unit | detail |", "| --- | ---: | ---: | --- | --- |"]
     lines += [f"| {r.work} | {r.measured:.2f} | {r.limit:.2f} | {r.unit} | {r.detail} |" for r in rows]
-    page.write_text("\n".join((f"{head}{BEGIN}", *lines, f"{END}{rest.partition(END)[2]}")), encoding="utf-8")
+    put_between(page, "\n".join(lines), BEGIN, END)
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ from rich.table import Table
 
 from benchmarks import public_sources, published
 from benchmarks.agreement import Judged, Measured, Times, markdown, show
+from benchmarks.pages import put_between
 from benchmarks.public_sources import Public
-from benchmarks.torch_tests.__main__ import put_between
 from mlusim.arch.catalog import find_board
 from mlusim.machine.launch import Launch
 from mlusim.time.rates import HOST_CALL, RATES, Bound

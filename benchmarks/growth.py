@@ -15,6 +15,7 @@ import numpy as np
 from attrs import frozen
 
 import mlusim
+from benchmarks.pages import put_between
 from mlusim import bangc
 
 BOARD = "MLU370-X4"
@@ -196,11 +197,7 @@ def main(words: list[str]) -> int:
     """Print the table, or write it to the page that is named."""
     told = list(lines(measured()))
     if words[:1] == ["--page"] and len(words) == 2:
-        page = Path(words[1])
-        head, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-        page.write_text(
-            "\n".join((f"{head}{BEGIN}", *told, f"{END}{rest.partition(END)[2]}")), encoding="utf-8"
-        )
+        put_between(Path(words[1]), "\n".join(told), BEGIN, END)
         return 0
     for line in told:
         print(line)

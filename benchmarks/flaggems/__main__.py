@@ -17,7 +17,7 @@ from pathlib import Path
 from attrs import Factory, asdict, define
 
 from benchmarks.bounded import Child
-from benchmarks.torch_tests.__main__ import put_between
+from benchmarks.pages import put_between
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.toolkit import folder

@@ -17,6 +17,7 @@ from pathlib import Path
 from attrs import Factory, asdict, define
 
 from benchmarks.bounded import Child
+from benchmarks.pages import put_between
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.toolkit import folder
@@ -175,13 +176,6 @@ def _shown(reason: str) -> str:
 
 
 BEGIN, END = "<!-- begin: python -m benchmarks torch_tests --page -->\n", "<!-- end -->\n"
-
-
-def put_between(page: Path, shown: str, begin: str, end: str) -> None:
-    """Put *shown* into *page*, between its marks."""
-    head, _, rest = page.read_text(encoding="utf-8").partition(begin)
-    _, _, tail = rest.partition(end)
-    page.write_text(f"{head}{begin}\n{shown}\n{end}{tail}", encoding="utf-8")
 
 
 if __name__ == "__main__":
