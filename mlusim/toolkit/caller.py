@@ -6,25 +6,20 @@ the first, it sends the address from which the library lies.
 """
 
 import ctypes
-import importlib.util
 import mmap
 import os
+import runpy
 import socket
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 RESULT = 4096  # bytes of the largest value that is returned
 
 
-def loaded(path: Path) -> Any:
-    """Return the module in the file *path*; its folder is not searched for others."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+# By its path: no folder is searched for modules.
+messages = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("messages.py"))))
 
 
 class Guarded:
@@ -58,7 +53,7 @@ class Known(ctypes.Structure):
     )  # fmt: skip
 
 
-def first_of(address: int) -> int:
+def first_of(address: int | None) -> int:
     """Return the address from which the library lies that has *address*; 0 where that is not known."""
     known = Known()
     LIBC.dladdr(ctypes.c_void_p(address), ctypes.byref(known))
@@ -67,7 +62,7 @@ def first_of(address: int) -> int:
 
 def main(argv: list[str]) -> None:
     """Answer until the other end is gone."""
-    end, messages = socket.socket(fileno=int(argv[2])), loaded(Path(__file__).with_name("messages.py"))
+    end = socket.socket(fileno=int(argv[2]))
     LIBC.dlopen.restype = ctypes.c_void_p
     # A function that no file defines is missed when it is called.
     handle = LIBC.dlopen(argv[1].encode(), os.RTLD_LAZY)

@@ -7,38 +7,24 @@ has.  The answer says where the tensors lie that the function returned, or what 
 
 import ctypes
 import importlib
-import importlib.util
 import os
+import runpy
 import socket
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-
-def loaded(path: Path) -> Any:
-    """Return the module in the file *path*; its folder, which has one called torch, is not searched for others."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-class ExtensionAddress(ctypes.Structure):
-    """Facts of an address, as dladdr(3) gives them."""
-
-    _fields_ = (
-        ("file", ctypes.c_char_p), ("first", ctypes.c_void_p), ("symbol", ctypes.c_char_p), ("address", ctypes.c_void_p),
-    )  # fmt: skip
+# By its path: no folder is searched for modules, of which this one has one called torch.
+caller = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("caller.py"))))
+messages = caller.messages
 
 
 def first_of(path: str) -> int:
     """Return the address from which the extension *path*, which was imported, lies."""
-    known = ExtensionAddress()
     start = ctypes.CDLL(path)[f"PyInit_{Path(path).name.rpartition('-')[0]}"]
-    ctypes.CDLL(None).dladdr(ctypes.cast(start, ctypes.c_void_p), ctypes.byref(known))
-    return known.first or 0
+    first: int = caller.first_of(ctypes.cast(start, ctypes.c_void_p).value)
+    return first
 
 
 class Extension:
@@ -76,7 +62,7 @@ class Extension:
 def main(argv: list[str]) -> None:
     """Answer until the other end is gone."""
     home, device, library, name, number = argv[1:]
-    end, messages = socket.socket(fileno=int(number)), loaded(Path(__file__).with_name("messages.py"))
+    end = socket.socket(fileno=int(number))
     os.environ |= {"MLUSIM_TORCH_DEVICE": device, "OMP_NUM_THREADS": "1"}
     sys.path[:1] = [f"{home}/python"]  # in place of this file's folder
     try:
