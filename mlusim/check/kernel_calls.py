@@ -12,7 +12,7 @@ from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.observe.collect import collecting
 from mlusim.observe.finding import Finding
 from mlusim.programs.carving import carve
-from mlusim.programs.expectation import Expectation
+from mlusim.programs.expectation import Expectation, wrong_in
 from mlusim.programs.kernel_call import Called, KernelCall
 from mlusim.programs.launch_again import LaunchAgain
 from mlusim.programs.native_parts import overlaps_in_c
@@ -70,7 +70,7 @@ def check_call(
     done = check_program(program, path, names, notes=notes)
     if expected is not None and came:
         found = expected.compared(call.scope(), call.inputs, came[0].outputs)
-        wrong = "; ".join(f"{name}: {one.told}" for name, one in found.items() if not one.accuracy.passed)
+        wrong = "; ".join(wrong_in(found))
         if wrong:
             told = f"against {expected.name}, {wrong}"
             done = evolve(done, problem="; ".join(filter(None, (done.problem, told))))

@@ -3,7 +3,7 @@
 import argparse
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import frozen
 from rich.text import Text
@@ -18,11 +18,9 @@ from mlusim.machine.device import devices_on
 from mlusim.machine.hub import attending
 from mlusim.machine.launch import Launch
 from mlusim.operators.runner import SUCCESS, Run
+from mlusim.programs.expectation import Compared, wrong_in
 from mlusim.programs.program import Program, ScriptProgram
 from mlusim.report.profiled import Profiled
-
-if TYPE_CHECKING:
-    from mlusim.programs.expectation import Compared
 
 Numbered = tuple[int, Launch]
 
@@ -42,7 +40,7 @@ class Launched:
     @property
     def passed(self) -> bool:
         """Return whether every output that was compared is accurate."""
-        return all(one.accuracy.passed for one in self.judged.values())
+        return not wrong_in(self.judged)
 
     @property
     def told(self) -> str:
@@ -51,19 +49,17 @@ class Launched:
             return f"{type(self.ended).__name__}: {said(self.ended)}"
         if isinstance(self.ended, Run):
             return problem_of(self.ended)
-        wrong = [f"{name}: {one.told}" for name, one in self.judged.items() if not one.accuracy.passed]
-        return _ending(self.ended) or "; ".join(wrong)
+        return _ending(self.ended) or "; ".join(wrong_in(self.judged))
 
     @property
-    def judged(self) -> "Mapping[str, Compared]":
+    def judged(self) -> Mapping[str, Compared]:
         """Return the outputs of a call that were compared, by name; empty for other programs."""
         outputs: Mapping[str, Compared] = getattr(self.ended, "judged", {})
         return outputs
 
     def judged_parts(self) -> Iterator[Part]:
         """Yield a line for each output that was compared, as `mlusim run` has it."""
-        for name, one in self.judged.items():
-            yield Unfolded(f"  {name}: {one.told}", "green" if one.accuracy.passed else "bold red")
+        yield from (Unfolded(line, style) for line, style in plain_text.judged_lines(self.judged))
 
     def tell_judged(self) -> None:
         """Say the same on standard error, where standard output holds a document."""

@@ -5,7 +5,7 @@ import contextlib
 import importlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from mlusim.files.reading import lines_shown, shown
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import logging
 
     from rich import text as texts
+
+    from mlusim.programs.expectation import Compared
 else:
     logging, texts = lazy("logging", "rich.text")
 
@@ -48,6 +50,12 @@ def print_lines(lines: Iterable[tuple[str, str]]) -> None:
     for line, _ in lines:
         for row in lines_shown(line.translate(_CONTROLS)).split("\n"):
             print(row.expandtabs(8).rstrip(" "))
+
+
+def judged_lines(judged: "Mapping[str, Compared]") -> Iterator[tuple[str, str]]:
+    """Yield the line of each output that was compared, and its style."""
+    for name, one in judged.items():
+        yield f"  {name}: {one.told}", "green" if one.accuracy.passed else "bold red"
 
 
 def printing_aside(aside: bool) -> contextlib.AbstractContextManager[object]:

@@ -150,8 +150,7 @@ def _told(
     for name, array in done.outputs.items():
         flat = np.array2string(array.reshape(-1)[:8], separator=", ", max_line_width=500)
         yield f"  {name} {array.dtype}{list(array.shape)}: {flat}{' ...' if array.size > 8 else ''}", ""
-    for name, one in judged.items():
-        yield f"  {name}: {one.told}", "green" if one.accuracy.passed else "bold red"
+    yield from plain_text.judged_lines(judged)
 
 
 # -- a program that launches by itself: a script, a test, or BANG C with a ``main`` of its own ---------

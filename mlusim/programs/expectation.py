@@ -55,6 +55,11 @@ class Compared:
         return {"diff1": a.diff1, "diff2": a.diff2, "diff3": a.diff3, "passed": a.passed, "worst": worst}
 
 
+def wrong_in(judged: Mapping[str, Compared]) -> list[str]:
+    """Return the name and the errors of each output that is not accurate."""
+    return [f"{name}: {one.told}" for name, one in judged.items() if not one.accuracy.passed]
+
+
 def function_of(name: str | None, folder: str | None = None) -> Any:
     """Return the function that ``module:function`` names; modules are looked for in *folder*, or here, too.  None without a name.
 

@@ -23,11 +23,14 @@ from mlusim.errors import MlusimError, UsageError
 from mlusim.lazy import lazy
 
 if TYPE_CHECKING:
-    from mlusim.programs import cases, kernel_call as calls
+    from mlusim.programs import cases, expectation, kernel_call as calls
     from mlusim.testing import checked_tests
 else:  # most runs of pytest launch nothing
-    cases, calls, checked_tests = lazy(
-        "mlusim.programs.cases", "mlusim.programs.kernel_call", "mlusim.testing.checked_tests"
+    cases, expectation, calls, checked_tests = lazy(
+        "mlusim.programs.cases",
+        "mlusim.programs.expectation",
+        "mlusim.programs.kernel_call",
+        "mlusim.testing.checked_tests",
     )
 
 OPTION = "--mlusim-check"
@@ -123,7 +126,7 @@ class CaseTest(pytest.Item):
             found = {} if expected is None else expected.compared(call.scope(), call.inputs, done.outputs)
         except MlusimError as error:
             pytest.fail(f"{type(error).__name__}: {error}", pytrace=False)
-        wrong = [f"{name}: {one.told}" for name, one in found.items() if not one.accuracy.passed]
+        wrong = expectation.wrong_in(found)
         if wrong:
             pytest.fail("\n".join(wrong), pytrace=False)
 
