@@ -91,9 +91,8 @@ class WriteLog(RunListener):
         """Note what is about to be written."""
         if not effect.step.writes or self.tracer is None:
             return
-        sizes = (
-            _sizes(effect) if effect.step.name in BY_WINDOWS else ()
-        )  # which the same bytes may have others of
+        # Windows of other sizes may read the same bytes.
+        sizes = _sizes(effect) if effect.step.name in BY_WINDOWS else ()
         number = self._known.get((effect.step, sizes))
         if number is None:
             if len(self._steps) >= STEPS:

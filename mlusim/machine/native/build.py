@@ -28,7 +28,7 @@ ZIG_FOLDER = "ZIG_GLOBAL_CACHE_DIR"  # names another one
 ELF = b"\x7fELF"  # how libraries begin that may end with a checksum; others are signed
 LONGEST = 600  # seconds: no compiler runs for so long
 MAKING = "making-"  # begins the names of folders in which something is compiled
-LOCKS = "locks"  # has folders that carry the locks of what is compiled, by the first letter of its name
+LOCKS = "locks"  # has folders that carry the locks of what is compiled, by the first two letters of its name
 MOST_SECONDS = 30.0  # that one process waits for what another compiles
 MOST_BYTES = 256 << 20  # of compiled kernels that are kept
 NAMES = ("cc", "gcc", "clang")
@@ -209,7 +209,7 @@ def build(
 @contextlib.contextmanager
 def _alone(target: Path) -> Iterator[None]:
     """Let no other process compile *target* in the block, which goes on all the same where one has compiled for `MOST_SECONDS`."""
-    place = target.parent / LOCKS / target.name[0]
+    place = target.parent / LOCKS / target.name[:2]
     place.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as held:
         with contextlib.suppress(UsageError):
