@@ -103,9 +103,8 @@ class Pace:
     decided: float
 
     @classmethod
-    @functools.lru_cache(
-        maxsize=1024
-    )  # each role of a launch asks for it at each end of the bands, and forty rates for their value
+    # Each role of a launch asks for it at each end of the bands, and it asks forty rates for their value.
+    @functools.lru_cache(maxsize=1024)
     def of(
         cls,
         board: Board,

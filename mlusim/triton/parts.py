@@ -5,7 +5,7 @@ between it and the rest, and the name of the block stands for the result from th
 """
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import triton
 import triton.language as tl
@@ -58,7 +58,7 @@ def index_of(block: core.tensor, index: object) -> BlockIndex | None:
     words = [core._unwrap_if_constexpr(word) for word in _items(index)]  # noqa: SLF001 - Triton's own way
     if all(word is None or (_is_slice(word) and _ends(word) == (None, None)) for word in words):
         return None
-    sizes = [int(core._unwrap_if_constexpr(size)) for size in block.shape]  # noqa: SLF001
+    sizes = _sizes(block.shape)
     axes = [word for word in words if word is not None]
     if len(axes) > len(sizes):
         raise ValueError(f"{len(axes)} indices of a block of {len(sizes)} axes")
@@ -66,6 +66,11 @@ def index_of(block: core.tensor, index: object) -> BlockIndex | None:
     parts = tuple(_part(word, size) for word, size in zip(axes, sizes, strict=True))
     dropped = BlockIndex(parts, ())
     return BlockIndex(parts, tuple(_new_axes(words, dropped)))
+
+
+def _sizes(shape: Iterable[object]) -> list[int]:
+    """Return the sizes of *shape*, which may be constants of Triton."""
+    return [int(core._unwrap_if_constexpr(size)) for size in shape]  # noqa: SLF001 - Triton's own way
 
 
 def _items(index: object) -> Sequence[object]:
@@ -89,7 +94,7 @@ def _is_slice(word: object) -> bool:
 
 
 def _ends(word: core.slice) -> tuple[core.constexpr, core.constexpr]:
-    start, stop, step = (core._unwrap_if_constexpr(end) for end in (word.start, word.stop, word.step))  # noqa: SLF001
+    start, stop, step = (core._unwrap_if_constexpr(end) for end in (word.start, word.stop, word.step))  # noqa: SLF001 - as above
     if step not in (None, 1):
         raise ValueError(f"a part of a block with the step {step}; take it by a mask")
     return start, stop
@@ -153,8 +158,7 @@ def stored(semantic: TritonSemantic, block: core.tensor, index: BlockIndex, valu
     for axis, part in enumerate(index.parts):
         if part.is_all:
             continue
-        now = [*new.shape[:axis], part.whole, *new.shape[axis + 1 :]]
-        now = [int(core._unwrap_if_constexpr(size)) for size in now]  # noqa: SLF001
+        now = _sizes([*new.shape[:axis], part.whole, *new.shape[axis + 1 :]])
         if part.size == 1:
             new = semantic.broadcast_impl_shape(new, now)
         else:  # elements beyond the part are never taken
@@ -179,7 +183,7 @@ def _spread(semantic: TritonSemantic, value: core.tensor, index: BlockIndex) -> 
     """Return *value* with the sizes of *index*."""
     if not value.type.is_block():
         return semantic.splat(value, [*index.sizes])
-    sizes = [int(core._unwrap_if_constexpr(size)) for size in value.shape]  # noqa: SLF001
+    sizes = _sizes(value.shape)
     while len(sizes) > len(index.shape) and sizes[0] == 1:
         sizes.pop(0)
     sizes = [1] * (len(index.shape) - len(sizes)) + sizes
