@@ -452,9 +452,8 @@ class Preparations:
     def __init__(self, heap: Heap) -> None:
         self._heap = heap
         self._made: dict[_Key, Prepared | bool] = {}  # True: it was made once; False: it cannot be prepared
-        self._last: tuple[LaunchOptions, object, object, object, Prepared] | None = (
-            None  # of Block tasks, that was found
-        )
+        # The launch of Block tasks that was found last.
+        self._last: tuple[LaunchOptions, object, object, object, Prepared] | None = None
 
     def find(
         self,
@@ -469,12 +468,11 @@ class Preparations:
         One that was made once is prepared here, of the session in C that *session_of* makes.
         """
         last, sizes = self._last, dim if isinstance(dim, tuple) else (dim,)
-        same = last is not None and options is last[0] and kernel is last[1] and kind is last[2]
         # Only what equals another thing where it is the same: 1.0 is 1 to a dictionary.
         if {*map(type, sizes)} != {int}:
             return None
-        if same and dim == last[3]:  # type: ignore[index]
-            made: Prepared | None = last[4]  # type: ignore[index]
+        if last and options is last[0] and kernel is last[1] and kind is last[2] and dim == last[3]:
+            made: Prepared | None = last[4]
         else:
             made = self._found(options, kernel, dim, kind, session_of)
         # The engine may be another one now.
