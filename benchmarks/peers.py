@@ -81,7 +81,9 @@ def _operator(
     def run() -> None:
         handle.launches.clear()
         call(handle)
-        engines = [launch.engine for launch in handle.launches]  # what only fills an output is no kernel.mlu
+        engines = [
+            launch.engine for launch in handle.launches
+        ]  # what only fills an output is not a kernel.mlu
         if handle.last_error or engines[-1] != ENGINE:
             raise RuntimeError(handle.last_error or f"a launch did not run on the {ENGINE} engine")
 

@@ -92,7 +92,7 @@ def names(header: str) -> list[str]:
         )
         own = re.findall(r"\bcnnlStatus_t (cnnl\w+)\(", text)
         return [
-            # The last match is the pattern inside the macro, which is no name.
+            # The last match is the pattern inside the macro, which is not a name.
             *own[:-1],
             *(f"cnnl{verb}{kind}" for kind in kinds for verb in ("Create", "Destroy")),
             *(f"cnnl{c}" for c in calls),

@@ -20,7 +20,7 @@ os.environ["MLUSIM_PARSE_TRIAL"] = "0"
 settings.register_profile("house", deadline=None, derandomize=True, max_examples=50)
 settings.register_profile("explore", deadline=None, max_examples=2000)
 settings.load_profile("house")
-# Constants of all sources are no examples: with them, what a test draws changes with every file, and each process reads all that it imports.
+# Constants of all sources are not examples: with them, what a test draws changes with every file, and each process reads all that it imports.
 providers._get_local_constants = lambda: providers._local_constants
 
 FIRST = (

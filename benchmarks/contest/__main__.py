@@ -145,7 +145,7 @@ def table(verdicts: Sequence[Verdict], missing: Sequence[str] = ()) -> str:
         f"{len(group)} {what}{': ' * bool(group)}{', '.join(f'{n} {outcome}' for outcome, n in Counter(group).most_common())}."
         for what, group in (
             ("kernels", [one.outcome for one in verdicts if not one.apart]),
-            ("submissions that are no kernel", [one.outcome for one in verdicts if one.apart]),
+            ("submissions that are not kernels", [one.outcome for one in verdicts if one.apart]),
         )
     ]
     if missing:

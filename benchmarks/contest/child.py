@@ -62,7 +62,7 @@ def run(folder: Path, reference: str, solution: str, seed: int) -> None:
     told: dict[str, Any] = {"step": "build"}
     _tell(folder, told)
 
-    import torch_mlu  # noqa: F401, PLC0415 - what it changes is no change of the submission's
+    import torch_mlu  # noqa: F401, PLC0415 - what it changes is not a change of the submission's
 
     measured, before = benchmark_hardware_time_once, dict(_functions())
     module = _loaded("solution", solution)

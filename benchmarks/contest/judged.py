@@ -39,7 +39,7 @@ _KERNEL = re.compile(r"<<<")
 class Verdict:
     """How a problem went: "right", `OTHERWISE`, "wrong", "fails", "out of time" or "not built", with what it says.
 
-    *apart* is why a submission is no kernel, empty where it is one; one that is right by the true reference is a kernel, whatever
+    *apart* is why a submission is not a kernel, empty where it is one; one that is right by the true reference is a kernel, whatever
     it replaces besides.
     """
 
@@ -179,7 +179,7 @@ class Court:
 
 
 def no_kernel(source: str) -> str:
-    """Why a submission is no kernel, as far as its text tells."""
+    """Why a submission is not a kernel, as far as its text tells."""
     text = _COMMENT.sub("", source)
     called = list(dict.fromkeys(_LIBRARY.findall(text)))
     work = [name for name in called if not re.match(r"cnnl(?:Create|Destroy|Set|Get)", name)]

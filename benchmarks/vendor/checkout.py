@@ -28,7 +28,7 @@ class Checkout:
     def __attrs_post_init__(self) -> None:
         if not (self.root / "build.sh").is_file() or not (self.root / "mlu_op.h").is_file():
             raise UsageError(
-                f"{self.root} is no checkout of the vendor's library: there is no build.sh with a mlu_op.h beside it"
+                f"{self.root} is not a checkout of the vendor's library: there is no build.sh with a mlu_op.h beside it"
             )
         folder = str(self.folder)
         self.environment = {

@@ -147,7 +147,7 @@ def _sourced(instance: Any, attribute: "Attribute[Any]", value: Mapping[str, str
     ]
     for wrong, what in (
         (missing, "lacks a source for {}; give one for every numeric field"),
-        (surplus, "has a source for {}, which is no numeric field; take it out"),
+        (surplus, "has a source for {}, which is not a numeric field; take it out"),
         (
             unknown,
             f"names no known source for {{}}; begin with 'inferred' or with one of {', '.join(SOURCES)}",

@@ -262,7 +262,7 @@ def find_board(name: str | Board) -> Board:
     if isinstance(name, Board):
         return name
     if not isinstance(name, str):
-        raise UsageError(f"{name!r} is no board; give a Board or a name such as {DEFAULT_BOARDS[0]!r}")
+        raise UsageError(f"{name!r} is not a board; give a Board or a name such as {DEFAULT_BOARDS[0]!r}")
     wanted = name.strip().upper()
     if (board := _BY_UPPER.get(wanted)) is not None:
         return board
@@ -274,7 +274,7 @@ def find_board(name: str | Board) -> Board:
 def named_boards(names: str) -> list[str]:
     """Return the names in *names*, which commas divide: of a lone board as many as ``MLUSIM_DEVICES`` says.
 
-    Raises `UsageError` where that is no number from 1, or not the number of several boards.
+    Raises `UsageError` where that is not a number from 1, or not the number of several boards.
     """
     boards, given = [name.strip() for name in names.split(",")], os.environ.get(DEVICES)
     if not given:
@@ -290,7 +290,7 @@ def named_boards(names: str) -> list[str]:
 def board_constants(board: Board | str) -> Mapping[str, int]:
     """Return ``NRAM``, ``SRAM``, ``WRAM`` in usable bytes, ``CLUSTERS``, and ``CORES`` of one cluster.
 
-    Raises `UsageError` for a name that is no board.
+    Raises `UsageError` for a name that is not a board.
     """
     found = find_board(board)
     return {

@@ -96,16 +96,16 @@ class DType:
         """Convert a Python number to a typed scalar, as a C cast does: integers wrap.
 
         An infinity becomes the nearest integer and NaN becomes 0 (unknown on the hardware, default
-        chosen).  Raises `UsageError` for what is no number.
+        chosen).  Raises `UsageError` for what is not a number.
         """
         if value.__class__ not in _PLAIN and not is_number(value):
-            raise UsageError(f"{value!r:.80} is no number and cannot become {self.name}")
+            raise UsageError(f"{value!r:.80} is not a number and cannot become {self.name}")
         try:
             if self.kind == "float":
                 return self.dtype.type(value)
             number = self._whole(value)
         except (TypeError, ValueError, OverflowError):
-            raise UsageError(f"{value!r:.80} is no number that {self.name} can hold") from None
+            raise UsageError(f"{value!r:.80} is not a number that {self.name} can hold") from None
         # Two's complement by hand: Python's integers have no width, and NumPy raises for one that does not fit.
         bits = 8 * self.size
         wrapped = number & ((1 << bits) - 1)
@@ -172,5 +172,5 @@ def as_dtype(value: Any) -> DType:
         known = ", ".join(d.name for d in DTYPES)
         swapped = isinstance(value, np.dtype) and value.newbyteorder() in _BY_NUMPY
         hint = "; change the byte order with array.astype(array.dtype.newbyteorder())" if swapped else ""
-        raise UsageError(f"{value!r:.80} is no element type of BANG C; use one of {known}{hint}")
+        raise UsageError(f"{value!r:.80} is not an element type of BANG C; use one of {known}{hint}")
     return found

@@ -483,9 +483,9 @@ def replay_in(text: str, name: str) -> Replay:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{name} is no replay file: {error}") from None
+        raise UsageError(f"{name} is not a replay file: {error}") from None
     if not isinstance(document, Mapping) or document.get("replay") != FORMAT:
-        raise UsageError(f'{name} is no replay file of format {FORMAT}; it has "replay": {FORMAT}')
+        raise UsageError(f'{name} is not a replay file of format {FORMAT}; it has "replay": {FORMAT}')
     subject = _subject_in(document, name)
     seed, effects = document.get("seed"), document.get("effects")
     if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
@@ -517,7 +517,7 @@ def _subject_in(document: Mapping[str, Any], name: str) -> Recorded:
 
 
 def _decisions_in(listed: Any, name: str) -> tuple[Decision, ...] | None:
-    """Return the decisions of a replay file; None where it has none.  Raises `UsageError` for what is no decision."""
+    """Return the decisions of a replay file; None where it has none.  Raises `UsageError` for what is not a decision."""
     if listed is None:
         return None
     decisions = []

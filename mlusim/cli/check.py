@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
         _record(args.record, runs)
     if report.faults:
         return entry.FAULT
-    # A script that could not run has not been checked, which is no finding of the checkers.
+    # A script that could not run has not been checked, which is not a finding of the checkers.
     if script and not programs.is_python_call(args) and report.problems and not report.errors:
         plain_text.remark(f"error: {report.problems[0]}")
         return entry.USAGE

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     odd = next((name for name in args.files if name.endswith(".py")), None)
     if odd is not None:
         raise UsageError(
-            f"{odd} is no BANG C file; of a Triton kernel in it name --kernel, --arg and --constexpr"
+            f"{odd} is not a BANG C file; of a Triton kernel in it name --kernel, --arg and --constexpr"
         )
     try:
         found = survey(bangc.load(args.files, args.include, programs.defines(args.define), board))

@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("dap speaks JSON of its own, by the protocol; leave --json out")
     if args.port is not None:
         if not 0 <= args.port < 1 << 16:
-            raise UsageError(f"--port {args.port} is no port; give 0 to 65535")
+            raise UsageError(f"--port {args.port} is not a port; give 0 to 65535")
         serve_socket(args.port, program_of, lambda port: print(f"listening at 127.0.0.1:{port}", flush=True))
         return entry.CLEAN
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
@@ -40,7 +40,7 @@ def program_of(arguments: Mapping[str, Any]) -> Program:
     folder = arguments.get("cwd")
     if folder:
         if not Path(str(folder)).is_dir():
-            raise UsageError(f"cwd {folder} is no folder")
+            raise UsageError(f"cwd {folder} is not a folder")
         # As for a program that is started there: its files and its modules are found.
         os.chdir(str(folder))
         sys.path.insert(0, str(folder))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mlusim.debug import recording as recordings
     from mlusim.debug.recording import Recording
     from mlusim.debug.tui import app as screen
-else:  # a session that is no person's has no colours
+else:  # a session that is not a person's has no colours
     cases, output, recordings, screen, terminals, syntax, texts = lazy(
         "mlusim.cli.cases",
         "mlusim.cli.show",

@@ -125,7 +125,7 @@ def _source(args: argparse.Namespace) -> subjects.FuzzedCall:
     odd = next((word for word in args.arguments if not programs.is_source(word)), None)
     if odd is not None:
         raise UsageError(
-            f"{odd!r} is no BANG C file; arguments of the kernel are given with --arg, {EXAMPLE}"
+            f"{odd!r} is not a BANG C file; arguments of the kernel are given with --arg, {EXAMPLE}"
         )
     if args.function is not None and args.kernel is not None:
         raise UsageError("--kernel and --function exclude each other; the function launches by itself")

@@ -73,7 +73,7 @@ def gate_in(args: argparse.Namespace, of: str = compare.CALLS) -> Gate:
     target = args.write_baseline
     check_writable(target)
     if target is not None and Path(target).is_file():
-        _read(target, of)  # a file that is no baseline is reported before the work
+        _read(target, of)  # a file that is not a baseline is reported before the work
     baseline = None if args.baseline is None else _read(args.baseline, of)
     limit = threshold(USUAL_THRESHOLD) if args.threshold is None else args.threshold
     return Gate(args.baseline, baseline, limit, target, of, args.allow_missing)

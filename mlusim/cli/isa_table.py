@@ -1,4 +1,4 @@
-"""``mlusim isa`` from the table itself: the list, one row, and words that are no intrinsics.
+"""``mlusim isa`` from the table itself: the list, one row, and words that are not intrinsics.
 
 Those are built-in variables, memories and copy directions, functions of the helper library, and parts of names.
 """
@@ -156,7 +156,7 @@ def _list() -> Iterator[RenderableType]:
     )
 
 
-# -- words of kernels that are no intrinsics -----------------------------------------------------------
+# -- words of kernels that are not intrinsics -----------------------------------------------------------
 
 BUILT_IN: Mapping[str, str] = {name: text for name, text in vars(Mlu)["__slots__"].items() if text}
 MEMORIES: Mapping[str, tuple[str, str]] = {

@@ -104,7 +104,7 @@ def cluster(address: str, kept: str = KEPT) -> Iterator[DaskExecutor]:
     *kept* is the part of the sentence about a lost cluster that says what is not lost with it.
     """
     if not re.fullmatch(r"(tcp|tls|ws|wss|ucx)://\S+:\d+", address):  # Dask would take 20 s to refuse it
-        raise UsageError(f"--dask {address!r} is no address of a scheduler; write it as tcp://host:8786")
+        raise UsageError(f"--dask {address!r} is not an address of a scheduler; write it as tcp://host:8786")
     try:
         from distributed import Client  # noqa: PLC0415 - an extra
     except ImportError:

@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as leaving:  # argparse, after --help and --version
         return leaving.code if isinstance(leaving.code, int) else entry.CLEAN
     except MlusimError as error:
-        # What kernels printed is no part of a document on standard output.
+        # What kernels printed is not a part of a document on standard output.
         return _refuse(error, sys.stderr if "--json" in arguments else sys.stdout)
     except BrokenPipeError:
         return _pipe_closed()
@@ -113,7 +113,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _takes_no_words(args: argparse.Namespace) -> bool:
-    """Return whether what runs is no program with words of its own: a kernel of BANG C, a file of cases, or an operator."""
+    """Return whether what runs is not a program with words of its own: a kernel of BANG C, a file of cases, or an operator."""
     programs = importlib.import_module("mlusim.cli.programs")
     name = next(
         filter(None, [getattr(args, "program", None), *(getattr(args, "operators", None) or ())]), None
@@ -278,7 +278,7 @@ def telling_engines() -> Iterator[None]:
         yield
 
 
-# -- the three standard streams as a shell may leave them: closed, narrow, or fed with bytes that are no text
+# -- the three standard streams as a shell may leave them: closed, narrow, or fed with bytes that are not text
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What a write to a full or failing disk says."""

@@ -28,7 +28,7 @@ _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "
 def parameters(operator: "Operator", settings: Iterable[str]) -> dict[str, Any]:
     """Return the parameters that ``--set`` names, each of the type that *operator* declares.
 
-    Raises `UsageError` for a word that is no ``name=value``, an unknown or repeated name, or a value
+    Raises `UsageError` for a word that is not a ``name=value``, an unknown or repeated name, or a value
     of another type.
     """
     known = {p.name: p for p in operator.params}

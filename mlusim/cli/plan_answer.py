@@ -122,7 +122,7 @@ def _text(answers: Sequence[PlanAnswer], form: str, who: str, title: str) -> str
 
 
 def _beside(answers: Sequence[PlanAnswer], title: str) -> str:
-    """Return one picture of all boards; empty where there is one answer, or one that is no memory map."""
+    """Return one picture of all boards; empty where there is one answer, or one that is not a memory map."""
     columns = [a.column for a in answers if a.column is not None]
     drawn = any(column.layouts for column in columns)
     estimates = dict.fromkeys(

@@ -177,7 +177,7 @@ def judged(program: "scripts.Program", args: argparse.Namespace) -> "scripts.Pro
 
 
 def _checkers(args: argparse.Namespace) -> tuple[str, ...]:
-    """Return the names of ``--check``; raises `UsageError` for one that is no checker."""
+    """Return the names of ``--check``; raises `UsageError` for one that is not a checker."""
     if not args.check:
         return ()
     checks = tuple(names_in(args.check))
@@ -261,7 +261,9 @@ def source_program(
         return program
     if rest:
         raise _no_word(
-            args, rest[0], f"{rest[0]!r} is no argument of a kernel; {_spelled(*rest[0].partition('=')[::2])}"
+            args,
+            rest[0],
+            f"{rest[0]!r} is not an argument of a kernel; {_spelled(*rest[0].partition('=')[::2])}",
         )
     asked = evolve(asked, **_of_launch(args), kernel=args.kernel, draws=getattr(args, "draws", None))
     case = getattr(args, "named_case", None)
@@ -285,7 +287,9 @@ def _triton_call(
     """Return the call of a Triton kernel, whose own lowering is chosen by the board."""
     if rest:
         raise _no_word(
-            args, rest[0], f"{rest[0]!r} is no argument of a kernel; {_spelled(*rest[0].partition('=')[::2])}"
+            args,
+            rest[0],
+            f"{rest[0]!r} is not an argument of a kernel; {_spelled(*rest[0].partition('=')[::2])}",
         )
     call: calls.KernelCall = args.triton.call(
         calls.named_values(args.arg, "--arg"),
@@ -389,7 +393,7 @@ def other_call(args: argparse.Namespace) -> "calls.CallProgram":
     )
     more = [*rest, *behind(args)]
     if more:
-        raise UsageError(f"{more[0]!r} is no argument of a call; give arguments as --arg NAME=VALUE")
+        raise UsageError(f"{more[0]!r} is not an argument of a call; give arguments as --arg NAME=VALUE")
     ours = ("case", "inputs", "set", "schedules", "record")
     refuse(args, ours, "goes with an operator or a script; leave it out")
     asked = AskedCall(

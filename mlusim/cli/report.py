@@ -152,7 +152,7 @@ def _parts(records: Sequence[CallRecord], extras: Extras, *, explain: bool) -> I
         yield from comparison_parts(extras.found)
 
 
-# -- a program that is no operator -----------------------------------------------------------------------
+# -- a program that is not an operator -----------------------------------------------------------------------
 
 PROFILE = "mlusim.cli.profile"
 OF_REPORTS = ("group", "policy", "keep", "restart", "dask")

@@ -90,7 +90,7 @@ def _study(
     return study_of(operator.name, None, answers)
 
 
-# -- a program that is no operator -----------------------------------------------------------------------
+# -- a program that is not an operator -----------------------------------------------------------------------
 
 OF_STUDIES = ("case", "inputs", "set", "policy")
 

@@ -225,7 +225,7 @@ def doubt(session: "DebugSession", made: stops.Breakpoint) -> str:
 
 
 def location_of(session: "DebugSession", place: str) -> stops.Location:
-    """Find the place that the words of `break` name; raises `UsageError` for what is no place."""
+    """Find the place that the words of `break` name; raises `UsageError` for what is not a place."""
     try:
         return _location(session, place)
     except UsageError:
@@ -332,7 +332,7 @@ def _intrinsic(session: "DebugSession", name: str) -> stops.Location:
 
 def _scalar(_session: "DebugSession", kind: str, rest: str) -> stops.Location:
     if rest not in ("load", "store"):
-        raise UsageError(f"{kind} {rest} is no place; there are `scalar load` and `scalar store`")
+        raise UsageError(f"{kind} {rest} is not a place; there are `scalar load` and `scalar store`")
     return stops.IntrinsicLocation(f"{kind} {rest}", f"{kind} {rest}")
 
 
@@ -349,7 +349,7 @@ def _pipe(_session: "DebugSession", kind: str, rest: str) -> stops.Location:
 def _moment(_session: "DebugSession", kind: str, rest: str) -> stops.Location:
     if not rest.isdigit() or int(rest) < 1:
         raise UsageError(
-            f"{rest!r} is no {kind}; give a whole number from 1 on, as `history` and every stop show it"
+            f"{rest!r} is not a {kind}; give a whole number from 1 on, as `history` and every stop show it"
         )
     return stops.MomentLocation(int(rest), f"moment {rest}")
 
@@ -367,7 +367,7 @@ def _finding(_session: "DebugSession", kind: str, rest: str) -> stops.Location:
 def _time(session: "DebugSession", kind: str, rest: str) -> stops.Location:
     time_us = stops.parse_time(rest)
     if time_us is None:
-        raise UsageError(f"{rest!r} is no {kind}; give predicted microseconds, as in `break time 12.5us`")
+        raise UsageError(f"{rest!r} is not a {kind}; give predicted microseconds, as in `break time 12.5us`")
     clock = clock_of(session.runs, session.recorded.index)
     firsts = (clock.first(core, time_us) for core in clock.moments)
     moments = frozenset(moment for moment in firsts if moment is not None)

@@ -207,18 +207,18 @@ class RecordingFacts:
 def facts_in(name: str) -> tuple[RecordingFacts, ProgramFacts, Arrays]:
     """Return the recording *name*: its facts, its program, and the arrays that they name; nothing else is unpacked.
 
-    Raises `UsageError` for anything that is no recording.
+    Raises `UsageError` for anything that is not a recording.
     """
     # Only the arrays that the facts name are read, so that a file cannot fill the memory with others.
-    with open_arrays(name, f"it is no recording of the debugger; {MAKES}", "recording", MAKES) as stored:
+    with open_arrays(name, f"it is not a recording of the debugger; {MAKES}", "recording", MAKES) as stored:
         if MEMBER not in stored.members:
-            raise UsageError(f"{name} is no recording of the debugger; {MAKES}")
+            raise UsageError(f"{name} is not a recording of the debugger; {MAKES}")
         try:
             facts, program = _named_facts(name, stored.read(MEMBER, LARGEST).tobytes())
             arrays = {key: _array(stored, key, *facts.arrays[key]) for key in facts.arrays}
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
             raise UsageError(
-                f"{name} is no recording of the debugger: {shown(' '.join(str(error).split()))[:200]}"
+                f"{name} is not a recording of the debugger: {shown(' '.join(str(error).split()))[:200]}"
             ) from None
     return facts, program, arrays
 
@@ -234,7 +234,7 @@ def _named_facts(name: str, text: bytes) -> tuple[RecordingFacts, ProgramFacts]:
 def _facts(text: bytes) -> tuple[RecordingFacts, ProgramFacts]:
     document = json.loads(text)
     if not isinstance(document, dict):
-        raise TypeError("its facts are no object")
+        raise TypeError("its facts are not an object")
     if document.get("format") not in (FORMAT, FIRST_FORMAT):
         kind = f"{document.get('format')!r:.40}"
         raise UsageError(f"a recording of the kind {kind}; this program reads {FORMAT!r}")
@@ -253,7 +253,7 @@ def _facts(text: bytes) -> tuple[RecordingFacts, ProgramFacts]:
             raise TypeError(f"it lacks the array {absent}")
     launch, moment, lines = facts.position
     if launch < 1 or not 0 <= moment <= END or lines < 0:
-        raise TypeError(f"its position {list(facts.position)} is no place")
+        raise TypeError(f"its position {list(facts.position)} is not a place")
     for one in facts.breakpoints:
         if one.watch is not None:
             one.watch.check()

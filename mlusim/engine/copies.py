@@ -142,7 +142,7 @@ def _arguments(dst: object, src: object, direction: object, shape: tuple[int, ..
             return no_pointer(name, pointer, space)
     if not isinstance(direction, Direction):
         return RuleFault(
-            f"{direction!r} is no copy direction",
+            f"{direction!r} is not a copy direction",
             operand="direction",
             legal="one of " + ", ".join(d.name for d in DIRECTIONS),
             hint="the order is dst, src, size, direction, then strides",
@@ -299,7 +299,7 @@ def _alignment(
     writes, _ = _accesses(dst, src, size, shape)
     if dst.space is WRAM and any(stride % 8 for stride, _ in writes.steps):
         return RuleFault(
-            "a stride to WRAM is no multiple of 8 bytes", operand="dst_stride", legal="multiples of 8"
+            "a stride to WRAM is not a multiple of 8 bytes", operand="dst_stride", legal="multiples of 8"
         )
     return None
 

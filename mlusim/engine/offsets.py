@@ -98,10 +98,10 @@ def not_positive(name: str, value: int) -> Fault | None:
 
 
 def no_int(name: str, value: int) -> Fault | None:
-    """Return the fault of a count that is no ``int`` of C."""
+    """Return the fault of a count that is not an ``int`` of C."""
     if not abs(value) >> 31:
         return None
-    return RuleFault(f"{name} = {value} is no int of C", operand=name, legal="up to 2**31 - 1")
+    return RuleFault(f"{name} = {value} is not an int of C", operand=name, legal="up to 2**31 - 1")
 
 
 def pieces_meet(size: int, stride: int, count: int) -> Fault | None:
@@ -154,7 +154,7 @@ def mistyped(name: str, pointer: Ptr, dtypes: tuple[str, ...]) -> Fault | None:
 
 
 def no_integers(name: str, pointer: Ptr) -> Fault | None:
-    """Return the fault of elements that are no integers."""
+    """Return the fault of elements that are not integers."""
     if pointer.dtype.kind != "float":
         return None
     return WrongSpace(f"{name} is {pointer.dtype}", operand=name, legal="integers of 8, 16, 32 or 64 bits")
@@ -225,7 +225,7 @@ def outside(
 
 
 def unaligned(pointer: Ptr, places: Places, chosen: Places, offset: Ptr) -> Fault | None:
-    """Return the fault of the first of *places* that is no multiple of the size of an element."""
+    """Return the fault of the first of *places* that is not a multiple of the size of an element."""
     size = pointer.view.itemsize
     wrong = np.flatnonzero(places % size)
     if not wrong.size:

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from mlusim.errors import UsageError
 
 ENGINES = AUTO, PYTHON, NATIVE = ("auto", "python", "native")
-COVERAGE = "coverage"  # the package whose trace function is no debugger's
+COVERAGE = "coverage"  # the package whose trace function is not a debugger's
 MEMORY_CORES = "MLUSIM_MEMORY_CORES"
 """The variable of the environment that says when memory cores begin: ``first`` of their union, or ``last``, each behind its cluster."""
 THREADS = "MLUSIM_THREADS"  # names how many threads the native engine takes
@@ -20,7 +20,7 @@ _THREADS: ContextVar[int | None] = ContextVar("threads", default=None)
 def engine_of(name: object) -> str:
     """*name* if it is an engine's; raises `UsageError` otherwise."""
     if name not in ENGINES:
-        raise UsageError(f"engine = {name!r} is no engine; use one of {', '.join(ENGINES)}")
+        raise UsageError(f"engine = {name!r} is not an engine; use one of {', '.join(ENGINES)}")
     return str(name)
 
 
@@ -42,7 +42,7 @@ def preferred() -> str:
 def asked_of(engine: object) -> str:
     """Return the engine that a launch with *engine* asks for: where that leaves it to be chosen, the preferred one.
 
-    Raises `UsageError` for what is no engine.
+    Raises `UsageError` for what is not an engine.
     """
     return preferred() if engine_of(engine) == AUTO else str(engine)
 
@@ -77,15 +77,15 @@ def asked_threads() -> int | None:
 def threads_of(given: object = None, environ: Mapping[str, str] = os.environ) -> int:
     """Return the number of threads that is *given*, else that of the block, of the environment, or 1.
 
-    Raises `UsageError` for what is no number from 1 on.
+    Raises `UsageError` for what is not a number from 1 on.
     """
     if given is None:
         given = _THREADS.get()
     if given is not None:
         if not isinstance(given, int) or isinstance(given, bool) or given < 1:
-            raise UsageError(f"threads = {given!r} is no number of threads; give 1 or more")
+            raise UsageError(f"threads = {given!r} is not a number of threads; give 1 or more")
         return given
     text = environ.get(THREADS, "").strip() or "1"
     if not text.isdecimal() or int(text) < 1:
-        raise UsageError(f"{THREADS}={text} is no number of threads; set 1 or more, or unset it")
+        raise UsageError(f"{THREADS}={text} is not a number of threads; set 1 or more, or unset it")
     return int(text)

@@ -100,14 +100,14 @@ def unsupported(mlu: "IssuingMlu", row: Intrinsic) -> Fault:
 
 
 def count_of(mlu: "IssuingMlu", row: Intrinsic, name: str, value: Any) -> int:
-    """Return *value* as a Python integer; raises a fault for what is no integer."""
+    """Return *value* as a Python integer; raises a fault for what is not an integer."""
     try:
         return value.__index__()  # type: ignore[no-any-return]
     except (AttributeError, TypeError):
         raise refuse_here(
             mlu,
             row,
-            RuleFault(f"{name} = {value!r} is no integer", operand=name, hint="divide with `//` or cdiv"),
+            RuleFault(f"{name} = {value!r} is not an integer", operand=name, hint="divide with `//` or cdiv"),
         ) from None
 
 
@@ -208,7 +208,7 @@ C_TYPES: Mapping[type, DType] = {d.dtype.type: d for d in DTYPES}  # of the scal
 
 
 def constant(mlu: "IssuingMlu", row: Intrinsic, name: str, view: View, value: object) -> Any:
-    """*value* as an element of *view*, converted as C does; raises a fault for what is no number."""
+    """*value* as an element of *view*, converted as C does; raises a fault for what is not a number."""
     try:
         if value.__class__ is int or isinstance(value, (int, float, np.generic)):
             return view.dtype(value)
@@ -266,7 +266,7 @@ def _diagnose(mlu: "IssuingMlu", row: Intrinsic, arguments: Mapping[str, Any]) -
 def check_operands(
     mlu: "IssuingMlu", row: Intrinsic, arguments: Mapping[str, Any], numbers: Collection[str] = ()
 ) -> Fault | None:
-    """Return the fault of an operand that is no pointer of this core, or of another kind than *row* takes; *numbers* need be no pointers."""
+    """Return the fault of an operand that is not a pointer of this core, or of another kind than *row* takes; *numbers* need be no pointers."""
     first: View | None = None
     for operand in row.operands.values():
         pointer = arguments[operand.name]

@@ -187,7 +187,7 @@ class Look:
 
 
 def _is_float(value: object) -> bool:
-    # bfloat16 is no class of NumPy's floats.
+    # bfloat16 is not a class of NumPy's floats.
     return isinstance(value, float | np.floating) or getattr(value, "dtype", None) == bfloat16.dtype
 
 
@@ -440,7 +440,7 @@ def _sample(part: MemoryOperand) -> bytes | None:
 
 
 def _other(have: DType, sample: bytes, kind: DType) -> bool:
-    """Return whether bytes that were written as *have* are no floats of *kind*: integers are where they stand for bits of floats."""
+    """Return whether bytes that were written as *have* are not floats of *kind*: integers are where they stand for bits of floats."""
     if not any(sample):
         return False
     if have.kind == "float" or have.size != kind.size:

@@ -39,7 +39,7 @@ class ArrayFile:
         info = self.members[member]
         with _sentences(self.name, self._kind, self._hint), self._archive.open(info) as packed:
             if not info.filename.endswith(_SUFFIX) or not packed.peek(1).startswith(npy.MAGIC_PREFIX):  # type: ignore[attr-defined]
-                raise UsageError(f"{told} is no array; write the file with numpy.savez")
+                raise UsageError(f"{told} is not an array; write the file with numpy.savez")
             return _array(packed, told, info.file_size, largest)
 
 
@@ -56,7 +56,7 @@ def open_arrays(name: str, wanted: str, kind: str = ".npz file", hint: str = WRI
                     f"{name} holds one array without a name; store it with numpy.savez(file, input=...)"
                 )
             if not zipfile.is_zipfile(file):
-                raise UsageError(f"{name} is no readable {kind} (it holds no plain arrays); {hint}")
+                raise UsageError(f"{name} is not a readable {kind} (it holds no plain arrays); {hint}")
             archive = stack.enter_context(zipfile.ZipFile(file))
             found = ArrayFile(name, archive, kind, hint)
         yield found
@@ -139,4 +139,4 @@ def _sentences(name: str, kind: str, hint: str) -> Iterator[None]:
     except MemoryError:
         raise UsageError(f"{name} holds more than the memory of this host") from None
     except Exception as error:  # noqa: BLE001 - a broken file makes them raise anything
-        raise UsageError(f"{name} is no readable {kind} ({brief(error)}); {hint}") from None
+        raise UsageError(f"{name} is not a readable {kind} ({brief(error)}); {hint}") from None

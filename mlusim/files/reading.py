@@ -19,7 +19,7 @@ LOOKED_AT = 1000  # files of a folder that are compared with a name
 def path_of(name: str) -> Path:
     """Return the path that *name* is; raises `UsageError` for a name that no file has."""
     if "\0" in name:
-        raise UsageError(f"{shown(name)} is no name of a file: it holds a NUL")
+        raise UsageError(f"{shown(name)} is not a name of a file: it holds a NUL")
     if not name:
         raise UsageError("the name of a file is empty")
     return Path(name)
@@ -142,7 +142,7 @@ def refuse_no_file(name: str, wanted: str) -> Path:
         if stat.S_ISREG(kind) and os.access(path, os.R_OK):
             return path
     except (FileNotFoundError, NotADirectoryError):
-        told = filter(None, (f"{name} is no file", alike(path), wanted))
+        told = filter(None, (f"{name} is not a file", alike(path), wanted))
         raise UsageError("; ".join(told)) from None
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {brief(error)}") from None

@@ -32,7 +32,7 @@ def write_arrays(name: str, arrays: Mapping[str, np.ndarray[Any, Any]], *, keep:
 
 def write_text(name: str, text: str, *, keep: bool = False) -> None:
     """Write *text* to the file *name* in UTF-8, as `write` does."""
-    # A path or an error of the system may hold bytes that are no UTF-8; they are shown, and the file is
+    # A path or an error of the system may hold bytes that are not UTF-8; they are shown, and the file is
     # written.
     write(name, lambda file: file.write(text.encode("utf-8", "backslashreplace")), keep=keep)
 

@@ -292,7 +292,7 @@ def as_expr(value: Size) -> Expr:
     if isinstance(value, Expr):
         return value
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise UsageError(f"{value!r} is no size; a size is a formula or a whole number")
+        raise UsageError(f"{value!r} is not a size; a size is a formula or a whole number")
     return Amount(int(value))
 
 
@@ -343,7 +343,7 @@ def symbol(leaf: Expr) -> str:
         return leaf.name
     if isinstance(leaf, SizeOf):
         return f"sizeof_{leaf.type.name}"
-    raise UsageError(f"{leaf} is no symbol")
+    raise UsageError(f"{leaf} is not a symbol")
 
 
 def is_symbol(expr: Expr, name: str) -> bool:
@@ -423,7 +423,7 @@ class Word(Expr):
 class Fact(Expr):
     """A fact about an operand.
 
-    ``phase``: bytes by which its address is no multiple of its elements; ``kind``: of its element type; ``pointer``:
+    ``phase``: bytes by which its address is not a multiple of its elements; ``kind``: of its element type; ``pointer``:
     whether it is one, where a scalar may stand as well.
     """
 

@@ -10,7 +10,7 @@ architecture), and use ``+ - * // %``, comparisons, ``and``, ``or``, ``not``, ``
 
 ``sizeof(T)``        bytes of an element of the operand whose extent it is
 ``sizeof(src)``      bytes of an element of *src*
-``phase(src)``       bytes by which the address of *src* is no multiple of its elements
+``phase(src)``       bytes by which the address of *src* is not a multiple of its elements
 ``kind(src)``        ``'int'``, ``'uint'`` or ``'float'``
 ``pointer(src)``     whether *src* is an operand in memory, where it may be a scalar
 ``x is None``        whether the optional parameter *x* was left out; ``x is not None``
@@ -92,7 +92,7 @@ class FormulaReader:
 
     def fail(self, why: str) -> UsageError:
         """Return the error that says what is wrong in the text."""
-        return UsageError(f"{shown(self.text)} is no formula: {why}")
+        return UsageError(f"{shown(self.text)} is not a formula: {why}")
 
     def formula(self, node: ast.expr) -> Expr:
         """Return the formula of one node."""
@@ -130,7 +130,7 @@ class FormulaReader:
         if name in functions:
             return functions[name](*(self.formula(a) for a in args))
         if name != "sizeof" or len(args) != 1 or not isinstance(args[0], ast.Name):
-            raise self.fail(f"{name} is no function; known are {', '.join(functions)} and sizeof(type)")
+            raise self.fail(f"{name} is not a function; known are {', '.join(functions)} and sizeof(type)")
         if self.element is not None and args[0].id == self.element.name:
             return sizeof(self.element)
         return sizeof(as_dtype(args[0].id))
@@ -311,5 +311,5 @@ def as_row_formula(value: "str | Expr") -> Expr:
     if isinstance(value, Expr):
         return value
     if not isinstance(value, str):
-        raise UsageError(f"{value!r} is no formula of a row; write it as text")
+        raise UsageError(f"{value!r} is not a formula of a row; write it as text")
     return row_formula(value)

@@ -32,7 +32,7 @@ def _leaf(leaf: e.Expr, fact: str) -> str:
         return fact.format("sizeof", leaf.type.name)
     if isinstance(leaf, Fact):
         return fact.format(leaf.what, leaf.operand)
-    raise UsageError(f"{leaf!r} is no leaf of a formula")
+    raise UsageError(f"{leaf!r} is not a leaf of a formula")
 
 
 def to_python(expr: e.Expr, leaf: Leaf = plain_leaf) -> str:

@@ -98,7 +98,7 @@ ALIGNED = (16, 32, 64, 128)  # elements of 1, 2 and 4 bytes in 64 and 128 bytes
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 31, 61, 127, 251, 509, 1021, 2039, 4093, 8191, 16381, 32749, 65521, 131071)
 # Beyond these a count does not fit a type, or a float no longer represents every integer.
 NARROW = (1 << 15, 1 << 16, 1 << 24, 1 << 31, 1 << 32)
-LARGEST = 1 << 32  # a larger constant of the sources is no size
+LARGEST = 1 << 32  # a larger constant of the sources is not a size
 MOST = 64
 
 

@@ -430,7 +430,7 @@ def _kind(fault: FoundFault) -> tuple[str, str | None, int | None]:
 
 
 def refuse_unfit(task: FuzzTask) -> None:
-    """Raise `UsageError` where a parameter has nothing to draw, or an argument is no parameter and in no formula."""
+    """Raise `UsageError` where a parameter has nothing to draw, or an argument is not a parameter and in no formula."""
     place = _workplace(task)
     values = {one.name: [option.value for option in one.options] for one in task.draw.arguments}
     subject = place.subject

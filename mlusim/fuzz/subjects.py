@@ -228,7 +228,7 @@ class OpenOperator(OpenSubject):
     def run(
         self, call: KeptCall, arrays: Mapping[str, Array], checkers: tuple[str, ...], *, plans: bool
     ) -> TriedCall:
-        """Call the host function and judge its outputs; what it refuses is no failure, for limits are drawn one past."""
+        """Call the host function and judge its outputs; what it refuses is not a failure, for limits are drawn one past."""
         del plans  # it declares them
         operator = self._operator
         asked = call.asked

@@ -54,7 +54,7 @@ def verify(handle: Handle | None, api: str, checks: Checks, arguments: Mapping[s
     if handle is None:
         return BAD_PARAM
     if not isinstance(handle, Handle):
-        raise UsageError(f"{api}: {_shown(handle)} is no handle; make one with mlusim.host.Handle(board)")
+        raise UsageError(f"{api}: {_shown(handle)} is not a handle; make one with mlusim.host.Handle(board)")
     _compile(api, arguments)
     if LOG.isEnabledFor(logging.DEBUG):
         _log(api, handle, arguments)
@@ -87,12 +87,12 @@ def _compile(api: str, arguments: Mapping[str, Any]) -> None:
     for name, value in arguments.items():
         if name.endswith("_desc") and not isinstance(value, TensorDescriptor | None):
             raise UsageError(
-                f"{api}: {name} = {_shown(value)} is no descriptor; give TensorDescriptor(shape, dtype) or None"
+                f"{api}: {name} = {_shown(value)} is not a descriptor; give TensorDescriptor(shape, dtype) or None"
             )
         is_pointer = name == "workspace" or f"{name}_desc" in arguments
         if is_pointer and not isinstance(value, DeviceTensor | Ptr | None):
             raise UsageError(
-                f"{api}: {name} = {_shown(value)} is no device memory; make it with handle.device.put() or empty()"
+                f"{api}: {name} = {_shown(value)} is not a device memory; make it with handle.device.put() or empty()"
             )
 
 

@@ -41,7 +41,7 @@ class Handle:
         self.launches: list[Launch] = []
         self.layouts: list[Layout] = []
         if options is None:
-            # A generator would be used up by the first launch; what is no list at all is refused at the launch.
+            # A generator would be used up by the first launch; what is not a list at all is refused at the launch.
             kept = isinstance(observe, str) or not isinstance(observe, Iterable)
             options = LaunchOptions(observe if kept else tuple(observe), seed, effects, engine)
         self.options = options

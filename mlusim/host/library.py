@@ -51,7 +51,7 @@ def _integers(name: str, value: Any) -> tuple[int, ...]:
     try:
         return tuple(operator.index(n) for n in value)
     except TypeError:
-        raise UsageError(f"{name} {value!r:.80} is no sequence of integers") from None
+        raise UsageError(f"{name} {value!r:.80} is not a sequence of integers") from None
 
 
 def _dtype(value: Any) -> DType | str:
@@ -64,7 +64,7 @@ def _dtype(value: Any) -> DType | str:
         except (TypeError, ValueError, SyntaxError):  # NumPy reads strings and tuples as descriptions
             found = None
         if found is None:
-            raise UsageError(f"{value!r:.80} is no dtype") from None
+            raise UsageError(f"{value!r:.80} is not a dtype") from None
         return str(found.name if found.isnative else found.str)
 
 

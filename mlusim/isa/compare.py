@@ -63,7 +63,7 @@ def _bits(spelling: str, ufunc: Callable[..., Any], formula: str) -> Intrinsic:
 
     body.__doc__ = (
         f"Compare to bits: bit ``i % 8`` of byte ``i / 8`` of *dst* ``= {formula}``.\n\n"
-        "*dst* may be exactly a source.  Where *elem_count* is no multiple of 8, the bits left over in the last "
+        "*dst* may be exactly a source.  Where *elem_count* is not a multiple of 8, the bits left over in the last "
         "byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes."
     )
     return intrinsic(
@@ -80,7 +80,7 @@ def _bits(spelling: str, ufunc: Callable[..., Any], formula: str) -> Intrinsic:
         rules=(
             demand(
                 "elem_count * sizeof(src0) % 512",
-                "{elem_count} elements are no multiple of 512 bytes",
+                "{elem_count} elements are not multiples of 512 bytes",
                 "multiples of 512 bytes on MLU2xx",
                 (2,),
             ),

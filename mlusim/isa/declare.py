@@ -607,7 +607,7 @@ def multiple_of(name: str, divisor: str | int, generations: tuple[int, ...] = ()
         f"{name} % {divisor} != 0"
         if not isinstance(divisor, str)
         else f"{divisor} > 0 and {name} % {divisor} != 0",
-        f"{name} = {{{name}}} is no multiple of {shown}",
+        f"{name} = {{{name}}} is not a multiple of {shown}",
         f"multiples of {divisor}",
         generations,
     )

@@ -118,7 +118,9 @@ WEIGHTS = WeightStore()
 # -- the place of filters in WRAM: 64 lanes, each with its filters in order; on MLU3xx four lanes lie side by side
 
 LANES = 64
-PAD = 64  # bytes at whose multiples the runs of filters begin where their number is no multiple of the lanes
+PAD = (
+    64  # bytes at whose multiples the runs of filters begin where their number is not a multiple of the lanes
+)
 
 
 def beside(generation: int) -> int:

@@ -78,7 +78,7 @@ OPERATIONS: Mapping[int, Callable[[Any, Any, Any], Any]] = {
         ),
         demand(
             "src12_elem_count is not None and src12_elem_count > 0 and elem_count % src12_elem_count != 0",
-            "elem_count = {elem_count} is no multiple of src12_elem_count ({src12_elem_count})",
+            "elem_count = {elem_count} is not a multiple of src12_elem_count ({src12_elem_count})",
             "multiples of src12_elem_count",
         ),
     ),
@@ -106,7 +106,7 @@ def bang_fusion(
     """
     operation = OPERATIONS.get(op)
     if operation is None:
-        raise Refused(f"op = {op!r} is no fusion", operand="op", legal="FUSION_FMA to FUSION_FSA, 0 to 7")
+        raise Refused(f"op = {op!r} is not a fusion", operand="op", legal="FUSION_FMA to FUSION_FSA, 0 to 7")
     if src12_elem_count is None or src12_elem_count == elem_count:
         dst[...] = operation(src0, src1, src2)
     else:

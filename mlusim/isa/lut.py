@@ -27,7 +27,7 @@ def _refuse_beyond(src: Tile, ones: Tile, table_length: int) -> None:
     if beyond.size:
         at = int(beyond[0])
         raise Refused(
-            f"src[{at}] = {src[at]} is no index into a table of {table_length}",
+            f"src[{at}] = {src[at]} is not an index into a table of {table_length}",
             operand="src",
             legal=f"0 to {table_length - 1}",
         ) from None

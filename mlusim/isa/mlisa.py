@@ -56,7 +56,7 @@ def _operation(name: Any, dtype: np.dtype[Any], at: int) -> Operation:
     if name in known:
         return known[name]
     raise Refused(
-        f"op{at} = {name!r} is no operation on {dtype.name}", operand=f"op{at}", legal=", ".join(known)
+        f"op{at} = {name!r} is not an operation on {dtype.name}", operand=f"op{at}", legal=", ".join(known)
     )
 
 
@@ -213,7 +213,7 @@ def _call(text: str) -> AssemblyCall:
                     f"`{text}` has other operands or another type than the `{known}` that is known"
                 ) from None
     raise UsageError(
-        f"`{mnemonic}` is no instruction of assembly that is known; these are: {', '.join(INSTRUCTIONS)}"
+        f"`{mnemonic}` is not an instruction of assembly that is known; these are: {', '.join(INSTRUCTIONS)}"
     )
 
 

@@ -73,7 +73,7 @@ _RULES = (
     demand("stride_h is not None and stride_h < 1", "stride_h = {stride_h} is too small", "1 or more"),
     demand(
         "channel * sizeof(src) % 128",
-        "{channel} channels are no multiple of 128 bytes",
+        "{channel} channels are not multiples of 128 bytes",
         "channels of multiples of 128 bytes on MLU2xx",
         (2,),
     ),
@@ -402,7 +402,7 @@ def _places(
     wrong = np.flatnonzero((index < 0) | (index >= rows * columns) | (column >= width))
     if wrong.size:
         raise Refused(
-            f"index[{wrong[0]}] = {index[wrong[0]]} is no place in its window",
+            f"index[{wrong[0]}] = {index[wrong[0]]} is not a place in its window",
             operand="index",
             legal=f"places in a window of {rows} x {columns}, inside the picture",
         )

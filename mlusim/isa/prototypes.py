@@ -39,7 +39,7 @@ KEYWORDS = frozenset(  # those of C++ that Python takes as names
 
 @frozen
 class CParameter:
-    """One parameter of a prototype: its name, which is no keyword of C++, its C type, and its default as C text."""
+    """One parameter of a prototype: its name, which is not a keyword of C++, its C type, and its default as C text."""
 
     name: str
     type: str

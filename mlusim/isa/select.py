@@ -219,7 +219,9 @@ def bang_fcmpfilter(
     ``__bang_select`` (inferred).
     """
     if mode not in COMPARISONS:
-        raise Refused(f"mode = {mode!r} is no comparison", operand="mode", legal="CMP_EQ to CMP_GE, 0 to 5")
+        raise Refused(
+            f"mode = {mode!r} is not a comparison", operand="mode", legal="CMP_EQ to CMP_GE, 0 to 5"
+        )
     chosen = src0.compress(COMPARISONS[mode](src0, src1))
     if generation != GENERATION_OF_SHORT_HEADS:
         _select(dst, chosen, generation)

@@ -42,13 +42,13 @@ _WHOLE_LINES = "rows and columns of multiples of 128 bytes on MLU2xx"
         *_PLANE,
         demand(
             "height * sizeof(src) % 128",
-            "a column of {height} elements is no multiple of 128 bytes",
+            "a column of {height} elements is not a multiple of 128 bytes",
             _WHOLE_LINES,
             (2,),
         ),
         demand(
             "width * sizeof(src) % 128",
-            "a row of {width} elements is no multiple of 128 bytes",
+            "a row of {width} elements is not a multiple of 128 bytes",
             _WHOLE_LINES,
             (2,),
         ),
@@ -189,7 +189,7 @@ def bang_pad(
         multiple_of("n", 64),
         demand(
             "height * width * channel * sizeof(src) % 64",
-            "a filter of {height} x {width} x {channel} elements is no multiple of 64 bytes",
+            "a filter of {height} x {width} x {channel} elements is not a multiple of 64 bytes",
             "filters of multiples of 64 bytes",
         ),
     ),

@@ -337,7 +337,7 @@ def bang_mlp(
     """Apply a fully connected layer: ``dst[o] = 2^fix_pos * sum over x of src[x] * weight[o][x]``.
 
     *weight* is in WRAM: *outputs* filters of *inputs* elements as ``__bang_reshape_filter``
-    lays them out, padded where they are no multiple of 64, as in ``__bang_matmul``.  A call with *bias* before *weight* is one of
+    lays them out, padded where they are not multiples of 64, as in ``__bang_matmul``.  A call with *bias* before *weight* is one of
     ``__bang_mlp_bias``.
     """
     wide = _sums_type(src, weight, inputs, whole=False)

@@ -148,7 +148,7 @@ def source_of(name: str, value: Any, dtype: DType) -> Any:
 
 
 def lanes_of(mask: Any, lanes: int) -> Any:
-    """Return which of the first *lanes* a mask has set; raises `Refused` for what is no mask, and for one of fewer lanes."""
+    """Return which of the first *lanes* a mask has set; raises `Refused` for what is not a mask, and for one of fewer lanes."""
     if not isinstance(mask, Register) or mask.dtype is not boolean:
         raise Refused(f"mask is {mask!r:.80}", operand="mask", legal="a mask: vv_bool()")
     if mask.values is None:

@@ -156,7 +156,7 @@ class JudgedSession(CalledSession):
     # -- the closed library ----------------------------------------------------------------------
 
     def cnnl(self, request: ProgramRequest) -> ProgramReply:
-        """A call of the closed library: what it stores is no kernel's, and what it tells the host is read back."""
+        """A call of the closed library: what it stores is not a kernel's, and what it tells the host is read back."""
         self._closed = self._closed or _FollowedLibrary(self._found)
         reply = super().cnnl(request)
         stored = self._closed.stored

@@ -216,7 +216,9 @@ def _check(candidate: Candidate, document: Mapping[str, Any], where: str) -> Non
         or document.get("candidate") != candidate.path
         or "verdict" not in document
     ):
-        raise UsageError(f"{where} is no verdict of {shown(candidate.path)}; --restart starts the file over")
+        raise UsageError(
+            f"{where} is not a verdict of {shown(candidate.path)}; --restart starts the file over"
+        )
 
 
 def kept_seed(name: str) -> int | None:

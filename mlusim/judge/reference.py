@@ -142,7 +142,7 @@ def tolerances(given: object, outputs: Mapping[str, Array]) -> dict[str, Toleran
         unknown = next((name for name in given if name not in outputs), None)
         if unknown is not None:
             raise UsageError(
-                f"tolerance names {unknown!r}, which is no output; there are {', '.join(outputs)}"
+                f"tolerance names {unknown!r}, which is not an output; there are {', '.join(outputs)}"
             )
         return {name: _tolerance(given.get(name), array) for name, array in outputs.items()}
     return {name: _tolerance(given, array) for name, array in outputs.items()}
@@ -451,7 +451,7 @@ def _cases(path: str, given: object) -> Mapping[str, Mapping[str, Any]]:
 def _dim(path: str, given: object) -> tuple[int, int, int]:
     sizes = [given] if isinstance(given, int) else list(given) if isinstance(given, tuple | list) else []
     if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int) for n in sizes):
-        raise UsageError(f"{path}: dim = {given!r:.40} is no grid; write (x, y, z), as (4, 8, 1)")
+        raise UsageError(f"{path}: dim = {given!r:.40} is not a grid; write (x, y, z), as (4, 8, 1)")
     x, y, z = [*sizes, 1, 1][:3]
     return x, y, z
 

@@ -66,7 +66,7 @@ def verdict(
         try:
             _judged(found, document, draws, str(about["board"]), notes)
         except (KeyError, TypeError, ValueError, AttributeError):  # which no honest process sends
-            found |= _empty() | {"verdict": DIED, "error": "what its process left is no result"}
+            found |= _empty() | {"verdict": DIED, "error": "what its process left is not a result"}
     found["notes"] = notes
     return found
 

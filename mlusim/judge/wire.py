@@ -19,7 +19,7 @@ BROKEN = ValueError, TypeError, KeyError, RecursionError, OverflowError, UsageEr
 
 
 class BrokenMessage(UsageError):
-    """Bytes that are no message, or only a part of one."""
+    """Bytes that are not a message, or only a part of one."""
 
 
 @frozen(eq=False)
@@ -46,7 +46,7 @@ def unpacked(data: bytes) -> ArrayMessage:
     try:
         return _with_arrays(messages.unpacked(data))
     except BROKEN:
-        raise BrokenMessage("what was sent is no whole message") from None
+        raise BrokenMessage("what was sent is not a whole message") from None
 
 
 def _with_arrays(message: messages.Message) -> ArrayMessage:
@@ -69,4 +69,4 @@ def received(end: socket.socket) -> ArrayMessage:
     try:
         return _with_arrays(messages.received(end))
     except BROKEN:
-        raise BrokenMessage("what was sent is no whole message") from None
+        raise BrokenMessage("what was sent is not a whole message") from None

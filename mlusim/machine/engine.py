@@ -58,7 +58,7 @@ class Engine:
 
     @classmethod
     def asked(cls, name: object = AUTO, threads: int = 1) -> "Engine":
-        """Return the engine *name*, what the block prefers in place of "auto".  Raises `UsageError` for what is no engine."""
+        """Return the engine *name*, what the block prefers in place of "auto".  Raises `UsageError` for what is not an engine."""
         return cls(asked_of(name), available(), threads)
 
     @property

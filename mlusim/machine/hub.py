@@ -158,7 +158,7 @@ class Observer:
         """*core* did what the machine cannot do; the launch ends here, without `launch_end`."""
 
     def error(self, core: "ObservedCore", error: BaseException) -> None:
-        """The kernel raised an exception that is no fault of the machine; the launch ends here, without `launch_end`."""
+        """The kernel raised an exception that is not a fault of the machine; the launch ends here, without `launch_end`."""
 
     def task_end(self, core: "ObservedCore") -> None:
         """A task has ended."""

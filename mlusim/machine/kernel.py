@@ -267,5 +267,5 @@ def _check_union(board: Board, x: int, kind: Kind) -> None:
     width = kind.unions * board.arch.cores_per_cluster
     if x % width:
         raise LaunchError(
-            f"dim.x = {x} is no multiple of {width}; a {kind} task on {board.name} takes {width} cores"
+            f"dim.x = {x} is not a multiple of {width}; a {kind} task on {board.name} takes {width} cores"
         )

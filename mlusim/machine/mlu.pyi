@@ -1145,32 +1145,32 @@ class Mlu:
     def bang_eq_bitindex(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Compare to bits: bit ``i % 8`` of byte ``i / 8`` of *dst* ``= src0[i] == src1[i]``.
 
-        *dst* may be exactly a source.  Where *elem_count* is no multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
+        *dst* may be exactly a source.  Where *elem_count* is not a multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
         """
     def bang_ne_bitindex(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Compare to bits: bit ``i % 8`` of byte ``i / 8`` of *dst* ``= src0[i] != src1[i]``.
 
-        *dst* may be exactly a source.  Where *elem_count* is no multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
+        *dst* may be exactly a source.  Where *elem_count* is not a multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
         """
     def bang_lt_bitindex(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Compare to bits: bit ``i % 8`` of byte ``i / 8`` of *dst* ``= src0[i] < src1[i]``.
 
-        *dst* may be exactly a source.  Where *elem_count* is no multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
+        *dst* may be exactly a source.  Where *elem_count* is not a multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
         """
     def bang_le_bitindex(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Compare to bits: bit ``i % 8`` of byte ``i / 8`` of *dst* ``= src0[i] <= src1[i]``.
 
-        *dst* may be exactly a source.  Where *elem_count* is no multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
+        *dst* may be exactly a source.  Where *elem_count* is not a multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
         """
     def bang_gt_bitindex(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Compare to bits: bit ``i % 8`` of byte ``i / 8`` of *dst* ``= src0[i] > src1[i]``.
 
-        *dst* may be exactly a source.  Where *elem_count* is no multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
+        *dst* may be exactly a source.  Where *elem_count* is not a multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
         """
     def bang_ge_bitindex(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Compare to bits: bit ``i % 8`` of byte ``i / 8`` of *dst* ``= src0[i] >= src1[i]``.
 
-        *dst* may be exactly a source.  Where *elem_count* is no multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
+        *dst* may be exactly a source.  Where *elem_count* is not a multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
         """
     def bang_and(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Logical and: ``dst[i] = src0[i] && src1[i]``, 1 or 0."""
@@ -1925,7 +1925,7 @@ class Mlu:
         """Apply a fully connected layer: ``dst[o] = 2^fix_pos * sum over x of src[x] * weight[o][x]``.
 
         *weight* is in WRAM: *outputs* filters of *inputs* elements as ``__bang_reshape_filter``
-        lays them out, padded where they are no multiple of 64, as in ``__bang_matmul``.  A call with *bias* before *weight* is one of
+        lays them out, padded where they are not multiples of 64, as in ``__bang_matmul``.  A call with *bias* before *weight* is one of
         ``__bang_mlp_bias``.
         """
     def bang_mlp_bias(

@@ -72,7 +72,7 @@ _LAST: list[tuple[tuple[Any, ...], LaunchOptions]] = [
 
 
 def listed(name: str, values: object) -> Iterable[Any]:
-    """Return *values*, which the caller gave as *name*.  Raises `LaunchError` for what is no sequence."""
+    """Return *values*, which the caller gave as *name*.  Raises `LaunchError` for what is not a sequence."""
     if not isinstance(values, Iterable):
         raise LaunchError(f"{name} = {values!r:.80} is not a sequence; give a list, empty for none")
     return values

@@ -286,7 +286,7 @@ def _first_in_common(a: Ints, size_a: int, b: Ints, size_b: int) -> tuple[int, i
 # -- who wrote each byte last, and whose bytes were overwritten by it: a record that Python and C keep alike ----
 
 WORD = 8  # bytes of the record for each byte: two numbers of 16 bits and one of 32
-MOST_WRITERS = (1 << 16) - 1  # what 16 bits can name; 0 is no writer
+MOST_WRITERS = (1 << 16) - 1  # what 16 bits can name; 0 is not a writer
 
 
 class WrittenBytes:

@@ -405,7 +405,7 @@ class Ptr(Presented):
 
 def _no_number(view: View, value: object) -> RuleFault:
     return RuleFault(
-        f"{value!r:.80} is no number that {view.dtype} can hold",
+        f"{value!r:.80} is not a number that {view.dtype} can hold",
         intrinsic="scalar store",
         operand="value",
         space=view.space.name,
@@ -471,7 +471,7 @@ def initialise(view: View, values: object) -> RuleFault | None:
         return None
     given = as_elements(values, view.dtype)
     if given is None or given.size > view.size:
-        what = f"{values!r:.80} is no row of numbers" if given is None else f"{given.size} initial values"
+        what = f"{values!r:.80} is not a row of numbers" if given is None else f"{given.size} initial values"
         return RuleFault(
             f"{what} for {view.size} {plural(view.size, 'element')}",
             operand="values",

@@ -148,7 +148,7 @@ class MemCheck(Checker):
         access = (effect.reads or effect.writes)[0]
         return Finding(
             "memcheck-misaligned",
-            f"{effect.name} of {size} {plural(size, 'byte')} at {address:#x}, which is no multiple of {size}",
+            f"{effect.name} of {size} {plural(size, 'byte')} at {address:#x}, which is not a multiple of {size}",
             **place_of(effect.site, effect.core.place.task),
             context=(f"byte {access.start} of {access.allocation.site}",),
             hint=f"keep {effect.arguments[0]} data at offsets that are multiples of {size} {plural(size, 'byte')}, "
@@ -287,7 +287,7 @@ def _scalar_of_wram(effect: Effect) -> Finding:
         f"{with_article(effect.name)} of {access.allocation.site}: scalar code does not reach WRAM",
         **place_of(effect.site, effect.core.place.task, effect.name),
         context=(f"byte {access.start} of {access.allocation.site}",),
-        note="on a card the value is no number that was stored there",
+        note="on a card the value is not a number that was stored there",
         hint=f"keep in NRAM what scalar code uses; {copy} moves it between NRAM and WRAM",
         facts={"address": access.allocation.address + access.start, "space": "WRAM"},
     )

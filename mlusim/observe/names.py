@@ -111,4 +111,4 @@ def _observer(item: object) -> Observer:
     if refused is not None:
         raise UsageError(refused)
     known = ", ".join(checkers())
-    raise UsageError(f"{item!r} is no checker; known by name: {known}; or pass an Observer object")
+    raise UsageError(f"{item!r} is not a checker; known by name: {known}; or pass an Observer object")

@@ -37,7 +37,7 @@ _ROWS = {
     "memcheck-memory-core": "a memory core comes to code that needs NRAM or WRAM, which it does not have",
     "memcheck-filters-before-reshape": "the tensor unit multiplies filters that were reshaped elsewhere, as they were before",
     "memcheck-filters-not-reshaped": "more than 64 filters came to WRAM in one copy, and nothing was reshaped",
-    "memcheck-filters-padded": "the tensor unit multiplies filters whose number is no multiple of 64, which the compiler pads",
+    "memcheck-filters-padded": "the tensor unit multiplies filters whose number is not a multiple of 64, which the compiler pads",
     "memcheck-lanes-wasted": "a vector ends or begins inside a line of 128 bytes",
     "initcheck-undefined-stored": "bytes that were never written are stored to GDRAM",
     "initcheck-undefined-scalar": "the kernel reads a scalar out of bytes that were never written",

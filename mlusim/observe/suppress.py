@@ -63,7 +63,7 @@ def split_place(place: str) -> tuple[str, int | None]:
 def suppressions_in(text: str, name: str) -> tuple[Suppression, ...]:
     """Return the entries of the TOML document *text*, which the file *name* holds.
 
-    Raises `UsageError` for what is no TOML, an unknown or missing key, an unknown rule of mlusim's own
+    Raises `UsageError` for what is not TOML, an unknown or missing key, an unknown rule of mlusim's own
     checkers, and an entry without a reason.
     """
     document = toml_in(text, name)

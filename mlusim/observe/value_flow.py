@@ -248,7 +248,7 @@ class _Operand:
 
 
 def _value(effect: Effect, row: Intrinsic, parameter: Any, given: Mapping[str, Any]) -> Any:
-    """Return what the body is given as *parameter*, which is no operand in memory."""
+    """Return what the body is given as *parameter*, which is not an operand in memory."""
     if parameter.kind == "generation":
         return effect.core.session.board.arch.generation
     value = given[parameter.name]

@@ -61,7 +61,7 @@ class KeptWork(Generic[J]):
 class Keep(Generic[J]):
     """The results in the file *name* that are those of *jobs* (None: any), by job, in ``known``; `add` appends to them.
 
-    Raises `UsageError` for a file that is no sweep's, is in use by another sweep, was made from other
+    Raises `UsageError` for a file that is not a sweep's, is in use by another sweep, was made from other
     *sources*, or holds a job that is none of *jobs*: nothing is ever overwritten except with *restart*.
     """
 
@@ -178,7 +178,7 @@ class Keep(Generic[J]):
             document, total = line["record"], line["sum"]
         except (KeyError, TypeError):
             raise UsageError(
-                f"{where} is no result of a {self._work.word}; name another file, or --restart"
+                f"{where} is not a result of a {self._work.word}; name another file, or --restart"
             ) from None
         asked = jobs is None or job in jobs
         if not asked and not self._work.drops:
@@ -220,7 +220,7 @@ def _decoded(line: bytes, where: str) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise UsageError(f"{where} is no JSON object; name another file, or --restart to start it over")
+        raise UsageError(f"{where} is not a JSON object; name another file, or --restart to start it over")
     return found
 
 

@@ -79,7 +79,7 @@ def find_operator(name: str) -> Operator:
     """Return the operator called *name*.  Raises `UsageError` with the nearest names for an unknown one."""
     known = operators()
     if not isinstance(name, str):
-        raise UsageError(f"{name!r:.80} is no operator; give a name or an Operator")
+        raise UsageError(f"{name!r:.80} is not an operator; give a name or an Operator")
     if name in known:
         return known[name]
     # Commands take an operator or a file by one word: say which of them is missing.

@@ -396,7 +396,7 @@ def _array(spec: Operator, name: str, value: object) -> np.ndarray[Any, Any]:
     try:
         array = np.asarray(value)
     except ValueError as error:
-        raise UsageError(f"{spec.name}: the input {name} is no array: {error}") from None
+        raise UsageError(f"{spec.name}: the input {name} is not an array: {error}") from None
     if array.dtype.hasobject or array.dtype.names or array.dtype.kind in "SU":
         raise UsageError(f"{spec.name}: the input {name} has elements of {array.dtype}; give numbers")
     return array

@@ -83,7 +83,7 @@ def _outcome(job: Job, future: "Future[WorkerAnswer]") -> tuple[Mapping[str, Any
 
 
 def _failed(job: Job, error: Exception) -> CallRecord:
-    """Return the record of *job*, which ended in an error that is no fault of the machine."""
+    """Return the record of *job*, which ended in an error that is not a fault of the machine."""
     sentence = "; ".join([f"{type(error).__name__}: {said(error)}", *getattr(error, "__notes__", ())])
     return CallRecord(
         operator=job.operator,
@@ -148,7 +148,7 @@ def _job(facts: Mapping[str, Any]) -> Job:
 
 
 def _refuse_another(job: Job, document: Mapping[str, Any], where: str) -> None:
-    """Raise `UsageError` where *document* is no record, or that of another call than *job*."""
+    """Raise `UsageError` where *document* is not a record, or that of another call than *job*."""
     record: CallRecord = restored(document, where)
     wanted = (job.operator, job.case, job.board, job.policy)
     if wanted != (record.operator, record.case, record.board, record.policy):

@@ -290,10 +290,10 @@ def parse_claim(text: str, variables: Mapping[str, Var], element: ElementType | 
     if equals and name.strip().isidentifier() and not value.startswith("="):
         name = name.strip()
         if name not in variables:
-            raise UsageError(f"{shown(text)} is no claim: its variables are {', '.join(variables)}")
+            raise UsageError(f"{shown(text)} is not a claim: its variables are {', '.join(variables)}")
         if not value.strip():
             raise UsageError(
-                f"{shown(text)} is no claim: it says nothing behind =; write {name} = NRAM/8, or {name} <= NRAM/8"
+                f"{shown(text)} is not a claim: it says nothing behind =; write {name} = NRAM/8, or {name} <= NRAM/8"
             )
         formula = parse_formula(value, variables, element)
         free = _named((formula,), variables)
@@ -405,7 +405,7 @@ def _filled(ys: Ints, points: int, none: int) -> Ints:
 
 def _spans(rows: Sequence[Mapping[str, int]], low: Ints, high: Ints, step: int) -> tuple[ShapeRange, ...]:
     """Return what lies above *low* and up to *high*, row by row."""
-    # a stated value that is no legal step still counts: it is what a kernel would use
+    # a stated value that is not a legal step still counts: it is what a kernel would use
     return tuple(
         ShapeRange(rows[i], rows[i], 1, min(int(low[i]) + step, int(high[i])), int(high[i]), step)
         for i in np.flatnonzero(high > low).tolist()

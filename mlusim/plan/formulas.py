@@ -112,7 +112,7 @@ def unit_faults(expr: Expr) -> tuple[UnitFault, ...]:
 
 # -- sums of products: the form in which two formulas that mean the same become the same -----------
 
-# ``S*(T+1)+(S+1)*T`` becomes ``2*S*T+S+T``.  What is no polynomial (min, max, division, padding) stays as an indivisible
+# ``S*(T+1)+(S+1)*T`` becomes ``2*S*T+S+T``.  What is not a polynomial (min, max, division, padding) stays as an indivisible
 # factor, with its own arguments normalised.
 
 Monomial = tuple[Expr, ...]

@@ -55,7 +55,7 @@ def value_of(text: str, what: str) -> ArgumentValue:
         meant = " or ".join(f"{one}:" for one in near(word, forms.words()))
         hint = f" (meant: {meant})" if meant else ""
         raise _unread(
-            what, text, f"{shown(word)} is no word of --arg{hint}; use {forms.spellings(forms.FORMS)}"
+            what, text, f"{shown(word)} is not a word of --arg{hint}; use {forms.spellings(forms.FORMS)}"
         )
     return ArgumentValue(text, forms.NUMBER)
 
@@ -106,7 +106,7 @@ def _unread(what: str, text: str, why: str) -> UsageError:
 
 
 def _refuse_on_device(value: ArgumentValue, what: str) -> None:
-    """Raise `UsageError` for what is no tensor of the device."""
+    """Raise `UsageError` for what is not a tensor of the device."""
     if not value.is_array:
         raise UsageError(f"{what} is given {value.text!r}; a pointer takes {forms.spellings(forms.POINTERS)}")
     if value.on_host:
@@ -302,7 +302,7 @@ class ArgumentScope:
     ) -> "DeviceTensor":
         """Make the tensor of argument *name* on *device*, named so.
 
-        Raises `UsageError` for a value that is no array, for one that only comes back where the parameter is *read_only*, and as
+        Raises `UsageError` for a value that is not an array, for one that only comes back where the parameter is *read_only*, and as
         `array` does.
         """
         value = self.value(name, what)
@@ -449,7 +449,7 @@ _MAKERS: Mapping[str, Callable[[tuple[int, ...], DType, np.random.Generator], Ar
 }
 
 
-# -- names that are no parameter's, and those of formulas that stand for nothing -----------------------
+# -- names that are not a parameter's, and those of formulas that stand for nothing -----------------------
 
 FUNCTIONS = ("min", "max", "PAD_UP", "PAD_DOWN", "CEIL_DIV", "true", "false")  # and sizeof(type)
 SEPARATOR = "x"  # between sizes

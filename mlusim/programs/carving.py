@@ -445,7 +445,7 @@ def _layout(found: Carving, total: MemoryTotal) -> Layout:
 
 
 def _elements(part: ArrayPart) -> tuple[str, int]:
-    """Return the element type of the pointers to *part* and its bytes; bytes, where that is no type of the board."""
+    """Return the element type of the pointers to *part* and its bytes; bytes, where that is not a type of the board."""
     for name in part.names[:1]:
         with contextlib.suppress(UsageError):
             kind = name.type.rstrip("* ").removeprefix("const ").removesuffix("_t")

@@ -61,7 +61,7 @@ class KernelCase:
 def cases_in(path: str) -> tuple[KernelCase, ...]:
     """Return the cases of the TOML file *path*, in its order.
 
-    Raises `UsageError`, with file and line, for what is no TOML, for unknown keys and for values of another kind.
+    Raises `UsageError`, with file and line, for what is not TOML, for unknown keys and for values of another kind.
     """
     document, text = read_toml(path, hint="write one, with a table [case.NAME] for each call of a kernel")
     file = _CaseFile(path, text)

@@ -45,7 +45,7 @@ Array = np.ndarray[Any, Any]
 class CallProgram:
     """A call of a kernel or a host function that can be run; a `Program`.
 
-    *given* are arrays by the name of an argument, which stand for those that its text reads or draws.  A name that is no parameter
+    *given* are arrays by the name of an argument, which stand for those that its text reads or draws.  A name that is not a parameter
     stands in formulas of others: of the arguments, or of *formulas*, the texts that others of their values had.
     """
 
@@ -477,7 +477,7 @@ def _structure(text: str, kind: t.Record, what: str) -> tuple[float | bool, ...]
     fields = [(f.name, f.type) for f in kind.fields if isinstance(f.type, t.Arithmetic)]
     if len(fields) != len(kind.fields):
         raise UsageError(
-            f"{what} has members that are no numbers, which the command line cannot give; launch it from Python"
+            f"{what} has members that are not numbers, which the command line cannot give; launch it from Python"
         )
     if len(words) != len(fields):
         names = ", ".join(name for name, _ in fields)
@@ -523,7 +523,7 @@ def dim_of(text: str | None) -> tuple[int, int, int]:
     except ValueError:
         sizes = []
     if not 1 <= len(sizes) <= 3:
-        raise UsageError(f"dim {text!r} is no grid; write X,Y,Z, as 4,8,1")
+        raise UsageError(f"dim {text!r} is not a grid; write X,Y,Z, as 4,8,1")
     x, y, z = [*sizes, 1, 1][:3]
     return x, y, z
 

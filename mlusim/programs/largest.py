@@ -672,7 +672,7 @@ class Shapes:
             return
         for step in (one for one in range(1, start + 1) if start % one == 0):
             if taken(start - step) or taken(start + step):
-                # Beside a power of two lies its half or its double, which are no neighbours among multiples.
+                # Beside a power of two lies its half or its double, which are not neighbours among multiples.
                 doubled = step > 1 and start & (start - 1) == 0 and 2 * step >= start
                 powers = doubled and (taken(step // 2) or (taken(4 * step) and not taken(3 * step)))
                 self._steps[name] = Steps(1 if powers else step, powers)

@@ -59,7 +59,7 @@ def source_cell(shell: Any, line: str, cell: str) -> None:
     name = words.pop(0) if words and words[0].isidentifier() else None
     if len(words) > 1 or any(word.startswith("-") for word in words):
         raise UsageError(
-            f"%%mlu {line} is no call of this magic; write %%mlu, %%mlu NAME, %%mlu BOARD or %%mlu NAME BOARD: the kernels have "
+            f"%%mlu {line} is not a call of this magic; write %%mlu, %%mlu NAME, %%mlu BOARD or %%mlu NAME BOARD: the kernels have "
             "their own names, or are NAME['Kernel']"
         )
     # Named after the cell's number in the notebook, so that kernels of an earlier cell keep their source lines.

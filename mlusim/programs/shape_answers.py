@@ -101,7 +101,7 @@ def _cut(name: str, left_out: Sequence[int]) -> str:
 def frontier_of(shapes: "Shapes", x: str, y: str) -> SampledFrontier:
     """Return the largest *y* for sampled values of *x*, the other variables as the call gives them.
 
-    Raises `UsageError` for a name that is no variable, and where both are one.
+    Raises `UsageError` for a name that is not a variable, and where both are one.
     """
     if x == y:
         raise UsageError(f"a frontier needs two variables, not {x} twice")
@@ -313,7 +313,7 @@ class TestedClaim:
 def tested_claim(shapes: "Shapes", text: str) -> TestedClaim:
     """Test the claim *text*, over one variable of the call or two, at its limit for sampled shapes.
 
-    Raises `UsageError` for what is no claim over them.
+    Raises `UsageError` for what is not a claim over them.
     """
     shapes.settle(re.findall(r"[A-Za-z_]\w*", text))
     claim = parse_claim(text, {name: Var(name) for name in shapes.variables()})

@@ -149,9 +149,9 @@ def baseline_in(text: str, name: str, of: str = CALLS) -> Baseline:
     try:
         document = json.loads(text, parse_constant=_no_number)
     except RecursionError:
-        raise UsageError(f"{name} is no baseline: it is nested too deeply") from None
+        raise UsageError(f"{name} is not a baseline: it is nested too deeply") from None
     except ValueError as error:
-        raise UsageError(f"{name} is no JSON ({error!s:.80}); write it with --write-baseline") from None
+        raise UsageError(f"{name} is not JSON ({error!s:.80}); write it with --write-baseline") from None
     if not isinstance(document, dict) or "mlusim baseline" not in document:
         raise UsageError(f"{name} is JSON, but no baseline of mlusim; write one with --write-baseline")
     if document["mlusim baseline"] != FORMAT or isinstance(document["mlusim baseline"], bool):
@@ -178,12 +178,12 @@ def baseline_in(text: str, name: str, of: str = CALLS) -> Baseline:
 
 
 def _no_number(word: str) -> Any:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a number of JSON")
 
 
 def _entry(facts: object, where: str, of: str) -> Entry:
     if not isinstance(facts, dict):
-        raise UsageError(f"{where} is no object but {facts!r:.40}")
+        raise UsageError(f"{where} is not an object but {facts!r:.40}")
     missing = [name for name in Entry.__annotations__ if name not in facts and name != OVERLAP]
     surplus = [name for name in facts if name not in Entry.__annotations__]
     if missing or surplus:

@@ -115,7 +115,7 @@ def _critical(launch: "Launch", mean: float) -> tuple[str, float]:
         where = home(span, task, board, launch.forecast.unions)
         busy[where] = busy.get(where, 0.0) + span.busy_us[pipe]
     (cluster, core), most = max(busy.items(), key=lambda item: item[1])
-    # By factor and by difference: a core at 3 % where the mean is 1 % is no cause of anything.
+    # By factor and by difference: a core at 3 % where the mean is 1 % is not a cause of anything.
     if most / whole < UNLIKE * mean or most / whole < mean + LITTLE:
         return "", most / whole
     name = f"the memory core of cluster {cluster}" if core == width else f"core {core} of cluster {cluster}"

@@ -165,7 +165,7 @@ class CallRecord:
     def off_chip(self) -> dict[str, int]:
         """`io_bytes` by what carried them: the copy directions with a side off the chip, then the rest."""
         copies = {name: n for name, n in self.traffic.items() if "GDRAM" in name or "LDRAM" in name}
-        # Atomics and fills are no copies, and have no direction to be counted under.
+        # Atomics and fills are not copies, and have no direction to be counted under.
         rest = self.io_bytes - sum(copies.values())
         return copies | {NO_COPY: rest} if rest > 0 else copies
 

@@ -168,7 +168,7 @@ def _expanded(words: Sequence[str], depth: int = 0) -> Iterator[str]:
         try:
             inside = shlex.split(Path(word[1:]).read_text(encoding="utf-8"))
         except ValueError as error:
-            raise UsageError(f"{word} is no list of flags: {error}") from None
+            raise UsageError(f"{word} is not a list of flags: {error}") from None
         yield from _expanded(inside, depth + 1)
 
 

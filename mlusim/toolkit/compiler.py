@@ -70,7 +70,7 @@ def _chosen(choice: str) -> Compiler:
     except ValueError:
         raise UsageError(f"{CHOICE}={choice} has a quotation that does not end; name a clang++") from None
     if made is None:
-        raise UsageError(f"{CHOICE}={choice} is no clang that can be run; {_install()}")
+        raise UsageError(f"{CHOICE}={choice} is not a clang that can be run; {_install()}")
     if made.version < OLDEST:
         raise UsageError(
             f"{CHOICE}={choice} is clang {made.version}, which lacks numbers of the device; {_install()}"

@@ -213,4 +213,4 @@ def architecture(value: str) -> str:
         return find_board(plain).arch.name
     except UsageError:
         known = ", ".join([*ARCHES, *ARCHITECTURES])
-        raise UsageError(f"{value!r} is no architecture; give one of {known}, or a board") from None
+        raise UsageError(f"{value!r} is not an architecture; give one of {known}, or a board") from None

@@ -74,7 +74,7 @@ def make(directory: Path, board: Board) -> None:
     if directory.exists() and not directory.is_dir():
         raise UsageError(f"{directory} is a file; name a folder")
     if directory.is_dir() and any(directory.iterdir()) and not (directory / "lib64" / "mlusim.conf").exists():
-        raise UsageError(f"{directory} has other files in it and is no toolkit; name a new folder")
+        raise UsageError(f"{directory} has other files in it and is not a toolkit; name a new folder")
     clang = host_compiler()
     with _libraries((*clang.argv, "-nobuiltininc", "-isystem", clang.headers)) as libraries:
         try:

@@ -353,7 +353,9 @@ class GivenArguments:
             given = given.ptr
         if isinstance(given, Ptr):
             return struct.pack("<Q", self.session.lend(given)), ()
-        if given is None or (isinstance(given, int) and not isinstance(given, bool)):  # True is no address
+        if given is None or (
+            isinstance(given, int) and not isinstance(given, bool)
+        ):  # True is not an address
             return struct.pack("<Q", given or 0), ()
         if isinstance(given, Handle):
             piece = self._object(to, handle_fields(given))

@@ -40,7 +40,7 @@ def unpacked(data: bytes | bytearray) -> Message:
         pieces.append(view[at : at + size])
         at += size
     if at != len(data):
-        raise ValueError("what was sent is no whole message")
+        raise ValueError("what was sent is not a whole message")
     return Message(facts, pieces)
 
 

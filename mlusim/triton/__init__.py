@@ -69,10 +69,10 @@ def run(
 def _checked(
     kernel: object, grid: object, arguments: Sequence[object], named: Mapping[str, object]
 ) -> JITFunction:
-    """Return the function of *kernel*.  Raises `UsageError` where these are no kernel, no grid or not its arguments."""
+    """Return the function of *kernel*.  Raises `UsageError` where these are not kernels, no grid or not its arguments."""
     function = plain_function(kernel)
     if function is None:
-        raise UsageError(f"{kernel!r:.60} is no Triton kernel; pass a function with @triton.jit")
+        raise UsageError(f"{kernel!r:.60} is not Triton kernel; pass a function with @triton.jit")
     if not callable(grid) and not (isinstance(grid, tuple | list) and 1 <= len(grid) <= 3):
         raise UsageError(
             f"the grid of {function.__name__} is programs in x, y and z, as (48,), not {grid!r:.60}"

@@ -162,12 +162,12 @@ class MluBackend(BaseBackend):  # type: ignore[misc]
         return f"mlusim-{self.target.arch}-{_own_digest()}"
 
     def parse_options(self, opts: Mapping[str, Any]) -> MluOptions:
-        """Return the options; what is no option of the card is left out."""
+        """Return the options; what is not an option of the card is left out."""
         known = {name: value for name, value in opts.items() if name in KNOWN_OPTIONS and value is not None}
         for name, least in (("num_stages", 0), ("num_warps", 1)):
             value = known.get(name, least)
             if not isinstance(value, int) or value < least:
-                raise UsageError(f"{name}={value!r} of a kernel is no whole number of at least {least}")
+                raise UsageError(f"{name}={value!r} of a kernel is not a whole number of at least {least}")
         kind = known.get("task_type", "")
         if kind not in TASK_TYPES:
             raise UsageError(
@@ -325,7 +325,7 @@ class MluLauncher:
 
     def __init__(self, src: Any, metadata: Any) -> None:
         self._kinds = [*src.signature.values()]
-        # Launchers of the card's Triton pass the parameters that are no constants, of which a signature makes more.
+        # Launchers of the card's Triton pass the parameters that are not constants, of which a signature makes more.
         constant = {p.name for p in src.fn.params if p.is_constexpr}
         self._passed = [kind for name, kind in src.signature.items() if name not in constant]
         self._task_type = metadata.task_type
@@ -376,7 +376,7 @@ def kind_and_dim(
     fits = x % per_cluster == 0 and x * y * z <= board.clusters * per_cluster
     if task_type == "union1" and x % per_cluster:
         raise LaunchError(
-            f"task_type='union1' takes whole clusters, and {x} programs along x are no multiple of {per_cluster}"
+            f"task_type='union1' takes whole clusters, and {x} programs along x are not multiples of {per_cluster}"
         )
     wanted = {"block": False, "union1": True}.get(task_type, fits)
     return (UNION1 if wanted else BLOCK), grid
@@ -394,7 +394,7 @@ def launch_kernel(kernel: BangKernel, kind: Kind, dim: tuple[int, int, int], arg
             array = argument.array
             if not array.flags.c_contiguous:
                 raise UsageError(
-                    f"an array of shape {array.shape} and strides {array.strides} is no contiguous one; pass numpy.ascontiguousarray of it"
+                    f"an array of shape {array.shape} and strides {array.strides} is not a contiguous one; pass numpy.ascontiguousarray of it"
                 )
             key = array.__array_interface__["data"][0], array.shape, array.dtype
             # In memory a truth value is a byte.
@@ -418,9 +418,7 @@ def launch_kernel(kernel: BangKernel, kind: Kind, dim: tuple[int, int, int], arg
 def _no_argument(argument: object) -> str:
     if hasattr(argument, "data_ptr"):
         return f"a tensor on {getattr(argument, 'device', 'another device')} is not on the simulated board; pass x.mlu(), or a NumPy array"
-    return (
-        f"{argument!r:.60} is no array and no number; a kernel takes NumPy arrays, tensors on mlu and numbers"
-    )
+    return f"{argument!r:.60} is not an array and no number; a kernel takes NumPy arrays, tensors on mlu and numbers"
 
 
 class MluDriver(DriverBase):  # type: ignore[misc]
@@ -547,7 +545,7 @@ def _lend_names() -> None:
 def _taking_arrays(kernel: KernelInterface, grid: object) -> Callable[..., Any]:
     """Return the call of ``kernel[grid]``, for arrays of NumPy as well."""
 
-    # Triton knows a tensor by what it has, which an array has not; no hook of a call may change an argument.  What is no array
+    # Triton knows a tensor by what it has, which an array has not; no hook of a call may change an argument.  What is not an array
     # goes on as it is, so that kernels for another driver are called as before.
     def call(*arguments: object, **named: object) -> object:
         by_name = {name: _seen(value) for name, value in named.items()}
@@ -569,7 +567,7 @@ def _seen(value: object) -> object:
     if isinstance(value, np.ndarray):
         if value.dtype.name not in ELEMENTS:
             raise UsageError(
-                f"an array of {value.dtype} is no argument of a kernel; its elements are one of {', '.join(ELEMENTS)}"
+                f"an array of {value.dtype} is not an argument of a kernel; its elements are one of {', '.join(ELEMENTS)}"
             )
         return ArrayArgument(value)
     return value.item() if isinstance(value, np.generic) else value
@@ -583,7 +581,7 @@ ELEMENTS = (
 
 
 def check_argument(name: str, value: object) -> None:
-    """Raise `UsageError` for a *value* of parameter *name* that is no array, tensor, number, descriptor or tuple of these."""
+    """Raise `UsageError` for a *value* of parameter *name* that is not an array, tensor, number, descriptor or tuple of these."""
     if isinstance(value, tuple):
         for one in value:
             check_argument(name, one)

@@ -401,7 +401,7 @@ def atomic(low: KernelLowering, op: TtirOperation) -> Lowered:
         ends = f"{read}&{old.name}[{lows[0]}], {read}{at}, {read}&{block.name}[{lows[0]}]"
         low.text.line(f"if ({sizes[0]} > 0) __{name}({ends}, {sizes[0]});")
         return old
-    low.text.remark("atomics at addresses that are no run: one at a time")
+    low.text.remark("atomics at addresses that are not a run: one at a time")
     heads = " ".join(f"for (int {index} = 0; {index} < {n}; ++{index})" for index, n in loops)
     test = "" if window is None else f" if {element(window, indices)}"
     ends = f"{read}&{element(old, indices)}, {read}{element(pointer, indices)}, ({seen}){element(block, indices)}, 1"

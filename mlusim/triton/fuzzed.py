@@ -50,7 +50,7 @@ class OpenTriton(OpenSubject):
         return self._triton.called
 
     def parameters(self, board: str) -> tuple[str, ...]:
-        """Return the names of the parameters that are no constants."""
+        """Return the names of the parameters that are not constants."""
         del board
         return tuple(name for name in self._triton.parameters() if name not in self._triton.constants)
 

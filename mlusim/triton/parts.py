@@ -53,7 +53,7 @@ class BlockIndex:
 def index_of(block: core.tensor, index: object) -> BlockIndex | None:
     """Return what *index* takes of *block*; None where it takes all and Triton's own code does.
 
-    Raises `ValueError` for what is no index: a step, more of them than axes, a constant beyond the axis.
+    Raises `ValueError` for what is not an index: a step, more of them than axes, a constant beyond the axis.
     """
     words = [core._unwrap_if_constexpr(word) for word in _items(index)]  # noqa: SLF001 - Triton's own way
     if all(word is None or (_is_slice(word) and _ends(word) == (None, None)) for word in words):

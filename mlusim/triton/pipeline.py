@@ -26,7 +26,7 @@ DEPENDS = "where it loads depends on what it loads or computes"
 UNKNOWN_ROUND = (
     "whether a while loop has a next round is known when it begins; write it as `for ... in range(...)`"
 )
-OTHER = "its loads have an `other` that is no number from outside of the loop"
+OTHER = "its loads have an `other` that is not a number from outside of the loop"
 
 
 def stages_of(low: KernelLowering, op: TtirOperation) -> int:

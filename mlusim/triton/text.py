@@ -254,7 +254,7 @@ class KernelText:
     def doubled(self, name: str) -> tuple[str, int]:
         """Make two of block *name*; returns the name of both together, and how many elements the second lies behind the first.
 
-        *name* is no block from here on: the text declares a pointer of this name itself.
+        *name* is not a block from here on: the text declares a pointer of this name itself.
         """
         room = self._rooms.pop(name)
         both = self.name(f"{name}_both")
@@ -288,7 +288,7 @@ class KernelText:
         if loop:
             self._loops.append((first, len(self._lines) - 1))
 
-    # Branches are no loops: what one makes lives on behind it as long as it is named.
+    # Branches are not loops: what one makes lives on behind it as long as it is named.
     def otherwise(self) -> None:
         """Go on in the other branch of what `inside` has opened."""
         self._depth -= 1

@@ -136,7 +136,7 @@ def _refuse_another_board(board: Board) -> None:
 
 
 def _bytes_of(word: str, argument: object) -> bytes:
-    """Return *argument* as the driver reads it.  Raises `UsageError` for what is no tensor of the device and no number."""
+    """Return *argument* as the driver reads it.  Raises `UsageError` for what is not a tensor of the device and no number."""
     if word.startswith("*"):
         if not is_on_device(argument):
             place = getattr(argument, "device", None)
@@ -148,7 +148,7 @@ def _bytes_of(word: str, argument: object) -> bytes:
         return struct.pack("=Q", address)
     form = _FORMATS.get(word.replace("u", "i"))
     if form is None or not isinstance(argument, int | float):
-        raise UsageError(f"a number of type {word} is no parameter of a kernel; pass it in a tensor")
+        raise UsageError(f"a number of type {word} is not a parameter of a kernel; pass it in a tensor")
     if form in "efd":
         return struct.pack(f"={form}", argument)
     half = 1 << 8 * struct.calcsize(form) - 1

@@ -82,7 +82,7 @@ class _Reader:
     def function(self) -> JitFunction:
         head = next((n for n, line in enumerate(self._lines) if "tt.func public" in line), None)
         if head is None:
-            raise UsageError("this is no TTIR: it has no public function")
+            raise UsageError("this is not a TTIR: it has no public function")
         # What a descriptor of a tensor becomes has dots in its names, which a name of C has not.
         dotted = re.findall(r"%([\w$-]+\.[\w.$-]+): ", self._lines[head])
         if dotted:

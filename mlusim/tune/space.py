@@ -94,7 +94,7 @@ def word_of(text: str) -> ParameterWord:
         raise UsageError(f"--param {text!r} gives no values; {FORM}")
     apart = ";" if ";" in values or (name == DIM and not macro) else ","
     if name == DIM and apart not in values and values.count(",") > 2:
-        raise UsageError(f"--param {text!r} is no grid; {FORM}, so {values.replace(',', ';')} here")
+        raise UsageError(f"--param {text!r} is not a grid; {FORM}, so {values.replace(',', ';')} here")
     each = [one.strip() for one in values.split(apart)]
     if not all(each):
         raise UsageError(f"--param {text!r} has an empty value; {FORM}")

@@ -301,7 +301,7 @@ def _kept_work(task: TriedTask, last: str = " or limit") -> KeptWork[TuneJob]:
 def _check(job: TuneJob, document: Mapping[str, Any], where: str) -> None:
     own = {s.name: s.value for s in job.settings}
     if not isinstance(document, Mapping) or document.get("parameters") != own or "verdict" not in document:
-        raise UsageError(f"{where} is no result of {shown(str(job))}; --restart starts the file over")
+        raise UsageError(f"{where} is not a result of {shown(str(job))}; --restart starts the file over")
 
 
 # -- searches: random draws, successive halving, and Optuna's model of what is fast --------------------

@@ -250,7 +250,7 @@ def test_limits_of_a_launch_are_inferred_but_for_592():
         ),
         (
             {"sources": {**X4.sources, "colour": "driver table"}},
-            "sources of board 'MLU370-X4' has a source for colour, which is no numeric field; take it out",
+            "sources of board 'MLU370-X4' has a source for colour, which is not a numeric field; take it out",
         ),
     ],
     ids=lambda v: "+".join(v) if isinstance(v, dict) else "",

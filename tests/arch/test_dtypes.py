@@ -79,7 +79,7 @@ def test_as_dtype_refuses_what_no_memory_holds(value):
     with pytest.raises(UsageError) as caught:
         as_dtype(value)
 
-    assert f"{value!r} is no element type of BANG C; use one of {', '.join(SIZES)}" == str(caught.value)
+    assert f"{value!r} is not an element type of BANG C; use one of {', '.join(SIZES)}" == str(caught.value)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -174,8 +174,8 @@ def test_float_casts_round_to_nearest_even(dtype, value, expected):
     ids=repr,
 )
 def test_only_numbers_become_elements(dtype, value):
-    """Texts, arrays and complex numbers are refused; None is no NaN."""
-    with pytest.raises(UsageError, match="is no number and cannot become"):
+    """Texts, arrays and complex numbers are refused; None is not a NaN."""
+    with pytest.raises(UsageError, match="is not a number and cannot become"):
         dtype(value)
 
 
@@ -191,7 +191,7 @@ def test_every_kind_of_number_becomes_an_element(dtype, value):
 @pytest.mark.parametrize("dtype", [d for d in DTYPES if d.kind == "float"], ids=str)
 def test_an_integer_beyond_every_float_is_refused(dtype):
     """Python's integers have no end, floats have."""
-    with pytest.raises(UsageError, match="is no number that"):
+    with pytest.raises(UsageError, match="is not a number that"):
         dtype(10**400)
 
 

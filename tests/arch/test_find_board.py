@@ -63,8 +63,8 @@ def test_no_family_hides_a_board():
         ),
         ("", "no board is called ''; try MLU370-X4 or MLU590-H8, and `mlusim boards` lists them all"),
         ("A100", "no board is called 'A100'; try MLU370-X4 or MLU590-H8, and `mlusim boards` lists them all"),
-        (370, "370 is no board; give a Board or a name such as 'MLU370-X4'"),
-        (None, "None is no board; give a Board or a name such as 'MLU370-X4'"),
+        (370, "370 is not a board; give a Board or a name such as 'MLU370-X4'"),
+        (None, "None is not a board; give a Board or a name such as 'MLU370-X4'"),
     ],
 )
 def test_find_board_teaches(name, sentence):

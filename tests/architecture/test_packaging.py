@@ -20,7 +20,7 @@ PACKAGES = {"mlusim": "mlusim", "ops": "mlusim.ops"}
 
 
 def test_every_data_file_is_packaged():
-    """Whatever is no Python and lies in a package is taken into the wheel by a pattern, and every pattern takes some."""
+    """Whatever is not Python and lies in a package is taken into the wheel by a pattern, and every pattern takes some."""
     patterns = PROJECT["tool"]["setuptools"]["package-data"]
     for package, installed in PACKAGES.items():
         there = {p for p in (ROOT / package).rglob("*") if p.is_file() and p.suffix not in {".py", ".pyc"}}
@@ -66,7 +66,7 @@ def test_what_is_imported_is_declared_and_the_reverse():
 
 
 def test_no_two_test_files_share_a_name():
-    """Folders of tests are no packages, so pytest imports each file by its bare name."""
+    """Folders of tests are not packages, so pytest imports each file by its bare name."""
     names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
 
     assert [] == sorted({name for name in names if names.count(name) > 1})

@@ -23,7 +23,7 @@ NEVER_ONE = re.compile(
 )
 """What is a constant, the size of a memory, a limit or a formula."""
 NAMES = re.compile(r"(?:\b|_)(?:name|names|word|text|label|form|left_out|kind\]|CHOICE\])$")
-"""What is no number."""
+"""What is not a number."""
 
 
 def counted_badly(nodes):

@@ -103,7 +103,7 @@ def test_the_page_has_every_row_and_names_each_aim_that_is_missed():
 
 
 def test_pairs_are_variants_that_the_card_separates():
-    """Two rows of one family that are less than 10 % apart are no pair, nor are rows of two families."""
+    """Two rows of one family that are less than 10 % apart are not a pair, nor are rows of two families."""
     found = list(pairs([*made((100, 90), (105, 80), (200, 70), family="f"), *made((300, 300), family="g")]))
 
     assert [(100, 200), (105, 200)] == [(p.faster.row.time_us, p.slower.row.time_us) for p in found]

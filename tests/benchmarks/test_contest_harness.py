@@ -98,7 +98,7 @@ def test_what_was_accepted_is_judged_and_what_is_no_kernel_counts_apart(
     assert "| Good | right | 0 | 2.5 | none | writes 1 of its inputs |\n" in table
     row = "| Drop | right otherwise | 0.5 | 2.5 | none | no kernel: replaces torch.rand; 0 from the reference that it leaves |"
     assert row in table
-    assert "1 kernels: 1 right.\n1 submissions that are no kernel: 1 right otherwise." in table
+    assert "1 kernels: 1 right.\n1 submissions that are not kernels: 1 right otherwise." in table
     assert page.read_text() == (
         f"before\n<!-- begin: python -m benchmarks contest --page -->\n\n{table}\n<!-- end -->\nafter\n"
     )
@@ -107,7 +107,7 @@ def test_what_was_accepted_is_judged_and_what_is_no_kernel_counts_apart(
     assert "Not judged: " not in capsys.readouterr().out
     assert main([*words[:-2], "--only", "Good"]) == 0
     assert capsys.readouterr().out.endswith(
-        "1 kernels: 1 right.\n0 submissions that are no kernel.\nNot judged: Drop.\n"
+        "1 kernels: 1 right.\n0 submissions that are not kernels.\nNot judged: Drop.\n"
     )
     assert main([*words, "--only", "Bad"]) == 2
     assert "no problem is called Bad" in capsys.readouterr().err
@@ -172,7 +172,7 @@ def test_what_is_no_kernel_is_told_by_its_text(source: str, why: str) -> None:
 
 
 def test_differences_are_those_of_the_contest() -> None:
-    """Signs of singular vectors do not count, nor do indices of the largest; a NaN is no agreement."""
+    """Signs of singular vectors do not count, nor do indices of the largest; a NaN is not an agreement."""
     u, s, v = np.linalg.svd(np.arange(6.0).reshape(2, 3) ** 2, full_matrices=False)
     assert judged.difference("SVD_decomposition", [u, s, v], [-u, s, -v]) < 1e-5
     best = np.float32([3, 2])

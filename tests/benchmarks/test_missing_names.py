@@ -22,7 +22,7 @@ __mlu_entry__ void K(float *p) {
 def test_each_kind_is_told_once_with_its_first_place(tmp_path):
     """A name that is nowhere, a number of arguments that no prototype takes, and a row that MLU370 lacks."""
     (tmp_path / "k.mlu").write_text(SOURCE)
-    made = tmp_path / "build" / "toolkit" / "include"  # what mlusim makes of the table is no source
+    made = tmp_path / "build" / "toolkit" / "include"  # what mlusim makes of the table is not a source
     made.mkdir(parents=True)
     (made / "intrinsics.h").write_text("void __bang_atomic(int);")
     (made.parent / "lib64").mkdir()

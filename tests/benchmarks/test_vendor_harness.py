@@ -87,7 +87,7 @@ def test_a_checkout_is_built_and_tested_case_by_case(root: Path, capsys: pytest.
 def test_what_is_no_checkout_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """One sentence, for the folder and for one that was not built."""
     assert main(["vendor", str(tmp_path)]) == 2
-    assert "is no checkout of the vendor's library" in capsys.readouterr().err
+    assert "is not a checkout of the vendor's library" in capsys.readouterr().err
     for name in ("mlu_op.h", "build.sh"):
         (tmp_path / name).touch()
     assert main(["vendor", str(tmp_path), "--no-build"]) == 2

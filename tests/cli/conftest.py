@@ -14,7 +14,7 @@ from mlusim.operators.registry import find_operator
 
 
 def _no_constant(word):
-    raise AssertionError(f"{word} is no JSON")
+    raise AssertionError(f"{word} is not JSON")
 
 
 def strict_json(text):

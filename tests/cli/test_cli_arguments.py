@@ -113,10 +113,10 @@ def test_files_give_one_array(folder):
     [
         (
             {"x": "randm:float32:8"},
-            "'randm:float32:8'; randm is no word of --arg (meant: rand: or randn:); use NUMBER",
+            "'randm:float32:8'; randm is not a word of --arg (meant: rand: or randn:); use NUMBER",
         ),
         ({"x": "zeros:float32"}, "write zeros:TYPE:SIZES, as zeros:float32:8,1024"),
-        ({"x": "zeros:flot:8"}, "is given 'zeros:flot:8'; 'flot' is no element type"),
+        ({"x": "zeros:flot:8"}, "is given 'zeros:flot:8'; 'flot' is not an element type"),
         ({"x": "zeros:half:8,,8"}, "write zeros:TYPE:SIZES, as zeros:float32:8,1024: a size is missing"),
         (
             {"x": "zeros:half:0x10"},
@@ -147,16 +147,16 @@ def test_a_wrong_value_is_one_sentence(texts, sentence):
 @pytest.mark.parametrize(
     ("texts", "sentence"),
     [
-        ({"n": "int:8", "x": "in:half:m"}, "--arg x is given 'in:half:m', and 'm' is no argument or macro; known are n, NRAM"),
+        ({"n": "int:8", "x": "in:half:m"}, "--arg x is given 'in:half:m', and 'm' is not an argument or macro; known are n, NRAM"),
         ({"n": "8", "x": "in:half:colz", "cols": "n"}, "K has no parameter 'cols', and no formula names it; did you mean colz, which --arg x=in:half:colz names?"),
-        ({"n": "8", "x": "in:half:2xcolz,cols", "cols": "n"}, "'colz' is no argument or macro; did you mean cols?"),
+        ({"n": "8", "x": "in:half:2xcolz,cols", "cols": "n"}, "'colz' is not an argument or macro; did you mean cols?"),
         ({"n": "8", "x": "in:half:nxcolzx4", "cols": "n", "m": "cols"}, "K has no parameter 'm', and no formula names it; its parameters: n, x, y"),
         ({"n": "8", "xs": "in:half:n"}, "K has no parameter 'xs', and no formula names it; did you mean x?"),
         ({"nn": "8", "x": "in:half:nn"}, "K has no parameter 'nn'; did you mean n, which has no value?"),
         ({"n": "8", "x": "in:half:n", "scale": "2"}, "K has no parameter 'scale', and no formula names it; its parameters: n, x, y"),
-        ({"n": "rowz*2", "rows": "4", "x": "in:half:rows"}, "--arg n is given 'rowz*2', and 'rowz' is no argument or macro; did you mean rows?"),
-        ({"n": "int:0..WIDHT", "x": "in:half:8"}, "'WIDHT' is no argument or macro; did you mean WIDTH?"),
-        ({"n": "8", "x": "in:half:y", "y": "out:half:max(n,WIDTH)xsizeof(float)xPAD_UP(n, 4)x NRAM"}, "'y' is no number; known are n"),
+        ({"n": "rowz*2", "rows": "4", "x": "in:half:rows"}, "--arg n is given 'rowz*2', and 'rowz' is not an argument or macro; did you mean rows?"),
+        ({"n": "int:0..WIDHT", "x": "in:half:8"}, "'WIDHT' is not an argument or macro; did you mean WIDTH?"),
+        ({"n": "8", "x": "in:half:y", "y": "out:half:max(n,WIDTH)xsizeof(float)xPAD_UP(n, 4)x NRAM"}, "'y' is not a number; known are n"),
     ],
 )  # fmt: skip
 def test_a_misspelt_name_is_told_before_what_follows_from_it(texts, sentence):
@@ -210,7 +210,7 @@ def test_the_forms_in_run_and_check(folder, capsys):
         assert sentence in capsys.readouterr().err
     np.save("wide.npy", np.zeros(64))
     assert 2 == main(["run", "k.mlu", *words(GATHER | {"x": "wide.npy"})])
-    assert "is given 'wide.npy'; its elements: dtype('float64') is no" in capsys.readouterr().err
+    assert "is given 'wide.npy'; its elements: dtype('float64') is not" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("spelling", ["const float *", "float const *", "const float *__restrict__ "])

@@ -51,8 +51,8 @@ WORDS = {
         ("run", "tin_shift_forward", "--case", "frame_fits_half_MLU590-H8", "--board", "MLU370-X4"),
         "is for MLU590-H8, not for MLU370-X4",
     ),
-    "unknown checker": ((*GOLDEN, "--check", "memcheck,nocheck"), "'nocheck' is no checker"),
-    "seed that is no number": ((*GOLDEN, "--seed", "NaN"), "'NaN' is no whole number"),
+    "unknown checker": ((*GOLDEN, "--check", "memcheck,nocheck"), "'nocheck' is not a checker"),
+    "seed that is not a number": ((*GOLDEN, "--seed", "NaN"), "'NaN' is not a whole number"),
     "unknown effects": ((*GOLDEN, "--effects", "never"), "invalid choice: 'never'"),
     "no jobs": (("run", "tin_shift_forward", "--jobs", "0"), "give 1 or more"),
     "no jobs for one case": (
@@ -81,13 +81,13 @@ WORDS = {
     "report of no group": (("report", "--group", "nothing"), "the groups are"),
     "report of case and group": (("report", "--case", "a", "--group", "b"), "exclude each other"),
     "report on no board": (("report", "--board", "MLU1"), "no board is called"),
-    "report under no checker": (("report", "--check", "nocheck"), "is no checker"),
+    "report under no checker": (("report", "--check", "nocheck"), "is not a checker"),
 }
 
 FILES = {
-    "empty": (b"", "is no readable .npz file"),
-    "text": (b"input = 1, 2, 3", "is no readable .npz file (it holds no plain arrays)"),
-    "truncated": (archive(input=DATA, shifts=SHIFTS)[:300], "is no readable .npz file"),
+    "empty": (b"", "is not a readable .npz file"),
+    "text": (b"input = 1, 2, 3", "is not a readable .npz file (it holds no plain arrays)"),
+    "truncated": (archive(input=DATA, shifts=SHIFTS)[:300], "is not a readable .npz file"),
     "one array": (one_array(), "holds one array without a name"),
     "objects": (archive(input=np.array([{}], object), shifts=SHIFTS), "holds Python objects"),
     "text array": (archive(input=np.array(["a"]), shifts=SHIFTS), "input in"),
@@ -144,7 +144,7 @@ def test_files_that_do_not_fit(cli, kind, tmp_path):
 
 def test_inputs_that_are_no_file(cli, tmp_path):
     """A missing file and a directory are told apart."""
-    refused(cli(*OWN, tmp_path / "none.npz"), "is no file; --inputs takes an .npz file")
+    refused(cli(*OWN, tmp_path / "none.npz"), "is not a file; --inputs takes an .npz file")
     refused(cli(*OWN, tmp_path), "is a directory; --inputs takes an .npz file")
 
 
@@ -191,7 +191,7 @@ PARAMETERS = {
 
 @pytest.mark.parametrize("kind", PARAMETERS)
 def test_parameters_that_do_not_fit(cli, samples, kind, tmp_path):
-    """--set refuses what is no name=value of the declared type."""
+    """--set refuses what is not a name=value of the declared type."""
     words, sentence = PARAMETERS[kind]
     (tmp_path / "in.npz").write_bytes(archive(x=DATA.ravel()))
 

@@ -50,7 +50,7 @@ def test_the_only_kernel_says_why_it_does_not_run(cli, file, more):
 
 
 def test_compile_says_the_parameters_once(cli, file):
-    """Of kernels that share a name, which is shown without types; and an error of the compiler is no construct."""
+    """Of kernels that share a name, which is shown without types; and an error of the compiler is not a construct."""
     done = cli("compile", file(BAD + GOOD + GOOD.replace("int *out", "float *out")))
 
     assert "kernel Good(int * out), line 2" in done.out

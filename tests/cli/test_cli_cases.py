@@ -291,7 +291,7 @@ def test_a_case_is_searched(project, cli):
         ),
         (
             "[case.a.args]\nx = 'rnd:half:8'",
-            ":1: args x is given 'rnd:half:8'; rnd is no word of --arg (meant: rand:",
+            ":1: args x is given 'rnd:half:8'; rnd is not a word of --arg (meant: rand:",
         ),
         ("[case.a]\ntolerance = -1", ":2: tolerance is -1; give a number of 0 or more"),
         ("[case.a]\nargs = { x = }", "is not TOML: Invalid value (at line 2"),

@@ -235,8 +235,8 @@ def test_notes_on_request(cli, script):
     ("words", "sentence"),
     [
         (("tin_shift_forwrd",), "tin_shift_forward"),
-        (("missing.py",), "missing.py is no file; name a Python script"),
-        (("tin_shift_forward", "--only", "racechek"), "'racechek' is no checker; known by name: memcheck"),
+        (("missing.py",), "missing.py is not a file; name a Python script"),
+        (("tin_shift_forward", "--only", "racechek"), "'racechek' is not a checker; known by name: memcheck"),
         (("tin_shift_forward", "--case", "nothing"), "nothing"),
         (("tin_shift_forward", "word"), "an operator takes no 'word'"),
         (("tin_shift_forward", "--jobs", "0"), "0 is too few"),

@@ -104,14 +104,14 @@ def test_a_fault_is_exit_code_3(cli, tmp_path):
     [
         ((), "name an operator or a script"),
         (("nothing",), "nothing"),
-        (("nothing.py",), "nothing.py is no file"),
+        (("nothing.py",), "nothing.py is not a file"),
         (("tin_shift_forward", "more"), "an operator takes no 'more'"),
         (("tin_shift_forward", "--set", "a=1"), "--set goes with --inputs"),
-        (("tin_shift_forward", "--check", "florp"), "'florp' is no checker"),
+        (("tin_shift_forward", "--check", "florp"), "'florp' is not a checker"),
         (("tin_shift_forward", "--history", "-1"), "--history -1 is negative"),
         (("tin_shift_forward", "--script", "nothing.txt"), "nothing.txt cannot be read"),
         (("tin_shift_forward", "--replay", "f"), "--replay names the program"),
-        (("--replay", "nothing"), "nothing is no file; it is no recording"),
+        (("--replay", "nothing"), "nothing is not a file; it is not a recording"),
         ((str(EXAMPLE), "--case", "x"), "--case goes with an operator"),
     ],
 )

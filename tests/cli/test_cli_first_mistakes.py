@@ -193,7 +193,7 @@ def test_a_count_of_elements_as_the_size_of_a_copy_has_its_hint(cli, source, ker
     [
         (
             ("dim=4,8,14",),
-            "'dim=4,8,14' is no argument of a kernel; that of the launch is given as --dim 4,8,14",
+            "'dim=4,8,14' is not an argument of a kernel; that of the launch is given as --dim 4,8,14",
         ),
         (
             ("--arg", "dim=4,8,14"),

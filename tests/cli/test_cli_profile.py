@@ -264,7 +264,7 @@ def test_a_profile_that_was_compared_with_nothing_fails(cli, script, old, new):
 
 
 def test_a_change_inside_the_band_says_so(cli, script):
-    """A time that the model's constants allow before and after is no certain change."""
+    """A time that the model's constants allow before and after is not a certain change."""
     stored = cli("profile", script.name, "--launch", "2", "--write-baseline", "base.json")
     assert "base.json: 1 launch\n" == stored.err
     path = script.with_name("base.json")

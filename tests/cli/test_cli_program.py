@@ -63,7 +63,7 @@ def test_the_two_streams_are_apart(tmp_path):
     assert (0, b"") == (good.returncode, good.stderr)
     assert "MLUOP_STATUS_SUCCESS" == json.loads(good.stdout)["status"]
     assert (2, b"") == (bad.returncode, bad.stdout)
-    assert b"error: none.npz is no file; --inputs takes an .npz file\n" == bad.stderr
+    assert b"error: none.npz is not a file; --inputs takes an .npz file\n" == bad.stderr
 
 
 def test_progress_shows_on_a_terminal_only_and_not_in_the_output():

@@ -121,7 +121,7 @@ def test_html_is_one_page_that_fetches_nothing(cli, tmp_path):
     assert (0, "", [out]) == (done.code, done.out, list(tmp_path.iterdir()))
     assert ([], []) == (page.open, page.fetched)
     pictures = shown.count('role="img"')  # a legend's marks are none
-    assert pictures == shown.count('<div class="chart">') + 4  # the plans of four calls are no charts
+    assert pictures == shown.count('<div class="chart">') + 4  # the plans of four calls are not charts
     assert 1 == text.count("<script>")
     assert "url(" not in shown
     assert 2 * 3 + 3 * 4 == pictures  # roofline, bytes, NRAM a board; tasks, pipes and plan a call

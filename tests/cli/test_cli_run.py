@@ -150,7 +150,7 @@ def test_parameters_take_the_declared_types(cli, samples, tmp_path):
 
 
 def test_arrays_of_the_other_byte_order_are_read(cli, tmp_path):
-    """The byte order of a file is no property of its numbers."""
+    """The byte order of a file is not a property of its numbers."""
     np.savez(tmp_path / "in.npz", input=np.ones((1, 2, 2, 2), ">f4"), shifts=np.ones((1, 1), ">i4"))
 
     assert 0 == cli("run", "tin_shift_forward", "--inputs", tmp_path / "in.npz").code

@@ -135,9 +135,9 @@ def test_a_kernel_that_was_mended_replays_clean(cli, counters, tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("{", "is no replay file"),
-        ("[]", "is no replay file of format 1"),
-        ('{"replay": 9}', "is no replay file of format 1"),
+        ("{", "is not a replay file"),
+        ("[]", "is not a replay file of format 1"),
+        ('{"replay": 9}', "is not a replay file of format 1"),
         ('{"replay": 1}', "names no operator"),
         ('{"replay": 1, "operator": "racy", "case": 3, "board": "MLU370-X4"}', "names no case"),
         ('{"replay": 1, "operator": "racy", "case": "small", "board": "b", "seed": "x"}', "has the seed 'x'"),
@@ -168,7 +168,7 @@ def test_a_broken_replay_file_is_refused(cli, counters, tmp_path, text, sentence
         (("racy", "--case", "small", "--record", "r.json"), "--record goes with --schedules"),
         (("racy", "--replay", "r.json"), "--replay says what to run"),
         (("--replay", "missing.json"), "missing.json cannot be read: No such file"),
-        (("missing.py", "--schedules", "2"), "missing.py is no file"),
+        (("missing.py", "--schedules", "2"), "missing.py is not a file"),
         (("missing.py", "--record", "r.json"), "--record goes with --schedules"),
     ],
 )

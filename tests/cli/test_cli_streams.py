@@ -1,4 +1,4 @@
-"""What a shell may do to a program: closed streams, no current directory, names and bytes that are no text."""
+"""What a shell may do to a program: closed streams, no current directory, names and bytes that are not text."""
 
 import json
 import os

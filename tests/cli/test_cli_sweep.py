@@ -125,12 +125,12 @@ def test_a_file_of_another_sweep_is_left_alone(cli, tmp_path):
 
 
 def test_a_missing_scheduler_is_a_sentence(cli, monkeypatch):
-    """A word that is no address, no scheduler at the address, and an extra that is missing."""
+    """A word that is not an address, no scheduler at the address, and an extra that is missing."""
     for address in ("nonsense", "ftp://localhost:1"):
         done = cli(*TIN[:-2], "--dask", address)
 
         assert (2, "") == (done.code, done.out)
-        assert f"error: --dask '{address}' is no address of a scheduler" in done.err
+        assert f"error: --dask '{address}' is not an address of a scheduler" in done.err
         assert 1 == done.err.count("\n")
 
     def unreachable(*_, **__):

@@ -250,7 +250,7 @@ WRONG = (
     (("-D", "TILE=64", "--param", "n=1,2"), "--param and --arg both give n"),
     (("-D", "TILE=64", "--param", "SECON=1"), "did you mean SECOND?"),
     (("-D", "TILE=64", "--param", "FIXED=1,2"), "scale.mlu:8 defines FIXED whatever -D says"),
-    (("-D", "TILE=64", "--param", "dim=1,2,3,4"), "is no grid; write NAME=V,V,... as TILE=64,128,256, or with ; between values that have commas: dim=4,1,1;4,8,1, so 1;2;3;4 here"),
+    (("-D", "TILE=64", "--param", "dim=1,2,3,4"), "is not a grid; write NAME=V,V,... as TILE=64,128,256, or with ; between values that have commas: dim=4,1,1;4,8,1, so 1;2;3;4 here"),
     (("-D", "TILE=64", "--param", "kind=onion"), "is unknown"),
     (("--param", "SECOND=1"), "undeclared identifier 'TILE'"),
     (("-D", "TILE=64", "--param", "n=1..9999", "--param", "SECOND=1,2,3"), "a grid tries at most 10,000"),

@@ -260,11 +260,11 @@ def test_a_claim_may_be_about_a_macro_of_the_sources(plan, tmp_path):
 
     assert (0, "TILE <= 3, K on MLU370-X4: the same as what runs") == (found.code, found.out.splitlines()[0])
     assert "fixed.mlu:1 defines GAP whatever -D says" in fixed.err
-    assert "is no claim: it says nothing behind =; write cols = NRAM/8" in empty.err
+    assert "is not a claim: it says nothing behind =; write cols = NRAM/8" in empty.err
 
 
 def test_a_claim_is_not_decided_by_what_the_search_does_not_wait_for(plan):
-    """Arrays of which a launch of the search gets no more are no counterexample."""
+    """Arrays of which a launch of the search gets no more are not a counterexample."""
     small = (
         "k.mlu",
         "--arg",

@@ -93,7 +93,7 @@ def test_a_row_is_a_part_of_its_table(plan, tmp_path, rows):
 
 
 def test_check_tells_of_the_overlap_too(cli, tmp_path, monkeypatch):
-    """What `plan` proves wrong is no clean check; a comment allows it, and without plancheck nothing is inferred."""
+    """What `plan` proves wrong is not a clean check; a comment allows it, and without plancheck nothing is inferred."""
     monkeypatch.chdir(tmp_path)
     np.save("a.npy", np.ones(64, np.float32))
     source = PAGE.read_text().split("```c++\n")[1].split("```")[0]
@@ -191,7 +191,7 @@ def test_parts_are_those_of_the_written_plan(plan):
 
 
 def test_stages_share_bytes_without_a_finding(plan):
-    """Buffers of two stages in four functions; what the second takes from the first is no overlap that is alive."""
+    """Buffers of two stages in four functions; what the second takes from the first is not an overlap that is alive."""
     rng = np.random.default_rng(0)
     layout = LATTICE.layout("MLU370-X4", S=4, T=6)
     code, found = plan(
@@ -433,7 +433,13 @@ def test_a_macro_is_searched_for_from_a_value_of_its_own_that_does_not_fit(tmp_p
     ("own", "wants", "safe", "runs", "steps"),
     [
         # The largest multiples of 64 below 640 and 768 KiB of floats.
-        ("262144", "#if TILE % 64\n#error TILE is no multiple of 64\n#endif", 163776, 196544, "steps of 64"),
+        (
+            "262144",
+            "#if TILE % 64\n#error TILE is not a multiple of 64\n#endif",
+            163776,
+            196544,
+            "steps of 64",
+        ),
         # Of 96, of which the file's own value is none.
         ("(512 * 1024)", 'static_assert(TILE % 96 == 0, "");', 163776, 196512, "steps of 96"),
         ("262144", 'static_assert((TILE & (TILE - 1)) == 0, "");', 131072, 131072, "powers of two"),

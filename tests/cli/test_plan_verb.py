@@ -181,7 +181,7 @@ def test_a_frontier_leaves_out_the_regimes_that_have_none(capsys):
     ("words", "sentence"),
     [
         (["no_such_operator"], "there is no operator"),
-        (["missing.py"], "missing.py is no file"),
+        (["missing.py"], "missing.py is not a file"),
         ([MUTUAL, "--board", "MLU999"], "no board is called"),
         ([MUTUAL, "--set", "S=15"], "needs a value for T"),
         ([MUTUAL, "--set", "S=15,Q=3,T=1"], "has no variable 'Q'"),
@@ -231,7 +231,7 @@ def test_a_broken_file_is_named(tmp_path):
         ("-" * 2000 + "S <= 5", "has 2006 characters; a formula has at most 2000"),
         ("+".join(["S"] * 3000) + " <= 5", "has 6004 characters"),
         ("-" * 300 + "S <= 5", "nested more than 200 deep"),
-        ("(" * 900 + "S" + ")" * 900 + " <= 5", "is no formula"),
+        ("(" * 900 + "S" + ")" * 900 + " <= 5", "is not a formula"),
         ("S*T*100 // (S - S) <= 5", "the divisor of"),
     ],
 )
@@ -259,7 +259,7 @@ def test_a_plan_file_nested_too_deep_is_a_sentence(cli, tmp_path):
     "verb", [("plan", "mutual_information_backward"), ("report",), ("sweep",), ("demo",)]
 )
 def test_a_list_of_boards_without_a_board_is_refused(cli, verb):
-    """A comma alone is no board, and does not mean the usual ones."""
+    """A comma alone is not a board, and does not mean the usual ones."""
     done = cli(*verb, "--board", ",")
 
     assert done.code == 2

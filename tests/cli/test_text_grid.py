@@ -32,7 +32,7 @@ def shown(rows, width, encoding="utf-8"):
 
 
 def words_of(cell):
-    """The characters of a cell that are no blanks."""
+    """The characters of a cell that are not blanks."""
     text = cell if isinstance(cell, str) else cell.plain if isinstance(cell, Text) else cell.text
     return "".join(text.split())
 

@@ -78,7 +78,7 @@ def test_breakpoints_of_every_kind_are_checked_when_they_are_set(script):
         assert [True, True, False, False, True] == [one["verified"] for one in made]
         assert line("first") == made[1]["line"]
         assert "names nonsense" in made[2]["message"]
-        assert "is no count of hits" in made[3]["message"]
+        assert "is not a count of hits" in made[3]["message"]
         stop = editor.event("stopped")
         assert ("breakpoint", [made[1]["id"]]) == (stop["reason"], stop["hitBreakpointIds"])
         lines(editor, script, {"line": line("load"), "condition": "mlu.taskId == 2"})
@@ -344,10 +344,10 @@ def test_a_fault_is_an_exception(tmp_path):
     [
         ({}, "names no program"),
         ({"program": "nothing"}, "nothing"),
-        ({"program": "nothing.py"}, "is no file"),
+        ({"program": "nothing.py"}, "is not a file"),
         ({"program": "tin_shift_forward", "case": "nosuch"}, "nosuch"),
         ({"program": "tin_shift_forward", "seed": "many"}, "seed"),
-        ({"program": "tin_shift_forward", "cwd": "/nowhere/at/all"}, "is no folder"),
+        ({"program": "tin_shift_forward", "cwd": "/nowhere/at/all"}, "is not a folder"),
     ],
 )
 def test_a_launch_that_cannot_be_is_refused_in_a_sentence(arguments, sentence):

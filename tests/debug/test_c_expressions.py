@@ -123,7 +123,7 @@ def test_whatis_knows_the_types_of_c(stopped, text, kind):
         ("zzz + 1", "'zzz' is not defined"),
         ("n = 3", "changes nothing; `set var n = 3` does"),
         ("n++", "`set var n = n + 1` does"),
-        ("a[", "is no expression"),
+        ("a[", "is not an expression"),
         ("(float *)n", "int is not cast to float *"),
         ("buffer[4000]", "past its end"),
         ("buffer[1030]", "past its end"),

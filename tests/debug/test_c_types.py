@@ -106,7 +106,7 @@ def test_a_wrong_command_gets_one_sentence(stopped):
     assert "give 1 to 3 elements" in refuses(stopped, "p p.b@4")
     assert "takes no 'nosuch'; its arguments: out, n" in refuses(stopped, "info args nosuch")
     assert "nosuch" in refuses(stopped, "display nosuch")
-    assert "print/q is no form" in refuses(stopped, "p/q n")
+    assert "print/q is not a form" in refuses(stopped, "p/q n")
 
 
 def test_variables_unfold(stopped):

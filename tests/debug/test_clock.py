@@ -71,7 +71,7 @@ def test_who_wrote_knows_the_time_once_it_is_known():
 def test_times_that_are_none():
     """No number, beyond the end, of a launch that fails."""
     with console_on(scale_program) as console:
-        assert "'soon' is no time" in refuses(console, "break time soon")
+        assert "'soon' is not a time" in refuses(console, "break time soon")
         assert "no instruction begins at 9999 us or later" in refuses(console, "break time 9999us")
         assert "no instruction of task 0 begins at 9999 us" in refuses(console, "goto 9999us")
     with console_on(beyond_program) as console:

@@ -111,8 +111,8 @@ def test_what_cannot_be_recorded_or_read(tmp_path):
         assert "only operators, scripts and BANG C sources can be replayed" in refuses(
             console, f"record {tmp_path}/here"
         )
-        assert "text is no readable recording" in refuses(console, f"replay {tmp_path}/text")
-        assert "nothing is no file; it is no recording of the debugger" in refuses(
+        assert "text is not a readable recording" in refuses(console, f"replay {tmp_path}/text")
+        assert "nothing is not a file; it is not a recording of the debugger" in refuses(
             console, f"replay {tmp_path}/nothing"
         )
         assert "a recording of the kind 'else'" in refuses(console, f"replay {tmp_path}/other.npz")

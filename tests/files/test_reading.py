@@ -113,7 +113,7 @@ def test_what_is_not_a_document_is_a_sentence(tmp_path, read, content):
 
 
 def test_text_is_bounded_and_utf_8(tmp_path):
-    """A device, too many bytes, bytes that are no text; a byte-order mark is not part of the text."""
+    """A device, too many bytes, bytes that are not text; a byte-order mark is not part of the text."""
     (tmp_path / "long").write_bytes(b" " * ((1 << 20) + 1))
     with pytest.raises(UsageError, match="/dev/zero is not a regular file"):
         read_text("/dev/zero", largest=1 << 20)

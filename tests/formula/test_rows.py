@@ -88,5 +88,5 @@ def test_names_of_a_formula():
 )
 def test_what_is_no_formula(text):
     """A row that says something else is refused where it is declared."""
-    with pytest.raises(UsageError, match="is no formula"):
+    with pytest.raises(UsageError, match="is not a formula"):
         row_formula(text)

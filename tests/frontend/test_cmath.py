@@ -55,7 +55,7 @@ def test_integers_wrap_at_32_bits(value):
 def test_only_integers_divide_so(function, value):
     """A float would be divided otherwise in C."""
     for arguments in ((value, 3), (3, value)):
-        with pytest.raises(UsageError, match="is no integer; divide floats with `/`"):
+        with pytest.raises(UsageError, match="is not an integer; divide floats with `/`"):
             function(*arguments)
 
 

@@ -103,7 +103,7 @@ def test_a_member_that_is_no_array_is_refused(tmp_path):
     path.write_bytes(archive({"a.npy": b"\0" + npy(np.zeros(2))}))
 
     with pytest.raises(
-        UsageError, match=r"^a.* in .*mine\.npz is no array; write the file with numpy\.savez$"
+        UsageError, match=r"^a.* in .*mine\.npz is not an array; write the file with numpy\.savez$"
     ):
         read_arrays(str(path), "name a file")
 
@@ -125,13 +125,13 @@ def test_a_pointer_in_the_place_of_a_count_is_refused(board):
 @pytest.mark.parametrize("reader", [suppressions_in, replay_in])
 def test_brackets_without_end_are_refused(reader):
     """Deeper than Python can follow."""
-    with pytest.raises(UsageError, match="^deep is no"):
+    with pytest.raises(UsageError, match="^deep is not"):
         reader("x = " * (reader is suppressions_in) + "[" * 9999, "deep")
 
 
 @pytest.mark.parametrize("text", ["1e9and", "1if 2 else 3", "T is 3"])
 def test_python_remarks_on_no_formula(text, recwarn):
-    """What Python has to say about the text of a formula is no output of the program."""
+    """What Python has to say about the text of a formula is not an output of the program."""
     with pytest.raises(UsageError):
         parse_formula(text, {})
 

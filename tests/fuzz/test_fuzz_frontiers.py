@@ -36,7 +36,7 @@ def test_an_end_that_only_a_larger_y_reaches():
 
 
 def test_a_lower_bound_above_the_smallest_value():
-    """`requires y >= 3` says that the smallest y is no legal one; the limit is that over the other variables."""
+    """`requires y >= 3` says that the smallest y is not a legal one; the limit is that over the other variables."""
     x, y = Var("x", low=1), Var("y", low=1)
     plan = Plan("bounded", [Stage("s", [Region("r", x * y, int8)])], requires=[y >= 3], capacity=nbytes(300))
     frontier = plan.frontier("x", "y", board=BOARD)

@@ -137,13 +137,13 @@ def test_without_a_handle_there_is_no_place_for_a_sentence():
 
 
 def test_what_c_would_not_compile_is_refused(handle):
-    """A number is no handle, an array no descriptor, and host memory no device memory."""
-    with pytest.raises(UsageError, match="f: 5 is no handle"):
+    """A number is not a handle, an array no descriptor, and host memory no device memory."""
+    with pytest.raises(UsageError, match="f: 5 is not a handle"):
         c.verify(5, "f", (), {})
-    with pytest.raises(UsageError, match=r"f: x_desc = \[2, 3\] is no descriptor; give TensorDescriptor"):
+    with pytest.raises(UsageError, match=r"f: x_desc = \[2, 3\] is not a descriptor; give TensorDescriptor"):
         c.verify(handle, "f", (), {"x_desc": [2, 3]})
     for name, value in (("x", 3), ("x", np.zeros((2, 3), np.float32)), ("workspace", bytearray(8))):
         with pytest.raises(
-            UsageError, match=rf"f: {name} = .* is no device memory; make it with handle.device"
+            UsageError, match=rf"f: {name} = .* is not a device memory; make it with handle.device"
         ):
             c.verify(handle, "f", (), {"x_desc": desc(2, 3), name: value})

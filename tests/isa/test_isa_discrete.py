@@ -161,7 +161,7 @@ SAID = (
     (RuleFault, "4 arguments"),
     (WrongSpace, "dst is None, which is not a pointer"),
     (RuleFault, "7 arguments"),
-    (RuleFault, "elem_count = 8.5 is no integer"),
+    (RuleFault, "elem_count = 8.5 is not an integer"),
 )
 
 

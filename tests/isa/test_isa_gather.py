@@ -204,12 +204,12 @@ def test_traffic_and_counts():
     [
         ({"size": 0}, RuleFault, "size = 0"),
         ({"count": -1}, RuleFault, "count = -1"),
-        ({"count": 2.5}, RuleFault, "count = 2.5 is no integer"),
-        ({"size": 1 << 31}, RuleFault, "size = 2147483648 is no int of C"),
+        ({"count": 2.5}, RuleFault, "count = 2.5 is not an integer"),
+        ({"size": 1 << 31}, RuleFault, "size = 2147483648 is not an int of C"),
         (
             {"stride": 1 << 70},
             RuleFault,
-            r"stride = 1180591620717411303424 is no int of C; legal: up to 2\*\*31 - 1",
+            r"stride = 1180591620717411303424 is not an int of C; legal: up to 2\*\*31 - 1",
         ),
         ({"count": 1 << 30}, OutOfBounds, "bytes past its end"),
         ({"stride": 3}, RuleFault, "stride = 3 makes pieces of 4 bytes overlap"),

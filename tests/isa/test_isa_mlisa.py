@@ -103,7 +103,7 @@ def test_the_mask_of_what_is_no_number():
 def test_an_operation_that_the_type_does_not_have(dtype, op):
     """Bits of floats, square roots of integers; a name that is none."""
     for name in (op, "frobnicate"):
-        with pytest.raises(RuleFault, match=f"op0 = '{name}' is no operation on"):
+        with pytest.raises(RuleFault, match=f"op0 = '{name}' is not an operation on"):
             fuse(np.ones(4, dtype), name, 1)
 
 

@@ -87,7 +87,7 @@ def scalars(**values):
 
 
 def narrow_rows(sample):
-    """A count that is no multiple of 512 bytes of the sources' type."""
+    """A count that is not a multiple of 512 bytes of the sources' type."""
     sample.arguments["elem_count"] = 32
 
 
@@ -154,19 +154,19 @@ def breaking(row, rule):
 @pytest.mark.parametrize(
     ("name", "change", "said"),
     [
-        ("bang_lut", lambda s: s.pointer("src").__setitem__(2, 64), r"src\[2\] = 64 is no index"),
+        ("bang_lut", lambda s: s.pointer("src").__setitem__(2, 64), r"src\[2\] = 64 is not an index"),
         (
             "bang_lut_s32",
             lambda s: s.pointer("src").__setitem__(2, -2 % 2**32),
-            r"src\[2\] = 4294967294 is no index",
+            r"src\[2\] = 4294967294 is not an index",
         ),
-        ("bang_maxpool_bp", lambda s: s.pointer("index").__setitem__(3, 6), r"index\[3\] = 6 is no place"),
+        ("bang_maxpool_bp", lambda s: s.pointer("index").__setitem__(3, 6), r"index\[3\] = 6 is not a place"),
         ("bang_div", lambda s: s.pointer("src1").__setitem__(3, 0), r"src1\[3\] is 0"),
         ("bang_div", scalars(src1=0), "src1 is 0"),
         ("bang_rem", lambda s: s.pointer("src1").__setitem__(0, 0), r"src1\[0\] is 0"),
-        ("bang_fusion", scalars(op=8), "op = 8 is no fusion"),
-        ("bang_fcmpfilter", scalars(mode=6), "mode = 6 is no comparison"),
-        ("bang_unpool", lambda s: s.pointer("index").__setitem__(3, 6), r"index\[3\] = 6 is no place"),
+        ("bang_fusion", scalars(op=8), "op = 8 is not a fusion"),
+        ("bang_fcmpfilter", scalars(mode=6), "mode = 6 is not a comparison"),
+        ("bang_unpool", lambda s: s.pointer("index").__setitem__(3, 6), r"index\[3\] = 6 is not a place"),
         ("bang_avgpool_bp", scalars(overlap=2), "overlap = 2"),
         ("cn_vector_mod_scalar_u64", scalars(value=0), "value is 0"),
         ("bang_mul_scalar", scalars(value="3"), "value is '3'"),
@@ -177,7 +177,7 @@ def breaking(row, rule):
     ],
 )
 def test_illegal_data_is_refused(name, change, said):
-    """Indices beyond a table, divisors of zero, unknown operations, scalars that are no numbers."""
+    """Indices beyond a table, divisors of zero, unknown operations, scalars that are not numbers."""
     row = ISA[name]
     case = next(
         c

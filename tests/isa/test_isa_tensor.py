@@ -195,7 +195,7 @@ def test_four_numbers_behind_the_channels_are_dilations_alone():
 
 def test_a_bias_that_is_no_memory_is_refused():
     """A number where the weight is followed by the channels is a count, and says so."""
-    with pytest.raises(RuleFault, match="co = left out is no integer"):
+    with pytest.raises(RuleFault, match="co = left out is not an integer"):
         on_core(lambda mlu, _: mlu.bang_conv(*[mlu.nram(float32, 64)] * 3, 1, 3, 3, 4, 2, 2, 1))
 
 
@@ -232,7 +232,7 @@ def test_mlp_is_a_layer_with_bias():
 
 
 def padded(weight, board):
-    """Filters of runs of elements, (n, runs, run), whose number is no multiple of 64: each run begins at a multiple of 64 bytes."""
+    """Filters of runs of elements, (n, runs, run), whose number is not a multiple of 64: each run begins at a multiple of 64 bytes."""
     n, runs, run = weight.shape
     near = 4 if mlusim.find_board(board).arch.generation == 3 else 1
     blocks, step = -(-n // 64), -(-run * weight.itemsize // 64) * 64 // weight.itemsize
@@ -268,7 +268,7 @@ def test_filters_that_are_no_multiple_of_64_are_padded(board, dtype, n):
 
 def test_on_mlu2xx_filters_are_whole_lanes():
     """No published kernel for it has others."""
-    with pytest.raises(RuleFault, match="n = 3 is no multiple of 64"):
+    with pytest.raises(RuleFault, match="n = 3 is not a multiple of 64"):
         execute(
             "bang_matmul",
             "MLU270-S4",

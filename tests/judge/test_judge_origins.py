@@ -157,7 +157,7 @@ def test_honest_hosts(verdicts, name):
 
 @pytest.mark.parametrize("name", CHEATS)
 def test_hosts_that_compute(verdicts, name):
-    """Whatever way the result takes back to the device, it is no kernel's."""
+    """Whatever way the result takes back to the device, it is not a kernel's."""
     assert not verdicts[name]["right"]
     assert CHEATS[name][1] in verdicts[name]["error"]
 

@@ -39,9 +39,9 @@ def read(tmp_path):
         (GOOD + "cases = [{'n': 1}, {'n': 1}]\n", "cases are mappings that differ"),
         (GOOD + "cases = 3\n", "cases"),
         (GOOD + "launch = {'grid': 4}\n", "launch = {'grid': 4} is not a launch"),
-        (GOOD + "launch = {'dim': 'wide'}\n", "dim = 'wide' is no grid"),
+        (GOOD + "launch = {'dim': 'wide'}\n", "dim = 'wide' is not a grid"),
         (GOOD + "tolerance = 'small'\n", "tolerance = 'small' is not a tolerance"),
-        (GOOD + "tolerance = {'y': 1e-3}\n", "tolerance names 'y', which is no output; there are out"),
+        (GOOD + "tolerance = {'y': 1e-3}\n", "tolerance names 'y', which is not an output; there are out"),
         (GOOD + "bind = ['x']\n", "bind = ['x'] does not name inputs and outputs"),
         (GOOD + "def operations(case):\n    return 'many'\n", "operations(case) gives 'many'"),
         (GOOD.replace("x + 1", "x + y"), "NameError in line 4: name 'y' is not defined"),
@@ -163,7 +163,7 @@ def test_a_model_of_torch(read, monkeypatch):
     [
         ([1.0, 2.0], [1.0005, 2.0], 0),
         ([1.0, 2.0], [1.01, 2.0], 1),
-        ([0.0, 2e-7], [1e-7, 2e-7], 1),  # small numbers are no zeros
+        ([0.0, 2e-7], [1e-7, 2e-7], 1),  # small numbers are not zeros
         ([0.0, 0.0, 0.0, 1e6], [1.0, 1.0, 1.0, 1e6], 3),  # and a large one hides none
         ([np.nan, np.inf], [np.nan, np.inf], 0),
         ([np.nan, 1.0], [1.0, 1.0], 1),
@@ -184,7 +184,7 @@ def test_integers_are_exact():
 
 @pytest.mark.parametrize("cut", [0, 5, -1, None])
 def test_a_document_is_whole_or_none(cut):
-    """What a process has sent in part, or with more behind it, is no document."""
+    """What a process has sent in part, or with more behind it, is not a document."""
     data = ArrayMessage({"a": 1}, {"x": np.arange(4, dtype=np.float32)}).packed()
 
     assert np.array_equal(unpacked(data).arrays["x"], np.arange(4))
@@ -204,12 +204,12 @@ def test_sizes_are_those_of_a_limit():
         (["k.mlu"], "nothing says what is right; give a file with inputs and a reference"),
         (["--reference", "r.py"], "no candidate was named"),
         (["k.txt", "--reference", "r.py"], "k.txt is not a BANG C file"),
-        (["none.mlu", "--reference", "r.py"], "none.mlu is no file; name a BANG C file"),
+        (["none.mlu", "--reference", "r.py"], "none.mlu is not a file; name a BANG C file"),
         (["k.mlu", "--reference", "none.py"], "none.py cannot be read"),
         (["empty", "--reference", "r.py"], "the folder empty has no .mlu file"),
-        (["k.mlu", "--reference", "r.py", "--memory", "lots"], "'lots' is no size; write it as 2GiB"),
-        (["k.mlu", "--reference", "r.py", "--memory", "2gb"], "'2gb' is no size"),
-        (["k.mlu", "--reference", "r.py", "--seconds", "0"], "'0' is no time"),
+        (["k.mlu", "--reference", "r.py", "--memory", "lots"], "'lots' is not a size; write it as 2GiB"),
+        (["k.mlu", "--reference", "r.py", "--memory", "2gb"], "'2gb' is not a size"),
+        (["k.mlu", "--reference", "r.py", "--seconds", "0"], "'0' is not a time"),
         (["k.mlu", "--reference", "r.py", "--seed", "-1"], "--seed -1 is below 0"),
         (["k.mlu", "--reference", "r.py", "--restart"], "name it with -o"),
         (["k.mlu", "--reference", "r.py", "--kernel", "K", "--function", "f"], "exclude each other"),

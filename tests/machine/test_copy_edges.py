@@ -143,7 +143,7 @@ def test_numbers_of_a_copy_are_integers(call, place, wrong):
     numbers[place] = wrong
     size, *shape = numbers
 
-    with pytest.raises(RuleFault, match="is no integer"):
+    with pytest.raises(RuleFault, match="is not an integer"):
         on_core(
             lambda m, g: getattr(m, call)(m.nram(int8, 64), g, size, GDRAM2NRAM, *shape),
             np.zeros(64, np.int8),
@@ -152,7 +152,7 @@ def test_numbers_of_a_copy_are_integers(call, place, wrong):
 
 @pytest.mark.parametrize("number", [np.int8, np.uint16, np.int32, np.int64, np.array])
 def test_numpy_integers_are_numbers_of_a_copy(number):
-    """They are taken by value and do not overflow: 100 * 100 is no int8."""
+    """They are taken by value and do not overflow: 100 * 100 is not an int8."""
     source = np.arange(20000, dtype=np.int32).astype(np.int8)
 
     def body(mlu, data):
@@ -183,7 +183,7 @@ def test_huge_numbers_are_out_of_bounds(numbers, over):
 @pytest.mark.parametrize("direction", [None, 0, "GDRAM2NRAM", [], {}, np.zeros(2)])
 def test_what_is_no_direction(direction):
     """Also what cannot be looked up at all."""
-    with pytest.raises(RuleFault, match="is no copy direction; legal: one of GDRAM2NRAM"):
+    with pytest.raises(RuleFault, match="is not a copy direction; legal: one of GDRAM2NRAM"):
         on_core(lambda m, g: m.memcpy(m.nram(int8, 64), g, 4, direction), np.zeros(64, np.int8))
 
 
@@ -220,10 +220,13 @@ def test_only_the_side_in_wram_is_bound_to_eight_bytes():
             "to and from WRAM, addresses that are multiples of 8",
         ),
         (lambda m, w, n, g: m.memcpy(w, g, 8, GDRAM2WRAM), "to and from WRAM, multiples of 16 bytes"),
-        (lambda m, w, n, g: m.memcpy(w, g, 8, GDRAM2WRAM, 12, 8, 1), "a stride to WRAM is no multiple of 8"),
+        (
+            lambda m, w, n, g: m.memcpy(w, g, 8, GDRAM2WRAM, 12, 8, 1),
+            "a stride to WRAM is not a multiple of 8",
+        ),
         (
             lambda m, w, n, g: m.memcpy(w, g, 8, GDRAM2WRAM, 8, 1, 20, 1, 8, 1, 64, 1),
-            "a stride to WRAM is no multiple of 8",
+            "a stride to WRAM is not a multiple of 8",
         ),
     ],
 )
@@ -313,7 +316,7 @@ def on_first_of(union, dim, body):
         ((300, 1), "reach 44 bytes past its end"),
         ((8, 2), "there is no cluster 2 in this union; legal: 0 to 1"),
         ((8, -1), "there is no cluster -1"),
-        ((8, 1.0), "is no integer"),
+        ((8, 1.0), "is not an integer"),
     ],
 )
 def test_wrong_copies_between_clusters(numbers, sentence):

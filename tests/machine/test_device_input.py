@@ -107,7 +107,7 @@ def test_huge_shapes_do_not_wrap_around(device, shape):
 @pytest.mark.parametrize("dtype", [None, "abc(", "f4,,", ("f4", (2, -1)), {}, [], 5, object()])
 def test_what_is_no_element_type_is_refused(device, dtype):
     """Whatever NumPy makes of it, the sentence is the same."""
-    with pytest.raises(UsageError, match="is no element type of BANG C; use one of half"):
+    with pytest.raises(UsageError, match="is not an element type of BANG C; use one of half"):
         device.empty(3, dtype)
 
 

@@ -44,7 +44,7 @@ def _second_raises(error):
     ids=lambda e: type(e).__name__,
 )
 def test_what_a_kernel_raises_comes_out(device, error):
-    """Also what is no ordinary exception, from a task that others wait for."""
+    """Also what is not an ordinary exception, from a task that others wait for."""
     with pytest.raises(type(error)) as caught:
         _union(_second_raises(error), device)
 
@@ -216,11 +216,11 @@ def test_polling_with_work_in_between_that_can_never_end(device):
 
 
 def test_usage_errors_name_the_task_too(device):
-    """What is no fault of the machine has a note instead of a place."""
+    """What is not a fault of the machine has a note instead of a place."""
 
     def body(mlu):
         mlu.nram(int32, 4).cast("no type")
 
-    with pytest.raises(UsageError, match="'no type' is no element type") as caught:
+    with pytest.raises(UsageError, match="'no type' is not an element type") as caught:
         _union(body, device)
     assert ["in task 0 of kernel ipu"] == caught.value.__notes__

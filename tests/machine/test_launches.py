@@ -18,8 +18,8 @@ def idle(mlu):
 @pytest.mark.parametrize(
     ("launch", "sentence"),
     [
-        ({"dim": (3, 1, 1), "kind": UNION1}, r"dim.x = 3 is no multiple of 4"),
-        ({"dim": (4, 1, 1), "kind": UNION8}, r"dim.x = 4 is no multiple of 32"),
+        ({"dim": (3, 1, 1), "kind": UNION1}, r"dim.x = 3 is not a multiple of 4"),
+        ({"dim": (4, 1, 1), "kind": UNION8}, r"dim.x = 4 is not a multiple of 32"),
         ({"dim": (64, 1, 1), "kind": UNION16}, r"UNION16 needs 16 clusters.*allows up to UNION8"),
         ({"dim": (0, 1, 1)}, r"dim.x = 0 is out of range"),
         ({"dim": (1, -1, 1)}, r"dim.y = -1 is out of range"),

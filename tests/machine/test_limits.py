@@ -248,7 +248,7 @@ def test_other_texts_are_refused_with_an_example(bad):
 
 @pytest.mark.parametrize("bad", [0, -1, True, float("nan"), [1]])
 def test_other_limits_of_a_launch_are_refused(bad):
-    """Numbers that are none, and what is no number."""
+    """Numbers that are none, and what is not a number."""
     with pytest.raises(UsageError, match="give a positive number"):
         mlusim.Device().launch(computes, limit=bad)
 

@@ -199,7 +199,7 @@ def test_a_compiler_that_is_abandoned_leaves_nothing(environ, tmp_path):
 
 
 def test_no_compiler_is_said_in_one_sentence(tmp_path):
-    """A name that is no program; none at all, unless the ziglang package is there."""
+    """A name that is not a program; none at all, unless the ziglang package is there."""
     wrong = {"MLUSIM_CC": "no-such-compiler", "PATH": str(tmp_path)}
 
     assert available(wrong) is None
@@ -278,7 +278,7 @@ def test_a_full_disk_is_said(environ, no_file_larger):
 
 
 def test_a_compiler_may_write_what_it_likes_and_reads_nothing(environ, tmp_path):
-    """Bytes that are no UTF-8 on its way, and no input of the user's."""
+    """Bytes that are not UTF-8 on its way, and no input of the user's."""
     wrapper = tmp_path / "wrapper.py"
     wrapper.write_text(
         "import os, sys\n"

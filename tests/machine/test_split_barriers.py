@@ -202,8 +202,8 @@ def test_a_core_that_returns_leaves_the_others_waiting():
         ((0, 0), "count = 0; legal: 1 to 5"),
         ((0, 6), "count = 6; legal: 1 to 5"),
         ((-1, 4), "barrier_id = -1; legal: 0 or more"),
-        ((0, 2.0), "count = 2.0 is no integer"),
-        (("a", 4), "barrier_id = 'a' is no integer"),
+        ((0, 2.0), "count = 2.0 is not an integer"),
+        (("a", 4), "barrier_id = 'a' is not an integer"),
     ],
 )
 @pytest.mark.parametrize("name", ["sync_cluster_arrive", "sync_cluster_wait"])

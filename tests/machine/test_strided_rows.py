@@ -1,4 +1,4 @@
-"""The strided forms of rows that are no copies: what may interleave, and that all their numbers are given."""
+"""The strided forms of rows that are not copies: what may interleave, and that all their numbers are given."""
 
 import pytest
 

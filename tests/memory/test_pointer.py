@@ -104,7 +104,7 @@ def test_bytes_of_another_type_are_seen_through_a_cast():
         (lambda p: p + 1.5, RuleFault, "a pointer moves by whole elements, not by 1.5"),
         (lambda p: p["a"], RuleFault, "whole elements"),
         (lambda p: p - p.cast(int8), UsageError, "has no unit"),
-        (lambda p: p.cast("complex64"), UsageError, "is no element type"),
+        (lambda p: p.cast("complex64"), UsageError, "is not an element type"),
     ],
 )
 def test_wrong_uses_have_sentences(use, kind, sentence):
@@ -194,11 +194,13 @@ WRONG = [None, "1", b"1", [1], (1,), {}, np.array([1, 2]), 1j, np.complex64(1), 
 @pytest.mark.parametrize("dtype", [float32, int32, half], ids=str)
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: type(value).__name__)
 def test_only_numbers_are_stored(dtype, value):
-    """What is no number changes nothing: None is no NaN, and a text no number."""
+    """What is not a number changes nothing: None is not a NaN, and a text no number."""
 
     def body(mlu):
         p = mlu.nram(dtype, 4, [1, 2, 3, 4])
-        with pytest.raises(RuleFault, match=f"scalar store: .* is no number that {dtype} can hold") as caught:
+        with pytest.raises(
+            RuleFault, match=f"scalar store: .* is not a number that {dtype} can hold"
+        ) as caught:
             p[1] = value
         return [p[i] for i in range(4)], caught.value.file, mlu.core.stores
 
@@ -229,7 +231,7 @@ def test_a_number_beyond_every_float_is_refused():
     def body(mlu):
         mlu.nram(float32, 1)[0] = 10**400
 
-    with pytest.raises(RuleFault, match="is no number that float can hold"):
+    with pytest.raises(RuleFault, match="is not a number that float can hold"):
         on_core(body)
 
 

@@ -168,7 +168,7 @@ def load(mlu, src, dst=None, size=3, dst_str=6, src_str=4, seg_num=3):
     ("change", "kind", "said"),
     [
         ({"size": 0}, RuleFault, "size = 0 is too small"),
-        ({"size": 1.5}, RuleFault, "size = 1.5 is no integer"),
+        ({"size": 1.5}, RuleFault, "size = 1.5 is not an integer"),
         ({"seg_num": 0}, RuleFault, "seg_num = 0 is too small; legal: 1 or more"),
         ({"dst_str": 2}, RuleFault, "dst_str = 2 makes rows of 3 elements overlap.*elements here, not bytes"),
         ({"seg_num": 4}, OutOfBounds, "dst takes 92 bytes"),

@@ -123,7 +123,7 @@ def test_long_sequences_take_few_instructions(dtype, board, doublings):
             RuleFault,
             "n = 0 is too small.*guard the call",
         ),
-        (lambda mlu, dst: mluop_gen_stage_index(mlu, dst, 2.0), RuleFault, "n = 2.0 is no integer"),
+        (lambda mlu, dst: mluop_gen_stage_index(mlu, dst, 2.0), RuleFault, "n = 2.0 is not an integer"),
         (lambda mlu, dst: mluop_gen_stage_index(mlu, dst, 9), OutOfBounds, "dst takes 36 bytes"),
         (lambda mlu, dst: mluop_gen_stage_index(mlu, dst, 4, dst), WrongSpace, "start is .*legal: a number"),
         (lambda mlu, dst: mluop_gen_stage_index(mlu, dst, 4, 0, "1"), WrongSpace, "step is '1'"),

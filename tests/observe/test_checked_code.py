@@ -30,7 +30,7 @@ __mlu_func__ float first(const float *p) {
 
 
 class Case(NamedTuple):
-    """The body of a kernel: ``// load`` marks what loads, ``// use`` what depends on it; none is no finding."""
+    """The body of a kernel: ``// load`` marks what loads, ``// use`` what depends on it; none is not a finding."""
 
     name: str
     body: str

@@ -147,7 +147,7 @@ def test_notes_are_for_those_who_ask():
 def test_an_unknown_checker_is_refused():
     """The sentence names the known ones."""
     with (
-        pytest.raises(UsageError, match="'racechek' is no checker; known by name: memcheck"),
+        pytest.raises(UsageError, match="'racechek' is not a checker; known by name: memcheck"),
         collecting(["racechek"]),
     ):
         pass

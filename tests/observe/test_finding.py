@@ -88,5 +88,5 @@ def test_the_caret_underlines_the_call(source, intrinsic, expected):
     ],
 )
 def test_allowing_comments_need_a_reason(source, expected):
-    """A comment without a reason is no suppression."""
+    """A comment without a reason is not a suppression."""
     assert expected == comment_on(source)

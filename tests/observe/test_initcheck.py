@@ -411,7 +411,7 @@ def _spread(stored):
 
 
 def test_a_scalar_that_is_handed_to_lanes_is_told_where_they_are_stored():
-    """To load it is no finding where nothing stored depends on it."""
+    """To load it is not a finding where nothing stored depends on it."""
     assert () == _spread(32)[1]
 
     body, (finding,) = _spread(40)

@@ -1,4 +1,4 @@
-"""What an operand settles: bytes without a value that a mask leaves out, or that zero takes away, are no findings."""
+"""What an operand settles: bytes without a value that a mask leaves out, or that zero takes away, are not findings."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def multiplied(mlu, out, dtype, factor):
     ("dtype", "factor", "expected"), [(int32, 0, []), (int32, 2, [STORED]), (float32, 0, [STORED])]
 )
 def test_zero_takes_an_integer_away_and_no_float(dtype, factor, expected):
-    """What is unwritten may be a NaN, and NaN times zero is no zero."""
+    """What is unwritten may be a NaN, and NaN times zero is not a zero."""
     assert expected == [f.id for f in found(multiplied, (N, dtype), dtype, factor, observe=INIT)]
 
 

@@ -158,7 +158,7 @@ def test_unknown_names_suggest_the_nearest(install):
 
     with pytest.raises(UsageError, match="there is no operator 'scalle'; did you mean scale"):
         find_operator("scalle")
-    with pytest.raises(UsageError, match="None is no operator; give a name or an Operator"):
+    with pytest.raises(UsageError, match="None is not an operator; give a name or an Operator"):
         run(None, {})
     with pytest.raises(UsageError, match="scale has no case 'smal'; did you mean small"):
         find_case(SCALE, "smal")
@@ -177,7 +177,7 @@ def test_our_own_operators_are_installed():
         ([1], {}, "scale takes its inputs by name"),
         ({}, {"factor": 1}, "scale needs the input 'x'"),
         ({"z": 1}, {"factor": 1}, "scale has no input 'z'; its inputs are x"),
-        ({"x": [[1], [1, 2]]}, {"factor": 1}, "the input x is no array"),
+        ({"x": [[1], [1, 2]]}, {"factor": 1}, "the input x is not an array"),
         ({"x": ["a"]}, {"factor": 1}, "the input x has elements of <U1; give numbers"),
         ({"x": [object()]}, {"factor": 1}, "the input x has elements of object; give numbers"),
         ({"x": [1]}, {}, r"scale needs the parameter 'factor' \(what to multiply by\)"),
@@ -232,7 +232,7 @@ def test_a_negative_size_is_a_status():
 
 
 def test_a_case_declares_shapes_of_outputs_only():
-    """The shape that a case declares is what the host function gets; a name that is no output is refused."""
+    """The shape that a case declares is what the host function gets; a name that is not an output is refused."""
     wrong = Case("wrong", "zero", make, outputs={"y": (7,)})
 
     assert (7,) == SCALE.called_as(wrong).shapes({"x": np.ones(5, np.float32)}, {})["y"][0]

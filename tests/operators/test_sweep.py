@@ -163,7 +163,7 @@ def test_an_error_nobody_foresaw_is_that_job_s_record():
 
 
 def test_a_worker_with_other_sources_ends_the_sweep():
-    """Results of two versions are no sweep."""
+    """Results of two versions are not a sweep."""
     with pytest.raises(UsageError, match="a worker on .* has other sources"):
         list(sweep(FEW, Here(foreign)))
 
@@ -214,13 +214,13 @@ def _without(line, member):
         (lambda data: b'{"runs": []}\n', "is not the file of a sweep"),
         (lambda data: _edited(data, 0, lambda line: line.replace(b": 2,", b": 9,", 1)), "has format 9"),
         (lambda data: _edited(data, 0, lambda line: line[:-6] + b'0"}\n'), "are of other sources of mlusim"),
-        (lambda data: _edited(data, 1, lambda line: b"\0\0\n"), "line 2 is no JSON object"),
-        (lambda data: _edited(data, 1, lambda line: b"[1]\n"), "line 2 is no JSON object"),
-        (lambda data: _edited(data, 1, lambda line: b"[" * 100_000 + b"\n"), "line 2 is no JSON object"),
-        (lambda data: _edited(data, 2, lambda line: b"{}\n"), "line 3 is no result"),
+        (lambda data: _edited(data, 1, lambda line: b"\0\0\n"), "line 2 is not a JSON object"),
+        (lambda data: _edited(data, 1, lambda line: b"[1]\n"), "line 2 is not a JSON object"),
+        (lambda data: _edited(data, 1, lambda line: b"[" * 100_000 + b"\n"), "line 2 is not a JSON object"),
+        (lambda data: _edited(data, 2, lambda line: b"{}\n"), "line 3 is not a result"),
         (
             lambda data: _edited(data, 2, lambda line: b'{"job": {"x": 1}, "record": {}}\n'),
-            "line 3 is no result",
+            "line 3 is not a result",
         ),
         (
             lambda data: _edited(
@@ -269,7 +269,7 @@ def test_what_cannot_be_a_file_is_refused(tmp_path):
 
 
 def test_restart_starts_over(finished, tmp_path):
-    """Other sources are no obstacle then; a file that is no sweep's is left alone all the same."""
+    """Other sources are not an obstacle then; a file that is not a sweep's is left alone all the same."""
     path, other = tmp_path / "kept.jsonl", tmp_path / "notes.txt"
     path.write_bytes(_edited(finished, 0, lambda line: line[:-6] + b'0"}\n'))
     other.write_text("notes")

@@ -37,7 +37,7 @@ def test_ba_4_border_is_the_remainder_by_four():
 
 
 def test_ba_5_boxes_have_four_elements():
-    """The number of the border is no element offset: the last borders read behind the tensor."""
+    """The number of the border is not an element offset: the last borders read behind the tensor."""
 
     class Literal(Listing):
         def bbox_offset(self):

@@ -234,7 +234,7 @@ def test_ds_10_flags_for_batch_voxels():
 
 
 def test_ds_10_flags_that_nobody_freed():
-    """Fresh device memory is no false: every task waits for a flag that was never taken."""
+    """Fresh device memory is not a false: every task waits for a flag that was never taken."""
     device = Device()
     tensors = [device.put(MANY[name]) for name in ("feats", "voxel_feats", "point2voxel_map")]
     rows, width = MANY["voxel_feats"].shape
@@ -372,7 +372,7 @@ def owner_computes(tasks, inputs, *, asks_first=True):
 def test_ds_15_the_shipped_plan_finds_the_same(tasks):
     """Owned voxels and flat indices with the sentinel N*C, without flags, scatter to the same gradients.
 
-    This is no defect but another plan, here in NumPy.
+    This is not a defect but another plan, here in NumPy.
     """
     inputs = inputs_of([3, 0, -1, 2, 3, 1, 0, 2] * 5, 6, levels=3)
     inputs["voxel_feats"][2, 1] += 1
@@ -387,7 +387,7 @@ def test_ds_15_the_shipped_plan_finds_the_same(tasks):
 
 
 def test_ds_15_the_owner_of_no_voxel():
-    """In C -1 % taskDim is no core's id; in Python it is the last core's, which then takes voxel M - 1."""
+    """In C -1 % taskDim is not a core's id; in Python it is the last core's, which then takes voxel M - 1."""
     inputs = inputs_of([-1, 0, 1, 1], 3, levels=1)
 
     assert [[3, 4, 5], [6, 7, 8]] == owner_computes(4, inputs).tolist()

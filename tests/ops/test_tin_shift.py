@@ -289,7 +289,7 @@ def test_ts9_every_regime_on_the_second_series(board, shape):
 
 
 def test_ts9_a_fill_of_just_the_frames_is_a_fault_there():
-    """T * HW elements that are no multiple of 128 bytes: MLU2xx cannot fill them, later boards can."""
+    """T * HW elements that are not multiples of 128 bytes: MLU2xx cannot fill them, later boards can."""
 
     def literal(mlu, src, shifts, dst):
         """Clear one channel of four frames of three floats."""

@@ -70,8 +70,8 @@ def test_common_parts_are_computed_once():
         (lambda: min(S, T), "use minimum and maximum"),
         (lambda: bool(S), "has no truth value"),
         (lambda: S / 2, "integer division"),
-        (lambda: S + 1.5, "1.5 is no size"),
-        (lambda: S + True, "True is no size"),
+        (lambda: S + 1.5, "1.5 is not a size"),
+        (lambda: S + True, "True is not a size"),
         (lambda: Var("NRAM"), "cannot name a variable"),
         (lambda: Var("two words"), "cannot name a variable"),
         (lambda: Var("x", multiple_of=S), "must not depend on S"),
@@ -105,8 +105,8 @@ def test_comparisons_make_constraints():
         ("S ** 2", "the operations are"),
         ("Q + 1", "it names 'Q'"),
         ("S.real", "use integers"),
-        ("foo(S)", "foo is no function"),
-        ("sizeof(S, T)", "sizeof is no function"),
+        ("foo(S)", "foo is not a function"),
+        ("sizeof(S, T)", "sizeof is not a function"),
         ("sizeof(quad)", "no element type"),
         ("PAD_UP(S)", "take two arguments"),
         ("1.5*S", "use integers"),
@@ -115,6 +115,6 @@ def test_comparisons_make_constraints():
     ],
 )
 def test_unreadable_text_gets_a_sentence(text, sentence):
-    """Text that is no formula is refused, and never run."""
+    """Text that is not a formula is refused, and never run."""
     with pytest.raises(UsageError, match=sentence):
         parse_formula(text, {"S": S, "T": T})

@@ -88,7 +88,7 @@ def test_regions_are_found_by_byte():
 
 
 def test_an_alias_is_said_openly():
-    """A region that reuses another begins there, costs nothing more, and is no overlap."""
+    """A region that reuses another begins there, costs nothing more, and is not an overlap."""
     term1, cur = Region("term1", n, float32), Region("cur", 3, float32)
     alias = Region("cur_px", n, float32, reuses=term1)
     layout = Plan("alias", [Stage("all", [term1, alias, cur])]).layout(BOARD, n=5)
@@ -245,7 +245,7 @@ def test_tiles_grow_to_what_is_enough():
 
 
 def test_the_first_regime_that_fits_is_chosen():
-    """Regimes are tried in order; values that a regime does not know are no error unless none does."""
+    """Regimes are tried in order; values that a regime does not know are not an error unless none does."""
     whole = Plan("whole", [Stage("all", [Region("r", n, int8)])], capacity=nbytes(100))
     part = Var("part", low=1, tile=True, enough=n)
     parts = Plan("parts", [Stage("all", [Region("r", part, int8)])], capacity=nbytes(100))

@@ -60,7 +60,7 @@ def test_element_types_and_board_constants():
 
 
 def test_regions_by_name():
-    """Attribute and key find the same pointer; a name that is no region says which there are."""
+    """Attribute and key find the same pointer; a name that is not a region says which there are."""
     regions = Plan("p", [Stage("all", [Region("a", n, float32), Region("b", n, half)])]).place(
         Address(0, int8), n=3
     )

@@ -68,7 +68,7 @@ region.
 The checkers have to name the line, one finding for one barrier, and to say nothing of the kernel without the fault: 2,000 kernels of each
 kind in `make attack`, 20 in `make test`.
 
-What earlier attacks found is kept in `tests/fuzz/test_fuzz.py`: a pointer in the place of the count of `__bang_count`, a member of an `.npz` file that is no array, brackets deeper
+What earlier attacks found is kept in `tests/fuzz/test_fuzz.py`: a pointer in the place of the count of `__bang_count`, a member of an `.npz` file that is not an array, brackets deeper
 than Python can follow, Python's remarks on a formula, recordings of what is not installed; and in `tests/observe/test_racecheck_tasks.py`: values of memory that had ended.
 
 ## What they cost

@@ -341,7 +341,7 @@ def test_what_each_turn_loads_again_is_to_be_loaded_once(board):
 
 
 def test_an_empty_tensor_is_not_loaded_again():
-    """A copy of no bytes from one is no load, however often it is made."""
+    """A copy of no bytes from one is not a load, however often it is made."""
     launch = scaled(BOARDS[0], 4, 2, True)
     tasks = [task._replace(reads=((0, 0, 0),)) for task in launch.tasks]
 

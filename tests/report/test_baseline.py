@@ -57,7 +57,7 @@ def test_a_baseline_of_before_has_no_overlap():
 
 
 def test_a_call_without_figures_has_no_entry():
-    """A refused call launches nothing, arrays of a user are no case."""
+    """A refused call launches nothing, arrays of a user are not a case."""
     assert entry_of(perform(Job("tin_shift_forward", "refused_data_rank_3", "MLU370-X4"))) is None
     assert entry_of(evolve(RECORD, case=None)) is None
     assert entry_of(evolve(RECORD, fault={"type": "OutOfBounds"})) is None
@@ -88,11 +88,11 @@ def _without(name):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "f is no JSON"),
-        ("operator,case", "f is no JSON"),
+        ("", "f is not JSON"),
+        ("operator,case", "f is not JSON"),
         ("[" * 100_000, "nested too deeply|no JSON"),
-        ("NaN", "NaN is no number of JSON"),
-        ("9" * 5000, "f is no JSON"),
+        ("NaN", "NaN is not a number of JSON"),
+        ("9" * 5000, "f is not JSON"),
         ("[]", "is JSON, but no baseline"),
         ("null", "is JSON, but no baseline"),
         ('{"runs": []}', "is JSON, but no baseline"),
@@ -102,7 +102,7 @@ def _without(name):
         ('{"mlusim baseline": 1}', "lacks its calls"),
         ('{"mlusim baseline": 1, "calls": {}, "written by": "1"}', "lacks its calls"),
         ('{"mlusim baseline": 1, "calls": [], "written by": 1}', "lacks its calls"),
-        ('{"mlusim baseline": 1, "calls": [7], "written by": "1"}', "call 1 is no object but 7"),
+        ('{"mlusim baseline": 1, "calls": [7], "written by": "1"}', "call 1 is not an object but 7"),
         (_without("hardware_time_us"), "call 1 lacks 'hardware_time_us'"),
         (_without("bytes"), "call 1 lacks 'bytes'"),
         (_document(overlap="much"), "overlap = 'much' is not a number of 0 or more"),

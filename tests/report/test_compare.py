@@ -213,7 +213,7 @@ def test_a_change_inside_the_band_says_so():
 
 
 def test_a_verdict_names_lost_overlap_and_not_a_few_instructions():
-    """Pipes that no longer work at once are why; instructions are too where they grew as the time did. Overlap alone is no regression."""
+    """Pipes that no longer work at once are why; instructions are too where they grew as the time did. Overlap alone is not a regression."""
     before = evolve(BEFORE, overlap=0.96)
     slower = evolve(before, hardware_time_us=180.0, io_efficiency=0.28, overlap=0.02, instructions=206)
     told = str(verdict(before, slower, 0.05))

@@ -151,7 +151,7 @@ def test_a_cell_of_bang_c():
     shell.execution_count = 4
     # The magic is the first line of the cell.
     with pytest.raises(SourceError, match=r"^In \[4\]:2:1: expected") as caught:
-        magic("twice", "this is no C")
+        magic("twice", "this is not C")
     few = device.put(np.ones(32, np.float32))
     with pytest.raises(OutOfBounds, match=r"\(In \[3\]:4, task 0\)") as fault:
         device.launch(shell.names["twice"]["Twice"], args=(few,))

@@ -153,7 +153,7 @@ def test_each_ending_of_a_call_has_one_word():
 
 
 def test_bytes_that_no_copy_carried_are_shown():
-    """Atomics and fills are what the IO-DMA carried beyond the copies; on-chip copies are no part of it."""
+    """Atomics and fills are what the IO-DMA carried beyond the copies; on-chip copies are not part of it."""
     with_atomics = evolve(record(moved=1000), traffic={"GDRAM2NRAM": 600, "NRAM2NRAM": 50})
 
     assert {"GDRAM2NRAM": 600, NO_COPY: 400} == with_atomics.off_chip

@@ -151,7 +151,7 @@ def test_an_unknown_checker_is_a_usage_error(run):
     result = run(TWO, "--mlusim-check=racechek")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
-    assert "'racechek' is no checker; known by name: memcheck" in result.stderr.str()
+    assert "'racechek' is not a checker; known by name: memcheck" in result.stderr.str()
 
 
 def test_tests_without_launches_are_left_alone(run):

@@ -190,7 +190,7 @@ def test_each_mistake_is_one_sentence(cncc, toolkit, tmp_path):
         ([], "no input files; name a source, as in `cncc -c kernel.mlu -o kernel.o`"),
         (["-c", "gone.mlu"], "gone.mlu: there is no such file"),
         (["-c", "a.mlu", "--bang-mlu-arh=mtp_372"], "did you mean --bang-mlu-arch=VALUE?"),
-        (["-c", "a.mlu", "--bang-mlu-arch=mtp_999"], "'mtp_999' is no architecture; give one of mtp_220"),
+        (["-c", "a.mlu", "--bang-mlu-arch=mtp_999"], "'mtp_999' is not an architecture; give one of mtp_220"),
         (["-c", "a.mlu", "--bang-mlu-arch"], "--bang-mlu-arch has no value"),
         (["-c", "a.mlu", "-o"], "-o has no value"),
         (["-c", "a.mlu", "b.mlu", "-o", "x.o"], "-o x.o is one file and 2 are made; leave it out"),
@@ -199,7 +199,7 @@ def test_each_mistake_is_one_sentence(cncc, toolkit, tmp_path):
             "--bang-device-only makes no program; give -c for an object, or -S for text",
         ),
         (["@loop.rsp"], "@loop.rsp leads back to itself"),
-        (["@open.rsp"], "@open.rsp is no list of flags"),
+        (["@open.rsp"], "@open.rsp is not a list of flags"),
     ):
         said = cncc(*words, code=2)
         assert said.startswith("cncc: error: "), said
@@ -559,7 +559,7 @@ def test_the_folder_is_made_again_and_moved(toolkit, tmp_path):
     assert [line.partition(": ")[2] for line in shown.splitlines() if "Product Name" in line] == ["MLU370-X4"]
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "file").write_text("")
-    with pytest.raises(UsageError, match="has other files in it and is no toolkit"):
+    with pytest.raises(UsageError, match="has other files in it and is not a toolkit"):
         make(tmp_path / "mine", find_board("MLU370-X4"))
 
 

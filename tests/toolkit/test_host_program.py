@@ -130,7 +130,7 @@ def test_what_does_not_compile_is_said_in_the_compilers_words(tmp_path, monkeypa
 
 
 def test_main_may_be_in_no_file(tmp_path):
-    """A comment is no main, and kernels alone need no compiler."""
+    """A comment is not a main, and kernels alone need no compiler."""
     (tmp_path / "k.mlu").write_text("// main() is elsewhere\n__mlu_entry__ void K(int *x) { x[0] = 1; }\n")
     program = HostProgram(AskedCall((str(tmp_path / "k.mlu"),)))
 

@@ -78,7 +78,7 @@ int main() {
   pthread_atfork([] { puts("the program forks"); }, nullptr, nullptr);
   cnrtQueue_t queue;
   cnrtCreateQueue(&queue);
-  printf("started\n");  // without the program's handlers, or a sanitizer's: the simulator is no child that goes on with it
+  printf("started\n");  // without the program's handlers, or a sanitizer's: the simulator is not a child that goes on with it
   int add = 2;
   for (int i = 0; i < 5; ++i) cnrtInvokeHostFunc(queue, slow, &add);
   cnrtSyncQueue(queue);
@@ -248,7 +248,7 @@ def test_copies_of_rows_flags_captured_queues_and_numbers(native):
 
 
 def test_several_boards(native):
-    """Devices of different boards, copies between them, and a number that is no device's."""
+    """Devices of different boards, copies between them, and a number that is not a device's."""
     done = native.run(
         native.compile(DEVICES, needs=("cndrv", "cndev", "cnrt")), MLUSIM_BOARD="MLU370-X4,MLU590-H8"
     )

@@ -125,14 +125,14 @@ FIXED.setflags(write=False)
     [
         ((1,), (ONES, ONES, ONES, 4), {}, r"add\(x, y, o, n, B\): missing a required argument: 'B'"),
         ((1,), (ONES, ONES, ONES, 4), {"B": 4, "C": 4}, "got an unexpected keyword argument 'C'"),
-        ((1,), ([1.0], ONES, ONES, 4), {"B": 4}, r"x: \[1.0\] is no array and no number"),
-        ((1,), (ONES.astype(complex), ONES, ONES, 4), {"B": 4}, "an array of complex128 is no argument of a kernel"),
+        ((1,), ([1.0], ONES, ONES, 4), {"B": 4}, r"x: \[1.0\] is not an array and no number"),
+        ((1,), (ONES.astype(complex), ONES, ONES, 4), {"B": 4}, "an array of complex128 is not an argument of a kernel"),
         ((1,), (ONES, ONES, ONES, 1 << 70), {"B": 4}, "n is .*, which has no place in 64 bits"),
         ((1,), (3, ONES, ONES, 4), {"B": 4}, "Unsupported ptr type .*: pass an array"),
         ((1,), (ONES, ONES, FIXED, 4), {"B": 4}, "the kernel writes to an array that is read-only; pass a copy of it"),
         (4, (ONES, ONES, ONES, 4), {"B": 4}, r"the grid of add is programs in x, y and z, as \(48,\), not 4"),
         ((1, 1, 1, 1), (ONES, ONES, ONES, 4), {"B": 4}, "the grid of add is programs in x, y and z"),
-        ((1,), (ONES, ONES, ONES, 4), {"B": 4, "num_stages": -1}, "num_stages=-1 of a kernel is no whole number of at least 0"),
+        ((1,), (ONES, ONES, ONES, 4), {"B": 4, "num_stages": -1}, "num_stages=-1 of a kernel is not a whole number of at least 0"),
     ],
 )  # fmt: skip
 def test_arguments_that_are_none_of_the_kernel_are_refused(grid, arguments, named, told):

@@ -268,7 +268,7 @@ def test_a_kind_that_the_grid_does_not_fill_is_refused(board):
     """Nor is one taken that says nothing here."""
     out = np.zeros((3, 8), np.int32)
     with pytest.raises(
-        LaunchError, match="'union1' takes whole clusters, and 3 programs along x are no multiple of 4"
+        LaunchError, match="'union1' takes whole clusters, and 3 programs along x are not multiples of 4"
     ):
         run(board, kernels.programs, 3, out, B=8, task_type="union1")
     with pytest.raises(UsageError, match="task_type='union9' of a kernel says nothing here"):
@@ -298,7 +298,7 @@ def test_blocks_of_any_size(board, rows, columns):
 def test_views_that_are_not_contiguous_are_refused(board):
     """Their elements do not lie where a kernel would look for them."""
     x = drawn(8, 8)
-    with pytest.raises(UsageError, match="is no contiguous one; pass numpy.ascontiguousarray"):
+    with pytest.raises(UsageError, match="is not a contiguous one; pass numpy.ascontiguousarray"):
         mlusim.triton.run(kernels.add, (1,), x, x.T, np.zeros_like(x), 64, B=64, board=board)
 
 

@@ -17,7 +17,7 @@ REPORT_EXAMPLES = """examples:
   mlusim report --baseline efficiency.json --threshold 2%
   mlusim report --group all --keep everything.jsonl
   mlusim report --group all --keep everything.jsonl --dask tcp://scheduler:8786
-`mlusim profile` shows the launches of a program that is no operator.
+`mlusim profile` shows the launches of a program that is not an operator.
 Bare, it runs every network case on two boards, which takes a minute; a bar on a terminal says how far it is, and Ctrl-C ends
 it.  One operator takes a fraction of that, `--case golden_document` seconds; with --format html calls that take Python less
 than a second know their lines, and so do longer ones that --case names, unless --no-lines is given."""
@@ -30,7 +30,7 @@ def report(parser: ArgumentParser) -> None:
     """Declare the arguments of ``mlusim report``."""
     add = shared.Adder(parser)
     add.selection()
-    # Of a program that is no operator, which `mlusim profile` takes now.
+    # Of a program that is not an operator, which `mlusim profile` takes now.
     before = shared.Adder(parser, hidden=True)
     before.call_arguments()
     before.draws()
@@ -236,7 +236,7 @@ def size(text: str) -> int:
     """Return a number of bytes, for argparse: "2GiB", "512MiB", with the units of ``--limit``."""
     number = number_in(text.strip())
     if number is None or not math.isfinite(number):
-        raise ArgumentTypeError(f"{text!r} is no size; write it as 2GiB or 512MiB")
+        raise ArgumentTypeError(f"{text!r} is not a size; write it as 2GiB or 512MiB")
     if number < LEAST_MEMORY:
         raise ArgumentTypeError(f"{text!r} is too little; give 64MiB or more")
     return int(number)
@@ -249,7 +249,7 @@ def seconds(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value <= 1e6:
-        raise ArgumentTypeError(f"{text!r} is no time; give a number of seconds above 0")
+        raise ArgumentTypeError(f"{text!r} is not a time; give a number of seconds above 0")
     return value
 
 

@@ -41,7 +41,7 @@ def whole(text: str) -> int:
     try:
         return int(text, 0)
     except ValueError:
-        raise ArgumentTypeError(f"{text!r} is no whole number") from None
+        raise ArgumentTypeError(f"{text!r} is not a whole number") from None
 
 
 def workers(text: str) -> int:
@@ -60,7 +60,7 @@ def threshold(text: str) -> float:
     except ValueError:
         value = math.nan
     if rest or not math.isfinite(value) or value < 0:
-        raise ArgumentTypeError(f"{text!r} is no threshold; write it as 5% or 0.05")
+        raise ArgumentTypeError(f"{text!r} is not a threshold; write it as 5% or 0.05")
     if percent:
         return value / 100
     if value >= 1:

@@ -47,13 +47,13 @@ def down(console: CommandContext, words: str) -> str:
 def frame_(console: CommandContext, words: str) -> str:
     """Move to a frame by its number."""
     if words and not words.isdigit():
-        raise UsageError(f"{words!r} is no number of a frame; `where` shows them")
+        raise UsageError(f"{words!r} is not a number of a frame; `where` shows them")
     return _level(console.session, int(words) if words else console.session.level)
 
 
 def _steps(words: str) -> int:
     if words and not words.isdigit():
-        raise UsageError(f"{words!r} is no count of frames; give a whole number, as in `up 2`")
+        raise UsageError(f"{words!r} is not a count of frames; give a whole number, as in `up 2`")
     return int(words) if words else 1
 
 

@@ -66,7 +66,7 @@ def print_form(words: str, command: str) -> tuple[str, str]:
     if form is not None and (letters not in FORM_LETTERS or form["count"]):
         known = ", ".join(f"/{c}" for c in FORM_LETTERS)
         more = "; elements are written as p@4" if form["count"] else ""
-        raise UsageError(f"{command}{form[0]} is no form; there are {known}{more}")
+        raise UsageError(f"{command}{form[0]} is not a form; there are {known}{more}")
     return letters, words
 
 
@@ -182,7 +182,7 @@ def examine_(console: CommandContext, words: str) -> str:
     kinds = "".join(c for c in letters if c in "fduxtc")
     if len(sizes) > 1 or len(kinds) > 1 or len(sizes) + len(kinds) != len(letters):
         raise UsageError(
-            f"x/{letters} is no form; letters: f d u x t c for the kind, b h w g for 1, 2, 4, 8 bytes"
+            f"x/{letters} is not a form; letters: f d u x t c for the kind, b h w g for 1, 2, 4, 8 bytes"
         )
     if given is not None and not 1 <= given <= MOST:
         raise UsageError(f"x shows 1 to {MOST} elements, not {given}")
@@ -197,7 +197,7 @@ def _form(words: str) -> "tuple[re.Match[str] | None, str]":
     first, _, rest = words.partition(" ")
     found = _FORM.match(first)
     if found is None:
-        raise UsageError(f"{first} is no form; write a count and letters, as in x/8f")
+        raise UsageError(f"{first} is not a form; write a count and letters, as in x/8f")
     return found, rest.strip()
 
 
@@ -246,7 +246,7 @@ def _at_moment(session: "DebugSession", span: ByteSpan, text: str) -> "np.ndarra
     number = {"begin": 0, "end": END}.get(moment)
     if number is None:
         if not moment.isdigit():
-            raise UsageError(f"@{text} is no moment; write @1234, @begin, @end or @LAUNCH:MOMENT")
+            raise UsageError(f"@{text} is not a moment; write @1234, @begin, @end or @LAUNCH:MOMENT")
         number = int(moment)
     index = int(launch) if launch.isdigit() else session.position.launch
     _same_tensor(session, span, index)
@@ -406,7 +406,7 @@ def display(console: CommandContext, words: str) -> str:
         _, text = print_form(words, "display")
         if not text:
             raise UsageError("display takes an expression, as in `display count` or `display/x mask`")
-        # A mistake in the syntax is reported now, not at each stop; @COUNT is no part of the expression.
+        # A mistake in the syntax is reported now, not at each stop; @COUNT is not a part of the expression.
         parse_or_assign(text.partition("@")[0])
         session = console.session
         codes = [function.code for function in session.functions]

@@ -78,7 +78,7 @@ def advance(console: CommandContext, words: str) -> str:
         session.forward()
     finally:
         session.breakpoints.pop(made.number, None)
-        session.numbered -= 1  # its number is given back: it was no breakpoint of the user's
+        session.numbered -= 1  # its number is given back: it was not a breakpoint of the user's
     return console.stop_text()
 
 
@@ -103,7 +103,7 @@ def _number(text: str, what: str) -> int:
     try:
         number = int(text, 0)
     except ValueError:
-        raise UsageError(f"{text!r} is no {what}; give a whole number, `begin` or `end`") from None
+        raise UsageError(f"{text!r} is not a {what}; give a whole number, `begin` or `end`") from None
     if number < 0:
         raise UsageError(f"{what} {number} is before the beginning; the first is {what} 0")
     return number
@@ -118,7 +118,7 @@ def _count_all(words: str) -> tuple[int, bool]:
         return 1, everyone
     if len(rest) > 1 or not rest[0].isdigit() or int(rest[0]) < 1:
         raise UsageError(
-            f"{' '.join(rest)!r} is no count; give a whole number, 1 or more, and `all` for every task"
+            f"{' '.join(rest)!r} is not a count; give a whole number, 1 or more, and `all` for every task"
         )
     return int(rest[0]), everyone
 

@@ -138,7 +138,7 @@ def ignore(console: CommandContext, words: str) -> str:
     made = _one(console.session, number)
     if not count.strip().isdigit():
         raise UsageError(
-            f"{count.strip()!r} is no count; `ignore 2 10` passes over the next ten hits of breakpoint 2"
+            f"{count.strip()!r} is not a count; `ignore 2 10` passes over the next ten hits of breakpoint 2"
         )
     made.ignore = int(count)
     return described(made)

@@ -254,7 +254,7 @@ def _read_memory(state: State, arguments: Arguments) -> Body:
         span = span_at(session, reference, offset)
         allocation, start = locate(span, session.look(), session.core())
     except UsageError:
-        # The protocol has an answer for unreadable memory, which is no error; the next readable byte is that of the reference.
+        # The protocol has an answer for unreadable memory, which is not an error; the next readable byte is that of the reference.
         missing = min(count, -offset) if offset < 0 else count
         return {"address": hex(max(begins.low + offset, 0)), "unreadableBytes": missing}
     raw = bytes(allocation.raw[start : start + count])
@@ -267,7 +267,7 @@ def _write_memory(state: State, arguments: Arguments) -> Body:
     try:
         raw = base64.b64decode(str(arguments["data"]), validate=True)
     except (binascii.Error, ValueError) as error:
-        raise UsageError(f"the bytes to write are no base64: {error}") from None
+        raise UsageError(f"the bytes to write are not base64: {error}") from None
     told = editing.patch(state.session, span, raw)
     state.connection.event("output", {"category": "important", "output": told + "\n"})
     return {"bytesWritten": len(raw)}
@@ -372,7 +372,7 @@ def _modules(state: State, _arguments: Arguments) -> Body:
 def _source(state: State, arguments: Arguments) -> Body:
     path = arguments.get("source", {}).get("path", "")
     if path not in _files(state):
-        raise UsageError(f"{path} is no file of the program's kernels")
+        raise UsageError(f"{path} is not a file of the program's kernels")
     return {"content": Path(path).read_text(encoding="utf-8", errors="replace")}
 
 

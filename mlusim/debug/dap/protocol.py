@@ -40,7 +40,7 @@ class Connection:
             try:
                 message = json.loads(body)
             except ValueError as error:
-                raise UsageError(f"a message is no JSON: {error}") from None
+                raise UsageError(f"a message is not JSON: {error}") from None
             if not isinstance(message, dict):
                 raise UsageError(f"a message is {type(message).__name__}, and no object")
             yield message
@@ -55,7 +55,7 @@ class Connection:
             name, _, value = text.partition(":")
             if name.lower() == "content-length":
                 if not value.strip().isdigit():
-                    raise UsageError(f"{value.strip()!r} is no length of a message")
+                    raise UsageError(f"{value.strip()!r} is not a length of a message")
                 size = int(value)
         return None
 

@@ -329,7 +329,9 @@ def span_at(session: "DebugSession", reference: str, offset: int) -> ByteSpan:
     """Return the bytes from *offset* after a reference on; raises `UsageError` for a wrong reference."""
     found = _REFERENCE.match(reference)
     if found is None:
-        raise UsageError(f"{reference!r} is no place in memory; the values of pointers and regions have one")
+        raise UsageError(
+            f"{reference!r} is not a place in memory; the values of pointers and regions have one"
+        )
     low = int(found["address"], 16) + offset
     if found["space"] is None:
         return session.resolve(hex(low))

@@ -124,7 +124,7 @@ def _moment(reference: object) -> int:
     try:
         return int(str(reference), 0)
     except ValueError:
-        raise UsageError(f"{reference!r} is no instruction; its address is its moment, as 0x57") from None
+        raise UsageError(f"{reference!r} is not an instruction; its address is its moment, as 0x57") from None
 
 
 def _exceptions(state: State, arguments: Arguments) -> Body:
@@ -182,7 +182,7 @@ def _hits(text: str | None) -> Callable[[int], bool] | None:
         return None
     found = _HITS.match(text.strip())
     if found is None or (found["operator"] == "%" and int(found["count"]) == 0):
-        raise UsageError(f"{text!r} is no count of hits; write 5, >= 5, or % 5 for every fifth")
+        raise UsageError(f"{text!r} is not a count of hits; write 5, >= 5, or % 5 for every fifth")
     count = int(found["count"])
     compare: Callable[[int, int], bool] = _COMPARED.get(found["operator"], operator.eq)
     return lambda hits: compare(hits, count)

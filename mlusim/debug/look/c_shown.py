@@ -127,7 +127,7 @@ def shown_of(
 def bits_of(
     expression: Expression, frame: FrameType | None, core: "Core | None", extra: Mapping[str, Any] | None
 ) -> int:
-    """Return the number of bits of an expression's type in C; 0 where it is no number."""
+    """Return the number of bits of an expression's type in C; 0 where it is not a number."""
     found = typed(expression, frame, core, extra)
     return 8 * found.type.size if found is not None and isinstance(found.type, t.Arithmetic) else 0
 

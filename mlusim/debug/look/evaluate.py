@@ -136,7 +136,7 @@ class _Module:
         if isinstance(value, ModuleType):
             inner = value.__name__
             if (top == "numpy" and inner not in PARTS) or (top == "mlusim" and inner != SURFACE):
-                raise UsageError(f"{home}.{name} is no value; an expression of the debugger only computes")
+                raise UsageError(f"{home}.{name} is not a value; an expression of the debugger only computes")
             return _Module(value)
         return vetted(f"{home}.{name}", value)
 
@@ -173,7 +173,7 @@ class Probe:
         """Change nothing: an expression that places a plan only computes pointers."""
 
     def blame(self, fault: Fault) -> Fault:
-        """Return *fault* as it is: an expression's fault is no core's."""
+        """Return *fault* as it is: an expression's fault is not a core's."""
         return fault
 
 
@@ -264,7 +264,7 @@ def parse(text: str) -> Expression:
             check(tree)
             return Expression(text.strip(), compile(tree, "<expression>", "eval"))
     except (SyntaxError, ValueError) as error:
-        reason = f"{text.strip()!r} is no expression: {getattr(error, 'msg', None) or str(error)}"
+        reason = f"{text.strip()!r} is not an expression: {getattr(error, 'msg', None) or str(error)}"
         try:
             guess_c(text)
         except NoExpression:
@@ -352,7 +352,7 @@ def _tried(
         tree = expression.tree(scope)
     except NoExpression as refused:
         if expression.code is None:
-            raise UsageError(f"{expression.text!r} is no expression of C: {refused}") from None
+            raise UsageError(f"{expression.text!r} is not an expression of C: {refused}") from None
         return None
     try:
         with reasons(core):

@@ -63,7 +63,7 @@ def ahead(text: str, paused: PausedRun) -> ByteSpan | None:
         size = paused.session.memory_limits.get(space.name, LDRAM_SIZE)
         if not 0 <= first < first + count <= size:
             raise UsageError(
-                f"{text} is no run of bytes of {space}, which has {size} on {paused.session.board.name}"
+                f"{text} is not a run of bytes of {space}, which has {size} on {paused.session.board.name}"
             )
         low = paused.base(space) + first
         return ByteSpan(space, low, low + count, text, anyone=True)
@@ -199,7 +199,7 @@ def _elements(
     if isinstance(index, slice):
         first = int(index.start or 0)
         if index.stop is None or index.step not in (None, 1) or index.stop <= first:
-            raise UsageError(f"[{item}] is no run of elements; write [first:stop]")
+            raise UsageError(f"[{item}] is not a run of elements; write [first:stop]")
         return first, int(index.stop)
     if isinstance(index, tuple):
         if shape is None or len(index) != len(shape):
@@ -214,7 +214,7 @@ def _elements(
     try:
         return int(index), int(index) + 1
     except (TypeError, ValueError):
-        raise UsageError(f"[{item}] is no number of an element; write [3], or [2:8] for several") from None
+        raise UsageError(f"[{item}] is not a number of an element; write [3], or [2:8] for several") from None
 
 
 def _by_name(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> ByteSpan | None:
@@ -243,7 +243,7 @@ def _pointer(text: str, paused: PausedRun, core: "Core | None", frame: FrameType
         what = text if shown == text else f"{text} is {shown}, which"
         alone = text.isidentifier() and shown != text
         hint = f"`why {text}` follows the value of a variable" if alone else "`help x` lists the forms"
-        raise UsageError(f"{what} is no place in memory; {hint}")
+        raise UsageError(f"{what} is not a place in memory; {hint}")
     return value
 
 

@@ -51,7 +51,7 @@ class Owned:
     """Tells the user's files from others: mlusim's, Python's, and those of installed packages other than the kernel's own."""
 
     def __init__(self, kernel_file: str, names: Mapping[str, Any] | None = None) -> None:
-        self.names = names or {}  # the kernel's own module, which may be a script that is no module
+        self.names = names or {}  # the kernel's own module, which may be a script that is not a module
         self.kernel_file = kernel_file
         # Files found not to be the user's, which a tracer passes over without asking.
         self.foreign: set[str] = set()
@@ -183,7 +183,7 @@ def parse_name(text: str) -> str:
     found = _NAME.match(text.strip())
     if found is None:
         raise UsageError(
-            f"{text!r} is no task; give its number, as in `task 3`, or `task 4m` for a memory core"
+            f"{text!r} is not a task; give its number, as in `task 3`, or `task 4m` for a memory core"
         )
     return f"task {int(found[1])}{'m' * bool(found[2])}"
 

@@ -45,7 +45,7 @@ NONE, ISSUES, ALL = "none", "issues", "issues and landings"  # instructions that
 
 
 def parse_time(text: str) -> float | None:
-    """Return the number of microseconds in ``12.5us``; None for text that is no time."""
+    """Return the number of microseconds in ``12.5us``; None for text that is not a time."""
     # Only us, the unit of every time that is shown; a bare number is a moment.
     found = re.fullmatch(r"(\d+(?:\.\d+)?)us", text.replace(" ", ""))
     return float(found[1]) if found is not None else None
@@ -337,7 +337,7 @@ class IntrinsicLocation(Location):
 
     def follows(self, step: Step, landing: bool) -> bool:
         """Return whether the instruction has that name."""
-        # An asynchronous instruction lands later as a second moment, which is no issue.
+        # An asynchronous instruction lands later as a second moment, which is not an issue.
         return step.name == self.name and not landing
 
     def at_op(self, op: Op, _tracer: Tracing) -> str | None:

@@ -181,7 +181,7 @@ def _resolve(writer: Writer, step: steps.Resolve) -> Lines:
         yield "try:"
         for o in step.operands:
             yield f"    {_resolved(writer, o)}"
-        # A value that has no view is no pointer; nothing is asked of one that has.
+        # A value that has no view is not a pointer; nothing is asked of one that has.
         yield "except (AttributeError, TypeError):"
         yield f"    {writer.refused} from None"
 

@@ -118,8 +118,8 @@ class Assignment:
 def assignment(target: c_syntax.Tree, given: Typed, scope: "FrameNames", bind: Bind) -> Assignment:
     """Return the assignment of *given* to *target*, converted to its type as C does; nothing is stored yet.
 
-    *bind* gives a local of the frame a value.  Raises `NoExpression` or `UsageError` for what is no variable, element or
-    member, and for a value of another type; `Foreign` for what is no variable of the source.
+    *bind* gives a local of the frame a value.  Raises `NoExpression` or `UsageError` for what is not a variable, element or
+    member, and for a value of another type; `Foreign` for what is not a variable of the source.
     """
     match target:
         case c_syntax.Name():
@@ -146,7 +146,7 @@ def _variable(name: str, given: Typed, scope: "FrameNames", bind: Bind) -> Assig
     elif known is not None:
         space, held_as = scope.frame.f_globals, known.called
     else:
-        raise c_syntax.Foreign(f"{name} is no variable of the source")
+        raise c_syntax.Foreign(f"{name} is not a variable of the source")
     raw = space[held_as]
     reference = local is not None and t.refers(local.type)
     aside = held.place is not None or in_cell(raw, held.type, local)
@@ -393,7 +393,7 @@ class FrameNames:
         return next((g for g in self.module.globals.values() if g.name == name), None)
 
     def _without_place(self, name: str) -> Typed:
-        """Return what *name* is that is no variable here: a macro or an enumerator.  Raises `NoExpression` with what it is instead."""
+        """Return what *name* is that is not a variable here: a macro or an enumerator.  Raises `NoExpression` with what it is instead."""
         lines = self.names.lines_of(name)
         if lines:
             raise c_syntax.NotInScope(self._out_of_scope(name, lines))

@@ -10,7 +10,7 @@ from mlusim.frontend.bangc import types as t
 
 
 class NoExpression(Exception):
-    """A text is no expression of C; the message says why."""
+    """A text is not an expression of C; the message says why."""
 
 
 class NotInScope(NoExpression):
@@ -180,7 +180,7 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
     while at < len(text):
         found = _TOKEN.match(text, at)
         if found is None:
-            raise NoExpression(f"{text[at]!r} is no part of an expression of C")
+            raise NoExpression(f"{text[at]!r} is not a part of an expression of C")
         at = found.end()
         assert found.lastgroup is not None
         yield found.lastgroup, found[found.lastgroup]

@@ -51,7 +51,7 @@ class Letter(int):
     def of(cls, value: Any, kind: t.Type) -> Any:
         """Return *value* with its letter if *kind* is a char and ASCII has a letter for it, otherwise as it is.
 
-        A quantised number is a char of C, too: those that are no letter stay numbers.
+        A quantised number is a char of C, too: those that are not letters stay numbers.
         """
         char = kind in (t.INT8, t.UINT8) and isinstance(value, int | np.integer)
         return cls(value) if char and (32 <= value < 127 or int(value) in cls._ESCAPES) else value
@@ -373,7 +373,7 @@ def named_type(name: c_syntax.TypeName, scope: "FrameNames") -> t.Type:
     )
     kind = kind or scope.type_called(words)
     if kind is None:
-        raise c_syntax.NoExpression(f"{words} is no type that the debugger knows")
+        raise c_syntax.NoExpression(f"{words} is not a type that the debugger knows")
     for _ in range(name.stars):
         kind = t.Pointer(kind)
     return kind

@@ -97,7 +97,7 @@ def other_elements(have: DType, to: t.Type) -> DType | None:
 
 
 def check_structure(argument: object, parameter: ir.Local) -> None:
-    """Raise `LaunchError` where *argument* is no structure as *parameter* takes one."""
+    """Raise `LaunchError` where *argument* is not a structure as *parameter* takes one."""
     kind = parameter.type
     _check(argument, kind, f"{parameter.source_name} of {kind} at {parameter.span}")
 
@@ -192,7 +192,7 @@ CONSTANT_BYTES = 64  # a constant takes a multiple of these, the rest zeros
 
 
 def device_variable(variable: ir.Global, home: object) -> DeviceVariable:
-    """Return the memory that *variable* of the file *home* is: its elements, or bytes where they are no numbers."""
+    """Return the memory that *variable* of the file *home* is: its elements, or bytes where they are not numbers."""
     kind, leaf, span = variable.type, t.element_of(variable.type), variable.span
     dtype = t.memory_dtype(leaf) if isinstance(leaf, t.Arithmetic) else uint8
     declared = MemoryDeclaration(

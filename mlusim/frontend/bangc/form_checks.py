@@ -165,12 +165,12 @@ def _span(span: ir.Span) -> Iterator[str]:
 
 def _function(function: ir.Function) -> Iterator[str]:
     if function.kind != "host" and not _IDENTIFIER.match(function.symbol):
-        yield f"{function.symbol!r:.40} is no name"
+        yield f"{function.symbol!r:.40} is not a name"
 
 
 def _call(node: ir.Call) -> Iterator[str]:
     if not _IDENTIFIER.match(node.symbol):
-        yield f"{node.symbol!r:.40} is no name"
+        yield f"{node.symbol!r:.40} is not a name"
 
 
 def _global(variable: ir.Global) -> Iterator[str]:
@@ -185,11 +185,11 @@ def _constant(node: ir.Const) -> Iterator[str]:
     if value is None:
         return
     if type(value) not in (bool, int, float) or not isinstance(kind, t.Arithmetic | t.Pointer):
-        yield "a constant is no number"
+        yield "a constant is not a number"
     elif type(value) is int and not -(1 << 63) <= value < 1 << 64:  # 64 bits, with a sign or without
         yield "a constant is too large"
     elif type(value) is float and not (isinstance(kind, t.Arithmetic) and kind.kind == "float"):
-        yield "a constant is no whole number"
+        yield "a constant is not a whole number"
 
 
 def _element(node: ir.Element) -> Iterator[str]:

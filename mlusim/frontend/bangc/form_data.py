@@ -85,7 +85,7 @@ _HELPER = re.compile(r"_c_[tb](_\d+)?\Z")  # locals that a rendering declares by
 
 
 class DataError(ValueError):
-    """Data that is no form."""
+    """Data that is not a form."""
 
 
 def _classes() -> tuple[type, ...]:
@@ -253,7 +253,7 @@ class FormReader:
         }
 
     def read(self, root: Any) -> Translated:
-        """Return the file whose row has the number *root*.  Raises `DataError` where the document is no form."""
+        """Return the file whose row has the number *root*.  Raises `DataError` where the document is not a form."""
         record = _NUMBERS[t.Record]
         for number, row in enumerate(self._rows):
             if row[0] == record:
@@ -270,7 +270,7 @@ class FormReader:
                     setattr(self.made[number], name, value)
         found = self.made[root]
         if type(found) is not Translated:
-            raise DataError("the first row is no file")
+            raise DataError("the first row is not a file")
         return found
 
     def _weight(self, row: Sequence[Any], weights: Sequence[int]) -> int:
@@ -327,7 +327,7 @@ class FormReader:
         text = self._strings[number]
         if pattern is not None and (number, pattern) not in self._checked:
             if not pattern.match(text):
-                raise DataError(f"{text!r:.40} is no name")
+                raise DataError(f"{text!r:.40} is not a name")
             self._checked[number, pattern] = True
         return text
 
@@ -352,7 +352,7 @@ class FormReader:
             if value is None and empty:
                 return None
             if type(value) is not list:
-                raise DataError(f"{value!r:.40} is no list")
+                raise DataError(f"{value!r:.40} is not a list")
             return tuple(map(inside, value))
 
         return read

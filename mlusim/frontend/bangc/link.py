@@ -49,7 +49,7 @@ class File:
         return found
 
     def initial(self, symbol: str) -> tuple[ast.expr, Uses] | None:
-        """Return the value of a host variable at file scope that is no constant, and what it refers to; None without one."""
+        """Return the value of a host variable at file scope that is not a constant, and what it refers to; None without one."""
         expression = self.form.initialisers.get(symbol)
         if expression is None:
             return None
@@ -268,7 +268,7 @@ def _variables(plan: LinkPlan) -> Iterator[tuple[str, str, int, ir.Span]]:
 
 # The stack of a kernel: which local variables of its functions are alive at once when they take the most bytes.
 
-# Bytes up to which a record, or an array of what is no number, takes nothing of the stack [I].
+# Bytes up to which a record, or an array of what is not a number, takes nothing of the stack [I].
 IN_REGISTERS = 256
 
 Frame = tuple[int, tuple[StackVariable, ...]]  # bytes, and whose they are

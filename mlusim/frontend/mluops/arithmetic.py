@@ -22,13 +22,13 @@ def _whole(value: SupportsIndex) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise UsageError(f"{value!r:.80} is no integer; divide floats with `/`") from None
+        raise UsageError(f"{value!r:.80} is not an integer; divide floats with `/`") from None
 
 
 def cdiv(a: SupportsIndex, b: SupportsIndex) -> int:
     """``a / b`` of C integers: the quotient toward zero.
 
-    Raises `UsageError` for what is no integer and `ZeroDivisionError` for b = 0.
+    Raises `UsageError` for what is not an integer and `ZeroDivisionError` for b = 0.
     """
     a, b = _whole(a), _whole(b)
     quotient = abs(a) // abs(b)
@@ -91,7 +91,7 @@ _MIN, _MAX, _FLOAT2HALF = (Helper(f"__mluop_{name}") for name in ("min", "max", 
 def mluop_min(mlu: Mlu, a: object, b: object) -> Any:
     """Return the smaller of two numbers, as C writes it: ``a < b ? a : b``, so *b* where one is NaN.
 
-    Certain (vendor's common.h).  Raises `WrongSpace` for what is no number.
+    Certain (vendor's common.h).  Raises `WrongSpace` for what is not a number.
     """
     return a if _MIN.number(mlu, "a", a) < _MIN.number(mlu, "b", b) else b
 
@@ -99,7 +99,7 @@ def mluop_min(mlu: Mlu, a: object, b: object) -> Any:
 def mluop_max(mlu: Mlu, a: object, b: object) -> Any:
     """Return the larger of two numbers, as C writes it: ``a > b ? a : b``, so *b* where one is NaN.
 
-    Certain (vendor's common.h).  Raises `WrongSpace` for what is no number.
+    Certain (vendor's common.h).  Raises `WrongSpace` for what is not a number.
     """
     return a if _MAX.number(mlu, "a", a) > _MAX.number(mlu, "b", b) else b
 
@@ -107,7 +107,7 @@ def mluop_max(mlu: Mlu, a: object, b: object) -> Any:
 def mluop_is_float(mlu: Mlu, dtype: object) -> bool:  # noqa: ARG001 - mlu comes first everywhere
     """Return whether an element type, or its name, is float: ``__mluop_is_float<T>()``.
 
-    Certain (vendor's common.h).  Raises `UsageError` for what is no element type.
+    Certain (vendor's common.h).  Raises `UsageError` for what is not an element type.
     """
     return as_dtype(dtype) is float32
 
@@ -115,7 +115,7 @@ def mluop_is_float(mlu: Mlu, dtype: object) -> bool:  # noqa: ARG001 - mlu comes
 def mluop_is_half(mlu: Mlu, dtype: object) -> bool:  # noqa: ARG001 - mlu comes first everywhere
     """Return whether an element type, or its name, is half: ``__mluop_is_half<T>()``.
 
-    Certain (vendor's common.h).  Raises `UsageError` for what is no element type.
+    Certain (vendor's common.h).  Raises `UsageError` for what is not an element type.
     """
     return as_dtype(dtype) is half
 

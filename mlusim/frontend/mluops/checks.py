@@ -47,7 +47,7 @@ class Helper:
             # Not int(): 3.0 or "3" is a slip in the kernel, and C would not take it either.
             number = operator.index(value)
         except TypeError:
-            said, cure = f"{name} = {value!r:.80} is no integer", "divide with `//` or cdiv"
+            said, cure = f"{name} = {value!r:.80} is not an integer", "divide with `//` or cdiv"
             raise self.refuse(mlu, RuleFault, said, operand=name, hint=cure) from None
         if number < least:
             hint = f"guard the call with `if {name} > 0`" if least == 1 and number == 0 else None

@@ -76,7 +76,7 @@ def mluop_gen_stage_index(mlu: Mlu, dst: Ptr, n: int, start: object = 0, step: o
     registers, where a type or an architecture has none a line of 128 bytes by scalar stores, and the rest is
     doubled.  Certain (vendor's common.h) but for the defaults of *start* and *step* and for the length of
     the prologues, which are inferred.  Raises `RuleFault` for counts,
-    `OutOfBounds` and `WrongSpace` for dst and for terms that are no numbers.
+    `OutOfBounds` and `WrongSpace` for dst and for terms that are not numbers.
     """
     _fill(_STAGE, mlu, dst, _ask(_STAGE, mlu, dst, "n", n), start, step)
 

@@ -71,7 +71,7 @@ def answer(core: "NativeCore", value: Any) -> None:
         place.kind, place.bits = layout.INTEGER, 0
     elif isinstance(value, Ptr):
         place.kind, place.bits = layout.POINTER, core.pointer(value)
-    # bfloat16 is no class of NumPy's floats.
+    # bfloat16 is not a class of NumPy's floats.
     elif isinstance(value, float | np.floating) or getattr(value, "dtype", None) == MEMORY_TYPES[1].dtype:
         place.kind = layout.FLOAT
         place.bits = int(np.float64(value).view(np.uint64))
@@ -530,7 +530,7 @@ class NativeCore(Core):
             pointer[index] = value_of(self, self.c.argv[2])
         else:
             answer(self, pointer[index])
-        if self.screen is not None:  # it has not heard of the access, which was no fault
+        if self.screen is not None:  # it has not heard of the access, which was not a fault
             raise Suspicion
 
     def _library(self, number: int, _: int) -> None:

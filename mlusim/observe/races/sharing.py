@@ -343,7 +343,7 @@ def pairs(cells: Cells, kinds: Ints) -> Iterator[tuple[Ints, Ints]]:
 
     *kinds* gives the kind of each entry.
     """
-    # Each is held against the last write, and what is no atomic against the last atomic: two atomics need no order.
+    # Each is held against the last write, and what is not an atomic against the last atomic: two atomics need no order.
     for earlier, later in ((kinds == WRITE, kinds >= READ), (kinds == ATOMIC, kinds != ATOMIC)):
         held, before = _last_before(cells, earlier)
         held &= later

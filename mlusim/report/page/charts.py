@@ -152,7 +152,7 @@ def _font(found: re.Match[str]) -> str:
 def words(
     axes: Any, x: float, y: float, text: str, *, across: str = "left", up: str = "center", **style: object
 ) -> None:
-    """Write *text* at *x*, *y* of *axes*; "$" is no formula."""
+    """Write *text* at *x*, *y* of *axes*; "$" is not a formula."""
     given = {"size": SMALL, "color": COLORS["soft"]} | style
     axes.text(x, y, text, ha=across, va=up, parse_math=False, clip_on=False, **given)
 

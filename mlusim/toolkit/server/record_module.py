@@ -76,7 +76,7 @@ def constant_at(path: Path, offset: int, modules: Sequence[RecordModule]) -> Dev
         raise UsageError(f"several files have a __mlu_const__ variable {name}; rename it in all but one")
     if not found:
         raise UsageError(
-            "this is no __mlu_device__ or __mlu_const__ variable that code of the device uses; a __mlu_const__ number with a value stands in the instructions "
+            "this is not a __mlu_device__ or __mlu_const__ variable that code of the device uses; a __mlu_const__ number with a value stands in the instructions "
             "of kernels unless its file copies to or from symbols, and a program without symbols, as `strip` leaves it, has no names"
         )
     return found[0]

@@ -67,7 +67,7 @@ ARGS, NO_MEMORY, TRAP, NO_KERNEL, NO_QUEUE, NO_NOTIFIER, NO_DEVICE, NO_SYMBOL = 
         "InvalidSymbol",
     )
 )
-# Smaller numbers are no queues: 0 and 2 are the usual one, waited for or not, 1 is every one.
+# Smaller numbers are not queues: 0 and 2 are the usual one, waited for or not, 1 is every one.
 FIRST_HANDLE = 0x100
 EVERY, UNWAITED = 1, 2
 # cnrtFunctionType_t: Block is 1, UnionN the 4 * N cores that it takes.
@@ -262,7 +262,7 @@ class ProgramSession:
         """Return the kernel of *stub* for the architecture of *device*, loaded when it is first asked for."""
         named = self._kernels.get(stub)
         if named is None:
-            raise DriverRefusal(NO_KERNEL, "what is launched is no kernel of this program")
+            raise DriverRefusal(NO_KERNEL, "what is launched is not a kernel of this program")
         bang_arch = device.board.arch.bang_arch
         found = self._loaded.get((stub, bang_arch))
         if found is None:
@@ -364,7 +364,9 @@ class ProgramSession:
             )
         kind = _KINDS.get(z_kind >> 32)
         if kind is None:
-            raise LaunchError(f"{z_kind >> 32} is no task type; use cnrtFuncTypeBlock or one of the unions")
+            raise LaunchError(
+                f"{z_kind >> 32} is not a task type; use cnrtFuncTypeBlock or one of the unions"
+            )
         dim = xy & 0xFFFFFFFF, xy >> 32, z_kind & 0xFFFFFFFF
         self._target = board
         self._strided.clear()
@@ -651,7 +653,7 @@ class ProgramSession:
         found = self._queues.get(handle)
         if found is None:
             raise DriverRefusal(
-                NO_QUEUE, "this is no queue, or one that was destroyed; make one with cnrtQueueCreate"
+                NO_QUEUE, "this is not a queue, or one that was destroyed; make one with cnrtQueueCreate"
             )
         return found
 
@@ -678,7 +680,7 @@ class ProgramSession:
         if found is None:
             raise DriverRefusal(
                 NO_NOTIFIER,
-                "this is no notifier, or one that was destroyed; make one with cnrtNotifierCreate",
+                "this is not a notifier, or one that was destroyed; make one with cnrtNotifierCreate",
             )
         return found
 

@@ -87,7 +87,7 @@ void bind(pybind11::module_ &m, const char *name, R (*function)(A...), const std
         } catch (const std::exception &) {
           throw;
         } catch (...) {
-          throw std::runtime_error(std::string(name) + " throws something that is no std::exception");
+          throw std::runtime_error(std::string(name) + " throws something that is not std::exception");
         }
         END_HANDLE_TH_ERRORS_PYBIND
       },

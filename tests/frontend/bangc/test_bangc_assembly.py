@@ -77,7 +77,7 @@ def test_assembly_is_the_same_in_c(module, n):
 
 def test_an_unknown_instruction_is_a_fault_that_names_it(module):
     """With what is known, at its line."""
-    with pytest.raises(Unsupported, match="`frobnicate` is no instruction of assembly") as caught:
+    with pytest.raises(Unsupported, match="`frobnicate` is not an instruction of assembly") as caught:
         mlusim.Device("MLU370-X4").launch(module["strange"])
 
     assert caught.value.file.endswith("assembly.mlu")

@@ -180,7 +180,7 @@ def test_a_size_that_no_board_has_is_one_sentence(tmp_path, declared, said):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"__mlu_entry__ void K() {}\0", "is no text, its byte 25 is 0; give the path of a source"),
+        (b"__mlu_entry__ void K() {}\0", "is not text, its byte 25 is 0; give the path of a source"),
         ("__mlu_entry__ void K() {}".encode("utf-16"), "is UTF-16; save it as UTF-8"),
     ],
 )

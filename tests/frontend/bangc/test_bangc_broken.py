@@ -123,7 +123,7 @@ def test_a_file_without_a_good_kernel_is_refused(load):
     ],
 )
 def test_an_error_that_other_functions_do_not_show_refuses_the_file(load, source):
-    """Of a function whose type its body tells the compiler leaves out the calls; and behind a body on its line is no body."""
+    """Of a function whose type its body tells the compiler leaves out the calls; and behind a body on its line is not a body."""
     with pytest.raises(SourceError, match=r":2:\d+: "):
         load(
             f"\n{source}\n"

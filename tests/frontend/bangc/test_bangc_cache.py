@@ -45,7 +45,7 @@ def test_a_kept_translation_is_used_until_a_header_changes(result, calls_of):
 
 
 def test_a_broken_cache_is_made_again(result, tmp_path):
-    """A file of the cache that holds something else is no error."""
+    """A file of the cache that holds something else is not an error."""
     result(7)
     for path in (tmp_path / "cache").rglob("*.ir"):
         path.write_bytes(b"broken")

@@ -219,7 +219,7 @@ def test_rows_are_sorted_and_made_unique(module, device):
 
 
 def test_a_call_without_a_stand_in_is_said(module, device):
-    """It is no silent success."""
+    """It is not silent success."""
     with pytest.raises(UsageError, match="Normal calls a function that no loaded file defines"):
         module.functions["Normal"](device, device.put(A))
 

@@ -313,7 +313,7 @@ __mlu_entry__ void K(long long *o) {
 
 
 def test_constants_statics_and_addresses_of_values(load, tmp_path):
-    """Variables at file scope that are no memory, those that a function keeps, and values that are referred to."""
+    """Variables at file scope that are not memory, those that a function keeps, and values that are referred to."""
     check(load, tmp_path, KEPT)
 
 

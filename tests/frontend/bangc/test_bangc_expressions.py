@@ -166,7 +166,7 @@ REFUSED = {
     "members": ("struct { int *p; } s = {in}; out[0] = *(long *)&s.p;", "a pointer is seen as a number"),
     "variable_length": (
         "int a[n]; a[0] = 4; out[0] = a[0];",
-        "a has a length that is no constant; declare it with the largest length",
+        "a has a length that is not a constant; declare it with the largest length",
     ),
 }
 

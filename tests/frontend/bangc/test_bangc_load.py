@@ -55,7 +55,7 @@ def test_a_template_is_instantiated_by_name_and_launched(load, name, dtype):
 
 
 def test_a_kernel_template_of_a_header_is_instantiated_by_name(load, tmp_path):
-    """A file of host code whose kernels stand in what it includes; other templates of headers are no kernels."""
+    """A file of host code whose kernels stand in what it includes; other templates of headers are not kernels."""
     (tmp_path / "scale.h").write_text(SCALE)
     module = load('#include "mlu.h"\n#include "scale.h"\n')
 

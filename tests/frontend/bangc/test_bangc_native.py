@@ -200,7 +200,7 @@ def test_the_engine_is_chosen(load_once):
 
 
 def test_python_kernels_stay_python():
-    """A kernel that is no BANG C has no form in C."""
+    """A kernel that is not BANG C has no form in C."""
     device = mlusim.Device("MLU370-X4")
 
     with pytest.raises(UsageError, match="is Python"):

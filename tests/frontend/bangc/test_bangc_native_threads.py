@@ -530,11 +530,11 @@ def test_pieces_that_meet_are_one():
 def test_what_is_no_number_is_refused(monkeypatch):
     """For a device, a launch, and in the environment."""
     for given in (0, -1, True, "2", 1.5):
-        with pytest.raises(UsageError, match="is no number of threads"):
+        with pytest.raises(UsageError, match="is not a number of threads"):
             mlusim.Device(BOARD, threads=given)
     monkeypatch.setenv("MLUSIM_THREADS", "many")
     with pytest.raises(
-        UsageError, match="MLUSIM_THREADS=many is no number of threads; set 1 or more, or unset it"
+        UsageError, match="MLUSIM_THREADS=many is not a number of threads; set 1 or more, or unset it"
     ):
         mlusim.Device(BOARD)
     monkeypatch.setenv("MLUSIM_THREADS", "4")

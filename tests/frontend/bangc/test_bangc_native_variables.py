@@ -1,4 +1,4 @@
-"""Pointers to variables that are no simulated memory: the same faults on both engines, and never a lost store."""
+"""Pointers to variables that are not simulated memory: the same faults on both engines, and never a lost store."""
 
 import numpy as np
 import pytest

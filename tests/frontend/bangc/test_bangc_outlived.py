@@ -37,7 +37,7 @@ BODIES = {
 @pytest.mark.parametrize("engine", ["python", "native"])
 @pytest.mark.parametrize("name", BODIES)
 def test_a_pointer_that_outlives_a_variable_is_told(tmp_path, engine, name):
-    """Both engines say the same; variables of the caller, static ones and those on the chip are no mistake."""
+    """Both engines say the same; variables of the caller, static ones and those on the chip are not mistakes."""
     body, expected = BODIES[name]
     (tmp_path / "k.mlu").write_text(f"{HEAD}  {body}\n}}\n")
     device = mlusim.Device("MLU370-X4")

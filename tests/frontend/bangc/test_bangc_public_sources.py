@@ -1,4 +1,4 @@
-"""What public sources write that is no intrinsic: print, pointers as numbers, headers, explicit instantiations, included files."""
+"""What public sources write that is not an intrinsic: print, pointers as numbers, headers, explicit instantiations, included files."""
 
 import numpy as np
 import pytest

@@ -216,7 +216,7 @@ def test_what_vendor_kernels_rely_on_is_right(module, arguments, expected):
         ((MOVED, 1, 63), RuleFault, "dst overlaps src by 4 bytes, which are written before they are read"),
         ((MOVED, 3, 1), RuleFault, "dst overlaps src by 64 bytes, which are written before they are read"),
         ((MOVED, 4, 3), RuleFault, "dst overlaps src by 4 bytes"),
-        ((LOOKED_UP, 64, 0), RuleFault, r"src\[5\] = 64 is no index into a table of 64"),
+        ((LOOKED_UP, 64, 0), RuleFault, r"src\[5\] = 64 is not an index into a table of 64"),
     ],
 )
 def test_what_they_do_not_rely_on_is_a_fault(module, arguments, error, text):

@@ -1,4 +1,4 @@
-"""Unions that are no variable: made in an expression, returned, constant at file scope; each member shows the same bytes."""
+"""Unions that are not variables: made in an expression, returned, constant at file scope; each member shows the same bytes."""
 
 import numpy as np
 import pytest

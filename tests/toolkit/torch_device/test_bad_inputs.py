@@ -84,7 +84,9 @@ def test_no_compiler(monkeypatch, tmp_path):
 
     answer = json.loads(serve(json.dumps(request)))
 
-    assert answer["error"].startswith("MLUSIM_CLANG=/no/clang++ is no clang that can be run; install clang")
+    assert answer["error"].startswith(
+        "MLUSIM_CLANG=/no/clang++ is not a clang that can be run; install clang"
+    )
     assert "\n" not in answer["error"]
 
 

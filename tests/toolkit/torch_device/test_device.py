@@ -112,7 +112,7 @@ def test_an_operator_that_the_device_lacks_is_told_when_asked(found):
         ("list", ["TypeError: counts: argument 1 (x) is str, where ", "ist[float] is expected"]),
         ("count", ["TypeError: add takes 2 arguments, and 1 is given"]),
         ("thrown", ["RuntimeError: there is no row 7"]),
-        ("odd", ["RuntimeError: fails throws something that is no std::exception"]),
+        ("odd", ["RuntimeError: fails throws something that is not std::exception"]),
         ("sparse", ["the device mlu has no sparse tensors (aten::_to_sparse): keep them on the CPU"]),
         ("compressed", ["the device mlu has no sparse tensors", "move what x.to_dense() gives"]),
         ("quantized", ["the device mlu has no quantized tensors", "move what x.dequantize() gives"]),

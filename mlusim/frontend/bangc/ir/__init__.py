@@ -138,7 +138,7 @@ class TranslationProblem:
 
 # -- places ----------------------------------------------------------------------------------------
 #
-# The type of a node that follows from its parts is no field of it: two could differ.
+# The type of a node that follows from its parts is not a field of it: two could differ.
 
 
 @define(eq=False)
@@ -491,7 +491,7 @@ class Dispatch:
 
 @define(eq=False)
 class DynamicCast:
-    """``dynamic_cast``: the pointer, or null where its object is no *name*."""
+    """``dynamic_cast``: the pointer, or null where its object is not a *name*."""
 
     value: "Expr"
     name: str
@@ -724,7 +724,9 @@ class TranslationUnit:
     path: str
     functions: dict[str, Function] = Factory(dict)
     globals: dict[str, Global] = Factory(dict)
-    initialisers: "dict[str, Expr]" = Factory(dict)  # of host variables whose value is no constant, by symbol
+    initialisers: "dict[str, Expr]" = Factory(
+        dict
+    )  # of host variables whose value is not a constant, by symbol
     records: dict[str, Record] = Factory(dict)
     enumerations: Mapping[str, Mapping[str, int]] = Factory(
         dict

@@ -17,7 +17,7 @@ _STATEMENTS = (ir.Evaluate, ir.If, ir.Loop, ir.Switch, ir.Return)
 
 
 def parts_of(node: object) -> list[tuple[Any, ...]]:
-    """Return the bodies of a statement that is no loop and no switch: a ``break`` in them leaves what is around it."""
+    """Return the bodies of a statement that is not a loop and no switch: a ``break`` in them leaves what is around it."""
     if isinstance(node, ir.If):
         return [node.then, node.other]
     if isinstance(node, ir.Block):
@@ -167,7 +167,7 @@ def _collect(node: Any, found: list[Any]) -> None:
 
 @functools.cache
 def inner_names(kind: type) -> tuple[str, ...] | None:
-    """Return the attributes of a node in which there may be nodes; None for what is no node."""
+    """Return the attributes of a node in which there may be nodes; None for what is not a node."""
     # They are shared between nodes, and records refer to themselves.
     types_and_names = (ir.Local, ir.Global, t.Arithmetic, t.Pointer, t.Array, t.Record)
     if not attrs.has(kind) or issubclass(kind, types_and_names):

@@ -27,7 +27,7 @@ def convert(scope: FunctionScope, value: ir.Expr, to: t.Type, span: ir.Span) -> 
 
 
 def _made(scope: FunctionScope, value: ir.Expr, to: t.Type, span: ir.Span) -> ir.Expr:
-    """Return the conversion of what is no constant."""
+    """Return the conversion of what is not a constant."""
     have = value.type
     if isinstance(have, t.Pointer) and isinstance(to, t.Pointer):
         return _pointer(scope, value, have, to, span)

@@ -133,7 +133,7 @@ def _function(scope: FunctionScope, node: Node, declaration: Declaration) -> ir.
 
 
 def _constant(scope: FunctionScope, node: Node, declaration: Declaration) -> ir.Expr:
-    """Lower a name that is no variable: a number, as an argument of a template."""
+    """Lower a name that is not a variable: a number, as an argument of a template."""
     if not isinstance(node.type, t.Arithmetic):
         text = (
             f"which of the functions called {declaration.name} this is, in a list, is not known; "

@@ -321,7 +321,7 @@ def _has_bytes(kind: t.Type) -> bool:
 
 
 def _flat(value: ir.Expr | None, kind: t.Type) -> list[Any]:
-    """Return the first scalars of a value in order of memory, behind which all are zeros; None for one that is no constant."""
+    """Return the first scalars of a value in order of memory, behind which all are zeros; None for one that is not a constant."""
     if not isinstance(kind, t.Array | t.Record):
         return [] if value is None else [value.value if isinstance(value, ir.Const) else None]
     if (isinstance(kind, t.Record) and kind.union) or not isinstance(value, ir.Compose | None):

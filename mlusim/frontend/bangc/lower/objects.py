@@ -590,7 +590,7 @@ def ending_of_parts(scope: FunctionScope, kind: t.Record, at: ir.Place, span: ir
 # Lambdas: an object of what is captured, and a body that finds it there.
 
 _THIS = "this"
-_DECLARING = ("VAR_DECL", "UNEXPOSED_DECL")  # their values are no children
+_DECLARING = ("VAR_DECL", "UNEXPOSED_DECL")  # their values are not children
 _UNEVALUATED = "CXX_UNARY_EXPR"  # sizeof and alignof
 
 

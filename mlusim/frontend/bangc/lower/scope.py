@@ -202,7 +202,7 @@ class FunctionScope(ABC):
         """Return the bytes to a multiple of which a variable is aligned, by itself or by the structure that it is; 1 of others."""
         asked, leaf = declaration.alignment, t.element_of(declaration.type)
         if asked is None:
-            text = f"the alignment of {declaration.name} is no number that is written out; write it as in alignas(64)"
+            text = f"the alignment of {declaration.name} is not a number that is written out; write it as in alignas(64)"
             self.refuse("alignment", text, declaration.span)
         asked = max(asked, leaf.align if isinstance(leaf, t.Record) else 1)
         if asked > MOST_ALIGN:
@@ -324,7 +324,7 @@ class FunctionScope(ABC):
         return chosen
 
     def address(self, place: ir.Place, kind: t.Type, span: ir.Span) -> ir.Expr:
-        """Return a pointer to *place*; the local that it is a part of is no plain value any more."""
+        """Return a pointer to *place*; the local that it is a part of is not a plain value any more."""
         base = innermost(place)
         if isinstance(base, ir.LocalStorage) and base.local.storage is ir.Storage.VALUE:
             base.local.storage = ir.Storage.CELL

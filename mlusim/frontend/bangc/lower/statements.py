@@ -156,7 +156,7 @@ def declare(scope: FunctionScope, declaration: Declaration, span: ir.Span) -> li
     if isinstance(kind, t.ClassType) and kind.name.endswith("]"):
         scope.refuse(
             "array",
-            f"{declaration.name} has a length that is no constant; declare it with the largest length",
+            f"{declaration.name} has a length that is not a constant; declare it with the largest length",
             span,
         )
     if scope.in_gdram(declaration):
@@ -625,7 +625,7 @@ def _parts_of_for(scope: FunctionScope, node: Node) -> _Parts:
         _by_position(scope, node, found) if 0 < len(found) < 3 else [*range(len(found))]
     )
     if taken is None:  # a macro wrote the parts, or some of them
-        # A declaration begins, a bool tests, what has no effect is no first part and no step.
+        # A declaration begins, a bool tests, what has no effect is not a first part and no step.
         every = itertools.combinations(range(3), len(found))
         fitting = [ns for ns in every if all(_may_be(scope, p, n) for p, n in zip(found, ns, strict=True))]
         if len(fitting) != 1:

@@ -532,7 +532,7 @@ def dynamic(c: CWalker, node: ir.DynamicCast) -> str:
 def _pointee(node: ir.Expr) -> t.Record:
     kind = node.type.to if isinstance(node.type, t.Pointer) else node.type
     if not isinstance(kind, t.Record):
-        raise NoForm("a virtual call of what is no object")
+        raise NoForm("a virtual call of what is not an object")
     return kind
 
 

@@ -41,7 +41,7 @@ def suffix(kind: t.Arithmetic) -> str:
 
 
 def dtype_of(kind: t.Type) -> DType | None:
-    """Return the element type of memory of *kind*; None where it is no number."""
+    """Return the element type of memory of *kind*; None where it is not a number."""
     while isinstance(kind, t.Array):
         kind = kind.of
     return t.memory_dtype(kind) if isinstance(kind, t.Arithmetic) else None

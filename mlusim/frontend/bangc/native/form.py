@@ -326,7 +326,7 @@ def _zeros(c: CProgram, kind: t.Type) -> str:
 
 
 def _constant(c: CProgram, part: Any, variable: ir.Global) -> Iterator[str]:
-    """Yield the lines that make a variable at file scope that is no memory of the device."""
+    """Yield the lines that make a variable at file scope that is not memory of the device."""
     kind, place = variable.type, f"PLACES_(m)[{c.place(variable)}]"
     yield f"  {place} = {_zeros(c, kind)};"
     expression = part.file.form.initialisers.get(variable.symbol)

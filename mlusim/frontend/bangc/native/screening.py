@@ -31,7 +31,7 @@ from mlusim.machine.observed import ValueChange
 
 @frozen
 class FailedTest:
-    """The words of a test of the native engine where it fails: by *rule*, ``a op b`` of type *have* is no number of type *to*."""
+    """The words of a test of the native engine where it fails: by *rule*, ``a op b`` of type *have* is not a number of type *to*."""
 
     rule: str
     have: str
@@ -134,7 +134,7 @@ def converted(
         return _single(c, "-", text, "0.0", have, site)  # which keeps the sign of a zero
     if change == FLOAT:
         low = float(to.low - 1).hex()
-        # low - 1 is no double where the type has 64 bits and a sign: it rounds to low itself, which fits.
+        # low - 1 is not a double where the type has 64 bits and a sign: it rounds to low itself, which fits.
         below = "<" if to.size < 8 or to.low == 0 else "<="
         inside = f"({low} {below} (double)z_ && (double)z_ < {float(to.high + 1).hex()})"
         whole = (
@@ -225,7 +225,7 @@ MOST = 8  # variables that are followed in one function, each computed from the 
 
 
 def followed(root: Root) -> bool:
-    """Return whether C knows what the variable *root* holds: a pointer outside of memory that is no parameter."""
+    """Return whether C knows what the variable *root* holds: a pointer outside of memory that is not a parameter."""
     local = root.local
     return (
         local is not None

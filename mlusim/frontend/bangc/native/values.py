@@ -406,7 +406,7 @@ def parts(c: CWalker, held: str, kind: t.Type, offset: int, given: ir.Expr) -> I
     elif isinstance(kind, t.Array) and isinstance(given, ir.Text):
         yield f"memcpy({held} + {offset}, at(see(m, {c.value(given)})), {min(kind.size, len(literal_bytes(given.value)))});"
     elif isinstance(kind, t.Array):
-        raise NoForm("an array in a record that is no list")
+        raise NoForm("an array in a record that is not a list")
     elif isinstance(kind, t.VectorRegister):
         if not isinstance(given, ir.Compose):  # else it has no value
             yield f"memmove({held} + {offset}, {c.value(given)}, REGISTER_BYTES);"
@@ -551,7 +551,7 @@ def has_registers(kind: t.Type) -> bool:
 
 
 def registers_in_union(kind: t.Type) -> bool:
-    """Return whether a union in *kind* has a register, which is no memory: Python refuses it when it is executed."""
+    """Return whether a union in *kind* has a register, which is not memory: Python refuses it when it is executed."""
     if isinstance(kind, t.Array):
         return registers_in_union(kind.of)
     if not isinstance(kind, t.Record):

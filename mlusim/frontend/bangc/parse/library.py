@@ -112,7 +112,7 @@ class Library:
                         yield from (self.lib.clang_getOverloadedDecl(named, n) for n in range(count))
 
     def evaluate(self, cursor: object) -> int | float | None:
-        """Return the value of a constant expression or variable; None where it is no constant number."""
+        """Return the value of a constant expression or variable; None where it is not a constant number."""
         lib = self.lib
         result = lib.clang_Cursor_Evaluate(cursor)
         if not result:

@@ -268,7 +268,7 @@ class Declaration:
 
     @property
     def alignment(self) -> int | None:
-        """Return the bytes of its own ``alignas`` or ``aligned``, the largest; 1 without one, None where one is no number that is written out."""
+        """Return the bytes of its own ``alignas`` or ``aligned``, the largest; 1 without one, None where one is not a number that is written out."""
         if "aligned" not in self.annotations:
             return 1
         asked = _ALIGNMENT.findall(self._reader.library.printed(self._cursor))

@@ -18,13 +18,13 @@ Position = tuple[int, int]  # line and column, from 1 on
 
 
 def read(path: str) -> str:
-    """Return the text of a file.  Raises `UsageError` where it cannot be read, or is no text."""
+    """Return the text of a file.  Raises `UsageError` where it cannot be read, or is not text."""
     refuse_special(Path(path))
     content = read_bytes(path)
     if (at := content.find(0)) >= 0:
         wide = content[:2] in (b"\xff\xfe", b"\xfe\xff")
         cure = "it is UTF-16; save it as UTF-8" if wide else "give the path of a source"
-        raise UsageError(f"{path} is no text, its byte {at} is 0; {cure}")
+        raise UsageError(f"{path} is not text, its byte {at} is 0; {cure}")
     return content.decode("utf-8", "replace")
 
 

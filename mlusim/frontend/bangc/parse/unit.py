@@ -191,7 +191,7 @@ _GUESS = re.compile(r"'(?P<name>\w+)'(?P<between>[^';]*); did you mean '(?P<gues
 class ParsedFile:
     """The declarations of a file.
 
-    ``functions`` are its own definitions that are no templates, ``templates`` those that are, and
+    ``functions`` are its own definitions that are not templates, ``templates`` those that are, and
     ``requested`` the kernels that were asked for by name.
     """
 
@@ -393,7 +393,7 @@ def _own(cursor: Cursor, path: str, below: Container[str], found: Library) -> It
 
 
 def _instance(cursor: Cursor, found: Library) -> bool:
-    """Return whether *cursor* is an instance of a template that is no function of the device alone."""
+    """Return whether *cursor* is an instance of a template that is not a function of the device alone."""
     function = cursor.kind.name == "FUNCTION_DECL" and found.template(cursor) is not None
     return function and _DEVICE not in _attributes(cursor)
 

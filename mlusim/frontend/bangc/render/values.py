@@ -21,7 +21,7 @@ def asked(c: PythonWalker, made: ast.expr, *nodes: ir.Expr) -> ast.expr:
 
 
 def place(c: PythonWalker, index: ir.Expr, element: t.Type) -> ast.expr:
-    """Return the value of *index*; an array that is no simulated memory does not ask of it whether it has a value."""
+    """Return the value of *index*; an array that is not a simulated memory does not ask of it whether it has a value."""
     made = c.value(index)
     outside = not isinstance(element, t.Arithmetic) or element == t.DOUBLE
     return b.call("_c_place", made) if c.checked and outside and _may_lack(index) else made

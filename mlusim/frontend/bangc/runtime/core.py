@@ -527,7 +527,7 @@ def _fault(core: Core, fault: Fault, traceback: TracebackType | None) -> Fault:
 
 
 def constant(layout: Layout, initial: tuple[Any, ...] | None) -> Any:
-    """Return a variable at file scope that is no memory of the device: from its scalars in order, or zeros."""
+    """Return a variable at file scope that is not memory of the device: from its scalars in order, or zeros."""
     values = None if initial is None else iter(initial)
     made = _built(layout, values)
     return made if isinstance(made, Items | Object) else Cell(layout, made)

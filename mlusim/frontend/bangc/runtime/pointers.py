@@ -29,7 +29,7 @@ class Moving:
         """Return how far this pointer is ahead of *other*; raises `MemoryFault` for one without an order to it."""
         raise NotImplementedError
 
-    def load(self, i: int, waits: int) -> Any:  # noqa: ARG002 - the core does not wait for what is no memory
+    def load(self, i: int, waits: int) -> Any:  # noqa: ARG002 - the core does not wait for what is not memory
         """Return the element that is *i* further."""
         return self[i]  # type: ignore[index]
 
@@ -328,7 +328,7 @@ SHOWN = 16  # elements of an array that are shown
 
 
 class VariableAddress(Unplaced, Referred):
-    """The common part of pointers to variables: an address that is no number."""
+    """The common part of pointers to variables: an address that is not a number."""
 
     __slots__ = ()
     outside = (
@@ -346,7 +346,7 @@ class VariableAddress(Unplaced, Referred):
 
 
 class Items(VariableAddress):
-    """A pointer into a list: an array of pointers, of records or of doubles, which is no simulated memory.
+    """A pointer into a list: an array of pointers, of records or of doubles, which is not a simulated memory.
 
     One that is a part of another variable has that as its home, and how many bytes of it are in front of the array.
     """
@@ -474,7 +474,7 @@ class Items(VariableAddress):
 
 
 class InVariable(VariableAddress):
-    """A pointer into a variable that is no simulated memory, or beside it: *offset* bytes from its beginning, to what *layout* describes.
+    """A pointer into a variable that is not a simulated memory, or beside it: *offset* bytes from its beginning, to what *layout* describes.
 
     Numbers are seen as others by it, ``*(int *)&x``, and it leads from one member of a record to the next, as bytes of C do.
     """

@@ -15,7 +15,7 @@ from mlusim.memory.pointer import REACH
 from mlusim.memory.space import DIRECTIONS, SPACES
 from mlusim.time import copy_costs, log, quantities, work
 
-# The number of the space that variables with an address live in; it is no memory of the board.
+# The number of the space that variables with an address live in; it is not memory of the board.
 CELL = len(SPACES)
 NOWHERE = CELL + 1  # that of the null pointer
 FUEL = 16 << 20  # bytes that instructions take, a few milliseconds, after which Python looks after signals

@@ -1,6 +1,6 @@
 """The part of a row's C door for a screen: where its operands' bytes have values, what is in flight, what is shared.
 
-A screen is no checker.  It runs the kernel in C and looks for what a checker might report; if there is any, the launch
+A screen is not a checker.  It runs the kernel in C and looks for what a checker might report; if there is any, the launch
 is run again in Python, whose checkers report it (`machine.native.screen`).  How definedness flows through a row is what
 the row declares, for both engines.
 """

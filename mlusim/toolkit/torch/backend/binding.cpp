@@ -40,7 +40,7 @@ pybind11::object call(const Bound &function, const pybind11::args &given) {
   } catch (const std::exception &) {
     throw;
   } catch (...) {
-    throw std::runtime_error(std::string(function.name) + " throws something that is no std::exception");
+    throw std::runtime_error(std::string(function.name) + " throws something that is not std::exception");
   }
   END_HANDLE_TH_ERRORS_PYBIND
 }

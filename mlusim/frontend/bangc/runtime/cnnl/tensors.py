@@ -30,7 +30,7 @@ DTYPES: Mapping[int, Any] = {
 
 @define(eq=False)
 class Descriptor:
-    """A descriptor that is no tensor's: what was set, by name."""
+    """A descriptor that is not a tensor's: what was set, by name."""
 
     values: dict[Any, Any] = field(factory=dict)
 

@@ -13,19 +13,19 @@
   X(CN_ERROR_INVALID_VALUE, 100006, "an argument is invalid") \
   X(CN_ERROR_OPERATING_SYSTEM, 100007, "the system refused") \
   X(CN_ERROR_SYSTEM_OUT_OF_MEMORY, 100010, "the host has not that much memory left") \
-  X(CN_ERROR_INVALID_HANDLE, 100014, "this is no handle") \
+  X(CN_ERROR_INVALID_HANDLE, 100014, "this is not a handle") \
   X(CN_ERROR_ILLEGAL_STATE, 100015, "this is not possible now") \
   X(CN_OPS_ERROR_NOT_SUPPORTED, 100050, "the simulator does not do this") \
   X(CN_OPS_ERROR_NOT_PERMITTED, 100051, "this is not permitted") \
-  X(CN_QUEUE_ERROR_INVALID, 100060, "this is no queue, or one that has failed") \
-  X(CN_NOTIFIER_ERROR_INVALID, 100080, "this is no notifier") \
+  X(CN_QUEUE_ERROR_INVALID, 100060, "this is not a queue, or one that has failed") \
+  X(CN_NOTIFIER_ERROR_INVALID, 100080, "this is not a notifier") \
   X(CN_MEMORY_ERROR_OUT_OF_MEMORY, 100100, "the device has not that much memory left") \
   X(CN_INVOKE_ERROR_ASSERT, 100128, "an assertion of a kernel does not hold") \
   X(CN_INVOKE_ERROR_KERNEL_TRAP, 100132, "a kernel did what the machine cannot do") \
   X(CN_INVOKE_ERROR, 100200, "a kernel went wrong") \
-  X(CN_CONTEXT_ERROR_INVALID, 100201, "this is no context") \
+  X(CN_CONTEXT_ERROR_INVALID, 100201, "this is not a context") \
   X(CN_ERROR_NOT_FOUND, 100301, "what is asked for is not there") \
-  X(CN_ERROR_INVALID_KERNEL, 100302, "this is no kernel") \
+  X(CN_ERROR_INVALID_KERNEL, 100302, "this is not a kernel") \
   X(CN_ERROR_QUEUE_CAPTURE_UNSUPPORTED, 100360, "a queue that is being captured cannot do this") \
   X(CN_FATBIN_ERROR_NO_KERNEL, 101312, "there is no such kernel") \
   X(CN_ERROR_UNKNOWN, 200000, "an error without a name")

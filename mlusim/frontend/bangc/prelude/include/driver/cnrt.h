@@ -24,17 +24,17 @@
   X(cnrtErrorArgsInvalid, 100006, "an argument is invalid") \
   X(cnrtErrorSys, 100007, "the system refused") \
   X(cnrtErrorSysNoMem, 100010, "the host has not that much memory left") \
-  X(cnrtErrorInvalidResourceHandle, 100014, "this is no handle") \
+  X(cnrtErrorInvalidResourceHandle, 100014, "this is not a handle") \
   X(cnrtErrorIllegalState, 100015, "this is not possible now") \
   X(cnrtErrorNotSupport, 100050, "the simulator does not do this") \
   X(cnrtErrorOpsNotPermitted, 100051, "this is not permitted") \
-  X(cnrtErrorQueue, 100060, "this is no queue, or one that has failed") \
+  X(cnrtErrorQueue, 100060, "this is not a queue, or one that has failed") \
   X(cnrtErrorNoMem, 100100, "the device has not that much memory left") \
   X(cnrtErrorAssert, 100128, "an assertion of a kernel does not hold") \
   X(cnrtErrorKernelTrap, 100132, "a kernel did what the machine cannot do") \
   X(cnrtErrorKernelUserTrap, 100133, "a kernel has ended itself") \
   X(cnrtErrorNotFound, 100301, "what is asked for is not there") \
-  X(cnrtErrorInvalidKernel, 100302, "this is no kernel") \
+  X(cnrtErrorInvalidKernel, 100302, "this is not a kernel") \
   X(cnrtErrorUnsupportedKernelVersion, 100303, "another compiler made the kernel") \
   X(cnrtErrorQueueCaptureUnsupported, 100360, "a queue that is being captured cannot do this") \
   X(cnrtErrorQueueCaptureInvalidated, 100361, "an error has ended the capture of the queue") \
