@@ -151,6 +151,10 @@ READS, CHANGES, WRITES = range(3)
 """Kinds of accesses; an atomic changes what it reads."""
 
 
+class HeardEnough(Exception):
+    """Ends a run in Python of which an observer needs no more."""
+
+
 class ObservedScreen(Protocol):
     """The record that a launch in C has kept for checkers; `mlusim.machine.native.screen.Screen` says what each member is."""
 

@@ -20,6 +20,7 @@ from mlusim.isa.table import ISA, settles
 from mlusim.machine.observed import (
     CountedEscape,
     Effect,
+    HeardEnough,
     ObservedCore,
     ObservedLaunch,
     ObservedScreen,
@@ -589,10 +590,6 @@ class InitCheck(Checker):
         else:
             hint = "load or fill the buffer before it is used"
         return context, note, hint, tuple(places(hops))
-
-
-class HeardEnough(Exception):
-    """Ends a run in Python of which the rest is known."""
 
 
 class FirstEscapes(InitCheck):

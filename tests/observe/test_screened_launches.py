@@ -15,7 +15,7 @@ from mlusim.machine.native.build import CHOICE, available
 from mlusim.machine.native.screening import LONG, TRIED, VECTORS, Screening
 from mlusim.machine.native.text.screen import HOW_WAITS, WINDOW, Suspicion
 from mlusim.observe.collect import collecting
-from mlusim.observe.initcheck import InitCheck
+from mlusim.observe.initcheck import FirstEscapes, InitCheck
 from mlusim.observe.names import CHECKERS
 from mlusim.observe.racecheck import RaceCheck
 
@@ -257,6 +257,36 @@ def test_who_finds_nothing_hears_nothing_of_the_run_in_python(half, calls_of):
 
     assert told[0] == told[1]
     assert "racecheck-tasks-read-write" in str(told)
+
+
+class Mistaken(InitCheck):
+    """A checker with a mistake of its own, at the end of a run in C or in what it hears of one in Python."""
+
+    screens = InitCheck.screens
+
+    def __init__(self, at):
+        super().__init__()
+        self._at = at
+
+    def screen_end(self, screen):
+        return {}["screen_end"] if self._at == "screen_end" else super().screen_end(screen)
+
+    def hears_again(self, screen):
+        return MistakenEscapes(screen.escapes())
+
+
+class MistakenEscapes(FirstEscapes):
+    """What such a checker hears of the run in Python."""
+
+    def effect(self, effect):
+        return {}["effect", effect]
+
+
+@pytest.mark.parametrize("at", ["screen_end", "effect"])
+def test_a_mistake_in_a_checker_is_no_suspicion(half, at):
+    """It comes out, and is not hidden by a run in Python."""
+    with pytest.raises(KeyError, match=at):
+        launched(half, 4000, beyond=8, observe=[Mistaken(at), RaceCheck()], engine="native")
 
 
 def test_turns_that_are_elsewhere_in_each_memory_are_judged_as_one(turning):

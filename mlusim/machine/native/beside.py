@@ -25,6 +25,7 @@ import numpy as np
 
 from mlusim.arch.board import Board
 from mlusim.engine.contract import Mode
+from mlusim.errors import MlusimError
 from mlusim.isa.table import ISA
 from mlusim.lazy import lazy
 from mlusim.machine.limits import Overdue
@@ -456,7 +457,7 @@ class _Launch:
         made.crew = crew
         try:
             made.run_some([self._groups - 1])  # all others end on the way to the last one
-        except Exception:
+        except (Suspicion, MlusimError):
             if session.meter is not None and session.meter.over:
                 raise
             rows = None

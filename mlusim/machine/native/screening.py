@@ -17,7 +17,7 @@ from attrs import define
 from mlusim.arch.board import Arch, Pipe
 from mlusim.engine.contract import Mode
 from mlusim.engine.values import Look, Types, TypesInC, VectorChange, look_at
-from mlusim.errors import Fault
+from mlusim.errors import Fault, MlusimError
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.table import NUMBERS
 from mlusim.machine.announcer import accesses_of, arguments_behind
@@ -36,7 +36,7 @@ from mlusim.machine.native.text.screen import (
     SPAN_WORDS,
     Suspicion,
 )
-from mlusim.machine.observed import CHANGES, READS, WRITES, Screened
+from mlusim.machine.observed import CHANGES, READS, WRITES, HeardEnough, Screened
 from mlusim.machine.tensor import allocations, bytes_given
 from mlusim.memory.allocation import POISON, Allocation
 from mlusim.memory.footprint import Access
@@ -176,7 +176,7 @@ class Screening:
         try:
             session.run(None if beside is None else functools.partial(beside, session, screen, undo))
             heard = self._told(session, screen, hear)
-        except Exception as error:  # noqa: BLE001 - what a checker may report: Python says which
+        except (Suspicion, MlusimError) as error:  # what a checker may report: Python says which
             if self._ended is None or self._ended[1] is not error:
                 heard = []
         cleared = tuple(heard)
@@ -219,7 +219,7 @@ class Screening:
         before = _Before(self.request)
         trial = (meter or Meter(UNLIMITED)).trial(LONG)
         session = session_of((), None, None, trial, None)
-        with contextlib.suppress(Exception):  # when all watch, Python says what it is
+        with contextlib.suppress(MlusimError):  # when all watch, Python says what it is
             session.run()
         before.restore()
         before.end()
@@ -244,7 +244,7 @@ def _hears(
     starts = screen.starts_at()
     session = session_of((observer,), None, None, meter, None)
     # It ends when *observer* has heard enough, or with what Python is going to tell.
-    with before.again(), contextlib.suppress(Exception):
+    with before.again(), contextlib.suppress(HeardEnough, MlusimError):
         if starts:
             observer.launch_begin(session)
             session.run_some(starts)

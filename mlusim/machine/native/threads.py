@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from mlusim.arch.board import Arch
+from mlusim.errors import MlusimError
 from mlusim.lazy import lazy
 from mlusim.machine.limits import Overdue
 from mlusim.machine.native.text.screen import Suspicion
@@ -141,6 +142,8 @@ class Threads(Generic[Noted]):
             if isinstance(error, Overdue):
                 raise (self._first or self._session).late(error) from None
             raise
+        for other in others:
+            other.result()
         if len(self._done) == self._many:
             return [self._done[place] for place in range(self._many)]
         if self._session.meter is not None:
@@ -156,7 +159,8 @@ class Threads(Generic[Noted]):
                 self._first = part
             part.run_some(self._groups(place))
             self._done[place] = part.tally, notes
-        except Exception:
+        except Exception as error:
             self._ending.stopped = True
-            if place == 0 and meter is not None and meter.over:
+            expected = isinstance(error, Suspicion | MlusimError)  # the launch is made again in order
+            if not expected or (place == 0 and meter is not None and meter.over):
                 raise
