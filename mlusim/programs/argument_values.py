@@ -497,7 +497,7 @@ def misspelt(
         others = [*(one for one in numbers if one != name), *known]
         guess = near(word, others, 1)
         hint = f"did you mean {guess[0]}?" if guess else f"known are {', '.join(others)}"
-        kind = "no number" if word in values else "no argument or macro"
+        kind = "not a number" if word in values else "not an argument or macro"
         return f"--arg {name} is given {shown(_text(values[name], word))!r}, and {word!r} is {kind}; {hint}"
     return None
 

@@ -195,7 +195,7 @@ def test_a_frontier_leaves_out_the_regimes_that_have_none(capsys):
         ([MUTUAL, "--frontier", "S"], "names 1 variable;"),
         ([MUTUAL, "--frontier", "S,Q"], "has no variable 'Q'"),
         ([MUTUAL, "--dtype", "half"], "its regions are float"),
-        ([MUTUAL, "--dtype", "quad"], "no element type"),
+        ([MUTUAL, "--dtype", "quad"], "not an element type"),
         ([BORDER, "--dtype", "int8"], "holds float or half, not int8"),
         ([MUTUAL, "--claim", "S*T"], "a limit is one comparison"),
         ([MUTUAL, "--claim", "3 <= 4"], "is over 0 variables"),

@@ -127,7 +127,7 @@ def test_whatis_knows_the_types_of_c(stopped, text, kind):
         ("(float *)n", "int is not cast to float *"),
         ("buffer[4000]", "past its end"),
         ("buffer[1030]", "past its end"),
-        ("*(Nothing *)p", "no expression of C"),
+        ("*(Nothing *)p", "not an expression of C"),
     ],
 )
 def test_what_has_no_value(stopped, text, sentence):

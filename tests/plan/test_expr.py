@@ -107,10 +107,10 @@ def test_comparisons_make_constraints():
         ("S.real", "use integers"),
         ("foo(S)", "foo is not a function"),
         ("sizeof(S, T)", "sizeof is not a function"),
-        ("sizeof(quad)", "no element type"),
+        ("sizeof(quad)", "not an element type"),
         ("PAD_UP(S)", "take two arguments"),
         ("1.5*S", "use integers"),
-        ("__import__('os')", "no function"),
+        ("__import__('os')", "not a function"),
         ("True + S", "use integers"),
     ],
 )

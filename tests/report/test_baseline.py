@@ -90,7 +90,7 @@ def _without(name):
     [
         ("", "f is not JSON"),
         ("operator,case", "f is not JSON"),
-        ("[" * 100_000, "nested too deeply|no JSON"),
+        ("[" * 100_000, "nested too deeply|not JSON"),
         ("NaN", "NaN is not a number of JSON"),
         ("9" * 5000, "f is not JSON"),
         ("[]", "is JSON, but no baseline"),
