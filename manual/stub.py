@@ -26,8 +26,8 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 
 from mlusim.arch.dtypes import DType
+from mlusim.engine.contract import Watch
 from mlusim.isa.vv import Register
-from mlusim.machine.announcer import Announcer
 from mlusim.machine.core import Core
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import Direction
@@ -62,7 +62,7 @@ MACHINE = """    core: Core
     counts: list[int]
     directions: Any
     traffic: list[int]
-    watch: Announcer | None
+    watch: Watch | None
     work: list[int]
     lines: list[int]
     spare: list[int]

@@ -17,7 +17,7 @@ from mlusim.machine.hub import TOLD, Observer, Teller, adoption
 from mlusim.machine.limits import limit_of, take_over
 
 if TYPE_CHECKING:
-    from mlusim.machine.observed import ObservedLaunch
+    from mlusim.machine.core import RunningLaunch
 
 
 class Forked(Observer):
@@ -36,7 +36,7 @@ class Forked(Observer):
         self._teller = Teller(path)
         os.environ[TOLD] = path
 
-    def launch_begin(self, launch: "ObservedLaunch") -> None:
+    def launch_begin(self, launch: "RunningLaunch") -> None:
         """Note a launch in another process."""
         if os.getpid() != self._home:
             self._teller.launch_begin(launch)

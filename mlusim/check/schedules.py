@@ -19,10 +19,10 @@ from attrs import define, field, frozen
 from mlusim.counted import counted
 from mlusim.errors import Fault, UsageError
 from mlusim.files.reading import brief, path_of
-from mlusim.machine.hub import Observer
-from mlusim.machine.observed import Effect, ObservedCore, ObservedLaunch
+from mlusim.machine.core import Core, RunningLaunch
+from mlusim.machine.hub import Effect, Observer
+from mlusim.machine.options import leaves
 from mlusim.machine.scheduling.schedule import EFFECTS, LAND, NEXT, STOP, Decision, Director, directing
-from mlusim.machine.tensor import leaves
 from mlusim.observe.finding import Finding
 from mlusim.operators.accuracy import bit_equal, judge
 from mlusim.operators.registry import find_case, find_operator
@@ -120,7 +120,7 @@ class Leavings(Observer):
     def __init__(self) -> None:
         self.launches: list[LeftTensors] = []
 
-    def launch_begin(self, launch: ObservedLaunch) -> None:
+    def launch_begin(self, launch: RunningLaunch) -> None:
         """Begin a launch with no copies."""
         self.launches.append(LeftTensors(launch.request.kernel.name))
 
@@ -132,7 +132,7 @@ class Leavings(Observer):
             self.launches[-1].atomic = True
         return True
 
-    def launch_end(self, launch: ObservedLaunch) -> None:
+    def launch_end(self, launch: RunningLaunch) -> None:
         """Copy the tensors that the launch leaves."""
         for place, argument in enumerate(leaves(launch.request)):
             allocation = getattr(getattr(argument, "view", argument), "allocation", None)
@@ -141,7 +141,7 @@ class Leavings(Observer):
                 whole = len(raw) % argument.dtype.size == 0
                 self.launches[-1].tensors[place] = raw.view(argument.dtype.dtype) if whole else raw
 
-    def fault(self, core: ObservedCore, fault: Fault) -> None:
+    def fault(self, core: Core, fault: Fault) -> None:
         """Note how the launch has ended."""
         del core
         self.launches[-1].fault = type(fault).__name__

@@ -20,15 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from mlusim.cli import entry, plain_text
-from mlusim.cli.verbs import (
-    RUN_PROGRAMS,
-    Parser,
-    Verb,
-    parser_of,
-    unknown_option,
-    unknown_verb,
-    verb_named,
-)
+from mlusim.cli.verbs import RUN_PROGRAMS, Parser, Verb, parser_of, unknown_option, unknown_verb, verb_named
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON, on_threads, preferring
 from mlusim.errors import Fault, MlusimError, Remark, UsageError, said
 from mlusim.files.reading import lines_shown, shown

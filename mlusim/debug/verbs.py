@@ -11,15 +11,7 @@ from mlusim.debug.look.clock import clock_of
 from mlusim.debug.run.ahead import reaching
 from mlusim.debug.session import PROGRAM_ENDED, DebugSession
 from mlusim.debug.source.frames import depth_of, name_of
-from mlusim.debug.stop.steppers import (
-    Finish,
-    Intrinsics,
-    IntrinsicStep,
-    Lines,
-    LineStep,
-    NextStep,
-    Until,
-)
+from mlusim.debug.stop.steppers import Finish, Intrinsics, IntrinsicStep, Lines, LineStep, NextStep, Until
 from mlusim.debug.stop.stops import BEGIN, END, FINISH, LAUNCH_BEGIN, Position, Stop, Stopper
 from mlusim.errors import UsageError
 

@@ -9,6 +9,7 @@ is rare.
 
 from collections.abc import Callable
 from enum import Enum
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import define
@@ -16,6 +17,7 @@ from attrs import define
 from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import DType
 from mlusim.memory.allocation import Allocation
+from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Port, Ptr, View
 from mlusim.time.quantities import CopyLoad
 
@@ -118,6 +120,29 @@ class Flight:
     landed: bool = False
 
 
+Side = tuple[Access, ...]  # what an effect reads, or writes
+Values = tuple[Any, ...]
+
+
+class ScalarWatch(Protocol):
+    """The hearer of a core's scalar accesses."""
+
+    def scalar(self, name: str, view: View, index: int, value: object = None, waits: int = 0, /) -> None: ...
+
+
+class Watch(ScalarWatch, Protocol):
+    """The hearer of a core's instructions; what it returns for one is its `mlusim.machine.hub.Effect`, or None."""
+
+    def row(self, row: "Intrinsic", frame: FrameType, operands: Values, arguments: Values, /) -> Any: ...
+    def copy(self, row: "Intrinsic", pipe: Pipe, reads: Side, writes: Side, arguments: Values, /) -> Any: ...
+    def flight(
+        self, row: "Intrinsic", pipe: Pipe, reads: Side, writes: Side, arguments: Values, /
+    ) -> Any: ...
+    def lands(self, effect: Any, /) -> None: ...
+    def retire(self, effect: Any, /) -> None: ...
+    def mark(self) -> list[Any]: ...  # the steps since the last mark, each once
+
+
 class IssuingCore(Port, Protocol):
     """The core that an instruction runs on, as the engine sees it; `machine.core.Core` says what each member is."""
 
@@ -146,7 +171,7 @@ class IssuingMlu(Protocol):
     lines: list[int]
     spare: list[int]
     traffic: list[int]
-    watch: Any  # the `machine.announcer.Announcer` of the core's instructions; None while nothing listens
+    watch: Any  # the `Watch` of its instructions; None while nothing listens
     directions: Any  # the copies that the core has, as `engine.copies.Routes`
 
     @property

@@ -13,9 +13,8 @@ import numpy as np
 from attrs import define, field
 
 from mlusim.judge.wire import Array
-from mlusim.machine.hub import Observer
+from mlusim.machine.hub import Effect, Observer
 from mlusim.machine.launch import Launch
-from mlusim.machine.observed import Effect
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation
 

@@ -13,11 +13,13 @@ from mlusim.arch.board import Pipe
 from mlusim.formula.expr import ONE
 from mlusim.isa.declare import Flow, Intrinsic
 from mlusim.kernel_frames import ACCESSOR, KernelFrame, caller, file_of, is_own
-from mlusim.machine.observed import Effect, ObservedCore, Site, Step
+from mlusim.machine.hub import Effect
+from mlusim.machine.observed import Site, Step
 from mlusim.memory.footprint import Access
 from mlusim.time.log import NotedLog
 
 if TYPE_CHECKING:
+    from mlusim.machine.core import Core
     from mlusim.machine.hub import Hub
     from mlusim.memory.pointer import View
 
@@ -55,7 +57,7 @@ class Announcer:
     )  # fmt: skip
 
     def __init__(
-        self, core: ObservedCore, hub: "Hub", numbers: Iterator[int], explore: Callable[[], None] | None
+        self, core: "Core", hub: "Hub", numbers: Iterator[int], explore: Callable[[], None] | None
     ) -> None:
         self._core = core
         self._hub = hub

@@ -9,7 +9,7 @@ from attrs import define, field
 from mlusim.arch.dtypes import DType
 from mlusim.errors import Deadlock, Divergence, RuleFault, SyncFault
 from mlusim.isa.declare import Refused
-from mlusim.machine.observed import Site, Sync
+from mlusim.machine.observed import Site
 from mlusim.memory.allocation import Allocation, Arena, MemoryDeclaration
 from mlusim.time.log import ARRIVES, ROLE, WAITS_FOR
 
@@ -398,3 +398,30 @@ def stuck(waiting: list["Core"], spinning: list["Core"]) -> Deadlock:
     fault = Deadlock(f"no task can go on: {text}", hint=hint)
     fault.waits, fault.spins = waits, spins
     return fault
+
+
+@define(eq=False)
+class Sync:
+    """A core has waited for its own pipes (``pipes``: their names), or a barrier has completed.
+
+    Where only some pipes wait for these, ``waiting`` names them; empty: everything does.  A wait for the copies of
+    one direction alone has its two spaces in ``route``.
+    At a barrier ``scope`` says who meets (a key of `mlusim.machine.cluster.SCOPES`), ``participants``
+    are the cores that met and ``core`` is the last to arrive; their pipes are empty then.  A mutex that
+    is taken or about to be given back has the scope "mutex" and its numbers in ``mutex``.  Half a barrier has
+    the scope "arrive" or "wait", and in ``mutex`` the numbers of the union and of the meeting.
+    """
+
+    name: str
+    core: "Core"
+    pipes: tuple[str, ...]
+    scope: str | None = None
+    participants: tuple["Core", ...] = ()
+    mutex: tuple[int, int] | None = None
+    waiting: tuple[str, ...] = ()
+    route: tuple[str, ...] = ()
+
+    @property
+    def site(self) -> Site:
+        """File and line at which ``core`` is."""
+        return Site(*self.core.site())

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from mlusim.arch.board import Pipe
 from mlusim.arch.dtypes import DType, as_dtype
-from mlusim.engine.contract import Flight, Polls
+from mlusim.engine.contract import Flight, Polls, ScalarWatch, Watch
 from mlusim.engine.refuse import foreign
 from mlusim.errors import Fault, Outside, RuleFault, Unsupported, shown_file
 from mlusim.kernel_frames import kernel_site
-from mlusim.machine.hub import Hub
-from mlusim.machine.observed import ObservedLaunch, Site, Step, Sync, TaskPlace
+from mlusim.machine.cluster import Sync
+from mlusim.machine.observed import Site, Step, TaskPlace
 from mlusim.machine.scheduling.renewal import Placements, begin, forget, renew, run
 from mlusim.machine.scheduling.scheduler import Scheduler, frames_here
 from mlusim.memory.allocation import Absent, Allocation, Arena, MemoryDeclaration, elements
@@ -24,19 +24,23 @@ from mlusim.time.log import END, FOR_ALL, FOR_COMPUTE, FOR_IO, IO_FLIGHT, MEET, 
 from mlusim.time.quantities import IO, LOADS, MOVE, OPENING, STORES, CopyLoad, Head
 
 if TYPE_CHECKING:
+    from mlusim.arch.board import Board
     from mlusim.isa.declare import Intrinsic
-    from mlusim.machine.announcer import Accesses, Announcer
     from mlusim.machine.cluster import Cluster, Union
     from mlusim.machine.mlu import Mlu
+    from mlusim.machine.options import Request
     from mlusim.machine.scheduling.carrier import Carrier
     from mlusim.machine.scheduling.schedule import Choices
 
 
-class Owner(ObservedLaunch, Protocol):
-    """The launch of a core, as `mlusim.machine.session.Session` is."""
+class RunningLaunch(Protocol):
+    """A launch while it runs, as its cores and observers know it; `mlusim.machine.session.Session` is it."""
 
+    board: "Board"
+    request: "Request"
     effects: str
-    hub: Hub
+    hub: Any  # the `mlusim.machine.hub.Hub` that settles who hears what
+    tally: Any  # the `mlusim.machine.tally.Tally` of what its cores have done
     scheduler: Scheduler
     printed: list[str]
     locks: dict[tuple[int, int], Any]  # the mutexes that are held, and the core that holds each
@@ -45,6 +49,9 @@ class Owner(ObservedLaunch, Protocol):
     meter: Any
     shared_rows: tuple[int, ...]
     shared_directions: tuple[int, ...]
+
+    @property
+    def given(self) -> list[Allocation]: ...  # memories of its arguments and variables, each once
 
     def make_mlu(self, core: Any) -> Any: ...
     def make_log(self, core: Any) -> Log | None: ...
@@ -66,7 +73,9 @@ class Core:
 
     in_python = True
 
-    def __init__(self, session: "Owner", place: TaskPlace, union: "Union", cluster: "Cluster | None") -> None:
+    def __init__(
+        self, session: "RunningLaunch", place: TaskPlace, union: "Union", cluster: "Cluster | None"
+    ) -> None:
         self.session = session
         self.place = place
         self.union = union
@@ -94,7 +103,7 @@ class Core:
         self.fence = False  # it waited for its compute stream while nothing was pending
         self.hub = session.hub
         self.mlu: Mlu = session.make_mlu(self)
-        self.scalars: Announcer | Accesses | None = None
+        self.scalars: ScalarWatch | None = None
         self.direct = True  # scalar accesses are counted and not announced
         self.listen(*session.watches(self))
         if session.meter is not None:
@@ -114,7 +123,7 @@ class Core:
         arenas: Mapping[Space, Arena] = self.__dict__.get("arenas", {})
         return arenas
 
-    def listen(self, watch: "Announcer | None", scalars: "Announcer | Accesses | None") -> None:
+    def listen(self, watch: Watch | None, scalars: ScalarWatch | None) -> None:
         """Tell *watch* of intrinsics and *scalars* of scalar accesses from here on."""
         self.mlu.watch, self.scalars, self.direct = watch, scalars, scalars is None
 

@@ -22,18 +22,11 @@ from mlusim.machine.hub import Observer, attendants, handed, looks_inside, tell_
 from mlusim.machine.kernel import BLOCK, DeviceVariable, Kernel, Kind, grid_of
 from mlusim.machine.launch import Launch, LaunchFacts, LaunchSums, queue_place
 from mlusim.machine.limits import UNLIMITED, Limit, Meter, limit_of
-from mlusim.machine.options import LaunchOptions, listed, options_of
+from mlusim.machine.options import LaunchOptions, Request, allocations, leaves, listed, options_of
 from mlusim.machine.repeated import Repeatable, repeatable
 from mlusim.machine.scheduling.schedule import choices_of, directed
-from mlusim.machine.session import Request, Session
-from mlusim.machine.tensor import (
-    DeviceTensor,
-    allocations,
-    host_array,
-    leaves,
-    name_by_variables,
-    shape_of,
-)
+from mlusim.machine.session import Session
+from mlusim.machine.tensor import DeviceTensor, host_array, name_by_variables, shape_of
 from mlusim.memory.allocation import POISON, Allocation, Bytes, Heap, MemoryDeclaration, as_bytes, fresh_bytes
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.regions import RegionMap

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from mlusim.machine.kernel import Kernel
     from mlusim.machine.limits import Meter
     from mlusim.machine.native.run import Loaded
-    from mlusim.machine.session import Request, Session
+    from mlusim.machine.options import Request
+    from mlusim.machine.session import Session
     from mlusim.memory.allocation import Heap
 
 

@@ -6,23 +6,35 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+
+from attrs import define
+
+from mlusim.machine.observed import Site, Step, TaskPlace
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+    from mlusim.arch.board import Pipe
     from mlusim.errors import Fault
     from mlusim.isa.declare import Intrinsic
+    from mlusim.machine.cluster import Cluster, Sync, Union
+    from mlusim.machine.core import Core, RunningLaunch
+    from mlusim.machine.kernel import Kernel
     from mlusim.machine.observed import (
-        Effect,
+        ChangedValue,
+        ChangedVector,
+        CountedEscape,
         Follower,
-        ObservedCore,
-        ObservedKernel,
-        ObservedLaunch,
-        ObservedScreen,
-        Site,
-        Sync,
+        TensorStore,
         ValueChange,
+        WordSign,
     )
+    from mlusim.machine.parts import KeptParts
     from mlusim.memory.allocation import Allocation
+    from mlusim.memory.footprint import Access
     from mlusim.memory.regions import Placement
 
 
@@ -50,6 +62,109 @@ EVENTS = (
     "task_end",
     "launch_end",
 )
+
+
+class ObservedScreen(Protocol):
+    """The record that a launch in C has kept for checkers; `mlusim.machine.native.screen.Screen` says what each member is."""
+
+    def lack(self, allocation: "Allocation", tell: "Callable[[np.ndarray[Any, Any]], None]") -> None: ...
+    def lacking(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]": ...
+    def stores(self, allocation: "Allocation") -> "tuple[TensorStore, ...] | None": ...
+
+    refused: "Fault | None"
+    whole: bool
+    met: list[tuple[int, ...]]
+    parts: "KeptParts"
+
+    def needs_values(self) -> bool: ...
+    def sharing(self) -> "SharedRun | None": ...
+    def unordered(self) -> "Iterator[Any]": ...  # each a `machine.native.screen.Window`
+    def shared(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]": ...
+    def changes(self) -> "Sequence[ChangedValue | ChangedVector]": ...
+    def escapes(self) -> "Mapping[Site, CountedEscape]": ...
+    def left(self) -> "Sequence[OnMemoryCore]": ...
+
+
+class TaskRan(NamedTuple):
+    """The core on which a task began: which task it ran, and with which others."""
+
+    place: TaskPlace
+    union: "Union"
+    cluster: "Cluster | None"
+
+
+class OnMemoryCore(NamedTuple):
+    """An instruction that a memory core cannot execute: the core that came to it first, its place and name, and how often cores did."""
+
+    core: TaskRan
+    site: Site
+    name: str
+    times: int
+
+
+@define
+class SharedRun:
+    """All accesses of a launch to memory that tasks share, in their order, each piece of an operand by itself.
+
+    A row of ``accesses`` has the first byte, the bytes, the kind (`READS`, `CHANGES` or `WRITES`), the task, the number of the statement and the number of
+    the instruction among those that touch such memory.  ``memory`` has the number of each one's memory, ``ends`` is true of the last piece of an operand.
+    The rows ``valued`` are small stores of which the ``values`` are known.  ``events`` are what happened before the row of a number: a task began, tasks met
+    at a barrier, an atomic had acted on one word, or memories ended.
+    """
+
+    accesses: "np.ndarray[Any, np.dtype[np.int64]]"
+    memory: "np.ndarray[Any, np.dtype[np.int64]]"
+    ends: "np.ndarray[Any, np.dtype[np.bool_]]"
+    memories: "Sequence[Allocation]"
+    statements: "Sequence[tuple[str, Pipe, Site]]"
+    valued: Sequence[int]
+    values: Sequence[Any]
+    events: "Sequence[tuple[int, TaskRan | WordSign | tuple[int, ...] | list[Allocation]]]"
+
+
+@define(eq=False)
+class Effect:
+    """One execution of a step by a core.
+
+    ``number`` counts the launch's effects in the order of their issue.  ``landed`` is false until the
+    bytes have changed.  ``arguments`` are the kernel's, in their order; ``result`` is what the kernel
+    gets back.  ``kept`` is what an observer keeps from `Observer.computes` to `Observer.computed`.
+    """
+
+    step: Step
+    core: "Core"
+    number: int
+    arguments: tuple[Any, ...] = ()
+    asynchronous: bool = False
+    landed: bool = False
+    result: Any = None
+    kept: object = None
+
+    @property
+    def name(self) -> str:
+        """The intrinsic, without leading underscores."""
+        return self.step.name
+
+    @property
+    def pipe(self) -> "Pipe":
+        """The pipe that carries it."""
+        return self.step.pipe
+
+    @property
+    def reads(self) -> "tuple[Access, ...]":
+        """The bytes that it reads."""
+        return self.step.reads
+
+    @property
+    def writes(self) -> "tuple[Access, ...]":
+        """The bytes that it writes."""
+        return self.step.writes
+
+    @property
+    def site(self) -> Site:
+        """File and line of the kernel statement that issued it."""
+        return self.step.site
+
 
 Result = TypeVar("Result")
 Listener = Callable[..., Any] | None
@@ -87,16 +202,16 @@ class Observer:
         """The observer's findings, collected at the end."""
         return ()
 
-    def launch_begin(self, launch: "ObservedLaunch") -> None:
+    def launch_begin(self, launch: "RunningLaunch") -> None:
         """A launch begins; and has a board and what was asked of it."""
 
-    def task_begin(self, core: "ObservedCore") -> None:
+    def task_begin(self, core: "Core") -> None:
         """A task, or a memory core, begins on *core*."""
 
-    def declare(self, core: "ObservedCore", allocation: "Allocation") -> None:
+    def declare(self, core: "Core", allocation: "Allocation") -> None:
         """*core* declared on-chip memory."""
 
-    def place(self, core: "ObservedCore", placements: "tuple[Placement, ...]") -> None:
+    def place(self, core: "Core", placements: "tuple[Placement, ...]") -> None:
         """*placements* are now the plans of *core*'s buffers, as `mlusim.memory.regions.Placement`."""
 
     def scalar(self, effect: "Effect") -> bool | None:
@@ -105,29 +220,29 @@ class Observer:
         True: say nothing of this step until something is new.
         """
 
-    def value(self, core: "ObservedCore", change: "ValueChange", site: "Site") -> None:
+    def value(self, core: "Core", change: "ValueChange", site: "Site") -> None:
         """Arithmetic of BANG C at *site* silently changed a number of *core*, as *change* says.
 
         Code that reports it is made only for launches that someone with this method watches.
         """
 
-    def taken(self, core: "ObservedCore", value: object, variable: str = "") -> "Follower | None":
+    def taken(self, core: "Core", value: object, variable: str = "") -> "Follower | None":
         """Code of BANG C on *core* keeps *value*, which it may have just loaded; return what follows it if it has no value.
 
         With *variable* the value is that of a variable, or of a member, to which nothing has been assigned yet.
         Code that asks is made only for launches that someone with this method watches; the first of them is asked.
         """
 
-    def passed(self, core: "ObservedCore", place: tuple[str, int, int]) -> None:
+    def passed(self, core: "Core", place: tuple[str, int, int]) -> None:
         """Code of BANG C on *core* has come to the statement, or the function, at *place* (file, line, column)."""
 
-    def branch(self, core: "ObservedCore", place: tuple[str, int, int], outcome: bool) -> None:
+    def branch(self, core: "Core", place: tuple[str, int, int], outcome: bool) -> None:
         """The test at *place* (file, line, column) in code of BANG C on *core* had this *outcome*.
 
         Code that reports it is made only for launches that someone with this method watches.
         """
 
-    def left_out(self, core: "ObservedCore", row: "Intrinsic") -> None:
+    def left_out(self, core: "Core", row: "Intrinsic") -> None:
         """Compiled code on the memory core *core* is at *row*, which needs NRAM or WRAM and so has no effect there."""
 
     def issue(self, effect: "Effect") -> bool | None:
@@ -145,25 +260,25 @@ class Observer:
     def computed(self, effect: "Effect") -> None:
         """An instruction that was announced by `computes` has acted; of one that returns something ``effect.result`` is that."""
 
-    def control(self, core: "ObservedCore", name: str) -> None:
+    def control(self, core: "Core", name: str) -> None:
         """*core* begins *name*: a wait for its pipes, for other cores or for a mutex, or the end of one."""
 
-    def block(self, core: "ObservedCore", reason: str) -> None:
+    def block(self, core: "Core", reason: str) -> None:
         """*core* waits at a barrier."""
 
     def sync(self, sync: "Sync") -> None:
         """A core waited for its pipes, or a barrier completed."""
 
-    def fault(self, core: "ObservedCore", fault: "Fault") -> None:
+    def fault(self, core: "Core", fault: "Fault") -> None:
         """*core* did what the machine cannot do; the launch ends here, without `launch_end`."""
 
-    def error(self, core: "ObservedCore", error: BaseException) -> None:
+    def error(self, core: "Core", error: BaseException) -> None:
         """The kernel raised an exception that is not a fault of the machine; the launch ends here, without `launch_end`."""
 
-    def task_end(self, core: "ObservedCore") -> None:
+    def task_end(self, core: "Core") -> None:
         """A task has ended."""
 
-    def launch_end(self, launch: "ObservedLaunch") -> None:
+    def launch_end(self, launch: "RunningLaunch") -> None:
         """The launch is over."""
 
     def fetched(self, allocation: "Allocation", low: int, high: int) -> None:
@@ -175,7 +290,7 @@ class Observer:
         It is heard by those who attend every launch.
         """
 
-    def screen_begin(self, launch: "ObservedLaunch", screen: "ObservedScreen") -> bool:
+    def screen_begin(self, launch: "RunningLaunch", screen: "ObservedScreen") -> bool:
         """C is going to run *launch*, and look for what is in ``screens``; False: Python has to.
 
         It is called before `launch_begin`, which comes at the end of a launch in which nothing was found.
@@ -204,7 +319,7 @@ class Observer:
     def screened(self, screen: "ObservedScreen") -> None:
         """The launch is over, and Python need not run it: take over what *screen* knows; report what follows.  The fault comes after that, if one ended it."""
 
-    def repeats(self, kernel: "ObservedKernel") -> bool:
+    def repeats(self, kernel: "Kernel") -> bool:
         """Return whether it would find in the next launch of *kernel* what it found in the last, of the same arguments and no memory."""
         del kernel
         return False
@@ -212,7 +327,7 @@ class Observer:
     def left(self) -> Any:
         """Return what it has found in the last launch, which `take_over` takes, where it `repeats`."""
 
-    def take_over(self, launch: "ObservedLaunch", left: Any) -> None:
+    def take_over(self, launch: "RunningLaunch", left: Any) -> None:
         """*launch* is the same as the one that has *left* this, so that it does not run; comes in place of its beginning."""
 
     def counted(self, covers: Sequence[tuple[str, int, int, bool | None]], counts: object) -> None:
@@ -369,7 +484,7 @@ class Teller(Observer):
     def __init__(self, path: str) -> None:
         self._path = path
 
-    def launch_begin(self, launch: "ObservedLaunch") -> None:
+    def launch_begin(self, launch: "RunningLaunch") -> None:
         """Announce *launch*; the process that watched may be gone."""
         with suppress(OSError):
             number = os.open(self._path, os.O_WRONLY | os.O_APPEND)  # several processes append to it

@@ -11,8 +11,8 @@ from attrs import frozen
 from mlusim.arch.board import Arch, Board
 from mlusim.arch.dtypes import DType
 from mlusim.counted import counted, plural
+from mlusim.engine.contract import BUILT_INS
 from mlusim.errors import LaunchError, UsageError
-from mlusim.machine.mlu import Mlu
 from mlusim.memory.allocation import MemoryDeclaration, StackVariable
 
 _LATER = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
@@ -78,7 +78,7 @@ class Kernel:
 
         Raises `UsageError` where no mlu is given, as in a call from the host.
         """
-        if not isinstance(args[0] if args else kwargs.get("mlu"), Mlu):
+        if not hasattr(args[0] if args else kwargs.get("mlu"), BUILT_INS[0]):
             raise UsageError(
                 f"{self.name} is a kernel, called without an mlu; on the host launch it, "
                 f"device.launch({self.name}, args=(...)), inside a kernel pass the mlu: {self.name}(mlu, ...)"

@@ -9,8 +9,8 @@ from mlusim.near import near
 from mlusim.time.quantities import WORK
 
 if TYPE_CHECKING:
+    from mlusim.engine.contract import Watch
     from mlusim.engine.copies import Routes
-    from mlusim.machine.announcer import Announcer
     from mlusim.machine.core import Core
     from mlusim.memory.pointer import Ptr
 
@@ -97,7 +97,7 @@ class Mlu(metaclass=_Described):
         self.work = NO_WORK.copy()
         self.lines, self.spare = sums
         self.directions = directions
-        self.watch: Announcer | None = None
+        self.watch: Watch | None = None
 
     def __repr__(self) -> str:
         return f"<Mlu {self.core.place.label} of {self.taskDim}>"

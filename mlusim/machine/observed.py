@@ -1,31 +1,21 @@
-"""A launch as observers see it: its cores, of which they change nothing, and the events that they hear.
+"""Places of tasks and statements, steps and changed values: what observers hear of a launch, below the cores that it happens on.
 
-The machine's own classes have more; `Observer` is declared over these, so that a checker sees no more than this.
+What names a core as well, as `Effect` and `Observer` do, is in `mlusim.machine.hub`.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntFlag
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from attrs import define
 
 from mlusim.errors import shown_file
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from mlusim.arch.board import Board, Pipe
-    from mlusim.engine.contract import Flight
+    from mlusim.arch.board import Pipe
     from mlusim.engine.values import VectorChange
-    from mlusim.errors import Fault
     from mlusim.isa.declare import Flow, Intrinsic
-    from mlusim.machine.options import LaunchOptions
-    from mlusim.machine.parts import KeptParts
-    from mlusim.memory.allocation import Allocation, Arena, StackVariable
     from mlusim.memory.footprint import Access
-    from mlusim.memory.regions import Placement
-    from mlusim.memory.space import Space
 
 
 class TaskPlace(NamedTuple):
@@ -54,86 +44,6 @@ class TaskPlace(NamedTuple):
         return f"memory core of cluster {self.cluster}" if self.memory_core else f"task {self.task}"
 
 
-class ObservedKernel(Protocol):
-    """A kernel: its name, and the function where it has one."""
-
-    name: str
-    body: Callable[..., Any]
-
-    @property
-    def on_stack(self) -> "tuple[StackVariable, ...]": ...  # its locals where they take most
-    @property
-    def compiled(self) -> bool: ...  # whether it is one of BANG C
-
-
-class ObservedRequest(Protocol):
-    """The request for a launch."""
-
-    @property
-    def kernel(self) -> ObservedKernel: ...
-    @property
-    def arguments(self) -> tuple[Any, ...]: ...  # those of the kernel, behind ``mlu``
-    @property
-    def variables(self) -> tuple[Any, ...]: ...  # tensors for its variables in GDRAM
-    @property
-    def options(self) -> "LaunchOptions": ...
-
-
-class ObservedLaunch(Protocol):
-    """A launch while it runs."""
-
-    board: "Board"
-
-    @property
-    def request(self) -> ObservedRequest: ...
-    @property
-    def given(self) -> "list[Allocation]": ...  # memories of its arguments and variables, each once
-    @property
-    def tally(self) -> Any: ...  # its `Tally`: that knows places of tasks, which are declared here
-
-
-class ObservedCluster(Protocol):
-    """The cores that share SRAM."""
-
-    number: int  # its number on the board
-    sram: "Arena"  # the SRAM that the cores share
-
-
-class ObservedUnion(Protocol):
-    """The cores that may meet at a barrier, or the lone core of a Block task."""
-
-    block: bool  # whether it is the core of a Block task
-
-    @property
-    def clusters(self) -> Sequence[ObservedCluster]: ...
-    @property
-    def cores(self) -> "Sequence[ObservedCore]": ...
-    def finished(self) -> bool: ...  # whether every core of it has ended
-
-
-class ObservedCore(Protocol):
-    """A core: where it runs, what is in flight, what it declared."""
-
-    number: int  # its number, in the order in which the cores of the launch begin
-    place: "TaskPlace"  # which task it runs, and where
-
-    @property
-    def session(self) -> ObservedLaunch: ...
-    @property
-    def plans(self) -> "tuple[Placement, ...]": ...  # those of its buffers that are in force
-    @property
-    def union(self) -> ObservedUnion: ...
-    @property
-    def cluster(self) -> ObservedCluster | None: ...  # None for a Block task
-    @property
-    def flights(self) -> "Iterable[Flight]": ...  # its asynchronous effects that have not landed
-    @property
-    def arenas(self) -> "Mapping[Space, Arena]": ...  # the memories that belong to this core alone
-    def announce_again(self) -> None: ...  # steps of repeated instructions, which were left out
-    def fresh_steps(self) -> "list[Step]": ...  # those since the last time, announced or not, each once
-    def site(self) -> tuple[str, int]: ...  # the file and line of the kernel statement that it is at
-
-
 class Screened(IntFlag):
     """The things that C looks for in a launch on behalf of checkers, by the checker that would report them."""
 
@@ -153,27 +63,6 @@ READS, CHANGES, WRITES = range(3)
 
 class HeardEnough(Exception):
     """Ends a run in Python of which an observer needs no more."""
-
-
-class ObservedScreen(Protocol):
-    """The record that a launch in C has kept for checkers; `mlusim.machine.native.screen.Screen` says what each member is."""
-
-    def lack(self, allocation: "Allocation", tell: "Callable[[np.ndarray[Any, Any]], None]") -> None: ...
-    def lacking(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]": ...
-    def stores(self, allocation: "Allocation") -> "tuple[TensorStore, ...] | None": ...
-
-    refused: "Fault | None"
-    whole: bool
-    met: list[tuple[int, ...]]
-    parts: "KeptParts"
-
-    def needs_values(self) -> bool: ...
-    def sharing(self) -> "SharedRun | None": ...
-    def unordered(self) -> "Iterator[Any]": ...  # each a `machine.native.screen.Window`
-    def shared(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]": ...
-    def changes(self) -> "Sequence[ChangedValue | ChangedVector]": ...
-    def escapes(self) -> "Mapping[Site, CountedEscape]": ...
-    def left(self) -> "Sequence[OnMemoryCore]": ...
 
 
 # -- the events that observers hear -----------------------------------------------------------------
@@ -300,48 +189,11 @@ class Step:
         return self.name if self.row is None else f"__{self.name}"
 
 
-class TaskRan(NamedTuple):
-    """The core on which a task began: which task it ran, and with which others."""
-
-    place: TaskPlace
-    union: ObservedUnion
-    cluster: ObservedCluster | None
-
-
-class OnMemoryCore(NamedTuple):
-    """An instruction that a memory core cannot execute: the core that came to it first, its place and name, and how often cores did."""
-
-    core: TaskRan
-    site: Site
-    name: str
-    times: int
-
-
 class WordSign(NamedTuple):
     """The atomic on one word of a *row*: others may learn from it what its task did, but not while something is on its way to memory that tasks share."""
 
     row: int
     pending: bool
-
-
-@define
-class SharedRun:
-    """All accesses of a launch to memory that tasks share, in their order, each piece of an operand by itself.
-
-    A row of ``accesses`` has the first byte, the bytes, the kind (`READS`, `CHANGES` or `WRITES`), the task, the number of the statement and the number of
-    the instruction among those that touch such memory.  ``memory`` has the number of each one's memory, ``ends`` is true of the last piece of an operand.
-    The rows ``valued`` are small stores of which the ``values`` are known.  ``events`` are what happened before the row of a number: a task began, tasks met
-    at a barrier, an atomic had acted on one word, or memories ended.
-    """
-
-    accesses: "np.ndarray[Any, np.dtype[np.int64]]"
-    memory: "np.ndarray[Any, np.dtype[np.int64]]"
-    ends: "np.ndarray[Any, np.dtype[np.bool_]]"
-    memories: "Sequence[Allocation]"
-    statements: "Sequence[tuple[str, Pipe, Site]]"
-    valued: Sequence[int]
-    values: Sequence[Any]
-    events: "Sequence[tuple[int, TaskRan | WordSign | tuple[int, ...] | list[Allocation]]]"
 
 
 class TensorStore(NamedTuple):
@@ -353,74 +205,3 @@ class TensorStore(NamedTuple):
     name: str
     told: str
     label: str
-
-
-@define(eq=False)
-class Effect:
-    """One execution of a step by a core.
-
-    ``number`` counts the launch's effects in the order of their issue.  ``landed`` is false until the
-    bytes have changed.  ``arguments`` are the kernel's, in their order; ``result`` is what the kernel
-    gets back.  ``kept`` is what an observer keeps from `Observer.computes` to `Observer.computed`.
-    """
-
-    step: Step
-    core: "ObservedCore"
-    number: int
-    arguments: tuple[Any, ...] = ()
-    asynchronous: bool = False
-    landed: bool = False
-    result: Any = None
-    kept: object = None
-
-    @property
-    def name(self) -> str:
-        """The intrinsic, without leading underscores."""
-        return self.step.name
-
-    @property
-    def pipe(self) -> "Pipe":
-        """The pipe that carries it."""
-        return self.step.pipe
-
-    @property
-    def reads(self) -> "tuple[Access, ...]":
-        """The bytes that it reads."""
-        return self.step.reads
-
-    @property
-    def writes(self) -> "tuple[Access, ...]":
-        """The bytes that it writes."""
-        return self.step.writes
-
-    @property
-    def site(self) -> Site:
-        """File and line of the kernel statement that issued it."""
-        return self.step.site
-
-
-@define(eq=False)
-class Sync:
-    """A core has waited for its own pipes (``pipes``: their names), or a barrier has completed.
-
-    Where only some pipes wait for these, ``waiting`` names them; empty: everything does.  A wait for the copies of
-    one direction alone has its two spaces in ``route``.
-    At a barrier ``scope`` says who meets (a key of `mlusim.machine.cluster.SCOPES`), ``participants``
-    are the cores that met and ``core`` is the last to arrive; their pipes are empty then.  A mutex that
-    is taken or about to be given back has the scope "mutex" and its numbers in ``mutex``.  Half a barrier has
-    the scope "arrive" or "wait", and in ``mutex`` the numbers of the union and of the meeting.
-    """
-
-    name: str
-    core: "ObservedCore"
-    pipes: tuple[str, ...]
-    scope: str | None = None
-    participants: tuple["ObservedCore", ...] = ()
-    mutex: tuple[int, int] | None = None
-    waiting: tuple[str, ...] = ()
-    route: tuple[str, ...] = ()
-
-    @property
-    def site(self) -> Site:
-        """File and line at which ``core`` is."""
-        return Site(*self.core.site())

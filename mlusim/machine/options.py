@@ -1,17 +1,22 @@
-"""`LaunchOptions`: how a launch runs, beside what it runs."""
+"""The request for a launch, with its `LaunchOptions`: how it runs, beside what it runs."""
 
 import operator
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import evolve, fields, frozen
 
 from mlusim.engine.preference import AUTO
 from mlusim.errors import LaunchError
+from mlusim.machine.kernel import Kernel, Kind
 from mlusim.machine.limits import Limit
 from mlusim.machine.scheduling.schedule import EFFECTS, effects_of
+from mlusim.memory.allocation import Allocation
 from mlusim.memory.regions import RegionMap
+
+if TYPE_CHECKING:
+    from mlusim.machine.tensor import DeviceTensor
 
 LATE = "late"  # asynchronous effects land at the sync that waits for them
 
@@ -86,3 +91,56 @@ def _layout(layout: object, args: Sequence[Any]) -> RegionMap | None:
             f"layout = {layout!r:.80} is not a layout; give what PLAN.layout(board, ...) returns"
         )
     return layout
+
+
+@frozen
+class Request:
+    """The request for a launch; ``variables`` are the device's for those of the kernel, in the same order."""
+
+    kernel: Kernel
+    dim: tuple[int, int, int]
+    kind: Kind
+    arguments: tuple[Any, ...]
+    options: LaunchOptions
+    variables: "tuple[DeviceTensor, ...]" = ()
+
+
+_STRUCTURES = (tuple, list)
+
+
+def leaves(request: "Request") -> Iterator[Any]:
+    """Yield the numbers and pointers that the kernel is given, those inside of structures too; to a function of Python a list is its own."""
+    return _leaves(request.arguments) if request.kernel.compiled else iter(request.arguments)
+
+
+def _leaves(arguments: Iterable[Any]) -> Iterator[Any]:
+    """Yield the numbers and pointers in *arguments* of a compiled kernel."""
+    for argument in arguments:
+        if argument.__class__ in _STRUCTURES:
+            yield from _leaves(argument)
+        else:
+            yield argument
+
+
+def mapped(argument: object, change: Callable[[Any], Any], *, compiled: bool) -> Any:
+    """Return an argument with *change* of each number and pointer in it."""
+    if not compiled or argument.__class__ not in _STRUCTURES:
+        return change(argument)
+    return tuple(mapped(part, change, compiled=True) for part in argument)
+
+
+def allocation_of(argument: object) -> Allocation | None:
+    """Return the allocation behind a tensor or a pointer; None for anything else."""
+    found = getattr(getattr(argument, "view", argument), "allocation", None)
+    return found if isinstance(found, Allocation) else None
+
+
+def allocations(request: "Request") -> list[Allocation]:
+    """Return the allocations that the kernel is given, and its variables in GDRAM, each once, in order."""
+    found = (allocation_of(argument) for argument in (*leaves(request), *request.variables))
+    return list(dict.fromkeys(allocation for allocation in found if allocation is not None))
+
+
+def bytes_given(request: "Request") -> int:
+    """Return the bytes of the memory that *request* leads to."""
+    return sum(allocation.nbytes for allocation in allocations(request))

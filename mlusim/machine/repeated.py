@@ -19,7 +19,8 @@ from mlusim.machine.limits import Limit
 from mlusim.machine.scheduling.schedule import begin_memory_cores_first
 
 if TYPE_CHECKING:
-    from mlusim.machine.session import Request, Session
+    from mlusim.machine.options import Request
+    from mlusim.machine.session import Session
     from mlusim.machine.tally import Tally
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve
 
 from mlusim.arch.board import Arch, Board
 from mlusim.engine.copies import Routes, routes
@@ -20,16 +20,16 @@ from mlusim.machine.announcer import Accesses, Announcer
 from mlusim.machine.cluster import Cluster, Union
 from mlusim.machine.core import Core
 from mlusim.machine.hub import Hub
-from mlusim.machine.kernel import Kernel, Kind
+from mlusim.machine.kernel import Kind
 from mlusim.machine.limits import Meter, Overdue
 from mlusim.machine.mlu import Mlu
 from mlusim.machine.observed import TaskPlace
-from mlusim.machine.options import LaunchOptions
+from mlusim.machine.options import Request, allocations, mapped
 from mlusim.machine.scheduling.carrier import Carrier, Home
 from mlusim.machine.scheduling.schedule import Choices, Drawn, begin_memory_cores_first
 from mlusim.machine.scheduling.scheduler import BlockToCome, Scheduler, TakenUp, UnionToCome
 from mlusim.machine.tally import NO_TRAFFIC, NOTHING, CoverCounts, Tally
-from mlusim.machine.tensor import DeviceTensor, allocations, mapped
+from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation, Arena, Pool
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.regions import RegionMap
@@ -71,18 +71,6 @@ def _block_tasks(dim: tuple[int, int, int], cores: int, each: int) -> "np.ndarra
     zero = np.zeros_like(task)
     core = task % cores % each
     return np.stack((task, task % x, task // x % y, task // (x * y), core, task, zero, zero), axis=1)
-
-
-@frozen
-class Request:
-    """The request for a launch; ``variables`` are the device's for those of the kernel, in the same order."""
-
-    kernel: Kernel
-    dim: tuple[int, int, int]
-    kind: Kind
-    arguments: tuple[Any, ...]
-    options: LaunchOptions
-    variables: tuple[DeviceTensor, ...] = ()
 
 
 class Session:

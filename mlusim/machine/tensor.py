@@ -6,8 +6,8 @@ Arguments are numbers and pointers, and for compiled kernels structures, which a
 import math
 import operator
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import evolve
@@ -18,9 +18,6 @@ from mlusim.kernel_frames import is_own
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr, View
 from mlusim.presenting import Presented
-
-if TYPE_CHECKING:
-    from mlusim.machine.observed import ObservedRequest
 
 
 class DeviceTensor(Presented):
@@ -129,44 +126,3 @@ def _allocation_of(value: object) -> Allocation | None:
     if isinstance(value, Ptr) and value.offset == 0:
         return value.view.allocation
     return None
-
-
-_STRUCTURES = (tuple, list)
-
-
-def leaves(request: "ObservedRequest") -> Iterator[Any]:
-    """Yield the numbers and pointers that the kernel is given, those inside of structures too; to a function of Python a list is its own."""
-    return _leaves(request.arguments) if request.kernel.compiled else iter(request.arguments)
-
-
-def _leaves(arguments: Iterable[Any]) -> Iterator[Any]:
-    """Yield the numbers and pointers in *arguments* of a compiled kernel."""
-    for argument in arguments:
-        if argument.__class__ in _STRUCTURES:
-            yield from _leaves(argument)
-        else:
-            yield argument
-
-
-def mapped(argument: object, change: Callable[[Any], Any], *, compiled: bool) -> Any:
-    """Return an argument with *change* of each number and pointer in it."""
-    if not compiled or argument.__class__ not in _STRUCTURES:
-        return change(argument)
-    return tuple(mapped(part, change, compiled=True) for part in argument)
-
-
-def allocation_of(argument: object) -> Allocation | None:
-    """Return the allocation behind a tensor or a pointer; None for anything else."""
-    found = getattr(getattr(argument, "view", argument), "allocation", None)
-    return found if isinstance(found, Allocation) else None
-
-
-def allocations(request: "ObservedRequest") -> list[Allocation]:
-    """Return the allocations that the kernel is given, and its variables in GDRAM, each once, in order."""
-    found = (allocation_of(argument) for argument in (*leaves(request), *request.variables))
-    return list(dict.fromkeys(allocation for allocation in found if allocation is not None))
-
-
-def bytes_given(request: "ObservedRequest") -> int:
-    """Return the bytes of the memory that *request* leads to."""
-    return sum(allocation.nbytes for allocation in allocations(request))

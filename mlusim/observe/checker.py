@@ -3,17 +3,22 @@
 import linecache
 import re
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
 from mlusim.errors import Fault
 from mlusim.isa.table import ISA
-from mlusim.machine.hub import Observer
-from mlusim.machine.observed import ObservedKernel, ObservedLaunch, ObservedScreen, Site, Step
+from mlusim.machine.hub import ObservedScreen, Observer
+from mlusim.machine.observed import Site, Step
 from mlusim.memory.footprint import Access
 from mlusim.observe.finding import NOTE, Finding, RelatedPlace
 from mlusim.observe.rules import RULES
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import RunningLaunch
+    from mlusim.machine.kernel import Kernel
+
 
 MOST = 200  # different findings of one checker in one launch; further ones are only counted
 COMMENT = re.compile(r"(?:#|//)\s*mlusim:\s*allow\s+(?P<id>[\w-]+)\s*(?::\s*(?P<reason>.*))?$")
@@ -48,7 +53,7 @@ class Checker(Observer):
         self.kernel = ""
         self._begin()
 
-    def launch_begin(self, launch: ObservedLaunch) -> None:
+    def launch_begin(self, launch: "RunningLaunch") -> None:
         """Forget the last launch."""
         self.kernel = launch.request.kernel.name
         self._begin()
@@ -59,11 +64,11 @@ class Checker(Observer):
         self._joined: dict[Hashable, dict[Hashable, list[Any]]] = {}  # below a finding: a place and its count
         self.beyond = 0
 
-    def screen_begin(self, _launch: ObservedLaunch, _screen: ObservedScreen) -> bool:
+    def screen_begin(self, _launch: "RunningLaunch", _screen: ObservedScreen) -> bool:
         """Return False if the checker has notes (remarks on what is in order): C knows nothing of them."""
         return not self.notes
 
-    def repeats(self, _kernel: ObservedKernel) -> bool:
+    def repeats(self, _kernel: "Kernel") -> bool:
         """Return False if the checker has notes; others remember nothing of earlier launches but what tensors hold."""
         return not self.notes
 
@@ -72,7 +77,7 @@ class Checker(Observer):
         joined = {key: {at: list(one) for at, one in below.items()} for key, below in self._joined.items()}
         return dict(self._found), dict(self._counts), joined, self.beyond
 
-    def take_over(self, launch: ObservedLaunch, left: Any) -> None:
+    def take_over(self, launch: "RunningLaunch", left: Any) -> None:
         """Have found in *launch* what a checker has *left*."""
         self.launch_begin(launch)
         self._found, self._counts, self._joined, self.beyond = left

@@ -18,7 +18,7 @@ from mlusim.observe.suppress import Comment, comments_in
 from mlusim.observe.valuecheck import ValueCheck, ValueCheckVectors
 
 if TYPE_CHECKING:
-    from mlusim.machine.observed import ObservedCore, ObservedLaunch
+    from mlusim.machine.core import Core, RunningLaunch
 
 
 class Collector(Observer):
@@ -48,7 +48,7 @@ class Collector(Observer):
         self._untold: Fault | None = None
         self._read: set[Any] = set()
 
-    def launch_begin(self, launch: "ObservedLaunch") -> None:
+    def launch_begin(self, launch: "RunningLaunch") -> None:
         """Take what the launch before has left."""
         self.close()
         self.launches += 1
@@ -59,7 +59,7 @@ class Collector(Observer):
             self.comments.update(dict.fromkeys(comments_in(launch.request.kernel.body)))
         self._open = True
 
-    def fault(self, _core: "ObservedCore", fault: Fault) -> None:
+    def fault(self, _core: "Core", fault: Fault) -> None:
         """Note the fault; the checkers hear of it after this."""
         self.faults.append(fault)
         self._untold = fault

@@ -16,7 +16,7 @@ from mlusim.machine.hub import Observer
 
 if TYPE_CHECKING:
     from mlusim.errors import Fault
-    from mlusim.machine.observed import ObservedCore, ObservedLaunch
+    from mlusim.machine.core import Core, RunningLaunch
 
 Trace = Callable[[FrameType, str, Any], Any]
 Lines = dict[str, dict[int, Counter[int]]]
@@ -26,7 +26,7 @@ Place = tuple[int, int]
 Outcomes = dict[bool, Counter[int]]
 
 
-def _task(core: "ObservedCore") -> int:
+def _task(core: "Core") -> int:
     return -1 if core.place.memory_core else core.place.task
 
 
@@ -62,7 +62,7 @@ class LineCoverage(Observer):
         self._satisfied = False
         self._known: set[CodeType] = set()
         self._traces: dict[tuple[CodeType, int], Callable[[], Trace] | None] = {}
-        self._before: dict[ObservedCore, Any] = {}
+        self._before: dict[Core, Any] = {}
 
     @property
     def lines(self) -> Lines:
@@ -78,7 +78,7 @@ class LineCoverage(Observer):
                     into[line] |= outcomes[True] + outcomes[False]
         return found
 
-    def launch_begin(self, launch: "ObservedLaunch") -> None:
+    def launch_begin(self, launch: "RunningLaunch") -> None:
         """Note what the kernel, and what else is in its files, could run."""
         self.launches += 1
         self.stop()
@@ -109,14 +109,14 @@ class LineCoverage(Observer):
             for counter in outcomes.values()
         )
 
-    def task_begin(self, core: "ObservedCore") -> None:
+    def task_begin(self, core: "Core") -> None:
         """Follow the lines of the task, where there is one to be met."""
         if self._satisfied:
             return
         self._before[core] = sys.gettrace()
         sys.settrace(functools.partial(self._called, _task(core)))
 
-    def task_end(self, core: "ObservedCore") -> None:
+    def task_end(self, core: "Core") -> None:
         """Restore the trace function that was there before."""
         if core in self._before:
             sys.settrace(self._before.pop(core))
@@ -128,20 +128,20 @@ class LineCoverage(Observer):
             break
         self._before.clear()
 
-    def fault(self, core: "ObservedCore", _fault: "Fault") -> None:
+    def fault(self, core: "Core", _fault: "Fault") -> None:
         """Restore it where the launch ends."""
         self.task_end(core)
 
-    def error(self, core: "ObservedCore", _error: BaseException) -> None:
+    def error(self, core: "Core", _error: BaseException) -> None:
         """Restore it where the launch ends."""
         self.task_end(core)
 
-    def passed(self, core: "ObservedCore", place: tuple[str, int, int]) -> None:
+    def passed(self, core: "Core", place: tuple[str, int, int]) -> None:
         """Count a statement of BANG C."""
         file, line, column = place
         self._count(self._steps[file][line, column], _task(core))
 
-    def branch(self, core: "ObservedCore", place: tuple[str, int, int], outcome: bool) -> None:
+    def branch(self, core: "Core", place: tuple[str, int, int], outcome: bool) -> None:
         """Count the outcome of a test of BANG C."""
         file, line, column = place
         self._count(self._branches[file][line, column][outcome], _task(core))

@@ -8,7 +8,7 @@ for want of it, and, at the instruction that mixed lanes, when what it was mixed
 import functools
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from attrs import evolve, frozen
@@ -17,18 +17,8 @@ from mlusim.counted import plural
 from mlusim.errors import Fault
 from mlusim.isa.declare import Flow
 from mlusim.isa.table import ISA, settles
-from mlusim.machine.observed import (
-    CountedEscape,
-    Effect,
-    HeardEnough,
-    ObservedCore,
-    ObservedLaunch,
-    ObservedScreen,
-    Screened,
-    Site,
-    Step,
-    TensorStore,
-)
+from mlusim.machine.hub import Effect, ObservedScreen
+from mlusim.machine.observed import CountedEscape, HeardEnough, Screened, Site, Step, TensorStore
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM, SRAM
@@ -52,6 +42,10 @@ from mlusim.observe.value_flow import (
     trail,
     unread,
 )
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core, RunningLaunch
+
 
 DROPPED = (
     "where another core writes it, put a barrier that both pass before this, as __sync_cluster(); where this core copies it "
@@ -132,7 +126,7 @@ class UnsetVariable:
     __slots__ = ("checker", "core", "name", "site")
     sources: tuple[Access, ...] = ()  # no bytes
 
-    def __init__(self, checker: "InitCheck", core: ObservedCore, name: str) -> None:
+    def __init__(self, checker: "InitCheck", core: "Core", name: str) -> None:
         self.checker = checker
         self.core = core
         self.name = name
@@ -172,17 +166,17 @@ class InitCheck(Checker):
         self._shadows: dict[Allocation, Shadow] = {}
         self._mixed: set[Site] = set()
         self._compiled = False
-        self._loaded: dict[ObservedCore, UndefinedScalar] = {}  # what the statement in progress has loaded
+        self._loaded: dict[Core, UndefinedScalar] = {}  # what the statement in progress has loaded
         # What was loaded since something was written last.
-        self._again: dict[tuple[Step, ObservedCore], UndefinedScalar] = {}
+        self._again: dict[tuple[Step, Core], UndefinedScalar] = {}
         # An instruction's name, and the scalar that its next execution is given.
-        self._handed: dict[ObservedCore, tuple[str, Any]] = {}
+        self._handed: dict[Core, tuple[str, Any]] = {}
         self._ended: dict[Any, list[Any]] = {}  # memories of tasks that have ended, by union
         self._first: FirstEscapes | None = None  # of a launch that C runs
 
     # -- memory comes and goes -----------------------------------------------------------------
 
-    def launch_begin(self, launch: ObservedLaunch) -> None:
+    def launch_begin(self, launch: "RunningLaunch") -> None:
         """Learn what the tensors hold."""
         super().launch_begin(launch)
         self._compiled = launch.request.kernel.compiled
@@ -191,7 +185,7 @@ class InitCheck(Checker):
         for allocation in launch.given:
             self._shadows[allocation] = _remembered(allocation)
 
-    def screen_begin(self, launch: ObservedLaunch, screen: ObservedScreen) -> bool:
+    def screen_begin(self, launch: "RunningLaunch", screen: ObservedScreen) -> bool:
         """Hand over the flags of tensors of which some byte has no value."""
         for allocation in launch.given:
             shadow = _remembered(allocation)
@@ -225,11 +219,11 @@ class InitCheck(Checker):
                 self._shadows[allocation].fill(whole)
         self._keep(stores)
 
-    def declare(self, _core: ObservedCore, allocation: Allocation) -> None:
+    def declare(self, _core: "Core", allocation: Allocation) -> None:
         """Note that memory is fresh, with nothing stored yet."""
         self._shadows[allocation] = Shadow(allocation, filled=allocation.filled)
 
-    def task_end(self, core: ObservedCore) -> None:
+    def task_end(self, core: "Core") -> None:
         """Forget the task's memory, and the cluster's with its last task."""
         self._tell_loaded(core)
         shared = [cluster.sram for cluster in core.union.clusters]
@@ -245,19 +239,19 @@ class InitCheck(Checker):
             for allocation in arena.allocations:
                 self._shadows.pop(allocation, None)
 
-    def fault(self, core: ObservedCore, fault: Fault) -> None:
+    def fault(self, core: "Core", fault: Fault) -> None:
         """Ask whether bytes without a value led to the fault, and keep what is known of the tensors."""
         self._tell_loaded(*self._loaded)
         if any(self._shadow(access.allocation).lacks(access) for access in fault.read):
             self._escape("initcheck-undefined-address", _refused(core, fault), "needs")
         self._keep()
 
-    def error(self, _core: ObservedCore, _error: BaseException) -> None:
+    def error(self, _core: "Core", _error: BaseException) -> None:
         """Keep what is known of the tensors."""
         self._tell_loaded(*self._loaded)
         self._keep()
 
-    def launch_end(self, _launch: ObservedLaunch) -> None:
+    def launch_end(self, _launch: "RunningLaunch") -> None:
         """Keep what is known of the tensors."""
         self._keep()
 
@@ -407,7 +401,7 @@ class InitCheck(Checker):
             core.announce_again()
 
     def taken(
-        self, core: ObservedCore, value: object, variable: str = ""
+        self, core: "Core", value: object, variable: str = ""
     ) -> "UndefinedScalar | UnsetVariable | None":
         """Follow *value* where it is a scalar without a value that code of BANG C has just loaded, or an unset *variable*'s."""
         if variable:
@@ -418,7 +412,7 @@ class InitCheck(Checker):
             return None
         return held
 
-    def _tell_loaded(self, *cores: ObservedCore) -> None:
+    def _tell_loaded(self, *cores: "Core") -> None:
         """Report the scalars that *cores* have loaded: what became of them is not known."""
         for core in cores:
             held = self._loaded.pop(core, None)
@@ -480,7 +474,7 @@ class InitCheck(Checker):
         shadow.put(target, np.zeros(target.nbytes, np.bool_))
         shadow.wrote(target, effect, whole=False)
 
-    def hand(self, core: ObservedCore, scalar: "UndefinedScalar | UnsetVariable", name: str) -> None:
+    def hand(self, core: "Core", scalar: "UndefinedScalar | UnsetVariable", name: str) -> None:
         """Note that the next instruction of *core* called *name* is given *scalar* as a value."""
         self._handed[core] = name, scalar
         core.announce_again()
@@ -609,7 +603,7 @@ class FirstEscapes(InitCheck):
         """True where it knows those, and nothing else has escaped."""
         return self._times.keys() == self._counts.keys() and not self.beyond
 
-    def launch_begin(self, launch: ObservedLaunch) -> None:
+    def launch_begin(self, launch: "RunningLaunch") -> None:
         """Learn what the tensors hold."""
         super().launch_begin(launch)
         self._shadows = {allocation: shadow.copy() for allocation, shadow in self._shadows.items()}
@@ -645,7 +639,7 @@ def _goes_to(effect: Effect, verb: str, source: Access, offset: int) -> Iterator
         yield f"the first of them goes to {element}"
 
 
-def _refused(core: ObservedCore, fault: Fault) -> Effect:
+def _refused(core: "Core", fault: Fault) -> Effect:
     """Return the instruction of *fault* as it would have been announced."""
     name = (fault.intrinsic or "").lstrip("_")
     row, site = ISA[name], Site(fault.file or "<unknown>", fault.line or 0)

@@ -7,7 +7,7 @@ turns the fault into a finding that names the neighbours, and adds what the mach
 import functools
 import re
 from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from attrs import define, field
@@ -28,22 +28,18 @@ from mlusim.errors import (
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.factors import LANES, PAD, laid_out
 from mlusim.isa.tensor import FILTERS
-from mlusim.machine.observed import (
-    Effect,
-    ObservedCore,
-    ObservedKernel,
-    ObservedLaunch,
-    ObservedScreen,
-    Screened,
-    Site,
-    Step,
-    TaskRan,
-)
+from mlusim.machine.hub import Effect, ObservedScreen, TaskRan
+from mlusim.machine.observed import Screened, Site, Step
 from mlusim.memory.allocation import Allocation, StackVariable
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import NRAM, WRAM
 from mlusim.observe.checker import Checker, argument, guard_of, place_of, told_of
 from mlusim.observe.finding import Finding, RelatedPlace
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core, RunningLaunch
+    from mlusim.machine.kernel import Kernel
+
 
 LINE = 128  # bytes that the vector unit takes in a cycle
 MOST_SHOWN = 4  # variables on the stack
@@ -66,7 +62,7 @@ class MemCheck(Checker):
     name = "memcheck"
     screens = Screened.MEMORY
 
-    def launch_begin(self, launch: ObservedLaunch) -> None:
+    def launch_begin(self, launch: "RunningLaunch") -> None:
         """Learn the tensors among the arguments."""
         super().launch_begin(launch)
         self._given = launch.given
@@ -77,7 +73,7 @@ class MemCheck(Checker):
                 ("outlived", used, name), functools.partial(_outlived, name, declared[:2], used[:2], how)
             )
 
-    def task_end(self, core: ObservedCore) -> None:
+    def task_end(self, core: "Core") -> None:
         """Ask whether the stack has room for the local variables, beside all that the task has declared."""
         variables = self._on_stack
         if variables and not core.place.memory_core:
@@ -100,7 +96,7 @@ class MemCheck(Checker):
             return False
         return True
 
-    def left_out(self, core: ObservedCore, row: Intrinsic) -> None:
+    def left_out(self, core: "Core", row: Intrinsic) -> None:
         """Report an instruction of compiled code that a memory core cannot execute."""
         self._on_memory_core(core, Site(*core.site()), row.name, None)
 
@@ -110,7 +106,7 @@ class MemCheck(Checker):
             self._on_memory_core(out.core, out.site, out.name, None, out.times)
 
     def _on_memory_core(
-        self, core: ObservedCore | TaskRan, site: Site, name: str, memory: str | None, times: int = 1
+        self, core: "Core | TaskRan", site: Site, name: str, memory: str | None, times: int = 1
     ) -> None:
         """Report that a memory core is at *name*, which needs NRAM or WRAM: once for a kernel, with its other lines below."""
         key = "memory core"
@@ -123,14 +119,14 @@ class MemCheck(Checker):
                 key, spelled, lambda: RelatedPlace(*site, f"{spelled} there, too", victim=True), times, site
             )
 
-    def fault(self, core: ObservedCore, fault: Fault) -> None:
+    def fault(self, core: "Core", fault: Fault) -> None:
         """Tell the fault as a finding, and what the task would have had to hear at its end."""
         self.task_end(core)
         rule = next((name for kind, name in RULE_OF if isinstance(fault, kind)), None)
         if rule is not None:
             self.report((rule, fault.file, fault.line), lambda: self._refused(rule, core, fault))
 
-    def _refused(self, rule: str, core: ObservedCore, fault: Fault) -> Finding:
+    def _refused(self, rule: str, core: "Core", fault: Fault) -> Finding:
         context = [*_typed(fault)] + ([] if fault.legal is None else [f"legal: {fault.legal}"])
         if isinstance(fault, OutOfBounds) and not isinstance(fault, Ended) and fault.address is not None:
             context += _neighbours(core, self._given, fault.address, fault.space)
@@ -162,7 +158,7 @@ class MemCheckFilters(MemCheck):
 
     screens = Screened.MEMORY
 
-    def screen_begin(self, launch: ObservedLaunch, screen: ObservedScreen) -> bool:
+    def screen_begin(self, launch: "RunningLaunch", screen: ObservedScreen) -> bool:
         """Keep filters that are laid out, which are of interest to later launches, too."""
         return RESHAPE not in _rows(launch.request.kernel) and super().screen_begin(launch, screen)
 
@@ -171,7 +167,7 @@ class MemCheckFilters(MemCheck):
         super().screened(screen)
         self._layouts.linear.clear()
 
-    def repeats(self, kernel: ObservedKernel) -> bool:
+    def repeats(self, kernel: "Kernel") -> bool:
         """Return whether *kernel* neither lays filters out, which is of interest to later launches, nor uses them."""
         return not any(row == RESHAPE or row in FILTERS for row in _rows(kernel)) and super().repeats(kernel)
 
@@ -179,12 +175,12 @@ class MemCheckFilters(MemCheck):
         super().__init__(notes=notes)
         self._layouts = Layouts()  # of all launches: a kernel may lay filters out for those that follow
 
-    def launch_begin(self, launch: ObservedLaunch) -> None:
+    def launch_begin(self, launch: "RunningLaunch") -> None:
         """Forget the copies of a launch that a fault has ended."""
         super().launch_begin(launch)
         self._layouts.linear.clear()
 
-    def task_end(self, core: ObservedCore) -> None:
+    def task_end(self, core: "Core") -> None:
         """Forget the copies to the WRAM of the task, which has ended or not."""
         super().task_end(core)
         self._layouts.linear.pop(core, None)
@@ -205,7 +201,7 @@ class MemCheckNotes(MemCheckFilters):
     def __init__(self) -> None:
         super().__init__(notes=True)
 
-    def launch_begin(self, launch: ObservedLaunch) -> None:
+    def launch_begin(self, launch: "RunningLaunch") -> None:
         """Ask the architecture whether alignment is a rule, which the machine enforces, or advice."""
         super().launch_begin(launch)
         self._advice = launch.board.arch.generation > 2
@@ -224,7 +220,7 @@ class MemCheckNotes(MemCheckFilters):
             self.report((step.name, step.site, size, offset), lambda: _wasted(effect, size, offset))
 
 
-def _rows(kernel: ObservedKernel) -> Collection[str]:
+def _rows(kernel: "Kernel") -> Collection[str]:
     """Return the intrinsics that *kernel* reaches, where it is one of BANG C."""
     return getattr(getattr(kernel, "plan", None), "rows", ())
 
@@ -241,7 +237,7 @@ def _outlived(name: str, declared: tuple[str, int], used: tuple[str, int], how: 
     )
 
 
-def _beyond_the_stack(core: ObservedCore, variables: Sequence["StackVariable"], room: int) -> Finding:
+def _beyond_the_stack(core: "Core", variables: Sequence["StackVariable"], room: int) -> Finding:
     largest = max(variables, key=lambda v: v.nbytes)
     total = sum(v.nbytes for v in variables)
     alone = largest.nbytes > room
@@ -265,7 +261,7 @@ def _beyond_the_stack(core: ObservedCore, variables: Sequence["StackVariable"], 
     )
 
 
-def _of_the_memory_core(core: ObservedCore | TaskRan, site: Site, name: str, memory: str | None) -> Finding:
+def _of_the_memory_core(core: "Core | TaskRan", site: Site, name: str, memory: str | None) -> Finding:
     """Make the finding of *name* on a memory core; *memory* is what a scalar access goes to."""
     what = f"is at {site.spelled(name)}" if memory is None else f"makes {with_article(name)} of {memory}"
     which = "which needs NRAM or WRAM" if memory is None else "which it does not have"
@@ -318,7 +314,7 @@ def _typed(fault: Fault) -> Iterator[str]:
 
 
 def _neighbours(
-    core: ObservedCore, given: Collection[Allocation], address: int, space: str | None
+    core: "Core", given: Collection[Allocation], address: int, space: str | None
 ) -> Iterator[str]:
     """Say whose bytes lie after and before the one at *address*, of what *core* can reach of its launch, which was *given* tensors."""
     own = () if core.cluster is None else (core.cluster,)  # also of a lone task, which is in no union
@@ -341,7 +337,7 @@ def _neighbours(
         )
 
 
-def region_label(core: ObservedCore, fault: Fault) -> Iterator[str]:
+def region_label(core: "Core", fault: Fault) -> Iterator[str]:
     """Say in which region of a placed plan the operand of a fault begins."""
     for placement in core.plans:
         if fault.address is None or fault.space != placement.allocation.space.name:
@@ -376,7 +372,7 @@ class Layouts:
     given: dict[int, Site] = field(factory=dict)  # contents that were reshaped, by their hash
     made: set[int] = field(factory=set)  # what became of them
     reshaped: bool = False
-    linear: "dict[ObservedCore, dict[Allocation, _Copy]]" = field(factory=dict)
+    linear: "dict[Core, dict[Allocation, _Copy]]" = field(factory=dict)
 
     def learn(self, effect: Effect) -> Finding | None:
         """Note *effect*, whose bytes are about to change; a finding where it multiplies filters that lie as in memory."""

@@ -2,24 +2,21 @@
 
 import functools
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlusim.counted import plural
-from mlusim.machine.observed import (
-    Effect,
-    ObservedCore,
-    ObservedKernel,
-    ObservedLaunch,
-    ObservedScreen,
-    Screened,
-    Step,
-)
+from mlusim.machine.hub import Effect, ObservedScreen
+from mlusim.machine.observed import Screened, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.regions import Placement, RegionMap
 from mlusim.memory.space import NRAM
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core, RunningLaunch
+    from mlusim.machine.kernel import Kernel
 
 
 class PlanCheck(Checker):
@@ -47,25 +44,25 @@ class PlanCheck(Checker):
         """True where the launch had a plan to be held against."""
         return bool(self._layouts)
 
-    def repeats(self, kernel: ObservedKernel) -> bool:
+    def repeats(self, kernel: "Kernel") -> bool:
         """Return whether no plan was given or checked: for a plan, more than findings is kept."""
         return self._given is None and not self.checked and super().repeats(kernel)
 
-    def launch_begin(self, launch: ObservedLaunch) -> None:
+    def launch_begin(self, launch: "RunningLaunch") -> None:
         """Forget the last launch's plans."""
         super().launch_begin(launch)
-        self._plans: dict[ObservedCore, dict[Allocation, tuple[Placement, ...]]] = {}
+        self._plans: dict[Core, dict[Allocation, tuple[Placement, ...]]] = {}
         self._known: dict[Any, bool] = {}
         self._used: set[tuple[str, str, str]] = set()
         self._layouts = {}  # the largest of each plan, by its name
         self.touched = self.planned = 0
 
-    def screen_begin(self, launch: ObservedLaunch, screen: ObservedScreen) -> bool:
+    def screen_begin(self, launch: "RunningLaunch", screen: ObservedScreen) -> bool:
         """Answer that there is nothing to ask where no plan is; kernels that place one themselves do so in Python."""
         without = self._given is None and launch.request.options.layout is None
         return without and super().screen_begin(launch, screen)
 
-    def declare(self, core: ObservedCore, allocation: Allocation) -> None:
+    def declare(self, core: "Core", allocation: Allocation) -> None:
         """Take the first declaration that holds a stage as the buffer of the checker's own plan."""
         given = self._given
         if given is None or allocation.space is not NRAM or core in self._plans:
@@ -73,13 +70,13 @@ class PlanCheck(Checker):
         if allocation.nbytes >= min(stage.used for stage in given.stages):
             self._take(core, (Placement(allocation, 0, given),))
 
-    def place(self, core: ObservedCore, placements: tuple[Placement, ...]) -> None:
+    def place(self, core: "Core", placements: tuple[Placement, ...]) -> None:
         """Take what the launch was given, or the kernel has placed."""
         if self._given is None:
             self._take(core, placements)
             core.announce_again()
 
-    def _take(self, core: ObservedCore, placements: tuple[Placement, ...]) -> None:
+    def _take(self, core: "Core", placements: tuple[Placement, ...]) -> None:
         plans: dict[Allocation, tuple[Placement, ...]] = {}
         for placement in reversed(placements):
             plans[placement.allocation] = (*plans.get(placement.allocation, ()), placement)
@@ -123,14 +120,14 @@ class PlanCheck(Checker):
             (rule, effect.name, effect.site), lambda: _told(rule, effect.step, effect, meant, low, high)
         )
 
-    def task_end(self, core: ObservedCore) -> None:
+    def task_end(self, core: "Core") -> None:
         """Hold the bytes that the task declared against the plan."""
         buffers = [a for a in self._plans.pop(core, ()) if a.space is NRAM]
         declared = core.arenas[NRAM].high_water if buffers else 0
         if declared > max(self.planned, sum(buffer.nbytes for buffer in buffers)):
             self.report("high-water", lambda: self._more(core, declared, buffers[0]))
 
-    def _more(self, core: ObservedCore, declared: int, buffer: Allocation) -> Finding:
+    def _more(self, core: "Core", declared: int, buffer: Allocation) -> Finding:
         return Finding(
             "plancheck-high-water",
             f"the task declares {declared} {plural(declared, 'byte')} of NRAM, {declared - self.planned} more than the plan has",
@@ -140,7 +137,7 @@ class PlanCheck(Checker):
             facts={"declared": declared, "planned": self.planned},
         )
 
-    def launch_end(self, _launch: ObservedLaunch) -> None:
+    def launch_end(self, _launch: "RunningLaunch") -> None:
         """Name the regions of every stage that was entered which no access used."""
         if not self._known:
             return

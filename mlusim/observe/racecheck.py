@@ -7,7 +7,7 @@ and atomics on a common word put anything in order (`mlusim.observe.races.sharin
 import functools
 from collections import deque
 from collections.abc import Collection, Hashable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,19 +16,8 @@ from mlusim.counted import plural
 from mlusim.engine.preference import MEMORY_CORES
 from mlusim.errors import Fault
 from mlusim.isa.table import ISA
-from mlusim.machine.observed import (
-    Effect,
-    ObservedCore,
-    ObservedLaunch,
-    ObservedScreen,
-    Screened,
-    SharedRun,
-    Site,
-    Step,
-    Sync,
-    TaskRan,
-    WordSign,
-)
+from mlusim.machine.hub import Effect, ObservedScreen, SharedRun, TaskRan
+from mlusim.machine.observed import Screened, Site, Step, WordSign
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.observe.checker import Checker, operand_of, operand_told, place_of
@@ -37,6 +26,11 @@ from mlusim.observe.races.blame import Blame, Court, Handing, Ran, Withheld
 from mlusim.observe.races.clocks import Clocks, Segment
 from mlusim.observe.races.pipes import COMPUTE, EVERY, Clash, PipeOrder, Remedy, spelled, wait_for
 from mlusim.observe.races.sharing import ATOMIC, READ, WORD, WRITE, Conflict, Party, Sharing, in_order
+
+if TYPE_CHECKING:
+    from mlusim.machine.cluster import Sync
+    from mlusim.machine.core import Core, RunningLaunch
+
 
 DOES = {READ: "reads", ATOMIC: "changes", WRITE: "writes"}
 TELLS = {
@@ -59,15 +53,15 @@ class RaceCheck(Checker):
     name = "racecheck"
     screens = Screened.RACE
 
-    def launch_begin(self, launch: ObservedLaunch) -> None:
+    def launch_begin(self, launch: "RunningLaunch") -> None:
         """Begin with no task."""
         super().launch_begin(launch)
         self._times = 1  # how often what is judged happened
         self._cores: list[Ran] = []
-        self._tasks: dict[ObservedCore, int] = {}
-        self._orders: dict[ObservedCore, PipeOrder] = {}
+        self._tasks: dict[Core, int] = {}
+        self._orders: dict[Core, PipeOrder] = {}
         # What one missing sync has left open: its finding.
-        self._blamed: dict[ObservedCore, dict[Step, Hashable]] = {}
+        self._blamed: dict[Core, dict[Step, Hashable]] = {}
         self._clocks = Clocks()
         self._handing, self._now = Handing(), 0
         self._sharing = Sharing(self._clocks, lambda found: self._blame.judge(found, self._cores))
@@ -95,10 +89,10 @@ class RaceCheck(Checker):
             order = self._orders[window.core] = PipeOrder()
             self._times = window.times
             for one in window.happenings():
-                if isinstance(one, Sync):
-                    self.sync(one)
-                else:
+                if isinstance(one, Effect):
                     self._within(order, one)
+                else:
+                    self.sync(one)
         self._times = 1
         run = screen.sharing()
         if run is not None:
@@ -133,13 +127,13 @@ class RaceCheck(Checker):
             self._acquire(task, key)
         self._publish(site, task, key, pending=sign.pending)
 
-    def task_begin(self, core: ObservedCore) -> None:
+    def task_begin(self, core: "Core") -> None:
         """Begin a task without accesses."""
         self._tasks[core] = self._clocks.begin()
         self._cores.append(core)
         self._orders[core] = PipeOrder()
 
-    def task_end(self, core: ObservedCore) -> None:
+    def task_end(self, core: "Core") -> None:
         """End a task, and the SRAM of its clusters with the last one."""
         del self._orders[core]
         if self._idle is not None:
@@ -148,15 +142,15 @@ class RaceCheck(Checker):
             ended = (allocation for cluster in core.union.clusters for allocation in cluster.sram.allocations)
             self._sharing.forget(ended)
 
-    def fault(self, _core: ObservedCore, _fault: Fault) -> None:
+    def fault(self, _core: "Core", _fault: Fault) -> None:
         """Report the conflicts found so far."""
         self._sharing.judge()
 
-    def error(self, _core: ObservedCore, _error: BaseException) -> None:
+    def error(self, _core: "Core", _error: BaseException) -> None:
         """Report the conflicts found so far."""
         self._sharing.judge()
 
-    def launch_end(self, _launch: ObservedLaunch) -> None:
+    def launch_end(self, _launch: "RunningLaunch") -> None:
         """Judge what there is, and let go of the cores."""
         self._sharing.judge()
         if self._idle is not None:
@@ -223,7 +217,7 @@ class RaceCheck(Checker):
             self._clash(order, effect, clash)
         return bool(clashes)
 
-    def _catch_up(self, core: ObservedCore, order: PipeOrder) -> None:
+    def _catch_up(self, core: "Core", order: PipeOrder) -> None:
         """Learn what scalar code and the vector unit have done since the last look."""
         blamed = self._blamed.get(core)
         for step in core.fresh_steps():
@@ -234,7 +228,7 @@ class RaceCheck(Checker):
             elif step.row is None and not (step.writes or step.reads)[0].allocation.space.shared:
                 order.loads_or_stores(step)
 
-    def sync(self, sync: Sync) -> None:
+    def sync(self, sync: "Sync") -> None:
         """Put in order what the sync puts in order."""
         if sync.scope is None:
             self._wait(sync.core, sync.pipes, sync)
@@ -248,7 +242,7 @@ class RaceCheck(Checker):
             if len(sync.participants) > 1:
                 self._clocks.meet((self._tasks[core] for core in sync.participants), self._barrier(sync))
 
-    def _wait(self, core: ObservedCore, pipes: tuple[str, ...], sync: Sync) -> None:
+    def _wait(self, core: "Core", pipes: tuple[str, ...], sync: "Sync") -> None:
         order = self._orders[core]
         self._catch_up(core, order)
         if sync.waiting:
@@ -261,7 +255,7 @@ class RaceCheck(Checker):
             self._idle.wait(core, place_of_sync(sync, core), order, pipes)
         order.wait(pipes)
 
-    def _barrier(self, sync: Sync) -> "SyncPlace | None":
+    def _barrier(self, sync: "Sync") -> "SyncPlace | None":
         """Return the place of a barrier, for those who ask whether it is of use: that of the last core to arrive."""
         if self._idle is None:
             return None
@@ -272,14 +266,14 @@ class RaceCheck(Checker):
         self._idle.barriers.add(place)
         return place
 
-    def _mutex(self, sync: Sync) -> None:
+    def _mutex(self, sync: "Sync") -> None:
         task = self._tasks[sync.core]
         if sync.name == "__bang_lock":
             self._acquire(task, sync.mutex)
         else:
             self._release(sync.core, task, sync.mutex)
 
-    def _half(self, sync: Sync) -> None:
+    def _half(self, sync: "Sync") -> None:
         """Pass on the order of a core that arrives at half a barrier, whose pipes are empty; let one that waits take it over."""
         task, key = self._tasks[sync.core], ("half", sync.mutex)
         if sync.scope == "wait":
@@ -290,7 +284,7 @@ class RaceCheck(Checker):
             self._idle.useful.add(place_of_sync(sync, sync.core))
         self._release(sync.core, task, key)
 
-    def _release(self, core: ObservedCore, task: int, key: object) -> None:
+    def _release(self, core: "Core", task: int, key: object) -> None:
         """Let others know what the task did, unless some of it is still on its way to shared memory."""
         pending = self._orders[core].shared
         self._publish(Site(*core.site()), task, key, pending=pending)
@@ -559,7 +553,7 @@ class IdleSyncs:
 
     # -- what happens --------------------------------------------------------------------------
 
-    def wait(self, core: ObservedCore, place: SyncPlace, order: PipeOrder, pipes: Collection[str]) -> None:
+    def wait(self, core: "Core", place: SyncPlace, order: PipeOrder, pipes: Collection[str]) -> None:
         """Take note of a sync at *place*, before *order* learns of it."""
         self.seen[place] = self.seen.get(place, 0) + 1
         if place in self.useful:
@@ -582,12 +576,12 @@ class IdleSyncs:
             self.useful |= needed
             self._behind[effect.core] = deque(entry for entry in entries if entry[0] not in needed)
 
-    def publish(self, core: ObservedCore) -> None:
+    def publish(self, core: "Core") -> None:
         """Let other tasks know *core*'s past: a sync that finished stores to shared memory was needed."""
         entries = self._behind.get(core, ())
         self.useful.update(place for place, closed in entries if closed.shared)
 
-    def end(self, core: ObservedCore) -> None:
+    def end(self, core: "Core") -> None:
         """Forget the past of *core*, whose task has ended: the last sync was of use if it waited for what others will read."""
         entries = self._behind.pop(core, ())
         if entries and entries[-1][1].stores_to_others:
@@ -606,7 +600,7 @@ class IdleSyncs:
         return ((place, count) for place, count in self.seen.items() if place not in self.useful)
 
 
-def place_of_sync(sync: Sync, core: ObservedCore) -> SyncPlace:
+def place_of_sync(sync: "Sync", core: "Core") -> SyncPlace:
     """Return the place at which *core* is, in *sync*."""
     return SyncPlace(sync.name, Site(*core.site()))
 

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlusim.machine.observed import Effect, Step
+from mlusim.machine.hub import Effect
+from mlusim.machine.observed import Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM

@@ -6,24 +6,23 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from types import CodeType, FrameType, FunctionType
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from mlusim.counted import counted
 from mlusim.errors import Divergence, Fault, SyncFault
 from mlusim.kernel_frames import file_of, function_of, own_file
-from mlusim.machine.hub import launch_place
-from mlusim.machine.observed import (
-    ObservedCore,
-    ObservedKernel,
-    ObservedLaunch,
-    ObservedScreen,
-    Screened,
-    Site,
-    Sync,
-)
+from mlusim.machine.hub import ObservedScreen, launch_place
+from mlusim.machine.observed import Screened, Site
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
+
+if TYPE_CHECKING:
+    from mlusim.machine.cluster import Sync
+    from mlusim.machine.core import Core, RunningLaunch
+    from mlusim.machine.kernel import Kernel
+
 
 HELD = "held"  # in the keys of findings about mutexes
 SHOWN = 8  # places of waiting cores in one finding
@@ -39,29 +38,29 @@ class SyncCheck(Checker):
     name = "synccheck"
     screens = Screened.SYNC
 
-    def repeats(self, kernel: ObservedKernel) -> bool:
+    def repeats(self, kernel: "Kernel") -> bool:
         """Return whether no finding names the place of the launch in the host's code."""
         told = any(isinstance(key, tuple) and key[0] == HELD for key in self._counts)
         return not told and super().repeats(kernel)
 
-    def launch_begin(self, launch: ObservedLaunch) -> None:
+    def launch_begin(self, launch: "RunningLaunch") -> None:
         """Begin with no barrier passed."""
         super().launch_begin(launch)
         self._passed: dict[str, tuple[str, Site]] = {}
         # Mutexes, who holds them, and where it took them.
-        self._held: dict[tuple[int, int], tuple[ObservedCore, Site]] = {}
-        self._kept: list[tuple[ObservedCore, tuple[int, int], Site]] = []  # those of tasks that have ended
+        self._held: dict[tuple[int, int], tuple[Core, Site]] = {}
+        self._kept: list[tuple[Core, tuple[int, int], Site]] = []  # those of tasks that have ended
         self._leaving = Leaving(launch.request.kernel.body)
 
     def screen_end(self, screen: ObservedScreen) -> bool:
         """Return whether all barriers were met: C does not know where a task has left its functions."""
         return not isinstance(screen.refused, SyncFault)
 
-    def task_begin(self, core: ObservedCore) -> None:
+    def task_begin(self, core: "Core") -> None:
         """Hear where the task leaves its functions."""
         self._leaving.begin(core)
 
-    def sync(self, sync: Sync) -> None:
+    def sync(self, sync: "Sync") -> None:
         """Note what each core passed last; a barrier of the cluster in a Block task synchronises nothing."""
         if sync.scope == "mutex" and sync.mutex is not None:
             if sync.name == "__bang_lock":
@@ -77,7 +76,7 @@ class SyncCheck(Checker):
             site = sync.site
             self.report((sync.name, site), lambda: _alone(sync, site))
 
-    def task_end(self, core: ObservedCore) -> None:
+    def task_end(self, core: "Core") -> None:
         """Note where the task returned, and mutexes that it has not given back."""
         self._leaving.end(core)
         for mutex, (holder, site) in list(self._held.items()):
@@ -85,25 +84,25 @@ class SyncCheck(Checker):
                 del self._held[mutex]
                 self._kept.append((core, mutex, site))
 
-    def launch_end(self, _launch: ObservedLaunch) -> None:
+    def launch_end(self, _launch: "RunningLaunch") -> None:
         """Tell mutexes that were held at the end; where a task waits for one, the launch has ended as a fault."""
         for core, mutex, site in self._kept:
             self.report((HELD, site), functools.partial(_kept, core, mutex, site))
         self._kept = []
         self._leaving.close()
 
-    def error(self, _core: ObservedCore, _error: BaseException) -> None:
+    def error(self, _core: "Core", _error: BaseException) -> None:
         """Let go of the frames of the kernel."""
         self._leaving.close()
 
-    def fault(self, core: ObservedCore, fault: Fault) -> None:
+    def fault(self, core: "Core", fault: Fault) -> None:
         """Tell the fault as a finding."""
         self._leaving.close()
         if isinstance(fault, SyncFault):
             rule = _rule(fault)
             self.report((rule, fault.file, fault.line), lambda: self._told(rule, core, fault))
 
-    def _told(self, rule: str, core: ObservedCore, fault: SyncFault) -> Finding:
+    def _told(self, rule: str, core: "Core", fault: SyncFault) -> Finding:
         own = (fault.file, fault.line)
         passed = [
             RelatedPlace(*site, f"{label} passed {name} here last")
@@ -134,7 +133,7 @@ class SyncCheck(Checker):
             facts={"absent": list(fault.absent), "waiting": len(fault.waits), "spinning": len(fault.spins)},
         )
 
-    def _returns(self, core: ObservedCore, fault: SyncFault) -> list[RelatedPlace]:
+    def _returns(self, core: "Core", fault: SyncFault) -> list[RelatedPlace]:
         """Return where the absent ones left: first a function that those who wait have not left, then the kernel."""
         waiting = [core.place.label, *(label for label, *_ in fault.waits)]
         early: dict[Left, list[str]] = {}
@@ -167,7 +166,7 @@ def _rule(fault: SyncFault) -> str:
     return "synccheck-stuck" if fault.spins else "synccheck-divergence"
 
 
-def _kept(core: ObservedCore, mutex: tuple[int, int], site: Site) -> Finding:
+def _kept(core: "Core", mutex: tuple[int, int], site: Site) -> Finding:
     place = launch_place()
     return Finding(
         "synccheck-mutex-held",
@@ -179,7 +178,7 @@ def _kept(core: ObservedCore, mutex: tuple[int, int], site: Site) -> Finding:
     )
 
 
-def _alone(sync: Sync, site: Site) -> Finding:
+def _alone(sync: "Sync", site: Site) -> Finding:
     return Finding(
         "synccheck-block-cluster",
         f"{sync.name} in a Block task is a plain __sync: it waits for no other task",
@@ -218,18 +217,18 @@ class Leaving:
         self._body = None if code is None else function_of(code)
         self._helpers = _reaching(function) if isinstance(function, FunctionType) else set()
         self._names = {key[-1] for key in self._helpers}
-        self._beginning: ObservedCore | None = None
-        self._frames: dict[ObservedCore, FrameType] = {}
+        self._beginning: Core | None = None
+        self._frames: dict[Core, FrameType] = {}
         self._left: dict[str, Counter[Left]] = {}
         self.returned: dict[str, Site] = {}  # by task, where the kernel's function ended
 
-    def begin(self, core: ObservedCore) -> None:
+    def begin(self, core: "Core") -> None:
         """Wait for the kernel's function of *core*, which begins."""
         if self._body is not None and sys.getprofile() in {None, self._heard}:
             self._beginning = core
             sys.setprofile(self._heard)
 
-    def end(self, core: ObservedCore) -> None:
+    def end(self, core: "Core") -> None:
         """Note where *core*, which has ended, left the kernel."""
         frame = self._frames.pop(core, None)
         if frame is not None:

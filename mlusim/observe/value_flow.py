@@ -10,18 +10,23 @@ import functools
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from attrs import frozen
 
 from mlusim.counted import counted, plural
 from mlusim.isa.declare import CallStyle, Intrinsic, Refused
-from mlusim.machine.observed import Effect, ObservedCore, Site, Step, TensorStore
+from mlusim.machine.hub import Effect
+from mlusim.machine.observed import Site, Step, TensorStore
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.observe.shadow import Mask, Shadow, Write
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
+
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
@@ -347,7 +352,7 @@ def lacking(shadow: Shadow, access: Access) -> tuple[int, int]:
     return access.offset_of(first), int(len(flags) - np.count_nonzero(flags))
 
 
-def in_flight(core: ObservedCore, hop: Hop) -> RelatedPlace | None:
+def in_flight(core: "Core", hop: Hop) -> RelatedPlace | None:
     """Return the asynchronous instruction of *core* that would write the byte of *hop* and has not landed."""
     effects: list[Effect] = [flight.effect for flight in core.flights if flight.effect is not None]
     for effect in effects:

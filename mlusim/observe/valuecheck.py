@@ -2,23 +2,19 @@
 
 import math
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 
 from mlusim.engine.values import NOT_FINITE, OVERFLOWS, RETYPED, Look, Types, VectorChange, look_at
-from mlusim.machine.observed import (
-    ChangedVector,
-    Effect,
-    ObservedCore,
-    ObservedLaunch,
-    ObservedScreen,
-    Screened,
-    Site,
-    Step,
-    ValueChange,
-)
+from mlusim.machine.hub import Effect, ObservedScreen
+from mlusim.machine.observed import ChangedVector, Screened, Site, Step, ValueChange
 from mlusim.observe.checker import Checker, operand_told, place_of
 from mlusim.observe.finding import ERROR, NOTE, Finding, RelatedPlace
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core, RunningLaunch
+
 
 _SAID: Mapping[str, tuple[Callable[[ValueChange], str], str]] = {
     "narrowed": (
@@ -82,7 +78,7 @@ class ValueCheck(Checker):
         """Return whether the kernel of the last launch is one of BANG C."""
         return self._of_c
 
-    def launch_begin(self, launch: ObservedLaunch) -> None:
+    def launch_begin(self, launch: "RunningLaunch") -> None:
         """Note what the kernel is written in."""
         super().launch_begin(launch)
         self._of_c = launch.request.kernel.compiled
@@ -95,7 +91,7 @@ class ValueCheck(Checker):
             else:
                 self._note(*changed)
 
-    def value(self, core: ObservedCore, change: ValueChange, site: Site) -> None:
+    def value(self, core: "Core", change: ValueChange, site: Site) -> None:
         """Note a number that has changed."""
         self._note(change, site, core.place.task)
 
@@ -143,13 +139,13 @@ class ValueCheckVectors(ValueCheck):
         """True: kernels in Python have vectors, too."""
         return True
 
-    def launch_begin(self, launch: ObservedLaunch) -> None:
+    def launch_begin(self, launch: "RunningLaunch") -> None:
         """Forget the steps of the last launch."""
         super().launch_begin(launch)
         self._looks: dict[Step, Look | None] = {}
-        self._types: dict[ObservedCore, Types] = {}
+        self._types: dict[Core, Types] = {}
 
-    def task_begin(self, core: ObservedCore) -> None:
+    def task_begin(self, core: "Core") -> None:
         """Forget what another task on *core* has written."""
         self._types[core] = Types()
 

@@ -20,8 +20,9 @@ from mlusim.arch.dtypes import as_dtype
 from mlusim.counted import plural
 from mlusim.errors import UsageError
 from mlusim.machine.announcer import arguments_behind
-from mlusim.machine.hub import Observer
-from mlusim.machine.observed import Effect, ObservedCore, ObservedLaunch, Site
+from mlusim.machine.core import Core, RunningLaunch
+from mlusim.machine.hub import Effect, Observer
+from mlusim.machine.observed import Site
 from mlusim.machine.tally import Usage
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access, WrittenBytes
@@ -158,7 +159,7 @@ class PointerPlaces(Observer):
         self._named: set[PointerVariable] = set()  # computed from another variable
         self._apart: set[PointerVariable] = set()  # and seen elsewhere than that one
 
-    def declare(self, core: ObservedCore, allocation: Allocation) -> None:
+    def declare(self, core: Core, allocation: Allocation) -> None:
         """Keep a declaration of on-chip memory."""
         self._starts.update({arena.space.name: arena.base for arena in core.arenas.values()})
         if on_chip(allocation):
@@ -250,7 +251,7 @@ class Extents(Checker):
                     self.goes_through((effect.site, effect.name), part, stores=stores)
                     self._order(effect, access, part, stores=stores)
 
-    def task_end(self, core: ObservedCore) -> None:
+    def task_end(self, core: Core) -> None:
         """Drop the arrays that belong to the core."""
         for arena in core.arenas.values():
             for allocation in arena.allocations:
@@ -277,7 +278,7 @@ class Extents(Checker):
         """Note that at *site* the part *by* overwrote *count* bytes of the part *of*, which *task* reads later, at *read*."""
         self._lost.append((by, of, site, read, task, count))
 
-    def launch_end(self, _launch: ObservedLaunch | None) -> None:
+    def launch_end(self, _launch: RunningLaunch | None) -> None:
         """Report what was lost, but between two names of one place in which something is computed in place: read by one and written by the other."""
         in_place = {
             frozenset((source, target))

@@ -26,10 +26,7 @@ from mlusim.kernel_frames import installed
 from mlusim.machine.device import Device
 from mlusim.machine.kernel import BLOCK, Kind, kind_called
 from mlusim.machine.launch import Launch
-from mlusim.machine.scheduling.schedule import (
-    begin_memory_cores_first,
-    other_order_of_memory_cores,
-)
+from mlusim.machine.scheduling.schedule import begin_memory_cores_first, other_order_of_memory_cores
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.programs.argument_forms import DRAW, USUAL_CRITERION, AskedCall
 from mlusim.programs.argument_values import ArgumentScope

@@ -23,9 +23,9 @@ from mlusim.formula.expr import INT32_MAX
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.errors import SourceError
 from mlusim.frontend.bangc.ir.walk import walk
+from mlusim.machine.core import RunningLaunch
 from mlusim.machine.hub import Observer, attending
 from mlusim.machine.limits import Limit, limiting
-from mlusim.machine.observed import ObservedLaunch
 from mlusim.observe.finding import Finding
 from mlusim.programs.argument_forms import DRAW, NUMBER
 from mlusim.programs.carving import ArrayPart, Carving, carve, totals_of
@@ -702,7 +702,7 @@ class Declared(Observer):
     name: str = field(default="declared", init=False)
     most: dict[str, int] = field(factory=dict, init=False)
 
-    def launch_end(self, launch: ObservedLaunch) -> None:
+    def launch_end(self, launch: RunningLaunch) -> None:
         """Add what this launch declares."""
         for space, usage in launch.tally.memory.items():
             self.most[space] = max(self.most.get(space, 0), usage.high_water)

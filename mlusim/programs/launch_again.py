@@ -8,11 +8,11 @@ from attrs import define, evolve, field, frozen
 
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON
 from mlusim.frontend.bangc.module import BangKernel
+from mlusim.machine.core import RunningLaunch
 from mlusim.machine.device import Device
 from mlusim.machine.hub import Observer
 from mlusim.machine.kernel import Kind
 from mlusim.machine.launch import Launch
-from mlusim.machine.observed import ObservedLaunch
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation, Bytes
 from mlusim.memory.pointer import Ptr
@@ -102,7 +102,7 @@ class LaunchKeeper(Observer):
             {a: a.raw.copy() for a in memory},
         )
 
-    def launch_end(self, launch: ObservedLaunch) -> None:
+    def launch_end(self, launch: RunningLaunch) -> None:
         """Note how long the launch was."""
         kept = self.launches.get(self._last)
         if kept is not None:

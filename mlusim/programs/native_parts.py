@@ -17,9 +17,10 @@ from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import FunctionUses, Root, roots
 from mlusim.frontend.bangc.native.screening import followed
 from mlusim.isa.table import ISA
+from mlusim.machine.core import RunningLaunch
 from mlusim.machine.engine import Engine
-from mlusim.machine.hub import Observer
-from mlusim.machine.observed import READS, ObservedLaunch, ObservedScreen, Screened, Site
+from mlusim.machine.hub import ObservedScreen, Observer
+from mlusim.machine.observed import READS, Screened, Site
 from mlusim.machine.parts import APART, ELSEWHERE, Overwritten, PartChoices, TaskParts
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import MOST_WRITERS
@@ -147,13 +148,13 @@ class PartsQuestion(Observer):
         self.tasks: Sequence[TaskParts] = ()
         self.overwritten: Sequence[Overwritten] = ()
 
-    def screen_begin(self, launch: ObservedLaunch, screen: ObservedScreen) -> bool:
+    def screen_begin(self, launch: RunningLaunch, screen: ObservedScreen) -> bool:
         """Remember what the numbers of the program mean."""
         self.program = cast("Session", launch).native.program
         screen.parts.choices = self._choices or {}
         return True
 
-    def launch_begin(self, launch: ObservedLaunch) -> None:
+    def launch_begin(self, launch: RunningLaunch) -> None:
         """Refuse a launch that Python makes.  Raises `UnclearPart`."""
         if cast("Session", launch).native is None:
             raise UnclearPart("the launch is not one for C")

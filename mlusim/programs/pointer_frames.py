@@ -12,7 +12,7 @@ from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import FunctionUses, Root, roots, uses_of
 from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.isa.table import ISA
-from mlusim.machine.observed import Effect
+from mlusim.machine.hub import Effect
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
 

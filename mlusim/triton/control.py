@@ -7,18 +7,7 @@ from attrs import evolve
 from mlusim.triton import ttir
 from mlusim.triton.lowering import KernelLowering, Lowered, Operations, c_type
 from mlusim.triton.ttir import TtirOperation, count, shape_and_element
-from mlusim.triton.values import (
-    BYTES,
-    Mask,
-    Ramp,
-    ScalarValue,
-    Shape,
-    Tile,
-    Uniform,
-    Value,
-    dims_of,
-    element,
-)
+from mlusim.triton.values import BYTES, Mask, Ramp, ScalarValue, Shape, Tile, Uniform, Value, dims_of, element
 
 POINTER = "pointer to "
 

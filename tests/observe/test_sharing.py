@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from mlusim.arch.board import Pipe
-from mlusim.machine.observed import SharedRun, Site
+from mlusim.machine.hub import SharedRun
+from mlusim.machine.observed import Site
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM

@@ -3,7 +3,7 @@
 import base64
 import binascii
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mlusim.counted import plural
 from mlusim.debug import editing, values
@@ -39,9 +39,6 @@ from mlusim.debug.run.runs import RunListener
 from mlusim.debug.source.frames import name_of, place_of, variables_of
 from mlusim.debug.stop.stops import BEGIN, FINISH, ISSUE, Op, Position
 from mlusim.errors import Fault, UsageError
-
-if TYPE_CHECKING:
-    pass
 
 LONGEST = 1 << 20  # bytes of memory that one request reads
 

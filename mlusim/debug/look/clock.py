@@ -18,8 +18,7 @@ from mlusim.debug.run.tracer import Tracer
 from mlusim.debug.source.frames import name_of
 from mlusim.debug.stop.stops import END, Position
 from mlusim.errors import Fault, UsageError
-from mlusim.machine.hub import EveryStep
-from mlusim.machine.observed import Effect
+from mlusim.machine.hub import Effect, EveryStep
 from mlusim.time.timeline import Timeline, TimeSpan
 from mlusim.time.timing import GroupedTasks, predict
 

@@ -13,7 +13,7 @@ from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.source.frames import full_name, line_of, place_of, source_line
 from mlusim.debug.stop import stops
 from mlusim.errors import Fault
-from mlusim.machine.observed import Effect
+from mlusim.machine.hub import Effect
 from mlusim.memory.allocation import POISON, Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr

@@ -196,7 +196,7 @@ def quiet(core: "Core | None", *, stores: bool = False) -> Iterator[None]:
     if core is None:
         yield
         return
-    watch, core.mlu.watch = core.mlu.watch, _Refusing()  # type: ignore[assignment]
+    watch, core.mlu.watch = core.mlu.watch, _Refusing()
     direct, core.direct = core.direct, False
     refused = ("scalar_store", "wait", "barrier", "lock", "unlock", "declare", "declare_shared")
     allowed = ("scalar_load", "scalar_store") if stores else ("scalar_load",)

@@ -15,7 +15,7 @@ from mlusim.debug.source.frames import name_of, place_of
 from mlusim.debug.source.pieces import LOCAL, POINTEE, CallSite, Read, Reads, SourcePiece, Store, reads_in
 from mlusim.debug.stop.stops import END, Position
 from mlusim.kernel_frames import kernel_frame
-from mlusim.machine.observed import Effect
+from mlusim.machine.hub import Effect
 
 ISSUED_WITHIN = 5000
 """How many statements before a write are searched for the one that issued it: a write without one in the trail costs no walk through all."""

@@ -19,7 +19,9 @@ from mlusim.errors import UsageError
 from mlusim.isa.declare import Flow
 from mlusim.isa.pool import BY_WINDOWS, window_rows
 from mlusim.isa.reduce import BY_LINES, LINE
-from mlusim.machine.observed import Effect, ObservedCore, Step
+from mlusim.machine.core import Core
+from mlusim.machine.hub import Effect
+from mlusim.machine.observed import Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM, Space
@@ -49,7 +51,7 @@ class Logged:
     """A step that writes, with its core and the owners of the memories that it writes and reads."""
 
     step: Step
-    core: ObservedCore
+    core: Core
     owners: tuple[str | None, ...]
     read_owners: tuple[str | None, ...]
     sizes: tuple[tuple[str, int], ...] = ()

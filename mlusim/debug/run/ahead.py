@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from mlusim.debug.run.launches import KeptLaunch, Lines, PassedLaunch, PassedTask
-from mlusim.debug.run.moments import HEARD, RunObserver, explored, mark_here, whole
+from mlusim.debug.run.moments import HEARD, RunObserver, explored, mark_here
 from mlusim.debug.source.frames import name_of
 from mlusim.debug.stop import stops
 from mlusim.engine.preference import NATIVE
@@ -24,7 +24,7 @@ from mlusim.observe.names import observers_of
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.link import LinkPlan
-    from mlusim.machine.observed import ObservedCore
+    from mlusim.machine.core import Core
 
 
 OF_TASKS = (
@@ -56,11 +56,11 @@ class _Order(RunObserver):
         self._milestones = recorded.milestones
         self._groups = 0
 
-    def task_begin(self, core: "ObservedCore") -> None:
+    def task_begin(self, core: "Core") -> None:
         """Note the task that begins, for its own moments."""
         before = self.latest
         super().task_begin(core)
-        own = whole(core)
+        own = core
         self._groups += own.union is not before
         mark = mark_here(self, self._groups)
         ended = None

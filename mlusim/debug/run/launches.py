@@ -14,8 +14,9 @@ from mlusim.debug.source.frames import Owned
 from mlusim.debug.source.functions import UserFunction, functions_of, reachable
 from mlusim.debug.stop.stops import Position
 from mlusim.errors import UsageError
+from mlusim.machine.options import allocation_of, leaves, mapped
 from mlusim.machine.scheduling.schedule import Choices
-from mlusim.machine.tensor import DeviceTensor, allocation_of, leaves, mapped
+from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation, Bytes
 from mlusim.memory.pointer import Ptr, View
 

@@ -15,15 +15,14 @@ from attrs import define, field, frozen
 from mlusim.debug.source.frames import name_of
 from mlusim.isa.table import ISA
 from mlusim.machine.announcer import Announcer
-from mlusim.machine.hub import Observer
-from mlusim.machine.observed import Effect
+from mlusim.machine.hub import Effect, Observer
+from mlusim.machine.observed import Step
 from mlusim.memory.allocation import Allocation, Bytes
 
 if TYPE_CHECKING:
     from mlusim.errors import Fault
     from mlusim.machine.cluster import Union
-    from mlusim.machine.core import Core
-    from mlusim.machine.observed import ObservedCore, ObservedLaunch
+    from mlusim.machine.core import Core, RunningLaunch
     from mlusim.machine.session import Session
 
 MARKS = 1 << 16  # marks kept of a launch; every other one is given up when there are more
@@ -46,15 +45,15 @@ class RunObserver(Observer):
         self.latest: Union | None = None  # the group of tasks that has begun last
         self.begun = 0  # cores of that group that have begun
 
-    def launch_begin(self, launch: "ObservedLaunch") -> None:
+    def launch_begin(self, launch: "RunningLaunch") -> None:
         """Note whose launch it is."""
         self.session = cast("Session", launch)
 
-    def task_begin(self, core: "ObservedCore") -> None:
+    def task_begin(self, core: "Core") -> None:
         """Note the core that runs the task, and its group."""
-        self.cores.append(whole(core))
-        self.begun = self.begun + 1 if whole(core).union is self.latest else 1
-        self.latest = whole(core).union
+        self.cores.append(core)
+        self.begun = self.begun + 1 if core.union is self.latest else 1
+        self.latest = core.union
 
     def only_latest(self, ending: "Core | None" = None) -> bool:
         """Return whether the group of tasks that has begun last is the only one under way; *ending* is a core that is about to end."""
@@ -70,24 +69,19 @@ class RunObserver(Observer):
             return 0
         return self.begun - 1
 
-    def task_end(self, core: "ObservedCore") -> None:
+    def task_end(self, core: "Core") -> None:
         """Forget the core that ran the task."""
-        self.cores.remove(whole(core))
+        self.cores.remove(core)
         self.finished += 1
-        self.ended.add(name_of(whole(core)))
+        self.ended.add(name_of(core))
 
-    def fault(self, core: "ObservedCore", fault: "Fault") -> None:
+    def fault(self, core: "Core", fault: "Fault") -> None:
         """Note whose fault it is."""
-        self.failed, self.raised = whole(core), fault
+        self.failed, self.raised = core, fault
 
-    def error(self, core: "ObservedCore", error: BaseException) -> None:
+    def error(self, core: "Core", error: BaseException) -> None:
         """Note an error of the kernel's own."""
-        self.failed, self.raised = whole(core), error
-
-
-def whole(core: "ObservedCore") -> "Core":
-    """*core* as the machine has it: the debugger reads, parks and resumes more than observers see."""
-    return cast("Core", core)
+        self.failed, self.raised = core, error
 
 
 # -- milestones ------------------------------------------------------------------------------------
@@ -306,3 +300,7 @@ class DozingAnnouncer:
         """Note that the bytes of *effect* have changed."""
         if effect is not None:
             effect.landed = True
+
+    def mark(self) -> list[Step]:
+        """Return no steps: none is made."""
+        return []

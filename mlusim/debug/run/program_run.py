@@ -7,7 +7,7 @@ itself goes on only where the debugger has nothing to stop for.
 from typing import TYPE_CHECKING, Any, cast
 
 from mlusim.debug.run.launches import DEFAULT_HISTORY, Holder, KeptLaunch, trim
-from mlusim.debug.run.moments import RunObserver, Snapshot, counts_tell, elapsed, issues, mark_here, whole
+from mlusim.debug.run.moments import RunObserver, Snapshot, counts_tell, elapsed, issues, mark_here
 from mlusim.debug.run.output import Ear, ShownOutput
 from mlusim.debug.stop.stops import INTERRUPTED
 from mlusim.machine.scheduling.carrier import Strand
@@ -15,8 +15,7 @@ from mlusim.memory.allocation import Allocation, Bytes
 
 if TYPE_CHECKING:
     from mlusim.errors import Fault
-    from mlusim.machine.core import Core
-    from mlusim.machine.observed import ObservedCore, ObservedLaunch
+    from mlusim.machine.core import Core, RunningLaunch
     from mlusim.machine.session import Session
     from mlusim.programs.program import Program
 
@@ -103,7 +102,7 @@ class ProgramRun(RunObserver):
 
     # -- what the machine announces --------------------------------------------------------------
 
-    def launch_begin(self, launch: "ObservedLaunch") -> None:
+    def launch_begin(self, launch: "RunningLaunch") -> None:
         """Keep the launch, and pause."""
         super().launch_begin(launch)
         self.cores, self.finished, self.raised, self.failed = [], 0, None, None
@@ -118,9 +117,9 @@ class ProgramRun(RunObserver):
         self._ear.shown, self._ear.count, self._ear.aside = self.launches[-1].shown, 0, False
         self._pause(LAUNCH)
 
-    def task_begin(self, core: "ObservedCore") -> None:
+    def task_begin(self, core: "Core") -> None:
         """Note the moment now and then; where a group of tasks begins and no other is under way, keep a snapshot."""
-        first = whole(core).union is not self.latest
+        first = core.union is not self.latest
         super().task_begin(core)
         self.launches[-1].groups += first
         self._rare_event(snapshot=first and len(self.cores) == 1)
@@ -152,13 +151,13 @@ class ProgramRun(RunObserver):
                 Snapshot(moment, rare, groups, self.finished, tensors, ended, pieces, printed)
             )
 
-    def task_end(self, core: "ObservedCore") -> None:
+    def task_end(self, core: "Core") -> None:
         """Add the core's counts to the launch's."""
         super().task_end(core)
-        self._issued += issues(whole(core))
-        self._rare_event(ending=whole(core))
+        self._issued += issues(core)
+        self._rare_event(ending=core)
 
-    def launch_end(self, launch: "ObservedLaunch") -> None:
+    def launch_end(self, launch: "RunningLaunch") -> None:
         """Give the program the tensors of a run that was changed by hand; output is its own from here on."""
         super().launch_end(launch)
         kept, session = self.launches[-1], self.session
@@ -170,12 +169,12 @@ class ProgramRun(RunObserver):
         self.results = {}
         self._ear.aside = True
 
-    def fault(self, core: "ObservedCore", fault: "Fault") -> None:
+    def fault(self, core: "Core", fault: "Fault") -> None:
         """Keep the fault, and pause before the kernel is unwound."""
         super().fault(core, fault)
         self._fail()
 
-    def error(self, core: "ObservedCore", error: BaseException) -> None:
+    def error(self, core: "Core", error: BaseException) -> None:
         """Keep the error, and pause before the memories are given back."""
         super().error(core, error)
         self._fail()

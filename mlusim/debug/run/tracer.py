@@ -9,9 +9,9 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable
 from types import FrameType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from mlusim.debug.run.moments import DozingAnnouncer, Mark, RunObserver, Snapshot, explored, whole
+from mlusim.debug.run.moments import DozingAnnouncer, Mark, RunObserver, Snapshot, explored
 from mlusim.debug.run.output import Ear
 from mlusim.debug.stop.stops import (
     BEGIN,
@@ -34,8 +34,9 @@ from mlusim.debug.stop.stops import (
 )
 from mlusim.errors import Fault
 from mlusim.kernel_frames import kernel_frame
-from mlusim.machine.core import Core
-from mlusim.machine.observed import Effect, ObservedCore, ObservedLaunch, Step
+from mlusim.machine.core import Core, RunningLaunch
+from mlusim.machine.hub import Effect
+from mlusim.machine.observed import Step
 from mlusim.memory.allocation import Allocation, Bytes
 
 if TYPE_CHECKING:
@@ -97,8 +98,8 @@ class Tracer(RunObserver, Tracing):
         """The last operations that were announced, oldest first."""
         first = self.moment - len(self._recent) + 1
         return [
-            one if isinstance(one, Op) else Op(first + n, ISSUE, cast(Core, one.core), one.step.name, one)
-            for n, one in enumerate(self._recent)
+            event if isinstance(event, Op) else Op(first + n, ISSUE, event.core, event.step.name, event)
+            for n, event in enumerate(self._recent)
         ]
 
     # -- what is asked -------------------------------------------------------------------------
@@ -153,17 +154,17 @@ class Tracer(RunObserver, Tracing):
 
     # -- what the machine announces --------------------------------------------------------------
 
-    def launch_begin(self, launch: ObservedLaunch) -> None:
+    def launch_begin(self, launch: RunningLaunch) -> None:
         """Count moment 0: the launch begins."""
         super().launch_begin(launch)
         if self._alarm <= 0:
             self._judge(Op(0, LAUNCH_BEGIN, None, "launch"))
 
-    def task_begin(self, core: ObservedCore) -> None:
+    def task_begin(self, core: Core) -> None:
         """Count a moment: a task begins; its lines are traced if those of the others are."""
         before = self.latest
         super().task_begin(core)
-        own = whole(core)
+        own = core
         if self.asleep or self.dozing:
             self._watches[own] = own.mlu.watch, own.scalars
             own.listen(*((None, None) if self.asleep else self._dozing(own)))
@@ -181,44 +182,44 @@ class Tracer(RunObserver, Tracing):
         self.lines = 0
         self._recent.append(effect)
         if self._armed or moment >= self._alarm:
-            self._judge(Op(moment, ISSUE, whole(effect.core), effect.step.name, effect))
+            self._judge(Op(moment, ISSUE, effect.core, effect.step.name, effect))
 
     def effect(self, effect: Effect) -> None:
         """Count a moment where an asynchronous effect lands; for a blocking one, look for new findings."""
         if effect.asynchronous:
             self.moment = moment = self.moment + 1
             self.lines = 0
-            op = Op(moment, LANDING, whole(effect.core), effect.step.name, effect)
+            op = Op(moment, LANDING, effect.core, effect.step.name, effect)
             self._recent.append(op)
             if self._armed or moment >= self._alarm:
                 self._judge(op)
         elif self._late:
-            op = Op(self.moment, ISSUE, whole(effect.core), effect.step.name, effect)
+            op = Op(self.moment, ISSUE, effect.core, effect.step.name, effect)
             if hits := self._asked(self._late, op):
                 self._hit(op.kind, op.core, hits, op)
 
-    def control(self, core: ObservedCore, name: str) -> None:
+    def control(self, core: Core, name: str) -> None:
         """Count a moment: a wait begins."""
-        self._rare(CONTROL, whole(core), name.lstrip("_"))
+        self._rare(CONTROL, core, name.lstrip("_"))
 
-    def task_end(self, core: ObservedCore) -> None:
+    def task_end(self, core: Core) -> None:
         """Count a moment: a task ends."""
-        self._rare(FINISH, whole(core), "task ends")
+        self._rare(FINISH, core, "task ends")
         super().task_end(core)
 
-    def launch_end(self, _launch: ObservedLaunch) -> None:
+    def launch_end(self, _launch: RunningLaunch) -> None:
         """Count the last moment: the launch ends."""
         self._last(LAUNCH_END, None)
 
-    def fault(self, core: ObservedCore, fault: Fault) -> None:
+    def fault(self, core: Core, fault: Fault) -> None:
         """Take the last moment: the core could not do what its kernel asked for."""
         super().fault(core, fault)
-        self._last(FAULT, whole(core))
+        self._last(FAULT, core)
 
-    def error(self, core: ObservedCore, error: BaseException) -> None:
+    def error(self, core: Core, error: BaseException) -> None:
         """Take the last moment: the kernel raised an error of its own."""
         super().error(core, error)
-        self._last(FAULT, whole(core))
+        self._last(FAULT, core)
 
     def _rare(self, kind: str, core: Core, name: str) -> None:
         self._rare_events += 1

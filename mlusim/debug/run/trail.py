@@ -16,7 +16,7 @@ from mlusim.frontend.bangc.runtime.layouts import FieldPointer, Object
 from mlusim.frontend.bangc.runtime.pointers import Items
 from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.kernel_frames import SCOPES
-from mlusim.machine.observed import Effect
+from mlusim.machine.hub import Effect
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
 

@@ -13,7 +13,7 @@ from mlusim.memory.space import GDRAM, SRAM
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
-    from mlusim.machine.observed import ObservedCore, TaskPlace
+    from mlusim.machine.observed import TaskPlace
     from mlusim.memory.allocation import Allocation
 
 LONGEST = 48  # characters of a path that is shown with its folders
@@ -162,7 +162,7 @@ def failed_text(failure: BaseException) -> str:
 _NAME = re.compile(r"(?:task\s+)?(\d+)\s*(m|mpu|memory)?$", re.IGNORECASE)
 
 
-def name_of(core: "ObservedCore") -> str:
+def name_of(core: "Core") -> str:
     """Return the debugger's name of *core*."""
     return name_at(core.place)
 
@@ -172,7 +172,7 @@ def name_at(place: "TaskPlace") -> str:
     return f"task {place.task}{'m' * place.memory_core}"
 
 
-def full_name(core: "ObservedCore") -> str:
+def full_name(core: "Core") -> str:
     """Return the name, with the cluster for a memory core."""
     place, name = core.place, name_of(core)
     return f"{name} (memory core of cluster {place.cluster})" if place.memory_core else name
@@ -188,14 +188,14 @@ def parse_name(text: str) -> str:
     return f"task {int(found[1])}{'m' * bool(found[2])}"
 
 
-def cluster_name(core: "ObservedCore") -> str:
+def cluster_name(core: "Core") -> str:
     """Return the debugger's name of the cluster of *core*: its number, and the union's first task where there are more."""
     assert core.cluster is not None
     first = min(c.place.task for c in core.union.cores)
     return f"cluster {core.cluster.number}" + (f" of the union of task {first}" if first else "")
 
 
-def owner_of(core: "ObservedCore", allocation: "Allocation") -> str | None:
+def owner_of(core: "Core", allocation: "Allocation") -> str | None:
     """Return the name of the core or cluster that owns *allocation*, as an instruction of *core* sees it; None for the device's memory."""
     if allocation.space is GDRAM:
         return None

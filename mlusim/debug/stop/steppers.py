@@ -4,18 +4,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from mlusim.debug.source.frames import at_file_scope, depth_of, kernel_frames, name_of, returns_nothing
-from mlusim.debug.stop.stops import (
-    ALL,
-    BEGIN,
-    CONTROL,
-    FINISH,
-    ISSUE,
-    ISSUES,
-    TRAPPED,
-    Op,
-    Stopper,
-    Tracing,
-)
+from mlusim.debug.stop.stops import ALL, BEGIN, CONTROL, FINISH, ISSUE, ISSUES, TRAPPED, Op, Stopper, Tracing
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core

@@ -21,7 +21,8 @@ from mlusim.arch.dtypes import DType
 from mlusim.counted import plural
 from mlusim.debug.source.frames import kernel_frames, name_of, owner_of, place_of, stack_of
 from mlusim.kernel_frames import function_of
-from mlusim.machine.observed import Effect, Step
+from mlusim.machine.hub import Effect
+from mlusim.machine.observed import Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import Space

@@ -38,7 +38,7 @@ from mlusim.machine.native.sums import KEPT, Sums, add_up, apart_from
 from mlusim.machine.native.text import layout
 from mlusim.machine.native.text.screen import KEPT_PAGE, Suspicion
 from mlusim.machine.native.text.sums import AT_ONCE, IN_THE_RECORD, LATER, adds
-from mlusim.machine.tensor import bytes_given
+from mlusim.machine.options import bytes_given
 from mlusim.memory.allocation import POISON, Allocation, Bytes, fresh_bytes
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM, Space
@@ -51,7 +51,8 @@ if TYPE_CHECKING:
     from mlusim.isa.declare import Intrinsic
     from mlusim.machine.native.core import NativeCore
     from mlusim.machine.native.run import Loaded
-    from mlusim.machine.session import Request, Session
+    from mlusim.machine.options import Request
+    from mlusim.machine.session import Session
     from mlusim.machine.tally import Tally
 else:  # for launches on threads
     (futures,) = lazy("concurrent.futures")

@@ -24,12 +24,12 @@ from mlusim.machine.native.build import available
 from mlusim.machine.native.chain import Chain, doings
 from mlusim.machine.native.team import Team, task_rows
 from mlusim.machine.native.text.layout import OFFSET_BITS
-from mlusim.machine.options import USUAL_OPTIONS, LaunchOptions
+from mlusim.machine.options import USUAL_OPTIONS, LaunchOptions, allocations
 from mlusim.machine.scheduling.carrier import Carrier, Carriers
 from mlusim.machine.scheduling.schedule import begin_memory_cores_first
 from mlusim.machine.scheduling.scheduler import QUIET
 from mlusim.machine.tally import SilentTasks, Tally
-from mlusim.machine.tensor import DeviceTensor, allocations
+from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation, Bytes, Heap, Pool, fresh_bytes
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.space import DIRECTIONS, NRAM, SRAM, WRAM, Space
@@ -38,7 +38,8 @@ from mlusim.time.log import Rows
 if TYPE_CHECKING:
     from mlusim.machine.native.core import NativeCore
     from mlusim.machine.native.run import Loaded
-    from mlusim.machine.session import Request, Session
+    from mlusim.machine.options import Request
+    from mlusim.machine.session import Session
 
 MOST_TASKS = 4096  # of a launch, each of which has a row of counters
 _running = threading.Lock()

@@ -18,7 +18,9 @@ from mlusim.engine.values import RULES, VectorChange
 from mlusim.errors import Fault
 from mlusim.isa.declare import Flow, Intrinsic
 from mlusim.isa.table import ISA
-from mlusim.machine.hub import Observer
+from mlusim.machine.cluster import Sync
+from mlusim.machine.core import Core
+from mlusim.machine.hub import Effect, Observer, OnMemoryCore, SharedRun, TaskRan
 from mlusim.machine.native.text.screen import (
     ESCAPED,
     ESCAPES,
@@ -50,16 +52,10 @@ from mlusim.machine.observed import (
     ChangedValue,
     ChangedVector,
     CountedEscape,
-    Effect,
-    ObservedCore,
-    OnMemoryCore,
     Screened,
-    SharedRun,
     Site,
     Step,
-    Sync,
     TaskPlace,
-    TaskRan,
     TensorStore,
     ValueChange,
     WordSign,
@@ -619,7 +615,7 @@ class Screen(Observer):
             self.hopeless = not native
             raise Suspicion
 
-    def left_out(self, core: ObservedCore, row: Intrinsic) -> None:
+    def left_out(self, core: Core, row: Intrinsic) -> None:
         """Keep that a memory core is at an instruction that needs NRAM or WRAM: the first at each place, and how often."""
         key = Site(*core.site()), row.name
         before = self._left_out.get(key)
@@ -805,7 +801,7 @@ class Screen(Observer):
             key = Site(*self._sites[site]), test.rule, test.have, test.to
             self._changes[key] = self._changes[key]._replace(times=self._changes[key].times + times)
 
-    def fault(self, core: ObservedCore, fault: Fault) -> None:
+    def fault(self, core: Core, fault: Fault) -> None:
         """Let the checkers hear of *fault*, which ends all tasks here."""
         if self.ends is not None:
             at = cast("NativeCore", core)

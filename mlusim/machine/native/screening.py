@@ -37,7 +37,7 @@ from mlusim.machine.native.text.screen import (
     Suspicion,
 )
 from mlusim.machine.observed import CHANGES, READS, WRITES, HeardEnough, Screened
-from mlusim.machine.tensor import allocations, bytes_given
+from mlusim.machine.options import allocations, bytes_given
 from mlusim.memory.allocation import POISON, Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
@@ -47,7 +47,8 @@ from mlusim.time.log import WAITS
 if TYPE_CHECKING:
     from mlusim.machine.native.core import NativeCore
     from mlusim.machine.native.run import Loaded
-    from mlusim.machine.session import Request, Session
+    from mlusim.machine.options import Request
+    from mlusim.machine.session import Session
 
 
 LARGE = 1 << 20  # bytes that a launch is given, from which on Python takes longer than a compiler

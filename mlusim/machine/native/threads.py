@@ -12,13 +12,14 @@ from mlusim.errors import MlusimError
 from mlusim.lazy import lazy
 from mlusim.machine.limits import Overdue
 from mlusim.machine.native.text.screen import Suspicion
-from mlusim.machine.tensor import allocation_of
+from mlusim.machine.options import allocation_of
 from mlusim.memory.allocation import Allocation, Bytes, fresh_bytes
 
 if TYPE_CHECKING:
     from concurrent import futures
 
-    from mlusim.machine.session import Request, Session
+    from mlusim.machine.options import Request
+    from mlusim.machine.session import Session
     from mlusim.machine.tally import Tally
 else:  # for launches on threads
     (futures,) = lazy("concurrent.futures")

@@ -4,11 +4,12 @@ import itertools
 import linecache
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mlusim.machine.observed import ObservedCore, Site, TaskRan
+from mlusim.machine.hub import TaskRan
+from mlusim.machine.observed import Site
 from mlusim.memory.footprint import Ints
 from mlusim.observe.checker import guard_of
 from mlusim.observe.races.pipes import Remedy
@@ -26,6 +27,10 @@ from mlusim.observe.races.sharing import (
     Statement,
     different,
 )
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
+
 
 # -- the search for a place at which a barrier puts accesses in order, tried out on the recorded run ---
 
@@ -45,7 +50,7 @@ GUARDS: dict[str, Callable[["Ran"], bool]] = {  # conditions that one task meets
 GUARDS_ON_CHIP = ("coreId == 0",)  # each cluster has its own
 MOST = 64  # places for a barrier that are tried beside the statements in conflict
 NOWHERE: Ints = np.zeros(0, np.int64)
-Ran = ObservedCore | TaskRan
+Ran: TypeAlias = "Core | TaskRan"
 
 
 class Cut(NamedTuple):

@@ -17,7 +17,8 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from mlusim.arch.board import Pipe
-from mlusim.machine.observed import Effect, Step
+from mlusim.machine.hub import Effect
+from mlusim.machine.observed import Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.observe.shadow import index_reads

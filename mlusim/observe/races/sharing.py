@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlusim.arch.board import Pipe
-from mlusim.machine.observed import Effect, SharedRun, Site
+from mlusim.machine.hub import Effect, SharedRun
+from mlusim.machine.observed import Site
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access, Ints
 from mlusim.observe.races.clocks import Clocks, Segment

@@ -24,14 +24,7 @@ from mlusim.report.efficiency import (
 )
 from mlusim.report.explain import CostliestLine, below_the_bar, costliest_of, explained
 from mlusim.report.page.frame import BAD, GOOD, Card, PageHead
-from mlusim.report.page.pictures import (
-    color,
-    memory,
-    off_chip_directions,
-    roofline,
-    timeline,
-    traffic,
-)
+from mlusim.report.page.pictures import color, memory, off_chip_directions, roofline, timeline, traffic
 from mlusim.report.page.render import made, rendered
 from mlusim.report.record import CallRecord
 from mlusim.report.whatif import WhatIfStudy

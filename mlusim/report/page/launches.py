@@ -17,14 +17,7 @@ from mlusim.report.explain import CostliestLine, because, bottleneck, costliest_
 from mlusim.report.figures import Achieved, achieved, figures
 from mlusim.report.page.excerpt import MOST_CORES, Excerpt, excerpt_of
 from mlusim.report.page.frame import BAD, Card, PageHead
-from mlusim.report.page.pictures import (
-    Ran,
-    color,
-    end_of_queues,
-    memories_of,
-    queues,
-    timeline,
-)
+from mlusim.report.page.pictures import Ran, color, end_of_queues, memories_of, queues, timeline
 from mlusim.report.page.render import made, rendered
 from mlusim.report.whatif import WhatIfStudy
 from mlusim.time.lines import Line

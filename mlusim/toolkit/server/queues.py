@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from attrs import define, field, frozen
 
-from mlusim.machine.hub import Observer
+from mlusim.machine.hub import ObservedScreen, Observer
 from mlusim.machine.launch import Launch
-from mlusim.machine.observed import CHANGES, READS, WRITES, ObservedScreen, Screened
+from mlusim.machine.observed import CHANGES, READS, WRITES, Screened
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access, ByteRuns
 from mlusim.memory.space import GDRAM
