@@ -64,13 +64,20 @@ FALLING = {"slt": ("low", 1), "sle": ("low", 0), "sgt": ("high", 0), "sge": ("hi
 # An operation of two vectors, of a vector and a scalar, and of a vector and a segment that repeats.
 TWO = {
     "addf": "add", "subf": "sub", "mulf": "mul", "divf": "div", "precise_divf": "div", "addi": "add", "subi": "sub", "muli": "mul",
-    "maxnumf": "max", "minnumf": "min", "maxsi": "max", "minsi": "min",
+    "maxnumf": "max", "minnumf": "min", "maxsi": "max", "minsi": "min", "andi": "band", "ori": "bor", "xori": "bxor",
 }  # fmt: skip
+BY_A_NUMBER = {"divsi": "div", "remsi": "rem"}
+"""Operations that are an instruction with a number as the second operand alone: a lane that a mask leaves out may hold a divisor of 0."""
 FORMS = {
     "add": ("bang_add", "bang_add_scalar", "bang_cycle_add"),
     "sub": ("bang_sub", "bang_sub_scalar", "bang_cycle_sub"),
     "mul": ("bang_mul", "bang_mul_scalar", "bang_cycle_mul"),
     "div": ("bang_div", "bang_div", ""),
+    "rem": ("bang_rem", "bang_rem", ""),
+    **{
+        word: (f"bang_{word}", f"bang_{word}_scalar", f"bang_cycle_{word}")
+        for word in ("band", "bor", "bxor")
+    },
     "max": ("bang_maxequal", "bang_maxeq_scalar", "bang_cycle_maxequal"),
     "min": ("bang_minequal", "bang_mineq_scalar", "bang_cycle_minequal"),
     **{word: (f"bang_{word}", f"bang_{word}_scalar", f"bang_cycle_{word}") for word in COMPARED},
@@ -87,6 +94,9 @@ TURNED = {
     "ge": "le",
     "eq": "eq",
     "ne": "ne",
+    "band": "band",
+    "bor": "bor",
+    "bxor": "bxor",
 }
 """The same operation with its operands in the other order."""
 ONE = {
@@ -104,6 +114,8 @@ CASTS = {
     ("float", "int"): "bang_float2int32_tz",
 }
 """Conversions that an instruction makes."""
+BITS = {1: "int8_t", 2: "int16_t", 4: "int"}
+"""The whole numbers of as many bytes that instructions take."""
 # By the C names of the libraries, since Triton keeps those: __nv_expf of its own, __cn_ of the card's.
 LIBRARY = {
     "fast_dividef": "divf", "sqrt": "sqrt", "sqrt_rn": "sqrt", "rsqrt": "rsqrt", "exp": "exp", "fast_expf": "exp",
@@ -283,6 +295,10 @@ def _vector(
     """Return the result of a vector instruction; None where the architecture has none for it."""
     if name in TWO and len(values) == 2:
         return binary(low, TWO[name], values[0], values[1], shape, kind, word)
+    if name in BY_A_NUMBER and isinstance(values[1], Uniform):
+        return binary(low, BY_A_NUMBER[name], values[0], values[1], shape, kind, word)
+    if name in SHIFTS and isinstance(values[0], Tile):
+        return _shifted(low, name, values[0], values[1], shape, kind, word)
     if name == "log" and low.has("bang_log2", kind):
         # The board has the logarithm to base 2 alone, which it calls bang_log, too.
         exponent = apply(low, "log2", values, shape, kind, word)
@@ -328,9 +344,9 @@ def binary(
     if not low.has(vectors, kind):
         return _by_reciprocal(low, a, b, shape, kind, word) if name == "div" and kind in FLOATS else None
     a = low.whole(evolve(a, shape=a.held) if isinstance(a, Tile) else a, held)
-    out = low.text.block(kind, held, name, word=word, logic=logic)
     if isinstance(b, ScalarValue | Uniform) and not low.has(one, kind):
-        return None
+        b = low.whole(b, held)
+    out = low.text.block(kind, held, name, word=word, logic=logic)
     _issue(low, (vectors, one, cycle), out, a, b)
     return evolve(out, shape=shape)
 
@@ -353,6 +369,27 @@ def _issue(low: KernelLowering, forms: tuple[str, str, str], out: Tile, a: Tile,
     else:
         b = low.whole(evolve(b, shape=b.held) if isinstance(b, Tile) else b, held)
         low.text.line(f"__{vectors}({ends}, {b.name}, {n});", out.name, [a.name, b.name])
+
+
+SHIFTS = ("shli", "shrui")
+
+
+def _shifted(
+    low: KernelLowering, name: str, value: Tile, by: Value, shape: Shape, kind: str, word: str
+) -> Tile | None:
+    """Shift *value* by a constant number of bits: to the left by a product, to the right by the instruction; None where there is neither."""
+    bits = int(by.c) if isinstance(by, Uniform) and by.c.isdigit() else 32
+    if kind != "int" or bits > 30 or not low.has("bang_srl", "unsigned int"):
+        return None
+    out = low.text.block(kind, value.held, name, word=word)
+    to, of = (f"(unsigned int *){block.name}" for block in (out, value))
+    text = (
+        f"__bang_srl({to}, {of}, {bits},"
+        if name == "shrui"
+        else f"__bang_mul_scalar({out.name}, {value.name}, {1 << bits},"
+    )
+    low.text.line(f"{text} {count(value.held)});", out.name, [value.name])
+    return evolve(out, shape=shape)
 
 
 def _by_reciprocal(
@@ -564,6 +601,10 @@ def convert(
     ways = [(block.type, kind), (block.type, "float"), ("float", kind)]
     steps = ways[:1] if ways[0] in CASTS else ways[1:] if all(way in CASTS for way in ways[1:]) else []
     if not steps or not all(_has_cast(low, CASTS[way]) for way in steps):
+        if block.type not in FLOATS and kind not in FLOATS:
+            moved = _moved_words(low, block, kind, word, logic=logic)
+            if moved is not None:
+                return evolve(moved, shape=shape)
         low.text.remark(SCALAR_UNIT)
         out = low.text.block(kind, block.held, f"{block.type} to {kind}", word=word, logic=logic)
         low.loop(out, lambda indices: element(evolve(block, shape=block.held), indices))
@@ -576,6 +617,24 @@ def convert(
         )
         block = out
     return evolve(block, shape=shape)
+
+
+def _moved_words(low: KernelLowering, block: Tile, kind: str, word: str, *, logic: bool) -> Tile | None:
+    """Return whole numbers with fewer bytes, or 32 bits as 64: a move of what they have in common; None for other ways to more bytes."""
+    size, before, n = BYTES[kind], BYTES[block.type], count(block.held)
+    if size > before and ((block.type, kind) != ("int", "int64_t") or not low.has("bang_lt_scalar", "int")):
+        return None
+    out = low.text.block(kind, block.held, f"{block.type} to {kind}", word=word, logic=logic)
+    piece = min(size, before)
+    part = BITS[piece]
+    to, of = f"({part} *){out.name}", f"({part} *){block.name}"
+    low.text.line(f"__bang_move({to}, {of}, {piece}, {size}, {before}, {n - 1});", out.name)
+    if size > before:  # the upper words are those of the sign
+        sign = low.text.block("int", block.held, "sign")
+        low.text.line(f"__bang_lt_scalar({sign.name}, {block.name}, 0, {n});", sign.name)
+        low.text.line(f"__bang_mul_scalar({sign.name}, {sign.name}, -1, {n});")
+        low.text.line(f"__bang_move({to} + 1, {sign.name}, 4, 8, 4, {n - 1});")
+    return out
 
 
 def _has_cast(low: KernelLowering, instruction: str) -> bool:
@@ -613,15 +672,73 @@ def _chosen(
         values = [values[0], *(_ones_and_zeros(low, v, kind) for v in values[1:])]
     values = [low.small(v) if isinstance(v, Ramp) else v for v in values]
     held = common_held(values, len(shape))
-    mask, yes, no = values
-    if isinstance(mask, Mask) and not mask.tests and len(held) <= 2:
-        return evolve(_moved(low, mask, yes, no, held, shape, kind, word), logic=logic)
+    mask, (yes, no) = _as_mask(values[0], shape), values[1:]
+    bounds = evolve(mask, tests=())
+    everywhere = bounds == Mask.whole(shape)
+    if everywhere or len(held) <= 2:
+        chosen = _blended(low, mask.tests, yes, no, held, kind, word) if mask.tests else yes
+        if chosen is not None:
+            out = chosen if everywhere else _moved(low, bounds, chosen, no, held, shape, kind, word)
+            return evolve(low.whole(_shrunk(out), held), shape=shape, logic=logic)
     low.text.remark(SCALAR_UNIT)
     out = low.text.block(kind, held, "where", word=word, logic=logic)
     low.loop(
         out, lambda indices: f"{element(mask, indices)} ? {element(yes, indices)} : {element(no, indices)}"
     )
     return evolve(out, shape=shape)
+
+
+BLENDING = ("bang_eq_scalar", "bang_sub_scalar", "bang_band", "bang_bnot", "bang_bor")
+
+
+def _blended(
+    low: KernelLowering, tests: Sequence[Tile], yes: Value, no: Value, held: Shape, kind: str, word: str
+) -> Tile | None:
+    """Return the elements of *yes* where all *tests* are on, and those of *no* elsewhere; None where the architecture has no instructions for it."""
+    bits, n = BITS.get(BYTES[kind], ""), count(held)
+    if not all(low.has(name, bits) for name in BLENDING):
+        return None
+    on = _lanes_on(low, tests, held, kind, bits)
+    if _is_zero(no):
+        return _left(low, yes, on, held, word)
+    off = low.text.block(bits, held, "where: lanes that are off")
+    low.text.line(f"__bang_bnot({off.name}, {on.name}, {n});", off.name, [on.name])
+    if _is_zero(yes):
+        return _left(low, no, off, held, word)
+    parts = _left(low, yes, on, held, word), _left(low, no, off, held, word)
+    out = low.text.block(kind, held, "where", word=word)
+    ends = ", ".join(f"({bits} *){block.name}" for block in (out, *parts))
+    low.text.line(f"__bang_bor({ends}, {n});", out.name, [part.name for part in parts])
+    return out
+
+
+def _is_zero(value: Value) -> bool:
+    return isinstance(value, ScalarValue | Uniform) and value.c in ("0", "0.0f")
+
+
+def _left(low: KernelLowering, value: Value, lanes: Tile, held: Shape, word: str) -> Tile:
+    """Return what is left of *value* where *lanes* have bits, and zeros elsewhere."""
+    # Of bits, since a product would let through what is left out: it may be infinite, NaN or without a value.
+    block = low.whole(_shrunk(value), held)
+    out = low.text.block(block.type, held, "where", word=word)
+    ends = f"({lanes.type} *){out.name}, ({lanes.type} *){block.name}"
+    low.text.line(f"__bang_band({ends}, {lanes.name}, {count(held)});", out.name, [block.name, lanes.name])
+    return out
+
+
+def _lanes_on(low: KernelLowering, tests: Sequence[Tile], held: Shape, kind: str, bits: str) -> Tile:
+    """Return all bits of a lane, as wide as *kind*, where all *tests* are on, and none elsewhere."""
+    on: Tile | None = None
+    for test in tests:
+        block = test if BYTES[test.type] == BYTES[kind] else convert(low, test, kind, test.shape, "t")
+        lanes, n = low.text.block(bits, block.held, "where: lanes that are on"), count(block.held)
+        ends = f"{lanes.name}, ({bits} *){block.name}"
+        low.text.line(f"__bang_eq_scalar({ends}, 0, {n});", lanes.name, [block.name])
+        low.text.line(f"__bang_sub_scalar({lanes.name}, {lanes.name}, 1, {n});")
+        lanes = low.whole(lanes, held)
+        on = lanes if on is None else binary(low, "band", on, lanes, held, bits, "t")
+    assert on is not None
+    return on
 
 
 def _ones_and_zeros(low: KernelLowering, value: Value, kind: str) -> Value:

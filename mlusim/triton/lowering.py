@@ -25,6 +25,7 @@ from mlusim.triton.values import (
     dims_of,
     element,
     held_of,
+    times,
 )
 
 Lowered = Value | Sequence[Value] | None
@@ -167,9 +168,26 @@ class KernelLowering:
         logic = isinstance(value, Mask)
         kind = value.type if isinstance(value, Ramp) else "float"
         out = self.text.block(kind, shape, "mask as data" if logic else "indices as data", logic=logic)
+        if isinstance(value, Ramp) and not value.terms and self.has("bang_add_scalar", kind):
+            self._count_up(out, value)
+            return out
         self.text.remark("indices or a mask as data are written element by element on the scalar unit")
         self.loop(out, lambda indices: element(value, indices))
         return out
+
+    def _count_up(self, out: Tile, value: Ramp) -> None:
+        """Write ``base + strides * indices``: the first number, and along each axis, the last one first, twice as many from those that are there."""
+        self.text.line(f"__bang_write_value({out.name}, 1, ({out.type})({value.base}));")
+        inner = 1
+        for size, stride in zip(reversed(out.held), reversed(value.strides), strict=True):
+            there = 1
+            while there < size:
+                more = min(there, size - there)
+                step = f"({out.type})({times(stride, str(there))})"
+                to = f"{out.name} + {there * inner}"
+                self.text.line(f"__bang_add_scalar({to}, {out.name}, {step}, {more * inner});")
+                there += more
+            inner *= size
 
     def loop(self, out: Tile, expression: Callable[[list[str]], str]) -> None:
         """Write ``out[...] = expression(indices)`` for every element that *out* holds."""

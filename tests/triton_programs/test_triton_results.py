@@ -191,6 +191,57 @@ def test_whole_numbers(board):
     assert np.where(x > y, r, -r).tolist() == out.tolist()
 
 
+@pytest.mark.parametrize(
+    ("dtype", "tested"),
+    [
+        (np.float32, np.float16),
+        (np.float16, np.int32),
+        (np.int16, np.int8),
+        (np.int64, np.int64),
+    ],
+)
+def test_choices_by_data(board, dtype, tested):
+    """Neither NaN, an infinity nor a lane without a value comes through from what is left out."""
+    (x, y), c = ((9 * drawn(4, 16, seed=k)).astype(dtype) for k in (0, 1)), (3 * drawn(4, 16)).astype(tested)
+    on, first, w = c > 0, c[:, :1] > 0, np.arange(16)
+    if np.dtype(dtype).kind == "f":
+        x[~on], y[on & first] = np.nan, np.inf
+    left = np.where(on & (w < 9), x, dtype(0)) + np.where(first, y, dtype(3))
+    expected = [np.where(on, x, y), left, np.where(on & first, dtype(0), y)]
+    outs = [np.zeros_like(x) for _ in expected]
+    run(board, kernels.choices, 1, x, y, c, *outs, 9, M=4, N=16)
+
+    assert all(
+        np.array_equal(a, b, equal_nan=a.dtype.kind == "f") for a, b in zip(expected, outs, strict=True)
+    )
+
+
+def test_words_and_numbers_of_lanes(board):
+    """Numbers of 64 bits and fewer, those of lanes as data, and operations on bits, of which none takes a loop over the elements."""
+    times = []
+    for n in (64, 1024):
+        x = numbers(n, -90_000, 90_000)
+        wide, narrow, counted, bits = (
+            np.zeros(shape, dtype)
+            for shape, dtype in ((n, np.int64), (n, np.int8), ((5, n), np.int32), (n, np.int32))
+        )
+        launch = run(board, kernels.words, 1, x, wide, narrow, counted, bits, 4, 7, M=5, N=n)
+        times.append(launch.time_us)
+        r, w = np.arange(5)[:, None], np.arange(n, dtype=np.int32)
+        at = r * 7 + w * 3 - 4
+        upper = (x.view(np.uint32) >> 9).view(np.int32)
+
+        assert x.tolist() == wide.tolist()
+        assert x.astype(np.int8).tolist() == narrow.tolist()
+        assert (np.where(np.fmod(at, 2) > 0, at, r * n) + at * at).tolist() == counted.tolist()
+        assert (
+            ((x ^ 85) & w | 6) + (np.fmod(x << 4, 7) / 3).astype(np.int32) + upper
+        ).tolist() == bits.tolist()
+
+    # MLU370 has no division of whole numbers.
+    assert times[1] < 4 * times[0] or board == "MLU370-X4"
+
+
 def test_order(board):
     """Index of the largest, running sums, sorting."""
     x = drawn(2, 30)

@@ -343,3 +343,27 @@ def around(x, o, M, first, high, B: tl.constexpr, C: tl.constexpr):
     at += B * C
     tl.store(at, tl.load(x + b[None, :] + c[:, None] * M))
     tl.store(o + 2 * B + 6 * B * C + M + r, i, mask=i < M)
+
+
+@triton.jit
+def choices(x, y, c, chosen, left, off, n, M: tl.constexpr, N: tl.constexpr):
+    r, w = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :]
+    at = r * N + w
+    a, b = tl.load(x + at), tl.load(y + at)
+    on, first = tl.load(c + at) > 0, tl.load(c + r * N) > 0
+    tl.store(chosen + at, tl.where(on, a, b))
+    tl.store(left + at, tl.where(on & (w < n), a, 0) + tl.where(first, b, 3))
+    tl.store(off + at, tl.where(on & first, 0, b))
+
+
+@triton.jit
+def words(x, wide, narrow, numbers, bits, n, s, M: tl.constexpr, N: tl.constexpr):
+    r, w = tl.arange(0, M)[:, None], tl.arange(0, N)
+    v = tl.load(x + w)
+    tl.store(wide + w, v.to(tl.int64))
+    tl.store(narrow + w, v.to(tl.int64).to(tl.int8))
+    at = r * s + w[None, :] * 3 - n
+    tl.store(numbers + r * N + w[None, :], tl.where(at % 2 > 0, at, r * N) + at * at)
+    tl.store(
+        bits + w, (((v ^ 85) & w) | 6) + (v << 4) % 7 // 3 + (v.to(tl.uint32, bitcast=True) >> 9).to(tl.int32)
+    )
