@@ -70,8 +70,8 @@ def __getattr__(name: str) -> "ModuleType":
 
     for module, names in _HOMES.items():
         if name in names:
-            found: ModuleType = getattr(importlib.import_module(module), name)
-            return found
+            attribute: ModuleType = getattr(importlib.import_module(module), name)
+            return attribute
     if not name.startswith("_") and importlib.util.find_spec(f"mlusim.{name}") is not None:
         return importlib.import_module(f"mlusim.{name}")
     raise AttributeError(f"module 'mlusim' has no attribute {name!r}")

@@ -3,14 +3,14 @@
 import re
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """``1 finding``, ``2,000 findings``; *many* is the plural if it is not *one* with an ``s``."""
-    return f"{number:,} {plural(number, one, many)}"
+def counted(number: int, noun: str, many: str | None = None) -> str:
+    """``1 finding``, ``2,000 findings``; *many* is the plural if it is not *noun* with an ``s``."""
+    return f"{number:,} {plural(number, noun, many)}"
 
 
-def plural(number: float, one: str, many: str | None = None) -> str:
-    """Return *one* if *number* is 1, else *many*, which defaults to *one* with an ``s``."""
-    return one if number == 1 else many or one + "s"
+def plural(number: float, noun: str, many: str | None = None) -> str:
+    """Return *noun* if *number* is 1, else *many*, which defaults to *noun* with an ``s``."""
+    return noun if number == 1 else many or noun + "s"
 
 
 def with_article(noun: str) -> str:
@@ -42,7 +42,7 @@ def count(number: float) -> str:
 
 def brief(quantity: str) -> str:
     """Return a quantity in words without the fraction of three digits and more: "124.8 MiB" is "125 MiB"."""
-    return re.sub(r"^\d{3,}\.\d+", lambda found: f"{float(found[0]):.0f}", quantity)
+    return re.sub(r"^\d{3,}\.\d+", lambda match: f"{float(match[0]):.0f}", quantity)
 
 
 def share(fraction: float) -> str:

@@ -55,7 +55,7 @@ def _requirements(extra: str) -> list[str]:
     except metadata.PackageNotFoundError:
         return []
     wanted = re.compile(rf"(.*?)\s*;\s*extra == [\"']{extra}[\"']")
-    return [found[1] for line in declared if (found := wanted.fullmatch(line))]
+    return [match[1] for line in declared if (match := wanted.fullmatch(line))]
 
 
 def _name(requirement: str) -> str:

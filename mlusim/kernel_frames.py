@@ -4,7 +4,6 @@ import linecache
 import os
 import sys
 import sysconfig
-from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 
@@ -47,8 +46,8 @@ def installed(filename: str) -> bool:
 
 def kernel_site(frame: FrameType | None = None) -> tuple[str, int]:
     """Return the file and line of the kernel statement in progress; ("<unknown>", 0) outside any kernel."""
-    found = kernel_frame(frame if frame is not None else sys._getframe(1))  # noqa: SLF001 - the only way
-    return (file_of(found.f_code), found.f_lineno) if found is not None else ("<unknown>", 0)
+    caller = kernel_frame(frame if frame is not None else sys._getframe(1))  # noqa: SLF001 - the only way
+    return (file_of(caller.f_code), caller.f_lineno) if caller is not None else ("<unknown>", 0)
 
 
 def function_of(code: CodeType) -> tuple[str, int, str]:
@@ -86,28 +85,22 @@ def show_kernel(error: BaseException) -> None:
     those before the kernel's.  Nothing is left out if no kernel takes part, or if the environment variable
     ``MLUSIM_TRACEBACK`` is "full".
     """
-    entries = list(_entries(error.__traceback__))
+    entries, traceback = [], error.__traceback__
+    while traceback is not None:
+        entries.append(traceback)
+        traceback = traceback.tb_next
     foreign = [n for n, entry in enumerate(entries) if not is_own(entry.tb_frame)]
     if not foreign or os.environ.get(FULL) == "full":
         return
     on_purpose = isinstance(error, MlusimError)
-    kept = [entries[n] for n in foreign] if on_purpose else entries[foreign[0] :]
+    remaining = [entries[n] for n in foreign] if on_purpose else entries[foreign[0] :]
     shown = None
-    for entry in reversed(kept):
-        shown = TracebackType(shown, entry.tb_frame, entry.tb_lasti, _line(entry))
+    for entry in reversed(remaining):
+        line: int | None = entry.tb_lineno  # typeshed leaves None out
+        if line is None:  # an alarm may come at an instruction that belongs to no line
+            line = entry.tb_frame.f_code.co_firstlineno
+        shown = TracebackType(shown, entry.tb_frame, entry.tb_lasti, line)
     error.__traceback__ = shown
-
-
-def _line(entry: TracebackType) -> int:
-    """Return the line of *entry*, or its function's first: an alarm may come at an instruction that belongs to no line."""
-    line: int | None = entry.tb_lineno  # typeshed leaves None out
-    return entry.tb_frame.f_code.co_firstlineno if line is None else line
-
-
-def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:
-    while traceback is not None:
-        yield traceback
-        traceback = traceback.tb_next
 
 
 # The place of an instruction: its method knows who called it, and passes that on, ``caller(1)``.  Mostly that is the kernel
@@ -123,8 +116,8 @@ class _Files(dict[str, bool]):
     """A table of files that are mlusim's own, looked up once each."""
 
     def __missing__(self, filename: str) -> bool:
-        own = self[filename] = own_file(filename)
-        return own
+        ours = self[filename] = own_file(filename)
+        return ours
 
 
 class KernelFrame:
@@ -137,9 +130,9 @@ class KernelFrame:
 
     def __call__(self, frame: FrameType) -> FrameType:
         """Return the kernel's frame; *frame* itself, which is mlusim's, where no kernel is above it."""
-        own, found = self._own, frame
-        while own[found.f_code.co_filename]:
-            found = found.f_back  # type: ignore[assignment]
-            if found is None:
+        ours, above = self._own, frame
+        while ours[above.f_code.co_filename]:
+            above = above.f_back  # type: ignore[assignment]
+            if above is None:
                 return frame
-        return found
+        return above

@@ -48,7 +48,7 @@ class Grid:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Render the columns side by side, or row by row where they are too wide for that."""
-        sizes = [[_size(cell) for cell in cells] for cells, _ in self.rows]
+        sizes = [[_size_of(cell) for cell in cells] for cells, _ in self.rows]
         widths = self._widths(sizes, options.max_width)
         if widths is None:
             yield from self._stacked(console, options.max_width)
@@ -61,9 +61,9 @@ class Grid:
         """Return how wide each column is, None where they do not fit: only columns that fold are less wide than they are."""
         least, most = [], []
         for n, column in enumerate(self.columns):
-            found = [_size_of(column.heading), *(row[n] for row in sizes)]
-            most.append(max(cell.most for cell in found))
-            least.append(max(cell.least for cell in found) if column.folds else most[-1])
+            cells = [_size_of(column.heading), *(row[n] for row in sizes)]
+            most.append(max(cell.most for cell in cells))
+            least.append(max(cell.least for cell in cells) if column.folds else most[-1])
         room -= self.gap * (len(self.columns) - 1) + sum(least)
         if room < 0:
             return None
@@ -108,7 +108,7 @@ class Grid:
 
     def _table(self, widths: Sequence[int], rows: "Sequence[Row]", *, headed: bool = True) -> Table:
         """Render title, headings and *rows* with rich, without *headed* of the rows alone."""
-        made = Table(
+        grid = Table(
             box=box.SIMPLE_HEAD if self.ruled else None,
             padding=(0, self.gap - 1 if self.ruled else self.gap, 0, 0),
             pad_edge=False,
@@ -120,12 +120,12 @@ class Grid:
         )
         for column, width in zip(self.columns, widths, strict=True):
             justify: Any = "right" if column.right else "left"
-            made.add_column(
+            grid.add_column(
                 column.heading, justify=justify, overflow="fold", no_wrap=not column.folds, width=width
             )
         for cells, style in rows:
-            made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells), style=style)
-        return made
+            grid.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells), style=style)
+        return grid
 
     def _stacked(self, console: Console, width: int) -> Iterator[RenderableType | Segment]:
         """Yield a title, then for each row its first cell, and below it the headings and values of the others."""
@@ -162,17 +162,14 @@ class _Size:
         return self.one_line and self.most <= width
 
 
-def _size_of(text: str) -> _Size:
-    """Return the size of *text*, of which a word that is `LONG` may be broken."""
+def _size_of(cell: "Cell") -> _Size:
+    """Return the size of *cell*; of a text a word that is `LONG` may be broken."""
+    if isinstance(cell, NameCell):
+        return _Size(*cell.widths, one_line=True)
+    text = cell if isinstance(cell, str) else cell.plain
     one_line = "\n" not in text and "\t" not in text
     most = cell_len(text) if one_line else max(map(cell_len, text.expandtabs(8).splitlines()), default=0)
     return _Size(min(max(map(cell_len, text.split()), default=most), LONG), most, one_line)
-
-
-def _size(cell: "Cell") -> _Size:
-    if isinstance(cell, NameCell):
-        return _Size(*cell.widths, one_line=True)
-    return _size_of(cell if isinstance(cell, str) else cell.plain)
 
 
 def _styled(console: Console, cell: "Cell", base: Style | None) -> Iterable[Segment]:
@@ -182,8 +179,8 @@ def _styled(console: Console, cell: "Cell", base: Style | None) -> Iterable[Segm
     text = cell.in_a_line if isinstance(cell, NameCell) else cell
     if text.spans:
         return Segment.apply_style(text.render(console), base)
-    own = console.get_style(text.style)
-    return (Segment(text.plain, own if base is None else base + own),)
+    style = console.get_style(text.style)
+    return (Segment(text.plain, style if base is None else base + style),)
 
 
 def _escaped(cell: "Cell") -> "Cell":
@@ -223,8 +220,8 @@ def table(
 ) -> Grid:
     """Return an empty table; the columns *right* are numbers, the columns *fold* may take several lines; *tight*: close by."""
     numbers, folding = set(right), set(fold)
-    made = [Column(column, column in numbers, column in folding) for column in columns]
-    return Grid(made, title, gap=1 if tight else 2, ruled=True)
+    headed = [Column(column, column in numbers, column in folding) for column in columns]
+    return Grid(headed, title, gap=1 if tight else 2, ruled=True)
 
 
 @frozen
@@ -237,13 +234,13 @@ class NameCell:
 
     def lines(self, width: int) -> list[str]:
         """Return the name in lines of at most *width* columns; a piece that is longer is cut."""
-        found, line = [], " " * self.indent
+        lines, line = [], " " * self.indent
         for piece in re.findall(r"[^_ ]*[_ ]+|[^_ ]+", self.text):
             if cell_len(line) + cell_len(piece) > width and line.strip():
-                found.append(line)
+                lines.append(line)
                 line = " " * (self.indent + 2)
             line += piece
-        return [set_cell_size(part, min(cell_len(part), width)) for part in (*found, line)]
+        return [set_cell_size(part, min(cell_len(part), width)) for part in (*lines, line)]
 
     @property
     def widths(self) -> tuple[int, int]:
@@ -273,7 +270,7 @@ Row = tuple[tuple[Cell, ...], str]  # cells, and the style of all of them
 
 def facts(rows: Sequence[tuple[str, Any]]) -> Grid:
     """Return the names and values, one pair a line."""
-    made = Grid((Column(""), Column("", folds=True)), None, gap=2, ruled=False)
+    grid = Grid((Column(""), Column("", folds=True)), None, gap=2, ruled=False)
     for name, value in rows:
-        made.add_row(Text(name, style="bold"), value if isinstance(value, Text) else Text(str(value)))
-    return made
+        grid.add_row(Text(name, style="bold"), value if isinstance(value, Text) else Text(str(value)))
+    return grid

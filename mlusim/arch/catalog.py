@@ -219,12 +219,9 @@ def _twin(name: str, row: Board, clock_mhz: int) -> Board:
 def _all_boards() -> Mapping[str, Board]:
     rows = {board.name: board for board in _BOARD_ROWS}
     rows |= {name: _twin(name, rows[twin], mhz) for name, twin, mhz in _TWINS}
-    return FrozenMap({name: rows[name] for name in sorted(rows, key=_by_family)})
-
-
-def _by_family(name: str) -> tuple[bool, str]:
-    """Sort MLU boards by number, then the edge chips."""
-    return not name.startswith("MLU"), name
+    # MLU boards by number, then the edge chips.
+    ordered = sorted(rows, key=lambda name: (not name.startswith("MLU"), name))
+    return FrozenMap({name: rows[name] for name in ordered})
 
 
 BOARDS: Mapping[str, Board] = _all_boards()
@@ -276,13 +273,13 @@ def named_boards(names: str) -> list[str]:
 
     Raises `UsageError` where that is not a number from 1, or not the number of several boards.
     """
-    boards, given = [name.strip() for name in names.split(",")], os.environ.get(DEVICES)
-    if not given:
+    boards, setting = [name.strip() for name in names.split(",")], os.environ.get(DEVICES)
+    if not setting:
         return boards
-    count = int(given) if given.isdecimal() else 0
+    count = int(setting) if setting.isdecimal() else 0
     if count < 1 or len(boards) not in (1, count):
         raise UsageError(
-            f"{DEVICES}={given} goes with {len(boards)} board{'s' * (len(boards) > 1)} ({names}): give a number from 1 and one board, or as many"
+            f"{DEVICES}={setting} goes with {len(boards)} board{'s' * (len(boards) > 1)} ({names}): give a number from 1 and one board, or as many"
         )
     return boards if len(boards) == count else boards * count
 
@@ -292,13 +289,13 @@ def board_constants(board: Board | str) -> Mapping[str, int]:
 
     Raises `UsageError` for a name that is not a board.
     """
-    found = find_board(board)
+    board = find_board(board)
     return {
-        "NRAM": found.arch.max_nram,
-        "SRAM": found.arch.max_sram,
-        "WRAM": found.arch.max_wram,
-        "CLUSTERS": found.clusters,
-        "CORES": found.arch.cores_per_cluster,
+        "NRAM": board.arch.max_nram,
+        "SRAM": board.arch.max_sram,
+        "WRAM": board.arch.max_wram,
+        "CLUSTERS": board.clusters,
+        "CORES": board.arch.cores_per_cluster,
     }
 
 

@@ -30,11 +30,11 @@ def as_elements(values: object, dtype: "DType") -> np.ndarray[Any, Any] | None:
         return None
     if array.dtype != object:
         return array.astype(dtype.dtype) if _holds_numbers(array.dtype) else None
-    made = np.empty(array.size, dtype.dtype)
+    elements = np.empty(array.size, dtype.dtype)
     for n, value in enumerate(array):
         whole = isinstance(value, int | np.integer)
-        made[n] = _of_whole(int(value), dtype) if whole else np.asarray(value).astype(dtype.dtype)
-    return made
+        elements[n] = _of_whole(int(value), dtype) if whole else np.asarray(value).astype(dtype.dtype)
+    return elements
 
 
 def _of_list(values: object) -> np.ndarray[Any, Any] | None:
@@ -165,12 +165,12 @@ def as_dtype(value: Any) -> DType:
     if isinstance(value, str) and value in _BY_NAME:
         return _BY_NAME[value]
     try:
-        found = _BY_NUMPY.get(np.dtype(value))
+        dtype = _BY_NUMPY.get(np.dtype(value))
     except (TypeError, ValueError, SyntaxError):  # NumPy reads strings and tuples as descriptions
-        found = None
-    if found is None:
-        known = ", ".join(d.name for d in DTYPES)
+        dtype = None
+    if dtype is None:
+        names = ", ".join(d.name for d in DTYPES)
         swapped = isinstance(value, np.dtype) and value.newbyteorder() in _BY_NUMPY
         hint = "; change the byte order with array.astype(array.dtype.newbyteorder())" if swapped else ""
-        raise UsageError(f"{value!r:.80} is not an element type of BANG C; use one of {known}{hint}")
-    return found
+        raise UsageError(f"{value!r:.80} is not an element type of BANG C; use one of {names}{hint}")
+    return dtype

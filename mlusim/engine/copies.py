@@ -60,25 +60,20 @@ def routes(arch: Arch, *, memory_core: bool, block: bool) -> Routes:
     """Return the legal directions of a core of *arch*; a memory core reaches GDRAM, LDRAM and SRAM only."""
 
     def lanes(allowed: frozenset[Direction]) -> Lanes:
-        kept = {}
+        pipes = {}
         for token in DIRECTIONS:
             ends = {token.src, token.dst}
             no_sram = SRAM in ends and (arch.sram == 0 or block)
             if token in allowed and not no_sram and not (memory_core and ends & {NRAM, WRAM}):
-                kept[token] = _pipe(token, arch)
-        return kept
+                # On 2xx NRAM2NRAM is work of the compute stream.
+                on_chip = Pipe.VECTOR if token is NRAM2NRAM and arch.generation == 2 else Pipe.MOVE
+                pipes[token] = Pipe.IO if token.off_chip else on_chip
+        return pipes
 
     three = THREE_D if arch.bang_arch >= 322 else frozenset()
     two = lanes(TWO_D)
     rows = {token: pipe for token, pipe in two.items() if WRAM not in (token.src, token.dst)}
     return Routes(lanes(ONE_D), lanes(ONE_D_ASYNC), two, lanes(TWO_D_ASYNC), lanes(three), rows)
-
-
-def _pipe(token: Direction, arch: Arch) -> Pipe:
-    """Return the IO-DMA off the chip, the move-DMA on it; on 2xx NRAM2NRAM is work of the compute stream."""
-    if token.off_chip:
-        return Pipe.IO
-    return Pipe.VECTOR if token is NRAM2NRAM and arch.generation == 2 else Pipe.MOVE
 
 
 def steps_of(shape: tuple[int, ...]) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
@@ -137,8 +132,8 @@ def explain_copy(
 def _arguments(dst: object, src: object, direction: object, shape: tuple[int, ...]) -> Fault | None:
     for name, pointer in (("dst", dst), ("src", src)):
         if not isinstance(pointer, Ptr):
-            known = isinstance(direction, Direction)
-            space = getattr(direction, name) if known else "the memory of its direction"
+            directed = isinstance(direction, Direction)
+            space = getattr(direction, name) if directed else "the memory of its direction"
             return no_pointer(name, pointer, space)
     if not isinstance(direction, Direction):
         return RuleFault(
@@ -398,17 +393,17 @@ def strided_copy(
     pipe, target, source, reads, writes, nbytes = plan
     core, watch = mlu.core, mlu.watch
     load = load_of(pipe, reads, writes)
-    given = (dst, src, size, direction, *shape)
+    arguments = (dst, src, size, direction, *shape)
     # On the vector pipe bytes change in the order of issue, so no effect is left in flight.
     if asynchronous and pipe is not Pipe.VECTOR:
-        seen = None if watch is None else watch.flight(row, pipe, (reads,), (writes,), given)
+        seen = None if watch is None else watch.flight(row, pipe, (reads,), (writes,), arguments)
         move = functools.partial(_move, target, source)
         core.fly(Flight(pipe, move, seen, inside=direction is NRAM2NRAM), load)
         charge_flight(mlu.work, pipe, nbytes)
     else:
         if core.pending:
             core.settle(pipe)
-        seen = None if watch is None else watch.copy(row, pipe, (reads,), (writes,), given)
+        seen = None if watch is None else watch.copy(row, pipe, (reads,), (writes,), arguments)
         _move(target, source)
         if seen is not None:
             watch.retire(seen)
@@ -491,15 +486,15 @@ def _views(to: View, writes: Access, frm: View, reads: Access) -> tuple[Any, Any
         grain |= stride
     word = min(grain & -grain, 8)
     inner = writes.size // word
-    made = []
+    sides = []
     for view, access in ((to, writes), (frm, reads)):
         counts = tuple(count for _, count in access.steps)
         strides = tuple(stride for stride, _ in access.steps)
         # Without an axis of length 1 NumPy has one loop fewer.
         if inner != 1 or not counts:
             counts, strides = (*counts, inner), (*strides, word)
-        made.append(np.ndarray(counts, _WORDS[word], view.raw, access.start, strides))
-    return made[0], made[1]
+        sides.append(np.ndarray(counts, _WORDS[word], view.raw, access.start, strides))
+    return sides[0], sides[1]
 
 
 def other_cluster(mlu: IssuingMlu, dst: Ptr, number: int) -> Ptr:

@@ -56,16 +56,16 @@ def mlu_class(base: Any, policy: LaunchPolicy) -> type[Any]:
     plain = policies(policy.arch, False, False)[policy.memory_core]
     inner = None if policy is plain else mlu_class(base, plain)
     for number, row in enumerate(ISA.values()):
-        methods[row.name] = Later(functools.partial(_made, row, number, policy, inner))
+        methods[row.name] = Later(functools.partial(_method_of, row, number, policy, inner))
     return type(f"Mlu_{policy.arch.name}", (base,), methods)
 
 
-def _made(row: Intrinsic, number: int, policy: LaunchPolicy, inner: type[Any] | None) -> Method:
+def _method_of(row: Intrinsic, number: int, policy: LaunchPolicy, inner: type[Any] | None) -> Method:
     """Return the method of *row*; *inner* is the class without what the launch's policy puts before it."""
-    made = recipe(row, number, policy)
+    row_recipe = recipe(row, number, policy)
     if inner is not None:
-        return _outer(made, getattr(inner, row.name))
-    method = _method(made)
+        return _outer(row_recipe, getattr(inner, row.name))
+    method = _method(row_recipe)
     if row.overload is None:
         return method
     longer = row.overload[0]
@@ -81,25 +81,25 @@ def _text(writer: Writer) -> str:
     return "\n".join(writer.lines()) + "\n"
 
 
-def _outer(made: Recipe, method: Method) -> Method:
+def _outer(row_recipe: Recipe, method: Method) -> Method:
     """Return *method* with what the launch's policy puts before it; the last step is put first, so that the first one runs first."""
-    for step in reversed(made.steps):
+    for step in reversed(row_recipe.steps):
         match step:
             case steps.Note():
-                method = noted(method, made.number, step)
+                method = noted(method, row_recipe.number, step)
             case steps.LeaveOthers():
-                method = copies_of_one_kind(made.row, method, step)
+                method = copies_of_one_kind(row_recipe.row, method, step)
             case steps.Nothing():
-                method = nothing(made.row, step)
+                method = nothing(row_recipe.row, step)
     return method
 
 
-def _method(made: Recipe) -> Method:
+def _method(row_recipe: Recipe) -> Method:
     """Return the method of a recipe without the steps that a launch's policy puts before it."""
-    row, arch = made.row, made.policy.arch
-    if isinstance(made.steps[0], steps.Refuse):  # as its text says, without the time to compile it
+    row, arch = row_recipe.row, row_recipe.policy.arch
+    if isinstance(row_recipe.steps[0], steps.Refuse):  # as its text says, without the time to compile it
         return _refused(row)
-    writer = Writer(made)
+    writer = Writer(row_recipe)
     text = _text(writer)
     filename = f"<mlusim {arch.name} {row.name}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
@@ -130,13 +130,13 @@ def noted(method: Callable[..., Any], number: int, step: Note) -> Callable[..., 
     place = step.lanes
 
     @functools.wraps(method)
-    def noting(mlu: IssuingMlu, *given: Any, **named: Any) -> Any:
-        lanes = given[place] if 0 <= place < len(given) else 0
+    def noting(mlu: IssuingMlu, *arguments: Any, **named: Any) -> Any:
+        lanes = arguments[place] if 0 <= place < len(arguments) else 0
         if lanes.__class__ is not int:
             # A number below 0 stands for a direction, any other for a number of lanes.
             lanes = -1 - lanes.value if lanes.__class__ is Direction else 0
         mlu.core.log.begin(caller(1), number, lanes)
-        return method(mlu, *given, **named)
+        return method(mlu, *arguments, **named)
 
     return noting
 

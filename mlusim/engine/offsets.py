@@ -51,26 +51,26 @@ def arguments_of(
     names: tuple[str, ...],
     optional: str | None,
     front: int,
-    given: tuple[Any, ...],
+    positional: tuple[Any, ...],
     named: dict[str, Any],
 ) -> dict[str, Any]:
     """Return the arguments by *names*, as `names_of` has them, None for the operand that is left out.
 
     Those after the first *front* may be named in any order.  Raises a fault if there are too few or too many.
     """
-    asked, number = names, len(given) + len(named)
+    asked, number = names, len(positional) + len(named)
     if optional is not None and number == len(names) - 1:
         asked = tuple(name for name in names if name != optional)
     free = [name for name in asked if name not in named]
     fits = (
         number == len(asked)
         and set(named) <= set(asked)
-        and named.keys().isdisjoint(names[:front][: len(given)])
+        and named.keys().isdisjoint(names[:front][: len(positional)])
     )
     if not fits:
         fault = RuleFault(f"{number} {plural(number, 'argument')}", legal=row.signature)
         raise refuse_here(mlu, row, fault)
-    arguments = dict(zip(free, given, strict=True)) | named
+    arguments = dict(zip(free, positional, strict=True)) | named
     return {name: arguments.get(name) for name in names}
 
 
@@ -353,9 +353,9 @@ def update_places(
     rank = np.arange(len(ordered)) - np.repeat(starts, np.diff(np.r_[starts, len(ordered)]))
     for turn in range(int(rank.max(initial=-1)) + 1):
         round_ = order[rank == turn]
-        found, got = memory[touched[round_]], np.empty(len(round_), memory.dtype)
-        body(got, found, None, src if values is None else values[chosen[round_]])
-        memory[touched[round_]] = found
+        current, got = memory[touched[round_]], np.empty(len(round_), memory.dtype)
+        body(got, current, None, src if values is None else values[chosen[round_]])
+        memory[touched[round_]] = current
         out[chosen[round_]] = got
 
 

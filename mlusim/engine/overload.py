@@ -55,16 +55,17 @@ def other_form(row: "Intrinsic", arguments: str) -> Iterator[str]:
 
 def complete(row: "Intrinsic", longer: Callable[..., Any]) -> Callable[..., Any]:
     """Return the method *longer*, which refuses calls that lack operands as faults of *row*, whose name was written."""
-    own = signature(longer).parameters.values()
-    needed = sum(p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty for p in own) - 1
+    parameters = signature(longer).parameters.values()
+    needed = sum(p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty for p in parameters) - 1
 
-    def method(mlu: Any, *given: object, **named: object) -> Any:
-        if len(given) + len(named) < needed:
+    def method(mlu: Any, *arguments: object, **named: object) -> Any:
+        if len(arguments) + len(named) < needed:
             fault = RuleFault(
-                f"{len(given) + len(named)} {plural(len(given) + len(named), 'operand')}", legal=row.signature
+                f"{len(arguments) + len(named)} {plural(len(arguments) + len(named), 'operand')}",
+                legal=row.signature,
             )
             raise refuse_here(mlu, row, fault)
-        return longer(mlu, *given, **named)
+        return longer(mlu, *arguments, **named)
 
     return method
 
@@ -80,9 +81,9 @@ def either_form(
         return shorter
     at, inserted = sum(p.kind != "count" for p in row.given), row.overload[1]
 
-    def refused_unless_longer(mlu: object, *given: object, **named: object) -> Any:
-        if inserted in named or (len(given) > at and given[at].__class__ is Ptr):
-            return longer(mlu, *given, **named)
-        return shorter(mlu, *given, **named)
+    def refused_unless_longer(mlu: object, *arguments: object, **named: object) -> Any:
+        if inserted in named or (len(arguments) > at and arguments[at].__class__ is Ptr):
+            return longer(mlu, *arguments, **named)
+        return shorter(mlu, *arguments, **named)
 
     return refused_unless_longer

@@ -22,10 +22,10 @@ class Padded(int):
 
     def __new__(cls, value: int, unpadded: int) -> Self:
         """Make the count *value*, which was *unpadded* before it was rounded up."""
-        made = int.__new__(cls, value)
-        made.plain = int(value)
-        made.unpadded = unpadded
-        return made
+        count = int.__new__(cls, value)
+        count.plain = int(value)
+        count.unpadded = unpadded
+        return count
 
     def __getnewargs__(self) -> tuple[int, int]:  # type: ignore[override]
         """Return the arguments from which a copy is made."""
@@ -35,10 +35,10 @@ class Padded(int):
         """Return the product; the count before padding is multiplied, too."""
         if other.__class__ is not int and not isinstance(other, int):
             return NotImplemented  # for NumPy's numbers and the like
-        made = int.__new__(Padded, self.plain * other)
-        made.plain = self.plain * other
-        made.unpadded = self.unpadded * getattr(other, "unpadded", other)
-        return made
+        product = int.__new__(Padded, self.plain * other)
+        product.plain = self.plain * other
+        product.unpadded = self.unpadded * getattr(other, "unpadded", other)
+        return product
 
     __rmul__ = __mul__
 

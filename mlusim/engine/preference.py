@@ -74,17 +74,17 @@ def asked_threads() -> int | None:
     return _THREADS.get()
 
 
-def threads_of(given: object = None, environ: Mapping[str, str] = os.environ) -> int:
-    """Return the number of threads that is *given*, else that of the block, of the environment, or 1.
+def threads_of(threads: object = None, environ: Mapping[str, str] = os.environ) -> int:
+    """Return the number of threads that *threads* asks for, else that of the block, of the environment, or 1.
 
     Raises `UsageError` for what is not a number from 1 on.
     """
-    if given is None:
-        given = _THREADS.get()
-    if given is not None:
-        if not isinstance(given, int) or isinstance(given, bool) or given < 1:
-            raise UsageError(f"threads = {given!r} is not a number of threads; give 1 or more")
-        return given
+    if threads is None:
+        threads = _THREADS.get()
+    if threads is not None:
+        if not isinstance(threads, int) or isinstance(threads, bool) or threads < 1:
+            raise UsageError(f"threads = {threads!r} is not a number of threads; give 1 or more")
+        return threads
     text = environ.get(THREADS, "").strip() or "1"
     if not text.isdecimal() or int(text) < 1:
         raise UsageError(f"{THREADS}={text} is not a number of threads; set 1 or more, or unset it")

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 def environment(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the names that formulas of a row may use in a call with *arguments*: these, and the facts of its operands."""
-    known: dict[str, Any] = {}
+    scope: dict[str, Any] = {}
     for name, value in arguments.items():
         pointer = isinstance(value, Ptr)
-        known[f"pointer_{name}"] = pointer
+        scope[f"pointer_{name}"] = pointer
         if pointer:
             view = value.view
-            known[f"sizeof_{name}"], known[f"phase_{name}"] = view.itemsize, view.phase
-            known[f"kind_{name}"] = view.dtype.kind
+            scope[f"sizeof_{name}"], scope[f"phase_{name}"] = view.itemsize, view.phase
+            scope[f"kind_{name}"] = view.dtype.kind
         else:
-            known[name] = value
-    return known
+            scope[name] = value
+    return scope
 
 
 def value(formula: Expr, arguments: Mapping[str, Any]) -> Any:
@@ -43,9 +43,9 @@ def value(formula: Expr, arguments: Mapping[str, Any]) -> Any:
 
 def extent(operand: Operand, arguments: Mapping[str, Any]) -> int:
     """Return the number of elements of *operand* in a call with *arguments*."""
-    known = environment(arguments)
-    known["sizeof_T"] = arguments[operand.name].view.itemsize
-    return operand.extent.evaluate(known)
+    scope = environment(arguments)
+    scope["sizeof_T"] = arguments[operand.name].view.itemsize
+    return operand.extent.evaluate(scope)
 
 
 def in_code(formula: Expr, names: Mapping[str, str]) -> str:
@@ -390,11 +390,11 @@ def _check_overlap(row: Intrinsic, spans: Mapping[str, tuple[Ptr, int, int]], ba
 
 def check_rules(row: Intrinsic, arguments: Mapping[str, Any], generation: int) -> Fault | None:
     """Return the fault of the first rule of *row* that is broken."""
-    known = environment(arguments)
+    scope = environment(arguments)
     for rule in row.rules:
         if rule.generations and generation not in rule.generations:
             continue
-        if rule.fails.evaluate(known):
+        if rule.fails.evaluate(scope):
             return RuleFault(rule.sentence.format(**arguments), legal=rule.legal)
     return None
 

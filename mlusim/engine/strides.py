@@ -25,7 +25,7 @@ from mlusim.engine.refuse import (
 from mlusim.errors import Fault, RuleFault
 from mlusim.formula.render import to_python
 from mlusim.memory.footprint import Access
-from mlusim.memory.pointer import Ptr, View, bounds_fault
+from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.time.copy_costs import LINE
 from mlusim.time.quantities import ATOMICS, CROWDED
 from mlusim.time.work import charge, charge_flight, crowded, load_of
@@ -44,8 +44,8 @@ def strided(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: Mapping[s
         raise refuse_here(mlu, row, fault)
     operands = [o for o in row.operands.values() if o.name not in scalars_of(row, arguments)]
     accesses = {o.name: access_of(o, arguments) for o in operands}
-    given = [_given(mlu, row, p.name, arguments, accesses.get(p.name)) for p in row.given]
-    act = functools.partial(row.body, *given)
+    values = [_given(mlu, row, p.name, arguments, accesses.get(p.name)) for p in row.given]
+    act = functools.partial(row.body, *values)
     reads = tuple(accesses[o.name] for o in operands if o.access != "write")
     writes = tuple(accesses[o.name] for o in operands if o.access != "read")
     core, watch = mlu.core, mlu.watch
@@ -59,19 +59,19 @@ def strided(mlu: IssuingMlu, row: "Intrinsic", number: int, arguments: Mapping[s
     else:
         if core.pending and row.pipe in (Pipe.IO, Pipe.MOVE):
             core.settle(row.pipe)
-        before = given[0].tobytes() if row.atomic else b""  # the destination comes first in every row
+        before = values[0].tobytes() if row.atomic else b""  # the destination comes first in every row
         seen = None if watch is None else watch.copy(row, row.pipe, reads, writes, tuple(arguments.values()))
         act()
         if seen is not None:
             watch.retire(seen)
         charge(mlu.work, row.pipe, load, writes[0].nbytes)
         if row.atomic:
-            core.atomic_step(before == given[0].tobytes())
+            core.atomic_step(before == values[0].tobytes())
         if row.pipe is Pipe.VECTOR:
             mlu.lines[number] += load.lines
             mlu.spare[number] += load.lines * LINE - max(side.nbytes for side in (*reads, *writes))
     if row.atomic:
-        mlu.work[ATOMICS] += given[0].size
+        mlu.work[ATOMICS] += values[0].size
         mlu.work[CROWDED] += crowded(writes[0].nbytes, writes[0].allocation.nbytes)
     mlu.counts[number] += 1
 
@@ -87,7 +87,10 @@ def _given(
 ) -> Any:
     """Return what the body of *row* is given for *name*: the elements of *access*, a number of their type, or the argument."""
     if access is not None:
-        return _array(arguments[name].view, access)
+        view = arguments[name].view
+        counts = (*(count for _, count in access.steps), access.size // view.itemsize)
+        strides = (*(stride for stride, _ in access.steps), view.itemsize)
+        return np.ndarray(counts, view.dtype.dtype, view.raw, access.start, strides)
     if name not in row.operands:
         return arguments[name]
     return constant(mlu, row, name, arguments[next(iter(row.operands))].view, arguments[name])
@@ -97,18 +100,14 @@ def access_of(operand: "Operand", arguments: Mapping[str, Any]) -> Access:
     """Return the bytes that *operand* takes in a strided call."""
     pointer = arguments[operand.name]
     view = pointer.view
-    known = environment(arguments)
-    given = not any(arguments[name] is None for name in operand.stride_names)
-    pairs = ((s.evaluate(known), more.evaluate(known)) for s, more in (operand.strides if given else ()))
+    scope = environment(arguments)
+    with_strides = not any(arguments[name] is None for name in operand.stride_names)
+    pairs = (
+        (s.evaluate(scope), more.evaluate(scope)) for s, more in (operand.strides if with_strides else ())
+    )
     steps = tuple((stride if more else 0, more + 1) for stride, more in pairs)  # one alone has no distance
     size = extent(operand, arguments) * view.itemsize
     return Access(view.allocation, view.phase + pointer.index * view.itemsize, size, steps)
-
-
-def _array(view: View, access: Access) -> np.ndarray[Any, Any]:
-    counts = (*(count for _, count in access.steps), access.size // view.itemsize)
-    strides = (*(stride for stride, _ in access.steps), view.itemsize)
-    return np.ndarray(counts, view.dtype.dtype, view.raw, access.start, strides)
 
 
 def _check(mlu: IssuingMlu, row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault | None:

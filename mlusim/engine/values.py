@@ -147,14 +147,16 @@ class Look:
     exact: bool
     floats: bool  # whether the result is looked at, too
 
-    def before(self, given: Sequence[Any]) -> tuple[VectorChange | None, bool]:
-        """Return the first integer that will not fit, and whether `after` is to look, before an instruction with the arguments *given*."""
+    def before(self, arguments: Sequence[Any]) -> tuple[VectorChange | None, bool]:
+        """Return the first integer that will not fit, and whether `after` is to look, before an instruction with *arguments*."""
         if self.exact:
-            return overflow(self.row, self.targets[0].dtype, self._operands(given)), False
+            by_name = {p.name: a for p, a in zip(self.row.given, arguments, strict=True)}
+            by_name |= {part.name: part.numbers() for part in (*self.early, *self.late)}
+            return overflow(self.row, self.targets[0].dtype, by_name), False
         if not self.floats:
             return None, False
         for place in self.values:
-            if not math.isfinite(given[place]):
+            if not math.isfinite(arguments[place]):
                 return None, False
         for part in self.early:
             if not part.finite():
@@ -180,11 +182,6 @@ class Look:
     def _were_finite(self) -> bool:
         return all(part.finite() for part in self.late)
 
-    def _operands(self, given: Sequence[Any]) -> dict[str, Any]:
-        """Return the numbers and the other arguments by name."""
-        arguments = {p.name: a for p, a in zip(self.row.given, given, strict=True)}
-        return arguments | {part.name: part.numbers() for part in (*self.early, *self.late)}
-
 
 def _is_float(value: object) -> bool:
     # bfloat16 is not a class of NumPy's floats.
@@ -192,21 +189,23 @@ def _is_float(value: object) -> bool:
 
 
 def look_at(
-    row: Intrinsic, reads: Sequence[Access], writes: Sequence[Access], given: Sequence[Any]
+    row: Intrinsic, reads: Sequence[Access], writes: Sequence[Access], arguments: Sequence[Any]
 ) -> Look | None:
-    """Return how to look at *row*, which reads and writes that and is *given* that; None where there is nothing to see."""
-    how = _how(row)
-    if how is None:
+    """Return how to look at *row*, which does *reads* and *writes* in a call with *arguments*; None where there is nothing to see."""
+    if row.name not in _known:
+        _known[row.name] = _places(row) if is_looked_at(row) else None
+    places = _known[row.name]
+    if places is None:
         return None
-    reads_of, writes_of, values = how
-    sources, targets = _parts(reads_of, reads, given), _parts(writes_of, writes, given)
+    reads_of, writes_of, values = places
+    sources, targets = _parts(reads_of, reads, arguments), _parts(writes_of, writes, arguments)
     exact = bool(to_whole(row)) or (is_ring(row) and [t.dtype.kind for t in targets] == ["int"])
     floats = any(t.dtype.kind == "float" for t in targets) or (not targets and row.returns != "None")
     if not exact:
         sources = [s for s in sources if s.dtype.kind == "float"]
     early = tuple(s for s in sources if any(s.access.meets(t.access) for t in targets))
     late = tuple(s for s in sources if s not in early)
-    numbers = tuple(place for place in values if _is_float(given[place]))
+    numbers = tuple(place for place in values if _is_float(arguments[place]))
     return Look(row, early, late, tuple(targets), numbers, exact, floats and makes_numbers(row))
 
 
@@ -217,34 +216,29 @@ _Places = tuple[list[_Place], list[_Place], list[int]]
 _known: dict[str, _Places | None] = {}  # by row
 
 
-def _how(row: Intrinsic) -> _Places | None:
-    """Return what *row* reads and writes, and where its arguments may be numbers; None of rows that are not looked at."""
-    if row.name not in _known:
-        _known[row.name] = _places(row) if is_looked_at(row) else None
-    return _known[row.name]
-
-
 def _places(row: Intrinsic) -> _Places:
     places = {p.name: n for n, p in enumerate(row.given)}
-    own = [(name, places[name], o.access) for name, o in row.operands.items()]
+    operands = [(name, places[name], o.access) for name, o in row.operands.items()]
     return (
-        [(name, n) for name, n, access in own if access != "write"],
-        [(name, n) for name, n, access in own if access != "read"],
+        [(name, n) for name, n, access in operands if access != "write"],
+        [(name, n) for name, n, access in operands if access != "read"],
         [n for n, p in enumerate(row.given) if p.kind in ("any", "either", "value")],
     )
 
 
-def _parts(places: Sequence[_Place], accesses: Sequence[Access], given: Sequence[Any]) -> list[MemoryOperand]:
+def _parts(
+    places: Sequence[_Place], accesses: Sequence[Access], arguments: Sequence[Any]
+) -> list[MemoryOperand]:
     """Return the operands at *places* that are pointers, each with its access."""
-    pointers = [(name, given[n].dtype) for name, n in places if isinstance(given[n], Ptr)]
+    pointers = [(name, arguments[n].dtype) for name, n in places if isinstance(arguments[n], Ptr)]
     return [
         MemoryOperand(name, access, dtype) for (name, dtype), access in zip(pointers, accesses, strict=False)
     ]
 
 
-def overflow(row: Intrinsic, dtype: DType, given: Mapping[str, Any]) -> VectorChange | None:
+def overflow(row: Intrinsic, dtype: DType, arguments: Mapping[str, Any]) -> VectorChange | None:
     """Return the first element of a sum, difference or product of integers of *dtype*, or of floats made integers, that is none of its numbers."""
-    exact = _exact(row, dtype, given)
+    exact = _exact(row, dtype, arguments)
     if exact is None:
         return None
     limits = np.iinfo(dtype.dtype)
@@ -335,26 +329,24 @@ def _sources(row: Intrinsic) -> list[str]:
     return operands + [p.name for p in row.given if p.kind == "value"]
 
 
-def _exact(row: Intrinsic, dtype: DType, given: Mapping[str, Any]) -> Numbers | None:
+def _exact(row: Intrinsic, dtype: DType, arguments: Mapping[str, Any]) -> Numbers | None:
     """Return the elements of the result as whole numbers; None where the row refuses what it is given."""
     if mode := to_whole(row):
-        return TO_WHOLE[mode](np.ldexp(given["src"].astype(np.float64), -given["pos"]))  # type: ignore[no-any-return]
+        return TO_WHOLE[mode](np.ldexp(arguments["src"].astype(np.float64), -arguments["pos"]))  # type: ignore[no-any-return]
     fused = _template(row)[0] == "fusion"
     # 64 bits hold what two numbers of 32 make, and not what three do.
     wide = np.dtype(object if dtype.size > 4 or fused else np.int64)
-    operands = [np.asarray(_value(given[n], dtype)).reshape(-1).astype(wide) for n in _sources(row)]
+    sources = (arguments[name] for name in _sources(row))
+    numbers = (np.asarray(a if isinstance(a, np.ndarray) else dtype(a)) for a in sources)
+    operands = [a.reshape(-1).astype(wide) for a in numbers]
     length = len(operands[0])
     operands = [np.resize(o, length) if 1 < len(o) < length else o for o in operands]
     if not fused:
         return function_of(row)(*operands)  # type: ignore[misc, no-any-return]
-    if not 0 <= given["op"] < len(_FUSED):
+    if not 0 <= arguments["op"] < len(_FUSED):
         return None
-    first, second = _FUSED[given["op"]]
+    first, second = _FUSED[arguments["op"]]
     return second(first(*operands[:2]), operands[2])
-
-
-def _value(number: object, dtype: DType) -> object:
-    return number if isinstance(number, np.ndarray) else dtype(number)
 
 
 # -- bytes that are read as another type than they were last written as: a table that Python and C keep alike ----
@@ -392,12 +384,12 @@ class Types:
     def read(self, row: Intrinsic, part: MemoryOperand) -> VectorChange | None:
         """Return that *row* reads *part*, of floats, as another type than it was written as; None where it is not known to do so."""
         address = part.access.allocation.address + part.access.start
-        known = self._get(_slot(address))
-        if known is None or known.address != address or known.dtype is part.dtype:
+        written = self._get(_slot(address))
+        if written is None or written.address != address or written.dtype is part.dtype:
             return None
-        if known.sample != _sample(part) or not _other(known.dtype, known.sample, part.dtype):
+        if written.sample != _sample(part) or not _other(written.dtype, written.sample, part.dtype):
             return None
-        return VectorChange(RETYPED, row.name, part.dtype.c, 0, 0, 0, known.dtype.c, known.site)
+        return VectorChange(RETYPED, row.name, part.dtype.c, 0, 0, 0, written.dtype.c, written.site)
 
     def _get(self, slot: int) -> _Typed | None:
         return self._known.get(slot)

@@ -58,8 +58,8 @@ def open_arrays(name: str, wanted: str, kind: str = ".npz file", hint: str = WRI
             if not zipfile.is_zipfile(file):
                 raise UsageError(f"{name} is not a readable {kind} (it holds no plain arrays); {hint}")
             archive = stack.enter_context(zipfile.ZipFile(file))
-            found = ArrayFile(name, archive, kind, hint)
-        yield found
+            arrays = ArrayFile(name, archive, kind, hint)
+        yield arrays
 
 
 def read_arrays(

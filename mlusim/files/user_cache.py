@@ -20,10 +20,10 @@ _HOMES = "XDG_CACHE_HOME"  # names the directory of all programs
 def user_cache(environ: Mapping[str, str] = os.environ) -> Path | None:
     """Return the absolute path of the directory, which may not exist yet.
 
-    None where nothing is kept, no home is known, or the directory is not the user's `own`.
+    None where nothing is kept, no home is known, or the directory is not the user's `owned`.
     """
     folder = _named(environ)
-    return folder if folder is not None and own(folder) else None
+    return folder if folder is not None and owned(folder) else None
 
 
 def sweep_due(folder: Path) -> bool:
@@ -43,12 +43,12 @@ def sweep_due(folder: Path) -> bool:
 
 
 def _named(environ: Mapping[str, str]) -> Path | None:
-    given, homes = environ.get(FOLDER), environ.get(_HOMES, "")
-    if given == OFF:
+    setting, homes = environ.get(FOLDER), environ.get(_HOMES, "")
+    if setting == OFF:
         return None
     try:
-        if given:
-            return Path(given).expanduser().absolute()
+        if setting:
+            return Path(setting).expanduser().absolute()
         # XDG's rule: a relative path does not count
         base = Path(homes) if Path(homes).is_absolute() else Path.home() / ".cache"
         return (base / "mlusim").absolute()
@@ -66,7 +66,7 @@ class CacheWarning(Remark):
     """A kept file or folder is not read, since others than the user can have written it."""
 
 
-def own(path: Path, within: Path | None = None) -> bool:
+def owned(path: Path, within: Path | None = None) -> bool:
     """Return whether *path* belongs to this user and no other may write it, and so do the folders above it up to *within*.
 
     What does not exist is the user's own.  Otherwise a `CacheWarning` says which file or folder it is, once in a process.
@@ -82,8 +82,8 @@ def own(path: Path, within: Path | None = None) -> bool:
 
 
 def read_own(path: Path, within: Path) -> bytes | None:
-    """Return the bytes of *path*, or None if it or a folder above it up to *within* is not `own`.  Raises `OSError`."""
-    return path.read_bytes() if own(path, within) else None
+    """Return the bytes of *path*, or None if it or a folder above it up to *within* is not `owned`.  Raises `OSError`."""
+    return path.read_bytes() if owned(path, within) else None
 
 
 def make_own_folder(path: Path) -> None:

@@ -20,9 +20,9 @@ WRITE_BITS = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 class Unwritten(UsageError):
     """A file that the system refused to write; ``kept`` is where its contents are instead, if anywhere."""
 
-    def __init__(self, message: str, kept: Path | None = None) -> None:
+    def __init__(self, message: str, rescued: Path | None = None) -> None:
         super().__init__(message)
-        self.kept = kept
+        self.kept = rescued
 
 
 def write_arrays(name: str, arrays: Mapping[str, np.ndarray[Any, Any]], *, keep: bool = False) -> None:
@@ -65,11 +65,11 @@ def write(name: str, fill: Callable[[BinaryIO], Any], *, keep: bool = False) -> 
         else:
             _replace(target, fill)
     except OSError as error:
-        kept = kept_elsewhere(name, fill) if keep else None
-        instead = "" if kept is None else f"; what was computed is in {kept}"
-        if keep and kept is None:
+        rescued = kept_elsewhere(name, fill) if keep else None
+        instead = "" if rescued is None else f"; what was computed is in {rescued}"
+        if keep and rescued is None:
             instead = f", and neither {' nor '.join(dict.fromkeys(_folders()))} takes what was computed"
-        raise Unwritten(f"{name} cannot be written: {brief(error)}{instead}", kept) from None
+        raise Unwritten(f"{name} cannot be written: {brief(error)}{instead}", rescued) from None
 
 
 def _replace(target: Path, fill: Callable[[BinaryIO], Any]) -> None:
@@ -130,18 +130,18 @@ def _regular(name: str) -> Path | None:
 def kept_elsewhere(name: str, fill: Callable[[BinaryIO], Any]) -> Path | None:
     """Return a new file in a folder for temporary files that *fill* has written instead of *name*; None: none takes it."""
     for folder in _folders():
-        kept = None
+        path = None
         try:
             number, text = tempfile.mkstemp(suffix=f"-{Path(name).name[-40:]}", prefix="mlusim-", dir=folder)
-            kept = Path(text)
+            path = Path(text)
             with os.fdopen(number, "wb") as file:
                 fill(file)
         except OSError:
-            if kept is not None:
+            if path is not None:
                 with contextlib.suppress(OSError):
-                    kept.unlink()
+                    path.unlink()
             continue
-        return kept
+        return path
     return None
 
 

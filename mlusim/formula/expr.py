@@ -53,17 +53,13 @@ def _divide(a: int, b: int) -> int:
     return a // b
 
 
-def _remainder(a: int, b: int) -> int:
-    return a - _divide(a, b) * b
-
-
 ADD = FormulaOp("+", 1, lambda a, b: a + b, "{} + {}", "{} + {}")
 SUB = FormulaOp("-", 1, lambda a, b: a - b, "{} - {}", "{} - {}")
 MUL = FormulaOp("*", 2, lambda a, b: a * b, "{} * {}", "{} * {}")
 DIV = FormulaOp("/", 2, _divide, "{} // {}", "{} // {}")
 # -(-a // b) rounds up with each operand written once; (a + b - 1) // b would compute b twice.
 CEIL = FormulaOp("CEIL_DIV", 4, lambda a, b: -_divide(-a, b), "-(-{} // {})", "-(-{} // {})")
-MOD = FormulaOp("%", 2, _remainder, "{} % {}", "{} % {}")
+MOD = FormulaOp("%", 2, lambda a, b: a - _divide(a, b) * b, "{} % {}", "{} % {}")
 MIN = FormulaOp("min", 4, min, "min({}, {})", "np.minimum({}, {})")
 MAX = FormulaOp("max", 4, max, "max({}, {})", "np.maximum({}, {})")
 UP = FormulaOp("PAD_UP", 4, lambda a, b: -_divide(-a, b) * b, "-(-{0} // {1}) * {1}", "-(-{0} // {1}) * {1}")

@@ -145,16 +145,16 @@ def reader(
         raise UsageError(
             f"{shown(text)} has {len(text)} {plural(len(text), 'character')}; a formula has at most {_LONGEST}"
         )
-    found = FormulaReader(text, {**constants, **variables}, element)
+    parser = FormulaReader(text, {**constants, **variables}, element)
     try:
         with unwarned():
             tree = ast.parse(text.strip(), mode="eval")
     # MemoryError: what the parser raises where its own stack is full.
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise found.fail("its parentheses or operators do not match up") from None
+        raise parser.fail("its parentheses or operators do not match up") from None
     if _depth(tree) > _DEEPEST:
-        raise found.fail(f"its operations are nested more than {_DEEPEST} deep")
-    return found, tree.body
+        raise parser.fail(f"its operations are nested more than {_DEEPEST} deep")
+    return parser, tree.body
 
 
 @contextmanager
@@ -182,8 +182,8 @@ def shown(text: str) -> str:
 
 def parse_formula(text: str, variables: Mapping[str, Var], element: ElementType | None = None) -> Expr:
     """Return the formula that *text* writes; raises `UsageError` with what is wrong in it."""
-    found, body = reader(text, variables, element)
-    return found.formula(body)
+    parser, body = reader(text, variables, element)
+    return parser.formula(body)
 
 
 # -- the formulas of rows ---------------------------------------------------------------------------
@@ -271,8 +271,8 @@ class _RowReader(FormulaReader):
                 and missing.value is None
             ):
                 raise self.fail("only a parameter can be asked whether it is None")
-            given = Given(Var(node.left.id))
-            return Not(given) if isinstance(node.ops[0], ast.Is) else given
+            present = Given(Var(node.left.id))
+            return Not(present) if isinstance(node.ops[0], ast.Is) else present
         unknown = [op for op in node.ops if type(op) not in SIGNS]
         if unknown:
             raise self.fail("it compares with <, <=, >, >=, ==, != or `is None`")

@@ -46,8 +46,8 @@ class _Source:
 
     def at(self, expr: e.Expr, level: int) -> str:
         """Return the source of *expr*, in parentheses where it binds less tightly than *level*."""
-        text, own = self.text(expr)
-        return text if own >= level else f"({text})"
+        text, binding = self.text(expr)
+        return text if binding >= level else f"({text})"
 
     def text(self, expr: e.Expr) -> tuple[str, int]:
         """Return the source of *expr*, and how tightly it binds."""
@@ -65,18 +65,18 @@ class _Source:
             first, *others = (self.at(arg, SUM) for arg in expr.args)
             return " ".join([first, *(f"{s} {o}" for s, o in zip(expr.signs, others, strict=True))]), COMPARE
         if isinstance(expr, Logic):
-            own = AND if expr.word == "and" else OR
-            return f" {expr.word} ".join(self.at(arg, own + 1) for arg in expr.args), own
+            binding = AND if expr.word == "and" else OR
+            return f" {expr.word} ".join(self.at(arg, binding + 1) for arg in expr.args), binding
         if isinstance(expr, IfElse):
             test, then = self.at(expr.test, OR), self.at(expr.then, OR)
             return f"{then} if {test} else {self.at(expr.other, CHOICE)}", CHOICE
-        found = self.leaf(expr)
-        return found, COMPARE if " " in found else ATOM
+        source = self.leaf(expr)
+        return source, COMPARE if " " in source else ATOM
 
     def _not(self, arg: e.Expr) -> tuple[str, int]:
-        text, own = self.text(arg)
+        text, binding = self.text(arg)
         for word, opposite in ((" is not ", " is "), (" is ", " is not ")):
-            if word in text and own == COMPARE and not isinstance(arg, ComparisonChain):
+            if word in text and binding == COMPARE and not isinstance(arg, ComparisonChain):
                 return text.replace(word, opposite), COMPARE
         return f"not {self.at(arg, NOT)}", NOT
 
@@ -90,9 +90,9 @@ class _Source:
             return f"{self._rounded_up(left, right)} * {self.at(right, SIGN)}", PRODUCT
         if expr.op is e.DOWN:
             return f"{self.at(left, PRODUCT)} // {self.at(right, SIGN)} * {self.at(right, SIGN)}", PRODUCT
-        sign, own = SIGNS[expr.op]
+        sign, binding = SIGNS[expr.op]
         # The right side keeps its parentheses in a - (b - c).
-        return f"{self.at(left, own)} {sign} {self.at(right, own + 1)}", own
+        return f"{self.at(left, binding)} {sign} {self.at(right, binding + 1)}", binding
 
     def _rounded_up(self, left: e.Expr, right: e.Expr) -> str:
         # The sign binds to the first factor, and -a * b is -(a * b): a product needs no parentheses behind it.

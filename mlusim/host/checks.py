@@ -58,10 +58,10 @@ def verify(handle: Handle | None, api: str, checks: Checks, arguments: Mapping[s
     _compile(api, arguments)
     if LOG.isEnabledFor(logging.DEBUG):
         _log(api, handle, arguments)
-    given = SimpleNamespace(**arguments)
-    given.handle = handle
+    call = SimpleNamespace(**arguments)
+    call.handle = handle
     for check in _flat(checks):
-        sentence = check.says(given)
+        sentence = check.says(call)
         if sentence is not None:
             handle.last_error = "" if check.status is SUCCESS else f"{api}: {sentence}"
             LOG.debug("%s: returns %s: %s", api, check.status.name, sentence)
@@ -149,9 +149,9 @@ def rank(name: str, expected: int, status: Status = BAD_PARAM) -> Check:
     """Make the check that the tensor has *expected* dimensions."""
 
     def says(a: object) -> str | None:
-        found = getattr(a, name).rank
-        told = f"{name} has {found} {plural(found, 'dimension')}; it must have {expected}"
-        return None if found == expected else told
+        actual = getattr(a, name).rank
+        sentence = f"{name} has {actual} {plural(actual, 'dimension')}; it must have {expected}"
+        return None if actual == expected else sentence
 
     return Check(says, status)
 
@@ -162,8 +162,8 @@ def dim(
     """Make the check that dimension *axis* is ``expected(arguments)``, which *meaning* puts in words."""
 
     def says(a: object) -> str | None:
-        found, wanted = getattr(a, name).shape[axis], expected(a)
-        return None if found == wanted else f"{name} dim {axis} is {found}; it must be {wanted}, {meaning}"
+        actual, wanted = getattr(a, name).shape[axis], expected(a)
+        return None if actual == wanted else f"{name} dim {axis} is {actual}; it must be {wanted}, {meaning}"
 
     return Check(says, status)
 
@@ -184,8 +184,8 @@ def dtype(name: str, *allowed: str, status: Status = BAD_PARAM) -> Check:
     """Make the check that the dtype of the tensor is one of *allowed* (names as "half", "float", "int32")."""
 
     def says(a: object) -> str | None:
-        found = str(getattr(a, name).dtype)
-        return None if found in allowed else f"{name} is {found}; it must be {' or '.join(allowed)}"
+        actual = str(getattr(a, name).dtype)
+        return None if actual in allowed else f"{name} is {actual}; it must be {' or '.join(allowed)}"
 
     return Check(says, status)
 
@@ -199,12 +199,12 @@ def _same(
     what: str, of: Callable[[Any], object], name: str, other: str, status: Status, *, either: bool
 ) -> Check:
     def says(a: object) -> str | None:
-        found, wanted = of(getattr(a, name)), of(getattr(a, other))
-        if found == wanted:
+        actual, wanted = of(getattr(a, name)), of(getattr(a, other))
+        if actual == wanted:
             return None
         if either:
-            return f"{name} is {found} and {other} is {wanted}; they must have the same {what}"
-        return f"{name} is {found}; it must be {wanted}, as {other}"
+            return f"{name} is {actual} and {other} is {wanted}; they must have the same {what}"
+        return f"{name} is {actual}; it must be {wanted}, as {other}"
 
     return Check(says, status)
 
@@ -213,8 +213,8 @@ def layout(name: str, expected: str, status: Status = BAD_PARAM) -> Check:
     """Make the check that the tensor has the layout *expected*."""
 
     def says(a: object) -> str | None:
-        found = getattr(a, name).layout
-        return None if found == expected else f"{name} has layout {found}; it must have {expected}"
+        actual = getattr(a, name).layout
+        return None if actual == expected else f"{name} has layout {actual}; it must have {expected}"
 
     return Check(says, status)
 

@@ -42,8 +42,8 @@ class Handle:
         self.layouts: list[Layout] = []
         if options is None:
             # A generator would be used up by the first launch; what is not a list at all is refused at the launch.
-            kept = isinstance(observe, str) or not isinstance(observe, Iterable)
-            options = LaunchOptions(observe if kept else tuple(observe), seed, effects, engine)
+            as_is = isinstance(observe, str) or not isinstance(observe, Iterable)
+            options = LaunchOptions(observe if as_is else tuple(observe), seed, effects, engine)
         self.options = options
 
     def __repr__(self) -> str:

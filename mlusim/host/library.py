@@ -60,12 +60,12 @@ def _dtype(value: Any) -> DType | str:
         return as_dtype(value)
     except UsageError:
         try:
-            found = None if value is None else np.dtype(value)
+            numpy_dtype = None if value is None else np.dtype(value)
         except (TypeError, ValueError, SyntaxError):  # NumPy reads strings and tuples as descriptions
-            found = None
-        if found is None:
+            numpy_dtype = None
+        if numpy_dtype is None:
             raise UsageError(f"{value!r:.80} is not a dtype") from None
-        return str(found.name if found.isnative else found.str)
+        return str(numpy_dtype.name if numpy_dtype.isnative else numpy_dtype.str)
 
 
 @frozen

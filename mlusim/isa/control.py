@@ -210,24 +210,25 @@ _WANTED: Mapping[str, tuple[str, tuple[type, ...]]] = {
 
 def _formatted(fmt: str, values: Sequence[Any]) -> str:
     """Return *values* as the *fmt* of C has them, whose sizes and unsigned directives Python does not know."""
-    given, made = iter(values), list[Any]()
+    pending, converted = iter(values), list[Any]()
 
     def directive(match: re.Match[str]) -> str:
         size, letter = match[3], match[4]
         if letter == "%":
             return match[0]
-        made.extend(itertools.islice(given, [match[1], match[2]].count("*")))
-        for value in itertools.islice(given, 1):
+        converted.extend(itertools.islice(pending, [match[1], match[2]].count("*")))
+        for value in itertools.islice(pending, 1):
             whole = letter in "diuoxX" and isinstance(value, _WHOLE)
             if letter == "p":
-                made.append(_address(value))
+                place = getattr(value, "address", value)  # a pointer, or an integer that stands for one
+                converted.append(hex(place) if isinstance(place, int) and place else "(nil)")
             else:
-                made.append(_sized(int(value), size, signed=letter in "di") if whole else value)
+                converted.append(_sized(int(value), size, signed=letter in "di") if whole else value)
         start = match[0][: -1 - len(size or "")]
         return start + ("s" if letter == "p" else letter)
 
     text = _DIRECTIVE.sub(directive, fmt)
-    return text % (*made, *given)  # values that are left over make Python raise; C would drop them
+    return text % (*converted, *pending)  # values that are left over make Python raise; C would drop them
 
 
 def _sized(value: int, size: str | None, *, signed: bool) -> int:
@@ -237,22 +238,17 @@ def _sized(value: int, size: str | None, *, signed: bool) -> int:
     return value - (1 << bits) if signed and value >> (bits - 1) else value
 
 
-def _address(value: Any) -> str:
-    place = getattr(value, "address", value)  # a pointer, or an integer that stands for one
-    return hex(place) if isinstance(place, int) and place else "(nil)"
-
-
 def _check_format(fmt: str, values: Sequence[Any]) -> None:
     """Refuse a value of another kind or size than its directive takes, of which C says nothing and the device prints something else."""
-    given = iter(values)
+    pending = iter(values)
     for match in _DIRECTIVE.finditer(fmt):
         size, letter = match[3], match[4]
         if letter == "%":
             continue
         for width in match.groups()[:2]:
             if width == "*":
-                next(given, None)
-        value = next(given, None)
+                next(pending, None)
+        value = next(pending, None)
         wanted, kinds = _WANTED.get(letter, ("", ()))
         if (
             kinds == _WHOLE
@@ -267,7 +263,7 @@ def _check_format(fmt: str, values: Sequence[Any]) -> None:
         if value is None or not kinds or isinstance(value, kinds):
             continue
         kind = next(
-            (told.partition(" ")[2] for told, of in _WANTED.values() if isinstance(value, of)), "pointer"
+            (phrase.partition(" ")[2] for phrase, of in _WANTED.values() if isinstance(value, of)), "pointer"
         )
         raise Refused(
             f"the format takes {wanted} for {match[0]!r} and is given {'an' if kind == 'integer' else 'a'} {kind}",
@@ -301,12 +297,11 @@ def breakdump_scalar(core: Control, *values: Values) -> None:
     """End the kernel with a fault that shows *values*, numbers with their bits where they have a C type."""
     if not values:
         raise Refused("nothing to show", legal="one value or more")
-    raise Refused(f"dump of {len(values)} scalars: {', '.join(map(_shown, values))}")
-
-
-def _shown(value: Any) -> str:
-    bits = f" ({value.tobytes()[::-1].hex()})" if isinstance(value, np.generic) else ""
-    return f"{value}{bits}"
+    shown = (
+        f"{value} ({value.tobytes()[::-1].hex()})" if isinstance(value, np.generic) else str(value)
+        for value in values
+    )
+    raise Refused(f"dump of {len(values)} scalars: {', '.join(shown)}")
 
 
 @_row("__breakdump_vector", "vendor function header, diagnostics", "I")

@@ -132,8 +132,12 @@ def parameters_of(
     body: Callable[..., Any], *, control: bool, c: Mapping[str, str | tuple[str, ...]]
 ) -> tuple[Parameter, ...]:
     """Return the parameters of *body*, without the core that a *control* row is handed; *c* overrides their C types."""
-    # A bool as a number: True skips the core.
-    return tuple(_parameter(p, c.get(p.name)) for p in _annotated(body)[0][control:])
+    parameters = []
+    for p in _annotated(body)[0][control:]:  # a bool as a number: True skips the core
+        types = c.get(p.name) or c_types(p.annotation)
+        kind = "rest" if p.rest else _KINDS.get(p.annotation, "any")
+        parameters.append(Parameter(p.name, kind, p.default, (types,) if isinstance(types, str) else types))
+    return tuple(parameters)
 
 
 class _Taken(NamedTuple):
@@ -148,16 +152,21 @@ class _Taken(NamedTuple):
 @functools.lru_cache(1)  # what is asked for twice is asked for at once
 def _annotated(body: Callable[..., Any]) -> tuple[list[_Taken], Any]:
     """Return the parameters of *body*, and the annotation of its result: as `inspect.signature` has them, which takes ten times as long."""
-    code, given = getattr(body, "__code__", None), getattr(body, "__annotations__", {})
+    code, annotations = getattr(body, "__code__", None), getattr(body, "__annotations__", {})
     plain = (
         type(body) is FunctionType and not hasattr(body, "__signature__") and not hasattr(body, "__wrapped__")
     )
-    if not plain or code is None or code.co_kwonlyargcount or any(isinstance(a, str) for a in given.values()):
-        found = inspect.signature(body, eval_str=True)
-        every = found.parameters.values()
+    if (
+        not plain
+        or code is None
+        or code.co_kwonlyargcount
+        or any(isinstance(a, str) for a in annotations.values())
+    ):
+        signature = inspect.signature(body, eval_str=True)
+        every = signature.parameters.values()
         return [
             _Taken(p.name, p.kind is p.VAR_POSITIONAL, p.default, p.annotation) for p in every
-        ], found.return_annotation
+        ], signature.return_annotation
     names = code.co_varnames[: code.co_argcount + bool(code.co_flags & inspect.CO_VARARGS)]
     defaults = getattr(body, "__defaults__", None) or ()
     late = code.co_argcount - len(defaults)
@@ -166,17 +175,11 @@ def _annotated(body: Callable[..., Any]) -> tuple[list[_Taken], Any]:
             name,
             n == code.co_argcount,
             defaults[n - late] if late <= n < code.co_argcount else NO_DEFAULT,
-            given.get(name, NO_DEFAULT),
+            annotations.get(name, NO_DEFAULT),
         )
         for n, name in enumerate(names)
     ]
-    return taken, given.get("return", NO_DEFAULT)
-
-
-def _parameter(p: _Taken, c: str | tuple[str, ...] | None) -> Parameter:
-    kind = "rest" if p.rest else _KINDS.get(p.annotation, "any")
-    types = (c,) if isinstance(c, str) else c or c_types(p.annotation)
-    return Parameter(p.name, kind, p.default, types)
+    return taken, annotations.get("return", NO_DEFAULT)
 
 
 def result_of(body: Callable[..., Any], c: str | tuple[str, ...] | None) -> tuple[str, str]:
@@ -409,14 +412,16 @@ class Intrinsic(Presented):
     @property
     def polls(self) -> bool:
         """Return whether a task may spin on it: it hands back what it found in shared memory."""
-        found = self.form == "discrete" or any(o.access == "write" for o in self.operands.values())
-        return self.form == "load" or (self.atomic and (found or self.returns != "None"))
+        hands_back = self.form == "discrete" or any(o.access == "write" for o in self.operands.values())
+        return self.form == "load" or (self.atomic and (hands_back or self.returns != "None"))
 
     @property
     def annotations(self) -> Mapping[str, Any]:
         """The annotations of the body's parameters, by name."""
-        found = inspect.signature(self.body, eval_str=True).parameters if self.call is CallStyle.BODY else {}
-        return MappingProxyType({name: p.annotation for name, p in found.items()})
+        parameters = (
+            inspect.signature(self.body, eval_str=True).parameters if self.call is CallStyle.BODY else {}
+        )
+        return MappingProxyType({name: p.annotation for name, p in parameters.items()})
 
     def available(self, bang_arch: int) -> bool:
         """Return whether the architecture with this ``__BANG_ARCH__`` has the instruction."""
@@ -548,9 +553,9 @@ class RowDeclaration:
         for name in (p.name for p in parameters if p.name in extents):
             access, extent = extents[name]
             types = self.dtypes if isinstance(self.dtypes, tuple) else self.dtypes[name]
-            known = self.dtypes_2xx
+            listed = self.dtypes_2xx
             # No 2xx has bfloat16: the driver lists a rate for it from 3xx on.
-            old = tuple(d for d in types if d is not bfloat16 and (known is None or d in known))
+            old = tuple(d for d in types if d is not bfloat16 and (listed is None or d in listed))
             where = (self.spaces or {}).get(name, (NRAM,))
             step, rows = (self.steps or {}).get(name, ONE), (self.strides or {}).get(name, ())
             operands[name] = Operand(
@@ -588,12 +593,12 @@ def _overlap(
     words = {name: how for how, names in other.items() for name in names}
     exact = tuple(operands) if in_place is True else (in_place or ())
     targets = {space for o in operands.values() if o.access != "read" for space in o.spaces}
-    found = {
+    overlaps = {
         name: words.get(name, "exact" if name in exact else "disjoint")
         for name, operand in operands.items()
         if operand.access == "read" and targets.intersection(operand.spaces)
     }
-    return MappingProxyType(found)
+    return MappingProxyType(overlaps)
 
 
 # -- the rules that rows can demand; each says in one sentence what is wrong and what is legal ---------

@@ -37,9 +37,9 @@ def _extreme(choose: np.ufunc, ties: np.ufunc, doc: str) -> Callable[..., Any]:
         word = np.dtype(f"u{dtype.itemsize}")
         # Equal floats differ in their bits only as +0 and -0: `and` gives -0 of two, `or` of one.
         joined = ties(np.asarray(a, dtype).view(word), np.asarray(b, dtype).view(word))
-        made = np.asarray(choose(a, b, out=out))
-        np.copyto(made.view(word), joined, where=equal)
-        return made if made.ndim else made[()]
+        chosen = np.asarray(choose(a, b, out=out))
+        np.copyto(chosen.view(word), joined, where=equal)
+        return chosen if chosen.ndim else chosen[()]
 
     extreme.__doc__ = doc
     return extreme

@@ -73,8 +73,8 @@ class KeptWeight:
 
     def made_of(self, weight: "Tile", count: int, generation: int, dtype: Any) -> bool:
         """Return whether *weight* has the same bytes, and is asked for in the same way."""
-        own = self.weight
-        if (own.dtype, own.size, self.count, self.generation, self.dtype) != (
+        stored = self.weight
+        if (stored.dtype, stored.size, self.count, self.generation, self.dtype) != (
             weight.dtype,
             weight.size,
             count,
@@ -83,7 +83,7 @@ class KeptWeight:
         ):
             return False
         # As integers: a NaN has to equal itself, and -0 is another factor than +0.
-        mine, theirs = (values.view(f"i{values.itemsize}") for values in (own, weight))
+        mine, theirs = (values.view(f"i{values.itemsize}") for values in (stored, weight))
         return mine[:FIRST].tobytes() == theirs[:FIRST].tobytes() and bool((mine == theirs).all())
 
 
@@ -102,14 +102,16 @@ class WeightStore:
         dear = weight.dtype == np.float16 or (weight.dtype == np.float32 and generation >= 5)
         if not dear or weight.size < KEPT:
             return factor(filters(weight, count, generation), generation, dtype)
-        kept = self._kept
-        found = next((one for one in kept if one.made_of(weight, count, generation, dtype)), None)
-        if found is None:
-            made = factor(filters(weight, count, generation), generation, dtype)
-            rows = made.copy() if np.may_share_memory(made, weight) else made  # WRAM will change
-            found = KeptWeight(weight.copy(), count, generation, dtype, rows)
-            self._kept = (found, *kept[: MOST - 1])
-        return found.rows
+        recent = self._kept
+        entry = next(
+            (candidate for candidate in recent if candidate.made_of(weight, count, generation, dtype)), None
+        )
+        if entry is None:
+            factors = factor(filters(weight, count, generation), generation, dtype)
+            rows = factors.copy() if np.may_share_memory(factors, weight) else factors  # WRAM will change
+            entry = KeptWeight(weight.copy(), count, generation, dtype, rows)
+            self._kept = (entry, *recent[: MOST - 1])
+        return entry.rows
 
 
 WEIGHTS = WeightStore()
@@ -145,8 +147,8 @@ def padded_filters(weight: "Tile", count: int, run: int, runs: int, generation: 
     block, lane = np.divmod(np.arange(count), LANES)
     first = ((lane // near * blocks + block) * near + lane % near) * runs * step
     inside = (np.arange(runs)[:, None] * step + np.arange(run)).reshape(-1)
-    found: Tile = weight[first[:, None] + inside]
-    return found
+    rows: Tile = weight[first[:, None] + inside]
+    return rows
 
 
 def laid_out(rows: "Tile", count: int, generation: int) -> "Tile":

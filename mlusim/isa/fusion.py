@@ -33,21 +33,13 @@ def fused(a: Tile, b: Tile, c: Tile, dtype: np.dtype[Any]) -> Any:
     return to_nearest(total, dtype)
 
 
-def _multiply_add(a: Tile, b: Tile, c: Tile) -> Any:
-    if a.dtype.kind in "iu":
-        return np.add(np.multiply(a, b), c)
-    return fused(a, b, c, a.dtype)
-
-
-def _multiply_subtract(a: Tile, b: Tile, c: Tile) -> Any:
-    if a.dtype.kind in "iu":
-        return np.subtract(np.multiply(a, b), c)
-    return fused(a, b, np.negative(c), a.dtype)
-
-
 OPERATIONS: Mapping[int, Callable[[Any, Any, Any], Any]] = {
-    FUSION_FMA: _multiply_add,
-    FUSION_FMS: _multiply_subtract,
+    FUSION_FMA: lambda a, b, c: (
+        np.add(np.multiply(a, b), c) if a.dtype.kind in "iu" else fused(a, b, c, a.dtype)
+    ),
+    FUSION_FMS: lambda a, b, c: (
+        np.subtract(np.multiply(a, b), c) if a.dtype.kind in "iu" else fused(a, b, np.negative(c), a.dtype)
+    ),
     FUSION_FAM: lambda a, b, c: np.multiply(np.add(a, b), c),
     FUSION_FSM: lambda a, b, c: np.multiply(np.subtract(a, b), c),
     FUSION_FAA: lambda a, b, c: np.add(np.add(a, b), c),

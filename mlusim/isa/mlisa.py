@@ -52,11 +52,13 @@ OF_FLOATS: Mapping[str, Operation] = {
 
 
 def _operation(name: Any, dtype: np.dtype[Any], at: int) -> Operation:
-    known = {**ARITHMETIC, **(OF_INTEGERS if dtype.kind in "iu" else OF_FLOATS)}
-    if name in known:
-        return known[name]
+    operations = {**ARITHMETIC, **(OF_INTEGERS if dtype.kind in "iu" else OF_FLOATS)}
+    if name in operations:
+        return operations[name]
     raise Refused(
-        f"op{at} = {name!r} is not an operation on {dtype.name}", operand=f"op{at}", legal=", ".join(known)
+        f"op{at} = {name!r} is not an operation on {dtype.name}",
+        operand=f"op{at}",
+        legal=", ".join(operations),
     )
 
 
@@ -73,7 +75,9 @@ def _fuse(steps: int) -> Intrinsic:
     for n in range(steps):
         annotations |= {f"op{n}": FuseOp, f"value{n}": TileOrValue}
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    parameters = [inspect.Parameter(name, kind, annotation=given) for name, given in annotations.items()]
+    parameters = [
+        inspect.Parameter(name, kind, annotation=annotation) for name, annotation in annotations.items()
+    ]
     # The chain is *args; a row's parameters have names and kinds, which are read from the signature.
     body.__signature__ = inspect.Signature(parameters, return_annotation=None)  # type: ignore[attr-defined]
     chain = "".join(f".op{n}(value{n})" for n in range(steps))
@@ -192,35 +196,31 @@ def assembly_calls(text: str) -> tuple[AssemblyCall, ...]:
 
 def _joined(statements: Iterable[str]) -> list[str]:
     """Return the statements without the empty ones; a line that ends with a comma goes on in the next."""
-    found: list[str] = []
+    joined: list[str] = []
     for part in statements:
-        if found and found[-1].endswith(","):
-            found[-1] += " " + part
+        if joined and joined[-1].endswith(","):
+            joined[-1] += " " + part
         elif part:
-            found.append(part)
-    return found
+            joined.append(part)
+    return joined
 
 
 def _call(text: str) -> AssemblyCall:
     mnemonic, _, rest = text.partition(" ")
-    for known, read in INSTRUCTIONS.items():
-        if mnemonic == known or mnemonic.startswith(f"{known}."):
+    # The steps of `fuse` have their operands in parentheses, with commas of their own.
+    operands = [part.strip() for part in re.split(r",(?![^(]*\))", rest) if part.strip()]
+    for instruction, read in INSTRUCTIONS.items():
+        if mnemonic == instruction or mnemonic.startswith(f"{instruction}."):
             try:
-                return read(mnemonic[len(known) :].lstrip("."), _operands(rest))  # what is left is the type
+                return read(mnemonic[len(instruction) :].lstrip("."), operands)  # what is left is the type
             # The readers below unpack operands without looking first; what does not unpack is another instruction.
             except (KeyError, IndexError, ValueError):
                 raise UsageError(
-                    f"`{text}` has other operands or another type than the `{known}` that is known"
+                    f"`{text}` has other operands or another type than the `{instruction}` that is known"
                 ) from None
     raise UsageError(
         f"`{mnemonic}` is not an instruction of assembly that is known; these are: {', '.join(INSTRUCTIONS)}"
     )
-
-
-def _operands(text: str) -> list[str]:
-    """Return the operands between commas that stand in no parenthesis."""
-    # The steps of `fuse` have their operands in parentheses, with commas of their own.
-    return [part.strip() for part in re.split(r",(?![^(]*\))", text) if part.strip()]
 
 
 def _argument(text: str, dtype: DType | None = None) -> Argument:
@@ -246,10 +246,10 @@ def _fused(suffix: str, operands: list[str]) -> AssemblyCall:
     dst, count, src, *steps = operands
     chain: list[Argument] = []
     for step in steps:
-        found = re.fullmatch(r"\.(\w+)\(\s*(.*?)\s*\)", step)
-        if found is None:
+        match = re.fullmatch(r"\.(\w+)\(\s*(.*?)\s*\)", step)
+        if match is None:
             raise ValueError(step)
-        name, value = found.groups()
+        name, value = match.groups()
         chain += [name, _argument(value, dtype) if value else 0]
     if not 1 <= len(steps) <= MOST:
         raise ValueError(steps)

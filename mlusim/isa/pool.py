@@ -165,15 +165,10 @@ def _combined(
         for j in range(0, kernel[1] * dilations[1], dilations[1])
     )
     if combine is np.add and not mean and picture.dtype == half.dtype:
-        found = list(parts)
-        sums = [functools.reduce(combine, side) for side in (found[::2], found[1::2]) if side]
+        terms = list(parts)
+        sums = [functools.reduce(combine, side) for side in (terms[::2], terms[1::2]) if side]
         return functools.reduce(combine, sums)
     return functools.reduce(combine, parts)
-
-
-def _inside(dst: Tile, src: Tile) -> bool:
-    apart: int = dst.__array_interface__["data"][0] - src.__array_interface__["data"][0]
-    return 0 < apart < src.nbytes
 
 
 _POOL_DOC = (
@@ -181,12 +176,6 @@ _POOL_DOC = (
     "*dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it "
     "(inferred); the manual wants them apart.  A window has every *in_dh*-th row and every *in_dw*-th column"
 )
-
-
-def _pool_remarks(spelling: str, combine: Callable[..., Any], *, mean: bool) -> str:
-    dilated = DILATED if spelling == "__bang_maxpool" else ", as that of ``__bang_maxpool`` (inferred)"
-    zeros = f"  {ZEROS}" if combine in EXTREMES else ""
-    return f"{dilated}.{zeros}" + (f"  {TWO_SUMS}" if combine is np.add and not mean else "")
 
 
 _POOL = dict[str, Any](
@@ -224,13 +213,19 @@ def _pool(
         steps = stride_h or kernel_height, stride_w or kernel_width
         picture = src.reshape(height, width, channel)
         pooled = _combined(combine, picture, (kernel_height, kernel_width), steps, (in_dh, in_dw), mean)
-        if pooled.size > channel and _inside(dst, src):
+        apart = dst.__array_interface__["data"][0] - src.__array_interface__["data"][0]
+        if pooled.size > channel and 0 < apart < src.nbytes:
             raise Refused("dst lies in src, and is more than one window", operand="dst", legal=PLACES)
         if mean:
             pooled = pooled / src.dtype.type(kernel_height * kernel_width)
         dst.reshape(pooled.shape)[...] = pooled
 
-    body.__doc__ = _POOL_DOC.format(formula=formula) + _pool_remarks(spelling, combine, mean=mean)
+    dilated = DILATED if spelling == "__bang_maxpool" else ", as that of ``__bang_maxpool`` (inferred)"
+    body.__doc__ = f"{_POOL_DOC.format(formula=formula)}{dilated}."
+    if combine in EXTREMES:
+        body.__doc__ += f"  {ZEROS}"
+    if combine is np.add and not mean:
+        body.__doc__ += f"  {TWO_SUMS}"
     return intrinsic(spelling, native=("pool", combine, mean), **_POOL | properties)(body)
 
 

@@ -84,16 +84,16 @@ class Form:
 
     def prototypes(self) -> Iterator[Prototype]:
         """Yield the prototype of every choice of element types."""
-        choices = [[(d, c) for d in found for c in CHARS.get(d, (d.c,))] for _, found in self.elements]
+        choices = [[(d, c) for d in dtypes for c in CHARS.get(d, (d.c,))] for _, dtypes in self.elements]
         for chosen in itertools.product(*choices):
             yield self._filled({name: c for (name, _), c in zip(self.elements, chosen, strict=True)})
 
     def generic(self) -> str:
         """Return the declaration with ``T`` for the element types that are open."""
         names: dict[str, tuple[Any, str]] = {}
-        for variable, found in self.elements:
+        for variable, dtypes in self.elements:
             text = variable if variable == LEAD else f"{LEAD}_{variable}"
-            names[variable] = (None, text) if len(found) > 1 else (found[0], found[0].c)
+            names[variable] = (None, text) if len(dtypes) > 1 else (dtypes[0], dtypes[0].c)
         return str(self._filled(names))
 
     def _filled(self, chosen: Mapping[str, tuple[DType | None, str]]) -> Prototype:
@@ -131,25 +131,22 @@ def _shorter_names() -> Mapping[str, str]:
 
 def _forms(row: Intrinsic, spelling: str) -> Iterator[Form]:
     variables = _variables(row)
-    for given in _lists(row.given):
-        for parameters in itertools.product(*(_choices(row, p) for p in given)):
+    for declared in _lists(row.given):
+        for parameters in itertools.product(*(_choices(row, p) for p in declared)):
             flat = tuple(c for part in parameters for c in part)
             if not _counted(row, flat):
                 continue
             used = set(re.findall(r"\{(\w+)\}", " ".join(p.type for p in flat) + row.result))
             used |= {LEAD} if "vv" in used else set()
-            elements = tuple((name, found) for name, found in variables.items() if name in used)
+            elements = tuple((name, dtypes) for name, dtypes in variables.items() if name in used)
             if any(p.type == f"{{{LEAD}}}" for p in flat):  # a number stands for no mask
                 elements = tuple(
-                    (name, tuple(d for d in found if d is not boolean)) for name, found in elements
+                    (name, tuple(d for d in dtypes if d is not boolean)) for name, dtypes in elements
                 )
-            yield Form(row.name, spelling, row.result, _with_defaults(flat), elements)
-
-
-def _with_defaults(parameters: tuple[CParameter, ...]) -> tuple[CParameter, ...]:
-    """*parameters* with the defaults that C++ allows: those behind which every parameter has one."""
-    last = max((n for n, p in enumerate(parameters) if not p.default), default=-1)
-    return tuple(evolve(p, default="") if n < last else p for n, p in enumerate(parameters))
+            # C++ allows a default only where every parameter behind it has one.
+            last = max((n for n, p in enumerate(flat) if not p.default), default=-1)
+            flat = tuple(evolve(p, default="") if n < last else p for n, p in enumerate(flat))
+            yield Form(row.name, spelling, row.result, flat, elements)
 
 
 def _counted(row: Intrinsic, parameters: tuple[CParameter, ...]) -> bool:
@@ -166,11 +163,11 @@ def _counted(row: Intrinsic, parameters: tuple[CParameter, ...]) -> bool:
 
 def _variables(row: Intrinsic) -> dict[str, tuple[DType, ...]]:
     """Return the names of open element types, and what each may be."""
-    found: dict[str, tuple[DType, ...]] = {LEAD: row.elements} if row.elements else {}
+    variables: dict[str, tuple[DType, ...]] = {LEAD: row.elements} if row.elements else {}
     for o in row.operands.values():
         name = _variable(row, o)
-        found[name] = tuple(d for d in found.get(name, o.dtypes) if d in o.dtypes)
-    return found
+        variables[name] = tuple(d for d in variables.get(name, o.dtypes) if d in o.dtypes)
+    return variables
 
 
 def _variable(row: Intrinsic, o: Operand) -> str:
@@ -178,12 +175,12 @@ def _variable(row: Intrinsic, o: Operand) -> str:
     return LEAD if o.name == lead or o.name in row.same else o.name
 
 
-def _lists(given: tuple[Parameter, ...]) -> Iterator[tuple[Parameter, ...]]:
+def _lists(parameters: tuple[Parameter, ...]) -> Iterator[tuple[Parameter, ...]]:
     """Yield the lists of parameters: those whose default is None come together or not at all, and end a list without them."""
-    at = next((n for n, p in enumerate(given) if p.default is None), None)
+    at = next((n for n, p in enumerate(parameters) if p.default is None), None)
     if at is not None:
-        yield given[:at]
-    yield given
+        yield parameters[:at]
+    yield parameters
 
 
 def _choices(row: Intrinsic, p: Parameter) -> Iterator[tuple[CParameter, ...]]:

@@ -58,8 +58,8 @@ def bang_count(src: Tile, elem_count: int) -> Unsigned:
 )
 def bang_findfirst1(src: Tile, elem_count: int) -> Unsigned:
     """Find the first: the smallest i with ``src[i] != 0``, or 0xffffffff where all are zero."""
-    found = np.flatnonzero(src)
-    return int(found[0]) if found.size else NONE_FOUND
+    nonzero = np.flatnonzero(src)
+    return int(nonzero[0]) if nonzero.size else NONE_FOUND
 
 
 @_searching(
@@ -71,8 +71,8 @@ def bang_findfirst1(src: Tile, elem_count: int) -> Unsigned:
 )
 def bang_findlast1(src: Tile, elem_count: int) -> Unsigned:
     """Find the last: the largest i with ``src[i] != 0``, or 0xffffffff where all are zero."""
-    found = np.flatnonzero(src)
-    return int(found[-1]) if found.size else NONE_FOUND
+    nonzero = np.flatnonzero(src)
+    return int(nonzero[-1]) if nonzero.size else NONE_FOUND
 
 
 def _stored(row: Intrinsic, what: str) -> Intrinsic:

@@ -19,10 +19,6 @@ import numpy as np
 Vector = np.ndarray[Any, np.dtype[Any]]
 
 
-def _away(x: Vector) -> Vector:
-    return np.copysign(np.ceil(np.abs(x)), x)  # ceil of the magnitude, and the sign back, that of -0.0 too
-
-
 def _ties_away(x: Vector) -> Vector:
     whole = np.trunc(x)
     return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1, x).astype(x.dtype), whole)
@@ -36,7 +32,7 @@ def _ties_up(x: Vector) -> Vector:
 # To a whole number; float32 and float64 in, the same type out.
 TO_WHOLE: Mapping[str, Callable[..., Any]] = {
     "tz": np.trunc,
-    "oz": _away,
+    "oz": lambda x: np.copysign(np.ceil(np.abs(x)), x),  # with the sign of -0.0, too
     "up": np.ceil,
     "dn": np.floor,
     "rd": _ties_away,

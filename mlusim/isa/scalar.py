@@ -29,16 +29,12 @@ from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, WRAM, Space
 # -- conversions -----------------------------------------------------------------------------------
 
 
-def _ties_away(x: float) -> int:
-    return int(math.copysign(math.floor(abs(x) + 0.5), x))  # exact: x is a float, and has 24 bits of the 53
-
-
 WHOLE: Mapping[str, Callable[[float], int]] = {
     "tz": math.trunc,
     "oz": lambda x: math.ceil(x) if x > 0 else math.floor(x),
     "up": math.ceil,
     "dn": math.floor,
-    "rd": _ties_away,
+    "rd": lambda x: int(math.copysign(math.floor(abs(x) + 0.5), x)),  # exact: a float has 24 of the 53 bits
     "rn": round,  # Python's goes to even at ties
     "rm": lambda x: math.floor(x + 0.5),
 }
@@ -72,10 +68,10 @@ def _to_int(
     low, high = int(limits.min), int(limits.max)
 
     def body(value: Any) -> int:
-        given = float(number(value, source))
-        if low < given < high:
-            return min(max(whole(given), low), high)  # rounding up may leave the range again
-        return 0 if math.isnan(given) else high if given > 0 else low
+        x = float(number(value, source))
+        if low < x < high:
+            return min(max(whole(x), low), high)  # rounding up may leave the range again
+        return 0 if math.isnan(x) else high if x > 0 else low
 
     body.__doc__ = (
         f"Convert one {source} to {target}, {WORDS[mode]}: returns ``saturate(round(value))``; "

@@ -212,8 +212,8 @@ def bang_reshape_filter(
     A filter is of 64 bytes or a multiple: the manual says 128, the vendor's own Fourier transforms have 64 (inferred).
     """
     del height, width, channel
-    made = laid_out(src, n, generation)
-    dst.reshape(made.shape)[...] = made
+    lanes = laid_out(src, n, generation)
+    dst.reshape(lanes.shape)[...] = lanes
 
 
 def _channels(spelling: str, formula: str, axes: tuple[int, ...], order: str) -> Intrinsic:

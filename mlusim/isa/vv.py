@@ -243,7 +243,7 @@ class LaneOperation:
 
     def _row(self, how: str, body: Callable[..., None]) -> Intrinsic:
         elements = _numbers(self.elements) if how else self.elements
-        kept = {
+        unset = {
             "": "",
             "_m": " where the mask is set; the other lanes stay",
             "_z": " where the mask is set, else 0",
@@ -252,7 +252,7 @@ class LaneOperation:
             what = "; of integers and masks" if float32 not in elements else "; a mask, too"
         else:
             what = "; of integers" if elements == INTEGERS else ""
-        body.__doc__ = f"Compute lane by lane: ``dst[i] = {self.formula}``{kept[how]}{what}."
+        body.__doc__ = f"Compute lane by lane: ``dst[i] = {self.formula}``{unset[how]}{what}."
         if self.divides:
             body.__doc__ += "\n\nIntegers are divided as in C, toward 0; a divisor of 0 is refused where its lane counts (inferred)."
         return _row(f"__vv_{self.name}{how}", elements, _SINCE | {"source": self.source})(body)
@@ -335,10 +335,6 @@ def _quotient(a: Tile, b: Tile) -> Any:
     return np.divide(a, _divisor(b), dtype=np.float64).astype(np.int64)
 
 
-def _remainder(a: Tile, b: Tile) -> Any:
-    return np.fmod(a, _divisor(b))  # with the sign of the dividend, as of C's %
-
-
 _COMPARED = {
     "eq": (np.equal, "=="),
     "ne": (np.not_equal, "!="),
@@ -355,7 +351,9 @@ OPERATIONS = (
     LaneOperation("mul", np.multiply, "src0[i] * src1[i]", masked=True, source=_KERNELS),
     LaneOperation("mulh", _high, "(src0[i] * src1[i]) >> bits of an element", INTEGERS, source=_KERNELS),
     LaneOperation("div", _quotient, "src0[i] / src1[i]", masked=True, divides=True),
-    LaneOperation("rem", _remainder, "src0[i] % src1[i]", INTEGERS, masked=True, divides=True),
+    LaneOperation(
+        "rem", lambda a, b: np.fmod(a, _divisor(b)), "src0[i] % src1[i]", INTEGERS, masked=True, divides=True
+    ),
     # 0 - x would lose the sign of a zero; unsigned numbers wrap.
     LaneOperation("neg", np.negative, "-src[i]", masked=True),
     LaneOperation("and", np.bitwise_and, "src0[i] & src1[i]", (*INTEGERS, boolean), True),
@@ -473,7 +471,7 @@ def _load_where(dst: Register, src: Tile, mask: Register, merging: bool) -> None
     target.values = values
 
 
-def _masked_load(how: str, kept: str) -> tuple[Intrinsic, Intrinsic]:
+def _masked_load(how: str, unset: str) -> tuple[Intrinsic, Intrinsic]:
     """Declare loads of the lanes that a mask has set: of a whole register, and of its first elements."""
 
     def body(dst: Target, src: Tile, mask: Mask) -> None:
@@ -484,11 +482,11 @@ def _masked_load(how: str, kept: str) -> tuple[Intrinsic, Intrinsic]:
 
     name = f"vv_load_{how}"
     body.__doc__ = (
-        f"Load a register from NRAM where the mask is set: ``dst[i] = src[i]``; {kept}.\n\n"
+        f"Load a register from NRAM where the mask is set: ``dst[i] = src[i]``; {unset}.\n\n"
         f"*src* has a whole register's elements.  With a count in front of the mask it is a call of ``__{name}_counted``."
     )
     counted.__doc__ = (
-        f"Load the first elements of a register from NRAM where the mask is set: ``dst[i] = src[i]``; {kept}.\n\n"
+        f"Load the first elements of a register from NRAM where the mask is set: ``dst[i] = src[i]``; {unset}.\n\n"
         f"The form of ``__{name}`` with a count, which stands in front of the mask (inferred from the store)."
     )
     size, loads = f"{BYTES} // sizeof(T)", _DECLARED | {"dtypes": ELEMENTS}

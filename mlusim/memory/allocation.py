@@ -206,11 +206,11 @@ class Arena:
         """Count *allocation*, which was cut here and has ended, in the high-water mark."""
         self.high_water = max(self.high_water, allocation.address - self.base + allocation.nbytes)
 
-    def cut(self, top: int, kept: int) -> None:
-        """End all but the first *kept* declarations, which end before byte *top*, and make those poison again."""
-        for allocation in self.allocations[kept:]:
+    def cut(self, top: int, count: int) -> None:
+        """End all but the first *count* declarations, which end before byte *top*, and make those poison again."""
+        for allocation in self.allocations[count:]:
             allocation.end()
-        del self.allocations[kept:]
+        del self.allocations[count:]
         self.top = top
         if self.raw is not None:
             self.raw[:top].fill(POISON)

@@ -161,7 +161,7 @@ class Access(NamedTuple):
             return 0 if to[0] <= frm[0] else shared[1] - shared[0]
         order = np.argsort(to, kind="stable")
         first = np.searchsorted(to[order], frm - self.size, side="right")
-        found = 0
+        overwritten = 0
         # As the repetitions are apart, no more than two of them reach into one of *other*.
         for beside in (0, 1):
             near = first + beside
@@ -171,8 +171,8 @@ class Access(NamedTuple):
             earlier = (writer < reader) & (to[writer] != frm[writer])
             upwards = (writer == reader) & (to[writer] > frm)
             hit = (near < len(to)) & (apart < self.size) & (earlier | upwards)
-            found += int((self.size - apart)[hit].sum())
-        return found
+            overwritten += int((self.size - apart)[hit].sum())
+        return overwritten
 
     def begins_with(self, other: "Access") -> bool:
         """Return whether it starts exactly where *other* does, and none but its first repetition touches bytes of *other*."""
@@ -204,8 +204,8 @@ class ByteRuns:
     @staticmethod
     def joined(lows: Ints, highs: Ints) -> "ByteRuns":
         """Return the bytes of the pieces [lows[i], highs[i]), in any order."""
-        kept = lows < highs
-        lows, highs = lows[kept], highs[kept]
+        nonempty = lows < highs
+        lows, highs = lows[nonempty], highs[nonempty]
         order = np.argsort(lows, kind="stable")
         # A long piece may reach beyond several that begin behind it.
         lows, highs = lows[order], np.maximum.accumulate(highs[order])
@@ -244,8 +244,8 @@ class ByteRuns:
         # What lies between the other's runs, out to the ends of both, met with these.
         gap_lows = np.r_[min(self.lows[0], other.lows[0]), other.highs]
         gap_highs = np.r_[other.lows, max(self.highs[-1], other.highs[-1])]
-        kept = gap_lows < gap_highs
-        return self & ByteRuns(gap_lows[kept], gap_highs[kept])
+        nonempty = gap_lows < gap_highs
+        return self & ByteRuns(gap_lows[nonempty], gap_highs[nonempty])
 
     def meets(self, other: "ByteRuns") -> bool:
         """Return whether both share a byte."""

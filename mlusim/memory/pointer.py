@@ -139,9 +139,9 @@ class View:
 
     def recast(self, dtype: DType, phase: int) -> "View":
         """Return the same allocation and core through another dtype."""
-        found = self.siblings.get((dtype, phase) if phase else dtype)
-        if found is not None:
-            return found
+        sibling = self.siblings.get((dtype, phase) if phase else dtype)
+        if sibling is not None:
+            return sibling
         if not self.allocation.live:
             fault = self.allocation.ended()
             raise fault if self.port is None else self.port.blame(fault)
@@ -258,10 +258,10 @@ class Ptr(Presented):
             and port.session.scheduler.running is port
         ):
             port.loads[view.number] += 1
-            found = view.array[self.index]
+            element = view.array[self.index]
         else:
-            found = self[0]
-        return float(found) if view.dtype.kind == "float" else int(found)
+            element = self[0]
+        return float(element) if view.dtype.kind == "float" else int(element)
 
     @v.setter
     def v(self, value: object) -> None:
@@ -469,15 +469,19 @@ def initialise(view: View, values: object) -> RuleFault | None:
         view.array[:] = values
         view.allocation.filled = True
         return None
-    given = as_elements(values, view.dtype)
-    if given is None or given.size > view.size:
-        what = f"{values!r:.80} is not a row of numbers" if given is None else f"{given.size} initial values"
+    elements = as_elements(values, view.dtype)
+    if elements is None or elements.size > view.size:
+        what = (
+            f"{values!r:.80} is not a row of numbers"
+            if elements is None
+            else f"{elements.size} initial values"
+        )
         return RuleFault(
             f"{what} for {view.size} {plural(view.size, 'element')}",
             operand="values",
             legal="as many or fewer",
         )
-    view.array[: given.size] = given
-    view.array[given.size :] = 0
+    view.array[: elements.size] = elements
+    view.array[elements.size :] = 0
     view.allocation.filled = True
     return None

@@ -74,7 +74,9 @@ class Checker(Observer):
 
     def left(self) -> Any:
         """Return a copy of all that `report` and `join` have kept."""
-        joined = {key: {at: list(one) for at, one in below.items()} for key, below in self._joined.items()}
+        joined = {
+            key: {at: list(entry) for at, entry in below.items()} for key, below in self._joined.items()
+        }
         return dict(self._found), dict(self._counts), joined, self.beyond
 
     def take_over(self, launch: "RunningLaunch", left: Any) -> None:
@@ -86,18 +88,25 @@ class Checker(Observer):
     @property
     def findings(self) -> tuple[Finding, ...]:
         """The findings of the last launch, by file and line."""
-        kept = [
-            evolve(finding, count=self._counts[key], places=(*finding.places, *self._below(key)))
+        shown = [
+            evolve(
+                finding,
+                count=self._counts[key],
+                places=(
+                    *finding.places,
+                    *(evolve(place, count=count) for place, count in self._joined.get(key, {}).values()),
+                ),
+            )
             for key, finding in self._found.items()
             if isinstance(finding, Finding)
             and (self.notes or finding.level != NOTE or not RULES[finding.id].quiet)
         ]
-        return tuple(sorted(kept, key=lambda f: (f.file or "", f.line or 0, f.id)))
+        return tuple(sorted(shown, key=lambda f: (f.file or "", f.line or 0, f.id)))
 
     @property
     def allowed(self) -> tuple[Allowed, ...]:
         """The findings of the last launch that a comment allows."""
-        return tuple(found for found in self._found.values() if isinstance(found, Allowed))
+        return tuple(finding for finding in self._found.values() if isinstance(finding, Allowed))
 
     def report(self, key: Hashable, make: Callable[[], Finding], times: int = 1) -> None:
         """Count *times* more of what *key* names; *make* makes the finding the first time."""
@@ -106,8 +115,8 @@ class Checker(Observer):
         elif len(self._found) >= MOST:
             self.beyond += times
         else:
-            made = make()
-            finding = evolve(made, kernel=made.kernel or self.kernel, level=self.level_of(made.id))
+            draft = make()
+            finding = evolve(draft, kernel=draft.kernel or self.kernel, level=self.level_of(draft.id))
             reason = allowance(finding)
             self._counts[key] = times
             self._found[key] = finding if reason is None else Allowed(finding, reason)
@@ -136,9 +145,6 @@ class Checker(Observer):
             else:
                 held[1] += times
 
-    def _below(self, key: Hashable) -> list[RelatedPlace]:
-        return [evolve(place, count=count) for place, count in self._joined.get(key, {}).values()]
-
     def tells(self, key: Hashable) -> bool:
         """Return whether *key* names a finding that is reported: neither allowed nor beyond the two hundredth."""
         return isinstance(self._found.get(key), Finding)
@@ -155,10 +161,10 @@ def allowance(finding: Finding) -> str | None:
 
 def comment_on(source: str) -> tuple[str, str] | None:
     """Return the id and the reason of the comment in a line of source; None without one, or without a reason."""
-    found = COMMENT.search(source)
-    if found is None or not (found["reason"] or "").strip():
+    match = COMMENT.search(source)
+    if match is None or not (match["reason"] or "").strip():
         return None
-    return found["id"], found["reason"].strip()
+    return match["id"], match["reason"].strip()
 
 
 def guard_of(site: Site) -> str:
@@ -183,47 +189,47 @@ def argument(intrinsic: str, parameter: str, site: Site) -> str:
     """Return what a call of *intrinsic* at *site* gives for *parameter*; "" where that does not stand there."""
     name = intrinsic.lstrip("_")
     row = ISA.get(name)
-    names = [] if row is None else [one.name for one in row.parameters]
+    names = [] if row is None else [p.name for p in row.parameters]
     if parameter not in names:
         return ""
     lines = (linecache.getline(site.file, site.line + n) for n in range(LONGEST_CALL))
     _, call, behind = "".join(lines).partition(f"{name}(")
     at, words = names.index(parameter), _arguments(behind) if call else []
-    named = {found[1]: str(found[2]) for found in map(KEYWORD.match, words) if found}
+    named = {match[1]: str(match[2]) for match in map(KEYWORD.match, words) if match}
     return named.get(parameter, "" if at >= len(words) or KEYWORD.match(words[at]) else words[at])
 
 
 def _arguments(text: str) -> list[str]:
     """Return the arguments of the call whose text behind "(" *text* begins with; none where it does not end there."""
-    found, depth = [""], 0
+    arguments, depth = [""], 0
     for letter in text:
         if letter == ")" and not depth:
-            return [" ".join(word.split()) for word in found]
+            return [" ".join(word.split()) for word in arguments]
         depth += (letter in "([{") - (letter in ")]}")
         if letter == "," and not depth:
-            found.append("")
+            arguments.append("")
         else:
-            found[-1] += letter
+            arguments[-1] += letter
     return []
 
 
 def operand_told(
-    name: str, site: Site, *, written: bool, of: Sequence[bool] = (True,), known: str | None = None
+    name: str, site: Site, *, written: bool, of: Sequence[bool] = (True,), declared: str | None = None
 ) -> str:
-    """Return an operand of the intrinsic *name* with its argument at *site*, as "dst is y + n"; "" where that cannot be said, or is the *known* name.
+    """Return an operand of the intrinsic *name* with its argument at *site*, as "dst is y + n"; "" where that cannot be said, or is the name of the *declared* array.
 
     Which of those that are *written*, or read, *of* says, in their order; of one alone nothing has to.
     """
     row = ISA.get(name.lstrip("_"))
     other = "read" if written else "write"
-    names = [] if row is None else [n for n, one in row.operands.items() if one.access != other]
+    names = [] if row is None else [n for n, o in row.operands.items() if o.access != other]
     if row is not None and not row.operands:  # a copy, whose operands its direction describes
         names = ["dst" if written else "src"]
     if len(names) != len(of) or True not in of:
         return ""
     operand = names[of.index(True)]
     word = argument(name, operand, site)
-    return f"{operand} is {word}" if word not in ("", known) else ""
+    return f"{operand} is {word}" if word not in ("", declared) else ""
 
 
 def operand_of(step: Step, access: Access, *, written: bool) -> str:
@@ -234,7 +240,7 @@ def operand_of(step: Step, access: Access, *, written: bool) -> str:
         step.name,
         step.site,
         written=written,
-        known=access.allocation.declared.name,
+        declared=access.allocation.declared.name,
         of=[a.allocation is access.allocation and a.span[0] < high and low < a.span[1] for a in accesses],
     )
 

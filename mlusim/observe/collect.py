@@ -84,15 +84,21 @@ class Collector(Observer):
             if isinstance(checker, Checker) and not checker.checked:
                 self.unchecked[checker.name] = self.unchecked.get(checker.name, 0) + 1
         fresh = [
-            as_finding(found, checker.name, self._kernel)
+            as_finding(reported, checker.name, self._kernel)
             for checker in self.watching
-            for found in checker.findings
+            for reported in checker.findings
         ]
-        if self._untold is not None and not any(_tells(finding, self._untold) for finding in fresh):
-            fresh.append(finding_of(self._untold, self._kernel))
+        fault = self._untold
+        if fault is not None:
+            # What a checker made of the fault stands in its place.
+            teller = "synccheck-" if isinstance(fault, SyncFault) else "memcheck-"
+            if not any(
+                f.id.startswith(teller) and (f.file, f.line) == (fault.file, fault.line) for f in fresh
+            ):
+                fresh.append(finding_of(fault, self._kernel))
         launched = f"launched at {self._place}"
         if self._place is not None:
-            fresh = [evolve(one, context=tuple(dict.fromkeys((*one.context, launched)))) for one in fresh]
+            fresh = [evolve(f, context=tuple(dict.fromkeys((*f.context, launched)))) for f in fresh]
         self.found += fresh
         self.allowed += [
             a for checker in self.watching if isinstance(checker, Checker) for a in checker.allowed
@@ -126,13 +132,11 @@ def _plain(name: str, wanted: tuple[str, ...], *, vectors: bool) -> Observer:
     checker = observers_of(name)[0]
     if type(checker) is ValueCheck and vectors:
         return ValueCheckVectors()
-    if type(checker) is MemCheck and any(_listens(other) for other in wanted if other != name):
+    if type(checker) is MemCheck and any(
+        Hub(observers_of(other)).watches for other in wanted if other != name
+    ):
         return MemCheckFilters()
     return checker
-
-
-def _listens(name: str) -> bool:
-    return Hub(observers_of(name)).watches
 
 
 def _noting(name: str) -> Observer:
@@ -147,18 +151,18 @@ def _noting(name: str) -> Observer:
     return checker
 
 
-def as_finding(found: Any, checker: str, kernel: str | None) -> Finding:
-    """Return *found* as a `Finding`, whatever *checker* of others chose to say."""
-    if isinstance(found, Finding):
-        return found
+def as_finding(reported: Any, checker: str, kernel: str | None) -> Finding:
+    """Return *reported* as a `Finding`, whatever *checker* of others chose to say."""
+    if isinstance(reported, Finding):
+        return reported
     return Finding(
-        id=str(getattr(found, "id", None) or checker),
-        message=str(getattr(found, "message", None) or found),
-        file=getattr(found, "file", None),
-        line=getattr(found, "line", None),
-        task=getattr(found, "task", None),
-        hint=getattr(found, "hint", None),
-        level=str(getattr(found, "level", None) or ERROR),
+        id=str(getattr(reported, "id", None) or checker),
+        message=str(getattr(reported, "message", None) or reported),
+        file=getattr(reported, "file", None),
+        line=getattr(reported, "line", None),
+        task=getattr(reported, "task", None),
+        hint=getattr(reported, "hint", None),
+        level=str(getattr(reported, "level", None) or ERROR),
         kernel=kernel,
     )
 
@@ -177,9 +181,3 @@ def finding_of(fault: Fault, kernel: str | None) -> Finding:
 def _rule_of(kind: type) -> str:
     words = re.sub(r"(?<!^)(?=[A-Z])", "-", kind.__name__).lower()
     return "fault" if words == "fault" else f"fault-{words}"
-
-
-def _tells(finding: Finding, fault: Fault) -> bool:
-    """Return whether *finding* is what a checker made of *fault*."""
-    teller = "synccheck-" if isinstance(fault, SyncFault) else "memcheck-"
-    return finding.id.startswith(teller) and (finding.file, finding.line) == (fault.file, fault.line)

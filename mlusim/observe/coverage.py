@@ -30,10 +30,6 @@ def _task(core: "Core") -> int:
     return -1 if core.place.memory_core else core.place.task
 
 
-def _outcomes() -> Outcomes:
-    return {True: Counter(), False: Counter()}
-
-
 class LineCoverage(Observer):
     """Counts how often each line of the kernels that are launched ran, and each outcome of their tests, in which tasks.
 
@@ -52,7 +48,9 @@ class LineCoverage(Observer):
 
     def __init__(self, *, once: bool = False) -> None:
         self._pending: dict[Any, tuple[Sequence[Cover], Any]] = {}
-        self._branches: dict[str, dict[Place, Outcomes]] = defaultdict(lambda: defaultdict(_outcomes))
+        self._branches: dict[str, dict[Place, Outcomes]] = defaultdict(
+            lambda: defaultdict(lambda: {True: Counter(), False: Counter()})
+        )
         self.launches = 0
         self._steps: dict[str, dict[Place, Counter[int]]] = defaultdict(lambda: defaultdict(Counter))
         self._lines: Lines = defaultdict(lambda: defaultdict(Counter))  # of Python
@@ -68,15 +66,15 @@ class LineCoverage(Observer):
     def lines(self) -> Lines:
         """The runs of each line by task, by file."""
         self._take_apart()
-        found = {file: {line: Counter(ran) for line, ran in of.items()} for file, of in self._lines.items()}
+        lines = {file: {line: Counter(ran) for line, ran in of.items()} for file, of in self._lines.items()}
         for file, steps in self._steps.items():
-            into = found.setdefault(file, {})
+            into = lines.setdefault(file, {})
             for (line, _), ran in steps.items():
                 into[line] = into.get(line, Counter()) | ran  # the larger of both
             for (line, _), outcomes in self._branches.get(file, {}).items():
                 if line in into:
                     into[line] |= outcomes[True] + outcomes[False]
-        return found
+        return lines
 
     def launch_begin(self, launch: "RunningLaunch") -> None:
         """Note what the kernel, and what else is in its files, could run."""
@@ -185,10 +183,10 @@ class LineCoverage(Observer):
         make = self._traces[key]
         if make is None:
             return None
-        found = make()
+        trace = make()
         if frame.f_lineno:
-            found(frame, "line", None)
-        return found
+            trace(frame, "line", None)
+        return trace
 
     def _trace(self, code: CodeType, task: int) -> Callable[[], Trace] | None:
         """Return what makes, for a call of a function, what counts its lines for *task*; None for mlusim's own and for installed packages."""
@@ -291,15 +289,15 @@ def tests_of(code: CodeType) -> Mapping[int, PythonTest]:
         tree = ast.parse("".join(linecache.getlines(code.co_filename)))
     except (SyntaxError, ValueError):
         return {}
-    own = lines_of(code)
-    found = {}
+    lines = lines_of(code)
+    tests = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.If | ast.While | ast.For) and node.lineno in own:
+        if isinstance(node, ast.If | ast.While | ast.For) and node.lineno in lines:
             head = node.iter if isinstance(node, ast.For) else node.test
             last, then = head.end_lineno or node.lineno, node.body[0].lineno
             if then > last and not isinstance(head, ast.Constant):
-                found[node.lineno] = PythonTest(node.lineno, node.col_offset + 1, last, then)
-    return found
+                tests[node.lineno] = PythonTest(node.lineno, node.col_offset + 1, last, then)
+    return tests
 
 
 def lines_of(code: CodeType) -> set[int]:

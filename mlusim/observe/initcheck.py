@@ -5,10 +5,9 @@ reported when it is stored to GDRAM, when Python reads it, when an instruction c
 for want of it, and, at the instruction that mixed lanes, when what it was mixed into escapes.
 """
 
-import functools
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import evolve, frozen
@@ -243,7 +242,10 @@ class InitCheck(Checker):
         """Ask whether bytes without a value led to the fault, and keep what is known of the tensors."""
         self._tell_loaded(*self._loaded)
         if any(self._shadow(access.allocation).lacks(access) for access in fault.read):
-            self._escape("initcheck-undefined-address", _refused(core, fault), "needs")
+            name = (fault.intrinsic or "").lstrip("_")
+            row, site = ISA[name], Site(fault.file or "<unknown>", fault.line or 0)
+            refused = Effect(Step(name, row, row.pipe, row.flow, fault.read, (), site), core, NEVER)
+            self._escape("initcheck-undefined-address", refused, "needs")
         self._keep()
 
     def error(self, _core: "Core", _error: BaseException) -> None:
@@ -257,21 +259,21 @@ class InitCheck(Checker):
 
     def fetched(self, allocation: Allocation, low: int, high: int) -> None:
         """Tell bytes that no task has stored and that the host takes for a result."""
-        kept = allocation.shadow
-        if isinstance(kept, Kept) and kept.launches == allocation.launches and not allocation.filled:
+        left = allocation.shadow
+        if isinstance(left, Kept) and left.launches == allocation.launches and not allocation.filled:
             shadow, taken = _remembered(allocation), Access(allocation, low, high - low)
             if shadow.lacks(taken):
                 at, count = lacking(shadow, taken)
                 self.report(
                     ("never-stored", allocation.site),
-                    lambda: evolve(never_stored(kept.stores, allocation, at, count), kernel=kept.kernel),
+                    lambda: evolve(never_stored(left.stores, allocation, at, count), kernel=left.kernel),
                 )
 
-    def _keep(self, known: Mapping[Allocation, tuple[TensorStore, ...]] = MappingProxyType({})) -> None:
+    def _keep(self, logged: Mapping[Allocation, tuple[TensorStore, ...]] = MappingProxyType({})) -> None:
         for allocation, shadow in self._shadows.items():
             if allocation.space is GDRAM:
                 stores = (
-                    () if shadow.full else known.get(allocation) or tuple(map(tensor_store, shadow.log()))
+                    () if shadow.full else logged.get(allocation) or tuple(map(tensor_store, shadow.log()))
                 )
                 shadow.writes.clear()
                 allocation.shadow = Kept(shadow, allocation.launches + 1, stores, self.kernel)
@@ -303,7 +305,8 @@ class InitCheck(Checker):
         ):
             news = self._fill(effect)
         elif step.row.form == "copy":
-            news = self._copy(effect)
+            (source,), (target,) = effect.reads, effect.writes
+            news = self._put(effect, target, self._shadow(source.allocation).flags(source))
         else:
             news, steady = self._carry(effect)
         if news:
@@ -321,10 +324,6 @@ class InitCheck(Checker):
                     news = True  # more values in GDRAM change no verdict: who missed one has been told
         return news
 
-    def _copy(self, effect: Effect) -> bool:
-        (source,), (target,) = effect.reads, effect.writes
-        return self._put(effect, target, self._shadow(source.allocation).flags(source))
-
     def _carry(self, effect: Effect) -> tuple[bool, bool]:
         """Carry the flags where some source byte lacks a value, or where the data say which bytes are written.
 
@@ -332,20 +331,20 @@ class InitCheck(Checker):
         """
         row = effect.step.row
         assert row is not None
-        known = [self._shadow(a.allocation).flags(a) for a in effect.reads]
+        masks = [self._shadow(a.allocation).flags(a) for a in effect.reads]
         if row.form in ("gather", "discrete"):
-            return self._scattered(effect, row.form == "gather", known), True
+            return self._scattered(effect, row.form == "gather", masks), True
         before = [self._shadow(a.allocation).flags(a).copy() for a in effect.writes]
-        by_lanes = _by_lanes(effect, known) if row.flow is Flow.LANEWISE else None
+        by_lanes = _by_lanes(effect, masks) if row.flow is Flow.LANEWISE else None
         if by_lanes is not None:
             return self._put_all(effect, by_lanes[0]), by_lanes[1]
-        outcome = dependence(effect, known, before)
+        outcome = dependence(effect, masks, before)
         if outcome.refused:
             self._escape("initcheck-undefined-address", effect, "needs")
-            if all(flags.all() for flags in known[1:]) and len(known[0]) == len(before[0]):  # a place a lane
-                return self._put_all(effect, known[:1]), False
+            if all(flags.all() for flags in masks[1:]) and len(masks[0]) == len(before[0]):  # a place a lane
+                return self._put_all(effect, masks[:1]), False
         elif outcome.result and not discarded(effect):
-            blamed = decisive(effect, known, before)
+            blamed = decisive(effect, masks, before)
             if self._compiled:
                 self._loaded[effect.core] = UndefinedScalar(self, effect, blamed, RETURNS)
             elif not unread(effect):
@@ -354,12 +353,12 @@ class InitCheck(Checker):
             self._mixed.add(effect.site)
         return self._put_all(effect, outcome.writes) or outcome.result, False
 
-    def _scattered(self, effect: Effect, gathers: bool, known: list[Mask]) -> bool:
+    def _scattered(self, effect: Effect, gathers: bool, masks: list[Mask]) -> bool:
         """Carry pieces of a gather or a scatter each to its place; what an atomic makes needs its own sources."""
-        places = len(known) - len(effect.writes) if gathers else index_reads(effect)
-        if not all(flags.all() for flags in known[:places]):
+        places = len(masks) - len(effect.writes) if gathers else index_reads(effect)
+        if not all(flags.all() for flags in masks[:places]):
             self._escape("initcheck-undefined-address", effect, "needs")
-        return self._put_all(effect, known[places:] if gathers else atomics(effect, known, places))
+        return self._put_all(effect, masks[places:] if gathers else atomics(effect, masks, places))
 
     def _put_all(self, effect: Effect, written: Sequence[Mask]) -> bool:
         news = [self._put(effect, a, w) for a, w in zip(effect.writes, written, strict=True)]
@@ -531,12 +530,17 @@ class InitCheck(Checker):
         source, count = lacks
         where = f" to {effect.writes[0].allocation.site}" if verb == "stores" else ""
         context, note, hint, trace = self._history(effect, hops)
+        operand = operand_of(effect.step, source, written=False)
         return Finding(
             rule,
             f"{effect.step.spelled} {verb} {count} {plural(count, 'byte')} without a value{where}, from byte {hops[0].offset} of "
             f"{source.allocation.site} on",
             **place_of(effect.site, effect.core.place.task, effect.name),
-            context=(*context, *_operand(effect, source), *_goes_to(effect, verb, source, hops[0].offset)),
+            context=(
+                *context,
+                *((operand,) if operand else ()),
+                *_goes_to(effect, verb, source, hops[0].offset),
+            ),
             places=trace,
             note=note,
             hint=hint,
@@ -618,15 +622,8 @@ class FirstEscapes(InitCheck):
         """Return what it has found, and how often C has."""
         return self._found, {key: self._times[key] for key in self._found}
 
-    def _keep(self, known: Mapping[Allocation, tuple[TensorStore, ...]] = MappingProxyType({})) -> None:
-        del known
-
-
-def _operand(effect: Effect, source: Access) -> Iterator[str]:
-    """Yield what stands in the source for the operand that has no value."""
-    told = operand_of(effect.step, source, written=False)
-    if told:
-        yield told
+    def _keep(self, logged: Mapping[Allocation, tuple[TensorStore, ...]] = MappingProxyType({})) -> None:
+        del logged
 
 
 def _goes_to(effect: Effect, verb: str, source: Access, offset: int) -> Iterator[str]:
@@ -639,18 +636,11 @@ def _goes_to(effect: Effect, verb: str, source: Access, offset: int) -> Iterator
         yield f"the first of them goes to {element}"
 
 
-def _refused(core: "Core", fault: Fault) -> Effect:
-    """Return the instruction of *fault* as it would have been announced."""
-    name = (fault.intrinsic or "").lstrip("_")
-    row, site = ISA[name], Site(fault.file or "<unknown>", fault.line or 0)
-    return Effect(Step(name, row, row.pipe, row.flow, fault.read, (), site), core, NEVER)
-
-
 def _remembered(allocation: Allocation) -> Shadow:
     """Return the flags of a tensor: as the last launch left them, or as the host did; unknown counts as written."""
-    kept = allocation.shadow
-    if isinstance(kept, Kept) and kept.launches == allocation.launches and not allocation.filled:
-        shadow = kept.shadow
+    left = allocation.shadow
+    if isinstance(left, Kept) and left.launches == allocation.launches and not allocation.filled:
+        shadow = left.shadow
     else:
         shadow = Shadow(allocation, filled=allocation.filled or allocation.launches > 0)
     for start, stop in allocation.given:
@@ -658,45 +648,42 @@ def _remembered(allocation: Allocation) -> Shadow:
     return shadow
 
 
-def _by_lanes(effect: Effect, known: list[Mask]) -> tuple[list[Mask], bool] | None:
+def _by_lanes(effect: Effect, masks: list[Mask]) -> tuple[list[Mask], bool] | None:
     """Flags of what a lane-wise instruction writes, and whether they are the same whatever its operands hold.
 
     None where its body has to be asked.
     """
-    bits = settled(effect, known)
+    bits = settled(effect, masks)
     if bits is not None:
         return [bits], False
     row = effect.step.row
     written = (
         None
         if row is None or settles(row, getattr(effect.arguments[0], "dtype", None))
-        else _lanes(effect, known)
+        else _lanes(effect, masks)
     )
     return None if written is None else (written, True)
 
 
-def _lanes(effect: Effect, known: list[Mask]) -> list[Mask] | None:
+def _lanes(effect: Effect, masks: list[Mask]) -> list[Mask] | None:
     """Flags of what a lane-wise instruction writes: a lane has a value where all its sources have one.
 
     None where the operands do not have the same number of lanes.
     """
     pointer = next(a for a in effect.arguments if hasattr(a, "view"))
     lanes = (effect.writes or effect.reads)[0].nbytes // pointer.dtype.size
-    if any(len(flags) % lanes for flags in known) or any(a.nbytes % lanes for a in effect.writes):
+    if any(len(flags) % lanes for flags in masks) or any(a.nbytes % lanes for a in effect.writes):
         return None
-    defined: Mask = functools.reduce(np.logical_and, (_whole(flags, lanes) for flags in known))
+    defined = np.ones(lanes, np.bool_)
+    for flags in masks:
+        every = EVERY.get(len(flags) // lanes)
+        defined &= flags.reshape(lanes, -1).all(axis=1) if every is None else flags.view(every.dtype) == every
     return [_bytes_of(defined, access.nbytes // lanes) for access in effect.writes]
-
-
-def _whole(flags: Mask, lanes: int) -> Mask:
-    every = EVERY.get(len(flags) // lanes)
-    found: Any = flags.reshape(lanes, -1).all(axis=1) if every is None else flags.view(every.dtype) == every
-    return cast("Mask", found)
 
 
 def _bytes_of(defined: Mask, size: int) -> Mask:
     every = EVERY.get(size)
     if every is None:
         return np.repeat(defined, size)
-    found: Mask = np.multiply(defined, every).view(np.bool_)
-    return found
+    flags: Mask = np.multiply(defined, every).view(np.bool_)
+    return flags

@@ -314,12 +314,12 @@ def _typed(fault: Fault) -> Iterator[str]:
 
 
 def _neighbours(
-    core: "Core", given: Collection[Allocation], address: int, space: str | None
+    core: "Core", tensors: Collection[Allocation], address: int, space: str | None
 ) -> Iterator[str]:
-    """Say whose bytes lie after and before the one at *address*, of what *core* can reach of its launch, which was *given* tensors."""
-    own = () if core.cluster is None else (core.cluster,)  # also of a lone task, which is in no union
-    arenas = (*core.arenas.values(), *(cluster.sram for cluster in core.union.clusters or own))
-    reached = (*given, *(allocation for arena in arenas for allocation in arena.allocations))
+    """Say whose bytes lie after and before the one at *address*, of what *core* can reach of its launch, which got *tensors*."""
+    lone = () if core.cluster is None else (core.cluster,)  # also of a lone task, which is in no union
+    arenas = (*core.arenas.values(), *(cluster.sram for cluster in core.union.clusters or lone))
+    reached = (*tensors, *(allocation for arena in arenas for allocation in arena.allocations))
     live = sorted((a for a in reached if a.live and a.space.name == space), key=lambda a: a.address)
     at = next((a for a in live if a.address <= address < a.address + a.nbytes), None)
     end = address if at is None else at.address + at.nbytes
@@ -369,8 +369,8 @@ class _Copy(NamedTuple):
 class Layouts:
     """The filters that were laid out for the tensor unit, and the copies that came to WRAM in one piece."""
 
-    given: dict[int, Site] = field(factory=dict)  # contents that were reshaped, by their hash
-    made: set[int] = field(factory=set)  # what became of them
+    sources: dict[int, Site] = field(factory=dict)  # contents that were reshaped, by their hash
+    results: set[int] = field(factory=set)  # what became of them
     reshaped: bool = False
     linear: "dict[Core, dict[Allocation, _Copy]]" = field(factory=dict)
 
@@ -399,8 +399,8 @@ class Layouts:
         content, count = _content(effect.reads[0]), int(_argument(effect, "n"))
         laid = _laid_out(effect, content, count)
         if laid != content:
-            self.given.setdefault(hash(content), effect.site)
-            self.made.add(hash(laid))
+            self.sources.setdefault(hash(content), effect.site)
+            self.results.add(hash(laid))
 
     def _copied(self, effect: Effect, target: Access) -> None:
         source = effect.reads[0] if effect.reads else target
@@ -419,14 +419,14 @@ class Layouts:
             return None
         access = _operand(effect, operand)
         copy = self.linear.get(effect.core, {}).get(access.allocation)
-        if self.reshaped and not self.given:
+        if self.reshaped and not self.sources:
             return None
         content = _content(access)
         if _laid_out(effect, content, count) == content:
             return None
         number = hash(content)
-        if number in self.given:
-            return None if number in self.made else _passed_by(effect, count, self.given[number], copy)
+        if number in self.sources:
+            return None if number in self.results else _passed_by(effect, count, self.sources[number], copy)
         if self.reshaped or copy is None or copy.low > access.span[0] or copy.high < access.span[1]:
             return None
         return _not_reshaped(effect, count, copy)

@@ -39,8 +39,8 @@ class OwnChecker:
 
     def __call__(self) -> Observer:
         """Make an observer."""
-        made: Observer = self._class()()
-        return made
+        observer: Observer = self._class()()
+        return observer
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._class(), name)
@@ -59,8 +59,8 @@ VALUE_CHECK, VALUES = "valuecheck", "values"
 
 def entry_points(group: str) -> "EntryPoints":
     """Return the entry points of *group*; what reads them is loaded with the first name of a checker."""
-    found: EntryPoints = importlib.import_module("importlib.metadata").entry_points(group=group)
-    return found
+    points: EntryPoints = importlib.import_module("importlib.metadata").entry_points(group=group)
+    return points
 
 
 @frozen
@@ -74,15 +74,15 @@ class RegisteredCheckers:
 @functools.cache
 def registered() -> RegisteredCheckers:
     """Return the checkers of mlusim, then those of installed packages; one that cannot be loaded disables itself alone."""
-    found, refusals = dict(CHECKERS), {}
+    by_name, refusals = dict(CHECKERS), {}
     for entry in entry_points(group=GROUP):
         try:
-            found.setdefault(entry.name, entry.load())
+            by_name.setdefault(entry.name, entry.load())
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a package may raise anything
             refusals[entry.name] = (
                 f"the checker entry point {entry.name} = {entry.value} cannot be loaded: {said(error)}"
             )
-    return RegisteredCheckers(MappingProxyType(found), MappingProxyType(refusals))
+    return RegisteredCheckers(MappingProxyType(by_name), MappingProxyType(refusals))
 
 
 def checkers() -> Mapping[str, Callable[[], Observer]]:
@@ -110,5 +110,5 @@ def _observer(item: object) -> Observer:
     refused = registered().refusals.get(item) if isinstance(item, str) else None
     if refused is not None:
         raise UsageError(refused)
-    known = ", ".join(checkers())
-    raise UsageError(f"{item!r} is not a checker; known by name: {known}; or pass an Observer object")
+    names = ", ".join(checkers())
+    raise UsageError(f"{item!r} is not a checker; known by name: {names}; or pass an Observer object")

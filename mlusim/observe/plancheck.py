@@ -64,11 +64,11 @@ class PlanCheck(Checker):
 
     def declare(self, core: "Core", allocation: Allocation) -> None:
         """Take the first declaration that holds a stage as the buffer of the checker's own plan."""
-        given = self._given
-        if given is None or allocation.space is not NRAM or core in self._plans:
+        layout = self._given
+        if layout is None or allocation.space is not NRAM or core in self._plans:
             return
-        if allocation.nbytes >= min(stage.used for stage in given.stages):
-            self._take(core, (Placement(allocation, 0, given),))
+        if allocation.nbytes >= min(stage.used for stage in layout.stages):
+            self._take(core, (Placement(allocation, 0, layout),))
 
     def place(self, core: "Core", placements: tuple[Placement, ...]) -> None:
         """Take what the launch was given, or the kernel has placed."""
@@ -81,8 +81,8 @@ class PlanCheck(Checker):
         for placement in reversed(placements):
             plans[placement.allocation] = (*plans.get(placement.allocation, ()), placement)
             layout = placement.layout
-            known = self._layouts.setdefault(layout.plan, layout)
-            if layout.high_water > known.high_water:
+            largest = self._layouts.setdefault(layout.plan, layout)
+            if layout.high_water > largest.high_water:
                 self._layouts[layout.plan] = layout
         self._plans[core] = plans
         planned = sum(max(p.layout.high_water for p in of) for of in plans.values())
@@ -102,14 +102,14 @@ class PlanCheck(Checker):
     def _fits(self, effect: Effect, access: Access, placements: tuple[Placement, ...]) -> bool:
         low, high = access.span
         key = low, high, *((p.start, id(p.layout)) for p in placements)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = _held(placements, low, high)
+        fits = self._known.get(key)
+        if fits is None:
+            fits = self._known[key] = _held(placements, low, high)
             self._used.update(_touched(placements, low, high))
             self.touched = max(self.touched, high)
-        if not known:
+        if not fits:
             self._misses(effect, placements, low, high)
-        return known
+        return fits
 
     # -- what is found -------------------------------------------------------------------------
 

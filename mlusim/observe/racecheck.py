@@ -18,7 +18,6 @@ from mlusim.errors import Fault
 from mlusim.isa.table import ISA
 from mlusim.machine.hub import Effect, ObservedScreen, SharedRun, TaskRan
 from mlusim.machine.observed import Screened, Site, Step, WordSign
-from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.observe.checker import Checker, operand_of, operand_told, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
@@ -64,7 +63,7 @@ class RaceCheck(Checker):
         self._blamed: dict[Core, dict[Step, Hashable]] = {}
         self._clocks = Clocks()
         self._handing, self._now = Handing(), 0
-        self._sharing = Sharing(self._clocks, lambda found: self._blame.judge(found, self._cores))
+        self._sharing = Sharing(self._clocks, lambda conflicts: self._blame.judge(conflicts, self._cores))
         self._blame = Blame(self._sharing, self._handing, Court(self._key, self._accuse, self._join))
         self._idle = IdleSyncs() if self.notes else None
         if self._idle is not None:
@@ -88,11 +87,11 @@ class RaceCheck(Checker):
         for window in screen.unordered():
             order = self._orders[window.core] = PipeOrder()
             self._times = window.times
-            for one in window.happenings():
-                if isinstance(one, Effect):
-                    self._within(order, one)
+            for happening in window.happenings():
+                if isinstance(happening, Sync):
+                    self.sync(happening)
                 else:
-                    self.sync(one)
+                    self._within(order, happening)
         self._times = 1
         run = screen.sharing()
         if run is not None:
@@ -165,10 +164,10 @@ class RaceCheck(Checker):
         """Hold the instruction against what is not over yet."""
         if self._idle is not None:
             self._idle.issue(effect)
-        known = self._within(self._orders[effect.core], effect)
-        if known is None:
+        settled = self._within(self._orders[effect.core], effect)
+        if settled is None:
             self._share(effect)
-        return bool(known) and self._idle is None
+        return bool(settled) and self._idle is None
 
     def _within(self, order: PipeOrder, effect: Effect) -> bool | None:
         """Hold the instruction against what is not over on its core; whether it need not be heard again, None where it may touch shared memory."""
@@ -351,8 +350,8 @@ class RaceCheck(Checker):
         wait = wait_for(order, effect)
         self.report(key, lambda: _told(rule, wait.remedy, effect, clash), self._times)
         if self.tells(key):
-            kept = {step: blamed[step] for step in order.pending() if step in blamed}
-            self._blamed[effect.core] = dict.fromkeys(wait.covers, key) | kept
+            still_open = {step: blamed[step] for step in order.pending() if step in blamed}
+            self._blamed[effect.core] = dict.fromkeys(wait.covers, key) | still_open
 
     def _key(self, conflict: Conflict) -> Hashable:
         statements = frozenset((conflict.first.statement, conflict.second.statement))
@@ -393,8 +392,10 @@ class RaceCheck(Checker):
         hint, verified = remedy
         values = [self._sharing.values.get(party.time) for party in (first, second)]
         value = ", the same value" if conflict.same else ""
-        if rule.endswith("write-write") and _word(first, second) and _differ(*values):
+        nan = all(v != v for v in values)  # noqa: PLR0124 - true of NaN only
+        if rule.endswith("write-write") and _word(first, second) and None not in values and not nan:
             value = ", another value"
+        element = conflict.allocation.declared.element_at(low)
         return Finding(
             rule,
             f"{spelled(second.statement.name)} of {b.label} {DOES[second.kind]} bytes [{low}, {high}) of "
@@ -403,7 +404,7 @@ class RaceCheck(Checker):
             context=(
                 _party(second, b.label, conflict, values[1]),
                 _party(first, a.label, conflict, values[0]),
-                *_first_of(conflict.allocation, low),
+                *((f"the first of them is {element}",) if element else ()),
             ),
             places=(RelatedPlace(*first.statement.site, f"{spelled(first.statement.name)} of {a.label}"),),
             note=BESIDE if a.memory_core != b.memory_core else ANY_ORDER,
@@ -459,13 +460,6 @@ def _operands(clash: Clash) -> Iterator[str]:
             yield f"{told} in {spelled(step.name)} at line {step.site.line}"
 
 
-def _first_of(allocation: Allocation, offset: int) -> Iterator[str]:
-    """Yield which element of a tensor of several dimensions the first byte is in."""
-    element = allocation.declared.element_at(offset)
-    if element:
-        yield f"the first of them is {element}"
-
-
 def _lost(clash: Clash) -> str | None:
     """Tell what a wait does not mend where one instruction writes all that another in flight writes."""
     if clash.kind != "write-after-write" or not clash.first.writes:
@@ -487,16 +481,11 @@ def _on(step: Step) -> str:
 def _party(party: Party, label: str, of: Conflict, value: object = None) -> str:
     name, pipe, site = party.statement
     told = "" if value is None or isinstance(value, bytes) else f", the value {value}"
-    operand = operand_told(name, site, written=party.kind != READ, known=of.allocation.declared.name)
+    operand = operand_told(name, site, written=party.kind != READ, declared=of.allocation.declared.name)
     return (
         f"{label}, {pipe.value} pipe: {spelled(name)} at {site.told_from(of.second.statement.site)} {DOES[party.kind]} "
         f"[{party.low}, {party.high}){told}{f'; {operand}' if operand else ''}"
     )
-
-
-def _differ(one: object, other: object) -> bool:
-    """Return whether two values are known and are different numbers; two NaN do not count as different."""
-    return None not in (one, other) and not (one != one and other != other)  # noqa: PLR0124 - true of NaN only
 
 
 def _word(first: Party, second: Party) -> bool:

@@ -57,10 +57,10 @@ class Shadow:
 
     def copy(self) -> "Shadow":
         """Return the same flags, without the writes."""
-        made = Shadow(self.allocation, filled=True)
-        made.low, made.high, made._loose = self.low, self.high, self._loose
-        made._mask = None if self._mask is None else self._mask.copy()
-        return made
+        other = Shadow(self.allocation, filled=True)
+        other.low, other.high, other._loose = self.low, self.high, self._loose
+        other._mask = None if self._mask is None else self._mask.copy()
+        return other
 
     @property
     def full(self) -> bool:
@@ -184,8 +184,8 @@ def index_reads(effect: Effect) -> int:
     return runs + masked
 
 
-def atomics(effect: Effect, known: Sequence[Mask], places: int) -> list[Mask]:
-    """Return the flags of what the discrete atomic *effect* writes; *known* are those of its reads.
+def atomics(effect: Effect, masks: Sequence[Mask], places: int) -> list[Mask]:
+    """Return the flags of what the discrete atomic *effect* writes; *masks* are those of its reads.
 
     A place has a value if it had one before and everything done to it has one; an element that the kernel gets back has a
     value if its place had one before, or, if several elements change that place, if it has one after.
@@ -193,17 +193,17 @@ def atomics(effect: Effect, known: Sequence[Mask], places: int) -> list[Mask]:
     dst, base, offset = effect.arguments[:3]
     size, updates = base.view.itemsize, _updates(effect)
     results = effect.writes[updates:]
-    before = _each(known[len(known) - updates :], size)
+    before = _each(masks[len(masks) - updates :], size)
     chosen = np.array([(access.start - dst.offset) // size for access in results], np.int64)
     _, place, times = np.unique(
         offset.view.array[offset.index + chosen], return_inverse=True, return_counts=True
     )
-    source = _each(known[places : len(known) - updates], size)
+    source = _each(masks[places : len(masks) - updates], size)
     after = before.copy()
     if len(source):
         np.logical_and.at(after, place, source)
-    found = np.where(times[place] > 1, after[place], before[place])
-    return [np.full(size, flag) for flag in (*after, *found)]
+    returned = np.where(times[place] > 1, after[place], before[place])
+    return [np.full(size, flag) for flag in (*after, *returned)]
 
 
 def _updates(effect: Effect) -> int:

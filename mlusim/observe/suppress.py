@@ -56,8 +56,8 @@ class Suppression:
 
 def split_place(place: str) -> tuple[str, int | None]:
     """Return the file and the line of ``file`` or ``file:line``."""
-    found = re.fullmatch(r"(?P<path>.+):(?P<line>\d+)", place)
-    return (found["path"], int(found["line"])) if found else (place, None)
+    match = re.fullmatch(r"(?P<path>.+):(?P<line>\d+)", place)
+    return (match["path"], int(match["line"])) if match else (place, None)
 
 
 def suppressions_in(text: str, name: str) -> tuple[Suppression, ...]:
@@ -86,8 +86,8 @@ def _entry(entry: dict[str, Any], name: str, line: int) -> Suppression:
             raise UsageError(f"{at} has no {key}{why}")
     rule = entry["id"].strip()
     if rule.partition("-")[0] in CHECKERS and rule not in RULES:
-        own = [known for known in RULES if known.startswith(rule.partition("-")[0])]
-        raise UsageError(f"{at} names the unknown rule {rule!r}; known: {', '.join(own)}")
+        similar = [other for other in RULES if other.startswith(rule.partition("-")[0])]
+        raise UsageError(f"{at} names the unknown rule {rule!r}; known: {', '.join(similar)}")
     return Suppression(rule, entry["place"].strip(), entry["reason"].strip(), name, line)
 
 
@@ -95,15 +95,15 @@ def sift(
     findings: Iterable[Finding], suppressions: Sequence[Suppression]
 ) -> tuple[tuple[Finding, ...], tuple[Allowed, ...]]:
     """Return the findings that no suppression covers, and the others with the reason of the first that does."""
-    kept: list[Finding] = []
+    remaining: list[Finding] = []
     allowed: list[Allowed] = []
     for finding in findings:
         reason = next((s.reason for s in suppressions if s.covers(finding)), None)
         if reason is None:
-            kept.append(finding)
+            remaining.append(finding)
         else:
             allowed.append(Allowed(finding, reason))
-    return tuple(kept), tuple(allowed)
+    return tuple(remaining), tuple(allowed)
 
 
 def unused(findings: Iterable[Finding], suppressions: Iterable[Suppression]) -> tuple[Finding, ...]:
@@ -148,10 +148,10 @@ def comments_in(function: object) -> Iterator[Comment]:
     """Yield the comments of a kernel's *function*; yield none if its source is not available."""
     for file, lines, start in _texts(function):
         for number, line in enumerate(lines, start):
-            found = COMMENT.search(line.rstrip("\r\n"))
-            if found is not None:
+            match = COMMENT.search(line.rstrip("\r\n"))
+            if match is not None:
                 alone = line.lstrip().startswith(("#", "//"))
-                yield Comment(found["id"], (found["reason"] or "").strip(), file, number, alone)
+                yield Comment(match["id"], (match["reason"] or "").strip(), file, number, alone)
 
 
 def _texts(function: Any) -> Iterator[tuple[str, list[str], int]]:

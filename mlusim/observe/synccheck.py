@@ -103,7 +103,7 @@ class SyncCheck(Checker):
             self.report((rule, fault.file, fault.line), lambda: self._told(rule, core, fault))
 
     def _told(self, rule: str, core: "Core", fault: SyncFault) -> Finding:
-        own = (fault.file, fault.line)
+        here = (fault.file, fault.line)
         passed = [
             RelatedPlace(*site, f"{label} passed {name} here last")
             for label in fault.absent[:SHOWN]
@@ -116,7 +116,7 @@ class SyncCheck(Checker):
         spins = {
             (file, line): f"{label} looks at memory again and again" for label, file, line in fault.spins
         }
-        other = [RelatedPlace(*at, text) for at, text in (waits | spins).items() if at != own]
+        other = [RelatedPlace(*at, text) for at, text in (waits | spins).items() if at != here]
         never = [label for label in fault.absent if label not in self._passed]
         return Finding(
             rule,
@@ -125,7 +125,7 @@ class SyncCheck(Checker):
             line=fault.line,
             task=core.place.task,
             intrinsic=fault.intrinsic
-            or next((name for _, name, *at in fault.waits if tuple(at) == own), None),
+            or next((name for _, name, *at in fault.waits if tuple(at) == here), None),
             context=(counted(len(fault.waits), "core waits", "cores wait"),) if fault.waits else (),
             places=tuple(self._returns(core, fault)[:SHOWN] + other[:SHOWN] + passed),
             note=f"{', '.join(never[:SHOWN])} passed no barrier at all" if never else "the launch ended here",
@@ -267,7 +267,7 @@ class Leaving:
                 self._note(frame)
 
     def _note(self, frame: FrameType) -> None:
-        frames = {id(own): core for core, own in self._frames.items()}
+        frames = {id(kernel): core for core, kernel in self._frames.items()}
         above: FrameType | None = frame
         callers = []
         while above is not None and id(above) not in frames:
@@ -289,7 +289,7 @@ def _site(frame: FrameType) -> Site:
 def _reaching(kernel: FunctionType) -> set[tuple[str, int, str]]:
     """Return the functions below *kernel* that call a barrier, or a function that does."""
     below: dict[FunctionType, list[FunctionType]] = {}
-    found: set[FunctionType] = set()
+    reaching: set[FunctionType] = set()
     to_do = [kernel]
     while to_do:
         function = to_do.pop()
@@ -297,15 +297,15 @@ def _reaching(kernel: FunctionType) -> set[tuple[str, int, str]]:
             continue
         names = set(_names(function.__code__))
         if any(name.strip("_").startswith(_BARRIERS) for name in names):
-            found.add(function)
+            reaching.add(function)
         below[function] = list(_named(function, names))
         to_do += below[function]
     more = True
     while more:
-        further = {f for f, called in below.items() if f not in found and not found.isdisjoint(called)}
-        found |= further
+        further = {f for f, called in below.items() if f not in reaching and not reaching.isdisjoint(called)}
+        reaching |= further
         more = bool(further)
-    return {function_of(function.__code__) for function in found - {kernel}}
+    return {function_of(function.__code__) for function in reaching - {kernel}}
 
 
 def _names(code: CodeType) -> Iterator[str]:

@@ -52,12 +52,12 @@ class Outcome:
     refused: bool
 
 
-def dependence(effect: Effect, known: Sequence[Mask], before: Sequence[Mask]) -> Outcome:
+def dependence(effect: Effect, masks: Sequence[Mask], before: Sequence[Mask]) -> Outcome:
     """Run the body of *effect* on copies of its operands.
 
-    *known* are the flags of each access that it reads, *before* those of each that it writes.
+    *masks* are the flags of each access that it reads, *before* those of each that it writes.
     """
-    body = _Body(effect, known)
+    body = _Body(effect, masks)
     try:
         runs = [body.run(filling, UNWRITTEN[0]) for filling in (*CONSTANTS, _scattered, _twin)]
         other = body.run(CONSTANTS[0], UNWRITTEN[1])
@@ -82,7 +82,7 @@ def dependence(effect: Effect, known: Sequence[Mask], before: Sequence[Mask]) ->
     return Outcome(tuple(flags), moved, len(results) > 1, refused=False)
 
 
-def settled(effect: Effect, known: Sequence[Mask]) -> Mask | None:
+def settled(effect: Effect, masks: Sequence[Mask]) -> Mask | None:
     """Return what `dependence` finds of a bitwise and, or or, of two operands: a byte of one may settle that of the result.
 
     None of other instructions.
@@ -91,16 +91,16 @@ def settled(effect: Effect, known: Sequence[Mask]) -> Mask | None:
     if row is None or row.native[:1] != (BITWISE,) or row.native[1] not in SETTLING:
         return None
     settling = SETTLING[row.native[1]]
-    one, other = (_copy(access) == settling for access in effect.reads)
-    found: Mask = (known[0] & known[1]) | (known[0] & one) | (known[1] & other)
-    return found
+    left, right = (_copy(access) == settling for access in effect.reads)
+    flags: Mask = (masks[0] & masks[1]) | (masks[0] & left) | (masks[1] & right)
+    return flags
 
 
-def decisive(effect: Effect, known: Sequence[Mask], before: Sequence[Mask]) -> Access:
+def decisive(effect: Effect, masks: Sequence[Mask], before: Sequence[Mask]) -> Access:
     """Return the operand without a value on which the returned scalar depends: a mask, not what it leaves out."""
-    lacking = [n for n, mask in enumerate(known) if not mask.all()]
+    lacking = [n for n, mask in enumerate(masks) if not mask.all()]
     for n in lacking:
-        alone = [mask if m == n else np.ones_like(mask) for m, mask in enumerate(known)]
+        alone = [mask if m == n else np.ones_like(mask) for m, mask in enumerate(masks)]
         outcome = dependence(effect, alone, before)
         if outcome.result or outcome.refused:
             return effect.reads[n]
@@ -129,12 +129,12 @@ def _asked(effect: Effect, question: Callable[[CodeType, int], bool]) -> bool:
 def _forgets(code: CodeType, at: int) -> bool:
     """Return whether what byte *at* of *code* gives is dropped, or put into a local variable that *code* reads nowhere."""
     every = list(dis.get_instructions(code))
-    behind = [one for one in every if one.offset > at and one.opname not in ("CACHE", "PRECALL")]
+    behind = [op for op in every if op.offset > at and op.opname not in ("CACHE", "PRECALL")]
     if not behind or behind[0].opname == "POP_TOP":
         return bool(behind)
     if behind[0].opname != "STORE_FAST":
         return False
-    reads = [one.argval for one in every if "LOAD_FAST" in one.opname]
+    reads = [op.argval for op in every if "LOAD_FAST" in op.opname]
     return behind[0].argval not in {
         name for read in reads for name in (read if isinstance(read, tuple) else (read,))
     }
@@ -144,9 +144,9 @@ def _forgets(code: CodeType, at: int) -> bool:
 def _drops(code: CodeType, at: int) -> bool:
     """Return whether the call at byte *at* of *code* is followed by a POP_TOP, or by a conversion of C and that."""
     every = list(dis.get_instructions(code))
-    behind = [one.opname for one in every if one.offset > at and one.opname not in ("CACHE", "PRECALL")]
+    behind = [op.opname for op in every if op.offset > at and op.opname not in ("CACHE", "PRECALL")]
     if behind[:2] == ["CALL", "POP_TOP"]:
-        loads = [one.argval for one in every if one.offset <= at and one.opname.startswith("LOAD_")]
+        loads = [op.argval for op in every if op.offset <= at and op.opname.startswith("LOAD_")]
         calls = [n for n, name in enumerate(loads) if isinstance(name, str) and name.startswith("__")]
         around = str(loads[calls[-1] - 1]) if calls and calls[-1] > 0 else ""
         return around in ("int", "float") or around.startswith("_c_")
@@ -169,27 +169,25 @@ def takes(effect: Effect, load: Effect, content: bytes) -> bool:
 
 def same(value: object, load: Effect, content: bytes) -> bool:
     """Return whether *value* is the scalar with *content*, the bytes that *load* has read."""
-    return bool(content) and _same(value, np.frombuffer(content, load.arguments[0].dtype)[0])
-
-
-def _same(value: object, held: object) -> bool:
-    """Return whether two scalars have one value, no number counting as equal to itself."""
+    if not content:
+        return False
+    loaded = np.frombuffer(content, load.arguments[0].dtype)[0]
     with np.errstate(all="ignore"):
-        return bool(value == held) or bool(value != value and held != held)  # noqa: PLR0124 - NaN
+        return bool(value == loaded) or bool(value != value and loaded != loaded)  # noqa: PLR0124 - NaN
 
 
 class _Body:
-    """The body of *effect*, made ready to run on several contents of the bytes that the flags *known* say have none."""
+    """The body of *effect*, made ready to run on several contents of the bytes that *masks* say have none."""
 
-    def __init__(self, effect: Effect, known: Sequence[Mask]) -> None:
+    def __init__(self, effect: Effect, masks: Sequence[Mask]) -> None:
         row = effect.step.row
         assert row is not None
         self._row = row
-        given = {p.name: a for a, p in zip(effect.arguments, row.given, strict=True)}
-        reads, writes = list(zip(effect.reads, known, strict=True)), list(effect.writes)
+        arguments = {p.name: a for a, p in zip(effect.arguments, row.given, strict=True)}
+        reads, writes = list(zip(effect.reads, masks, strict=True)), list(effect.writes)
         self._operands: list[_Operand] = []
         for name, operand in row.operands.items():
-            pointer = given[name]
+            pointer = arguments[name]
             if not hasattr(pointer, "view"):
                 continue
             access = reads[0][0] if operand.access != "write" else writes[0]
@@ -203,7 +201,9 @@ class _Body:
                 _Operand(name, operand.access != "read", content, missing, twin, pointer.dtype.dtype)
             )
         arrays = {operand.name for operand in self._operands}
-        self._values = [None if p.name in arrays else _value(effect, row, p, given) for p in row.parameters]
+        self._values = [
+            None if p.name in arrays else _value(effect, row, p, arguments) for p in row.parameters
+        ]
 
     def run(self, filling: int | Callable[["_Operand"], Bytes], unwritten: int) -> tuple[list[Bytes], Any]:
         """Run it once; return the bytes of each operand written, and the result."""
@@ -227,12 +227,12 @@ class _Body:
 
     def _call(self, arrays: dict[str, Any]) -> Any:
         row = self._row
-        given: list[Any] = [
+        arguments: list[Any] = [
             arrays.get(p.name, value) for p, value in zip(row.parameters, self._values, strict=True)
         ]
         if row.call is CallStyle.BODY:
-            return row.body(*given)
-        dst, *sources = [g for g, p in zip(given, row.parameters, strict=True) if p.kind != "count"]
+            return row.body(*arguments)
+        dst, *sources = [g for g, p in zip(arguments, row.parameters, strict=True) if p.kind != "count"]
         if row.call is CallStyle.ASSIGN:
             dst[...] = row.body(*sources)
         else:
@@ -252,13 +252,13 @@ class _Operand:
     dtype: Any
 
 
-def _value(effect: Effect, row: Intrinsic, parameter: Any, given: Mapping[str, Any]) -> Any:
+def _value(effect: Effect, row: Intrinsic, parameter: Any, arguments: Mapping[str, Any]) -> Any:
     """Return what the body is given as *parameter*, which is not an operand in memory."""
     if parameter.kind == "generation":
         return effect.core.session.board.arch.generation
-    value = given[parameter.name]
+    value = arguments[parameter.name]
     if parameter.kind in ("either", "value") and parameter.name not in row.void.values():
-        lead = given[row.same[0] if row.same else next(iter(row.operands))]
+        lead = arguments[row.same[0] if row.same else next(iter(row.operands))]
         return lead.dtype(value)
     return value
 
@@ -416,7 +416,7 @@ def of_elements(origin: Hop, shadow: Shadow, reader: Step) -> str:
     sizes = {a.nbytes for a in reader.reads if a.allocation is origin.allocation}
     for write in shadow.log():
         number = write.access.nbytes
-        width = next((one for one in widths if number * one in sizes), None)
+        width = next((size for size in widths if number * size in sizes), None)
         if width is not None and write.access.span[1] == origin.offset:
             read = f"{counted(number, 'element')} {plural(number, 'is', 'are')} read"
             return COUNTED.format(number, read, widths[width])
@@ -452,10 +452,10 @@ def _source(
         flags = shadow.flags(access)
         same = target.index_of(offset) * len(flags) // target.nbytes
         at = same if not flags[same] else int(flags.argmin())
-        found = access.allocation, access.offset_of(at)
-        if found != (allocation, offset):
-            return found
-        itself = found
+        blamed = access.allocation, access.offset_of(at)
+        if blamed != (allocation, offset):
+            return blamed
+        itself = blamed
     before = None if itself is None else _last_write(shadow_of(allocation), offset, write.number)
     whole = allocation.has(offset) if before is None else before.whole
     return None if whole else itself

@@ -169,9 +169,9 @@ class ValueCheckVectors(ValueCheck):
         types = self._types[effect.core]
         change, goes_on = look.before(effect.arguments)
         retyped = (types.read(look.row, part) for part in look.floats_read)
-        for found in (*filter(None, retyped), change):
-            if found is not None:
-                self._tell(found, effect.site, effect.core.place.task)
+        for vector_change in (*retyped, change):
+            if vector_change is not None:
+                self._tell(vector_change, effect.site, effect.core.place.task)
         effect.kept = look, goes_on
         return False
 

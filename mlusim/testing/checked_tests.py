@@ -93,8 +93,8 @@ def _refuse_bare_marks(item: pytest.Item, name: str) -> None:
 
 def _text(collector: Collector, accepted: frozenset[str]) -> str:
     """Return the findings that are errors and not accepted, for people; empty where there are none."""
-    found = fold(f for f in collector.found if f.level != "note" and f.id not in accepted)
-    if not found:
+    findings = fold(f for f in collector.found if f.level != "note" and f.id not in accepted)
+    if not findings:
         return ""
-    head = f"{counted(len(found), 'finding')} in the kernels that this test launched:\n"
-    return head + "".join(f"\n{rendered([finding])}" for finding in found)
+    head = f"{counted(len(findings), 'finding')} in the kernels that this test launched:\n"
+    return head + "".join(f"\n{rendered([finding])}" for finding in findings)

@@ -68,11 +68,11 @@ def keep_compiled(pluginmanager: pytest.PytestPluginManager, *packages: str) -> 
     fail, which takes seconds for mlusim; its assertions are for type checkers.
     """
     hook = pluginmanager.rewrite_hook
-    marked, known = getattr(hook, "_must_rewrite", None), getattr(hook, "_marked_for_rewrite_cache", None)
+    marked, cache = getattr(hook, "_must_rewrite", None), getattr(hook, "_marked_for_rewrite_cache", None)
     # pytest promises neither; without them loading is slow, not wrong.
-    if isinstance(marked, set) and isinstance(known, dict):
+    if isinstance(marked, set) and isinstance(cache, dict):
         marked.difference_update(packages)
-        known.clear()
+        cache.clear()
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseTests | None":
@@ -80,7 +80,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseTests
     if file_path.suffix != ".toml":
         return None
     named = parent.session.isinitpath(file_path)
-    if named or any(fnmatch.fnmatch(str(file_path), one) for one in parent.config.getini(CASES)):
+    if named or any(fnmatch.fnmatch(str(file_path), pattern) for pattern in parent.config.getini(CASES)):
         return CaseTests.from_parent(parent, path=file_path)
     return None
 
@@ -104,10 +104,10 @@ class CaseTests(pytest.File):
     def collect(self) -> Iterator["CaseTest"]:
         """Collect the cases in the order of the file."""
         try:
-            found = cases.cases_in(str(self.path))
+            listed = cases.cases_in(str(self.path))
         except UsageError as error:
             raise self.CollectError(str(error)) from None
-        for case in found:
+        for case in listed:
             yield CaseTest.from_parent(self, name=case.name, case=case)
 
 
@@ -123,10 +123,10 @@ class CaseTest(pytest.Item):
         try:
             expected, call = self.case.expectation(), calls.KernelCall(self.case.asked)
             done = call.run(())
-            found = {} if expected is None else expected.compared(call.scope(), call.inputs, done.outputs)
+            compared = {} if expected is None else expected.compared(call.scope(), call.inputs, done.outputs)
         except MlusimError as error:
             pytest.fail(f"{type(error).__name__}: {error}", pytrace=False)
-        wrong = expectation.wrong_in(found)
+        wrong = expectation.wrong_in(compared)
         if wrong:
             pytest.fail("\n".join(wrong), pytrace=False)
 

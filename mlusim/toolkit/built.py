@@ -16,7 +16,7 @@ from mlusim.arch.board import Board
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.errors import UsageError
 from mlusim.files.reading import shown
-from mlusim.files.user_cache import SWEPT, make_own_folder, own, sweep_due, user_cache
+from mlusim.files.user_cache import SWEPT, make_own_folder, owned, sweep_due, user_cache
 from mlusim.frontend.bangc import cache
 from mlusim.toolkit import record
 from mlusim.toolkit.cncc import UNTRANSLATED, main
@@ -90,7 +90,7 @@ def _kept(sources: HostSources, home: Path) -> Path | None:
     """Return the file that was built of *sources* before; None where a file has changed since, or others could have written it."""
     path = home / FOLDER / sources.key
     note = path.with_suffix(".json")
-    if not (own(path, home) and own(note, home) and _complete(sources.board, home)):
+    if not (owned(path, home) and owned(note, home) and _complete(sources.board, home)):
         return None
     if not path.is_file() or not record.unchanged(note):
         return None
@@ -222,7 +222,7 @@ def _lend_toolkit(board: Board, home: Path | None, to: Path) -> None:
 
 def _complete(board: Board, home: Path) -> bool:
     folder = _place(board, home)
-    return (folder / ".complete").exists() and own(folder / "lib64", home)
+    return (folder / ".complete").exists() and owned(folder / "lib64", home)
 
 
 def _place(board: Board, home: Path) -> Path:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mlusim.arch.board import Board
 from mlusim.errors import UsageError
-from mlusim.files.user_cache import FOLDER, OFF, make_own_folder, own, user_cache
+from mlusim.files.user_cache import FOLDER, OFF, make_own_folder, owned, user_cache
 from mlusim.files.writing import changing
 from mlusim.frontend.bangc import prelude
 from mlusim.isa.prototypes import header_text
@@ -230,7 +230,7 @@ def kept_libraries(compiler: Sequence[str] = ("g++",)) -> Path:
 
 def _complete(folder: Path, home: Path) -> bool:
     made = [folder / f"lib{name}.so" for name in LIBRARIES]
-    return all(path.exists() and own(path, home) for path in made)
+    return all(path.exists() and owned(path, home) for path in made)
 
 
 def _run(words: Sequence[str]) -> None:

@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 
-from mlusim.files.user_cache import CacheWarning, make_own_folder, own, read_own, user_cache
+from mlusim.files.user_cache import CacheWarning, make_own_folder, owned, read_own, user_cache
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owner here")
 
@@ -53,7 +53,7 @@ def test_a_file_is_as_safe_as_the_folders_above_it(tmp_path):
     inner.chmod(0o700)
     file.chmod(0o666)
     with pytest.warns(CacheWarning, match=f"the cached file {file} is not read"):
-        assert not own(file, base)
+        assert not owned(file, base)
 
 
 def test_what_is_made_is_the_users_own_whatever_the_umask(tmp_path):
@@ -64,4 +64,4 @@ def test_what_is_made_is_the_users_own_whatever_the_umask(tmp_path):
     finally:
         os.umask(before)
 
-    assert own(tmp_path / "a" / "b", tmp_path)
+    assert owned(tmp_path / "a" / "b", tmp_path)

@@ -3,7 +3,7 @@
 In the code ``to`` and ``frm`` are the views of both sides, ``d`` and ``s`` their first bytes.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from mlusim.engine.contract import POLL_BYTES
@@ -45,7 +45,7 @@ def _form(arch: "Arch", number: int, form: at.CopyForm, otherwise: tuple[str, ..
     yield "    d = to.phase + dst.index * to.itemsize"
     yield "    s = frm.phase + src.index * frm.itemsize"
     yield f"    pipe = mlu.directions.{form.lanes}[direction]"
-    held = [text for one in form.conditions for text in _held(arch, one, rows=rows)]
+    held = [text for condition in form.conditions for text in _held(arch, condition, rows=rows)]
     yield "    legal = ("
     yield from (f"        {'and ' * bool(n)}{text}" for n, text in enumerate(held))
     yield "    )"
@@ -57,8 +57,8 @@ def _form(arch: "Arch", number: int, form: at.CopyForm, otherwise: tuple[str, ..
         yield from DONE[type(step)](number, rows)
 
 
-def _held(arch: "Arch", one: at.CopyCondition, *, rows: bool) -> Iterator[str]:
-    match one:
+def _held(arch: "Arch", condition: at.CopyCondition, *, rows: bool) -> Iterator[str]:
+    match condition:
         case at.Unobserved():
             yield "mlu.watch is None"
         case at.PlainIntegers(names):
@@ -78,13 +78,13 @@ def _held(arch: "Arch", one: at.CopyCondition, *, rows: bool) -> Iterator[str]:
             on_2xx = f"not {asked}"  # elsewhere only WRAM asks for multiples
             yield on_2xx if arch.generation == 2 else f"(to.space is not WRAM is not frm.space or {on_2xx})"
         case _:
-            yield _end(one, rows=rows)
+            yield _end(condition, rows=rows)
 
 
-def _end(one: at.OfThisCore | at.Within | at.Directed, *, rows: bool) -> str:
+def _end(condition: at.OfThisCore | at.Within | at.Directed, *, rows: bool) -> str:
     """Render what must hold of one side."""
-    view, first = _VIEWS[one.side]
-    match one:
+    view, first = _VIEWS[condition.side]
+    match condition:
         case at.OfThisCore():
             return f"{view}.port is core"
         case at.Within(side):
@@ -94,19 +94,6 @@ def _end(one: at.OfThisCore | at.Within | at.Directed, *, rows: bool) -> str:
             return f"{view}.space is direction.{side}"
 
 
-def _settle(_: int, __: bool) -> Lines:
-    yield "if core.pending: core.settle(pipe)"
-
-
-def _move(_: int, __: bool) -> Lines:
-    yield "if mlu.watch is None: to.raw[d : d + size] = frm.raw[s : s + size]"
-    yield "else: observed_copy(mlu.watch, row, pipe, (dst, src, size, direction), d, s)"
-
-
-def _count(number: int, _: bool) -> Lines:
-    yield f"mlu.counts[{number}] += 1"
-
-
 def _traffic(_: int, rows: bool) -> Lines:
     nbytes = "size"
     if rows:
@@ -114,21 +101,6 @@ def _traffic(_: int, rows: bool) -> Lines:
         yield "nbytes = size * (segnum + 1)"
     yield f"mlu.traffic[direction.value] += {nbytes}"
     yield f"frm.read += {nbytes}"
-
-
-def _line(_: int, __: bool) -> Lines:
-    yield "charge_line(mlu.work, pipe, direction.value, d, s, size)"
-
-
-def _rows(_: int, __: bool) -> Lines:
-    asked = "pipe, direction.value, d & 63, dst_stride, s & 63, src_stride, size, segnum + 1"
-    yield f"charge(mlu.work, pipe, rows_load({asked}), nbytes)"
-
-
-def _remember(_: int, __: bool) -> Lines:
-    yield f"if size > {POLL_BYTES} and (frm.allocation is not core.source or s != core.source_at):"
-    yield "    core.source, core.source_at = frm.allocation, s"
-    yield f"else: look(core, to, frm, s, size, small=size <= {POLL_BYTES})"
 
 
 def _move_rows(_: int, __: bool) -> Lines:
@@ -141,13 +113,25 @@ def _move_rows(_: int, __: bool) -> Lines:
     yield "else: move_rows(to, frm, d, s, size, dst_stride, src_stride, segnum + 1)"
 
 
-DONE: Mapping[type, Callable[[int, bool], Lines]] = {
-    at.SettlePipe: _settle,
-    at.MoveBytes: _move,
+DONE: Mapping[type, Callable[[int, bool], Iterable[str]]] = {
+    at.SettlePipe: lambda _number, _rows: ["if core.pending: core.settle(pipe)"],
+    at.MoveBytes: lambda _number, _rows: [
+        "if mlu.watch is None: to.raw[d : d + size] = frm.raw[s : s + size]",
+        "else: observed_copy(mlu.watch, row, pipe, (dst, src, size, direction), d, s)",
+    ],
     at.MoveRows: _move_rows,
-    at.ChargeLine: _line,
-    at.ChargeRows: _rows,
+    at.ChargeLine: lambda _number, _rows: ["charge_line(mlu.work, pipe, direction.value, d, s, size)"],
+    at.ChargeRows: lambda _number, _rows: [
+        (
+            "charge(mlu.work, pipe, rows_load(pipe, direction.value, d & 63, dst_stride, s & 63, src_stride, "
+            "size, segnum + 1), nbytes)"
+        )
+    ],
     at.Traffic: _traffic,
-    at.Remember: _remember,
-    steps.Count: _count,
+    at.Remember: lambda _number, _rows: [
+        f"if size > {POLL_BYTES} and (frm.allocation is not core.source or s != core.source_at):",
+        "    core.source, core.source_at = frm.allocation, s",
+        f"else: look(core, to, frm, s, size, small=size <= {POLL_BYTES})",
+    ],
+    steps.Count: lambda number, _rows: [f"mlu.counts[{number}] += 1"],
 }

@@ -116,11 +116,11 @@ class _Maker:
         for name, how in row.void.items():
             yield steps.Retype(name, how if how in typed else as_dtype(how))
         strides = {name for o in self.operands for name in o.stride_names}
-        given = tuple(p.name for p in row.given if p.name in strides)
+        names = tuple(p.name for p in row.given if p.name in strides)
         if row.form in ("async", "strided"):
             yield steps.Strided(())
-        elif given:
-            yield steps.Strided(given)
+        elif names:
+            yield steps.Strided(names)
         yield steps.Resolve(self.plain)
 
     # -- what is checked -------------------------------------------------------------------------

@@ -4,7 +4,7 @@ Each step yields lines.  In the code, operand *n* of the row is the view ``vn`` 
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.board import Pipe
@@ -143,19 +143,6 @@ class Writer:
 # -- what is asked -----------------------------------------------------------------------------------
 
 
-def _refuse(_: Writer, _step: steps.Refuse) -> Lines:
-    yield "raise unsupported(mlu, row)"
-
-
-def _pass_on(writer: Writer, _step: steps.PassOn) -> Lines:
-    """Yield what passes a call of the longer form on, whose operand stands in front of the counts."""
-    return other_form(writer.row, writer.arguments)
-
-
-def _integers(_: Writer, step: steps.Integers) -> Lines:
-    return count_code(list(step.counts), vector=step.padded)
-
-
 def _type_of(_: Writer, step: steps.TypeOf) -> Lines:
     how = step.name
     yield f"type_of_{how} = C_TYPES.get({how}.__class__)"
@@ -170,8 +157,8 @@ def _retype(writer: Writer, step: steps.Retype) -> Lines:
 
 def _strided(writer: Writer, step: steps.Strided) -> Lines:
     taken = f"return strided(mlu, row, {writer.number}, {writer.arguments})"
-    given = " or ".join(f"{name} is not None" for name in step.given)
-    yield f"if {given}: {taken}" if given else taken
+    condition = " or ".join(f"{name} is not None" for name in step.strides)
+    yield f"if {condition}: {taken}" if condition else taken
 
 
 def _resolve(writer: Writer, step: steps.Resolve) -> Lines:
@@ -280,19 +267,6 @@ def _constants(writer: Writer, step: steps.Constants) -> Lines:
 # -- what is charged: it comes before the effect, since what follows a vector's stores may stall ------
 
 
-def _count(writer: Writer, _step: steps.Count) -> Lines:
-    yield f"mlu.counts[{writer.number}] += 1"
-
-
-def _scalar(_: Writer, _step: steps.ChargeScalar) -> Lines:
-    yield f"mlu.work[{quantities.SCALAR}] += 1"
-
-
-def _registers(writer: Writer, step: steps.ChargeRegisters) -> Lines:
-    yield f"mlu.work[{quantities.VECTOR}] += {step.lines + copy_costs.START}"
-    yield f"mlu.lines[{writer.number}] += {step.lines}"
-
-
 def _amount(writer: Writer, amount: steps.ChargedElements) -> tuple[str, int]:
     """Return how many elements, and which operand's."""
     n = writer.at[amount.operand.name]
@@ -320,8 +294,8 @@ def _before_padding(counts: Sequence["Parameter"], extent: str) -> str:
     names = [p.name for p in counts]
     if [extent] == names:
         return "unpadded"
-    given = "unpadded" if len(names) == 1 else ", ".join(f"unpadded.get({n!r}, {n})" for n in names)
-    return f"(lambda {', '.join(names)}: {extent})({given})"
+    values = "unpadded" if len(names) == 1 else ", ".join(f"unpadded.get({n!r}, {n})" for n in names)
+    return f"(lambda {', '.join(names)}: {extent})({values})"
 
 
 def _passes(passes: Passes, count: str) -> str:
@@ -335,13 +309,13 @@ def _passes(passes: Passes, count: str) -> str:
 
 def _width(writer: Writer, width: steps.Width) -> str:
     n = writer.at[width.lead.name]
-    own = f"v{n}.itemsize"
+    size = f"v{n}.itemsize"
     if width.beside:
         beside = ", ".join(f"v{writer.at[o.name]}.itemsize" for o in width.beside)
-        own = f"max({own}, {beside})"
-        return own if width.least == 1 else f"max({own}, {width.least})"
+        size = f"max({size}, {beside})"
+        return size if width.least == 1 else f"max({size}, {width.least})"
     # A view keeps the width of its lane, so that nothing is compared here.
-    return own if width.least == 1 else f"v{n}.lane"
+    return size if width.least == 1 else f"v{n}.lane"
 
 
 def _tensor(writer: Writer, step: steps.ChargeTensor) -> Lines:
@@ -363,19 +337,11 @@ def _transfer(writer: Writer, step: steps.ChargeTransfer) -> Lines:
 # -- what is done ------------------------------------------------------------------------------------
 
 
-def _settle(_: Writer, step: steps.Settle) -> Lines:
-    yield f"if mlu.core.pending: mlu.core.settle({step.pipe.name})"
-
-
 def _announce(writer: Writer, step: steps.Announce) -> Lines:
     at = (writer.at[o.name] for o in step.operands)
     operands = "".join(f"v{n}, i{n}, j{n}, " for n in at)
-    arguments = "".join(f"{name}, " for name in step.given)
+    arguments = "".join(f"{name}, " for name in step.arguments)
     yield f"seen = None if mlu.watch is None else mlu.watch.row(row, caller(1), ({operands}), ({arguments}))"
-
-
-def _keep(writer: Writer, step: steps.KeepBefore) -> Lines:
-    yield f"before = {_whole(writer, step.operand)}.tobytes()"
 
 
 def _whole(writer: Writer, o: Operand) -> str:
@@ -391,9 +357,9 @@ def _access(_: Writer, step: steps.AccessScalar) -> Lines:
 
 
 def _body(writer: Writer, step: steps.CallBody) -> Lines:
-    given = [_given(writer, p) for p in step.arguments]
+    arguments = [_given(writer, p) for p in step.arguments]
     if step.call is not CallStyle.BODY:
-        dst, *sources = [g for g, p in zip(given, step.arguments, strict=True) if p.kind != "count"]
+        dst, *sources = [g for g, p in zip(arguments, step.arguments, strict=True) if p.kind != "count"]
         called = ", ".join(sources)
         yield {
             CallStyle.INTO: f"body({called}, {dst})",
@@ -401,7 +367,7 @@ def _body(writer: Writer, step: steps.CallBody) -> Lines:
         }[step.call]
         return
     yield "try:"
-    yield f"    {'result = ' * step.result}body({', '.join(['mlu.core'] * step.control + given)})"
+    yield f"    {'result = ' * step.result}body({', '.join(['mlu.core'] * step.control + arguments)})"
     yield "except Refused as refused:"
     yield f"    raise refuse_body(mlu, row, refused, {writer.arguments}) from None"
 
@@ -415,32 +381,16 @@ def _given(writer: Writer, p: Parameter) -> str:
     return {"value": "c_", "rest": "*"}.get(p.kind, "") + p.name
 
 
-def _retire(_: Writer, step: steps.Retire) -> Lines:
-    yield f"if seen is not None: {'seen.result = result; ' * step.result}mlu.watch.retire(seen)"
-
-
 def _at_offsets(writer: Writer, step: steps.AtOffsets) -> Lines:
     names = ", ".join(map(repr, names_of(writer.row)))
     arguments = writer.arguments if step.whole else f"arguments_of(mlu, row, {names}, given, named)"
     yield f"{step.function}(mlu, row, {writer.number}, {arguments})"
 
 
-def _spin(writer: Writer, step: steps.Spin) -> Lines:
-    yield f"mlu.core.atomic_step(before == {_whole(writer, step.operand)}.tobytes())"
-
-
-def _return(_: Writer, _step: steps.ReturnResult) -> Lines:
-    yield "return result"
-
-
-def _copy(writer: Writer, step: Copy) -> Lines:
-    return copy_lines(writer.arch, writer.number, step)
-
-
-RENDERED: Mapping[type, Callable[[Writer, Any], Lines]] = {
-    steps.Refuse: _refuse,
-    steps.PassOn: _pass_on,
-    steps.Integers: _integers,
+RENDERED: Mapping[type, Callable[[Writer, Any], Iterable[str]]] = {
+    steps.Refuse: lambda _writer, _step: ["raise unsupported(mlu, row)"],
+    steps.PassOn: lambda writer, _step: other_form(writer.row, writer.arguments),
+    steps.Integers: lambda _writer, step: count_code(list(step.counts), vector=step.padded),
     steps.TypeOf: _type_of,
     steps.Retype: _retype,
     steps.Strided: _strided,
@@ -449,20 +399,27 @@ RENDERED: Mapping[type, Callable[[Writer, Any], Lines]] = {
     steps.Either: _either,
     steps.Apart: _apart,
     steps.Constants: _constants,
-    steps.Settle: _settle,
+    steps.Settle: lambda _writer, step: [f"if mlu.core.pending: mlu.core.settle({step.pipe.name})"],
     steps.Announce: _announce,
-    steps.KeepBefore: _keep,
+    steps.KeepBefore: lambda writer, step: [f"before = {_whole(writer, step.operand)}.tobytes()"],
     steps.AccessScalar: _access,
     steps.CallBody: _body,
-    steps.Retire: _retire,
-    steps.Spin: _spin,
-    steps.ReturnResult: _return,
-    steps.Count: _count,
-    steps.ChargeScalar: _scalar,
-    steps.ChargeRegisters: _registers,
+    steps.Retire: lambda _writer, step: [
+        f"if seen is not None: {'seen.result = result; ' * step.result}mlu.watch.retire(seen)"
+    ],
+    steps.Spin: lambda writer, step: [
+        f"mlu.core.atomic_step(before == {_whole(writer, step.operand)}.tobytes())"
+    ],
+    steps.ReturnResult: lambda _writer, _step: ["return result"],
+    steps.Count: lambda writer, _step: [f"mlu.counts[{writer.number}] += 1"],
+    steps.ChargeScalar: lambda _writer, _step: [f"mlu.work[{quantities.SCALAR}] += 1"],
+    steps.ChargeRegisters: lambda writer, step: [
+        f"mlu.work[{quantities.VECTOR}] += {step.lines + copy_costs.START}",
+        f"mlu.lines[{writer.number}] += {step.lines}",
+    ],
     steps.ChargeVector: _vector,
     steps.ChargeTensor: _tensor,
     steps.ChargeTransfer: _transfer,
     steps.AtOffsets: _at_offsets,
-    Copy: _copy,
+    Copy: lambda writer, step: copy_lines(writer.arch, writer.number, step),
 }

@@ -79,9 +79,9 @@ class Retype:
 
 @frozen
 class Strided:
-    """The strided form takes over where one of *given* is given; always where there are none."""
+    """The strided form takes over where one of *strides* is given; always where it is empty."""
 
-    given: tuple[str, ...]
+    strides: tuple[str, ...]
 
 
 @frozen
@@ -263,10 +263,10 @@ class Settle:
 
 @frozen
 class Announce:
-    """Tell the observers which elements are read and written, and what was given."""
+    """Tell the observers which elements are read and written, and the arguments."""
 
     operands: tuple["Operand", ...]
-    given: tuple[str, ...]
+    arguments: tuple[str, ...]
 
 
 @frozen

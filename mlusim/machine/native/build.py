@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mlusim.errors import MlusimError, Remark, UsageError
-from mlusim.files.user_cache import FOLDER, SWEPT, make_own_folder, own, sweep_due, user_cache
+from mlusim.files.user_cache import FOLDER, SWEPT, make_own_folder, owned, sweep_due, user_cache
 from mlusim.files.writing import changing
 from mlusim.installing import install_command
 
@@ -126,7 +126,7 @@ def _folders(environ: Mapping[str, str]) -> Iterator[Path]:
     for place in filter(None, (chosen, temporary)):
         with contextlib.suppress(OSError):
             make_own_folder(place)
-            if os.access(place, os.W_OK) and own(place):
+            if os.access(place, os.W_OK) and owned(place):
                 found = True
                 yield place
     if not found:
@@ -249,7 +249,7 @@ def load(text: str, environ: Mapping[str, str] = os.environ, shared: str = "") -
 
 def _whole(path: Path) -> bool:
     """Return whether a library is what this user compiled: a truncated one would crash the process when it is used."""
-    if not own(path):
+    if not owned(path):
         return False
     try:
         content = path.read_bytes()

@@ -131,77 +131,77 @@ class Recorded:
 
     def reached(self, statement: int) -> dict[int, Ints]:
         """Return when each task reached *statement*, by task, ascending."""
-        found = self._passed.get(statement)
-        if found is None:
+        passed = self._passed.get(statement)
+        if passed is None:
             times: dict[int, list[Ints]] = {}
             for table in self._sharing.tables().values():
                 rows = table[table[:, SITE] == statement]
                 for task in np.unique(tasks := self._sharing.tasks(rows)).tolist() if len(rows) else ():
                     times.setdefault(task, []).append(rows[tasks == task, TIME])
-            found = {task: np.unique(np.concatenate(parts)) for task, parts in times.items()}
-            self._passed[statement] = found
-        return found
+            passed = {task: np.unique(np.concatenate(parts)) for task, parts in times.items()}
+            self._passed[statement] = passed
+        return passed
 
     # -- what else would help ----------------------------------------------------------------
 
-    def one_of(self, one: Accused) -> str | None:
-        """Return the one of `GUARDS` under which exactly one of the tasks that make the write of *one* to a word makes it.
+    def one_of(self, case: Accused) -> str | None:
+        """Return the one of `GUARDS` under which exactly one of the tasks that make the write of *case* to a word makes it.
 
         It must hold for every word that the statement writes; None where no condition on a task's number does.
         """
         words: dict[tuple[Any, ...], set[int]] = {}
         for allocation, table in self._sharing.tables().items():
-            rows = table[(table[:, SITE] == one.first) & (table[:, KIND] != READ)]
+            rows = table[(table[:, SITE] == case.first) & (table[:, KIND] != READ)]
             for row, task in zip(
                 rows.tolist(), self._sharing.tasks(rows).tolist() if len(rows) else (), strict=True
             ):
                 words.setdefault((allocation, row[LOW], row[SIZE]), set()).add(task)
-        on_chip = one.conflict.allocation.space.name != "GDRAM"
+        on_chip = case.conflict.allocation.space.name != "GDRAM"
         for name in GUARDS_ON_CHIP if on_chip else GUARDS:
             if all(sum(GUARDS[name](self._cores[task]) for task in tasks) == 1 for tasks in words.values()):
                 return name
         return None
 
-    def differs(self, one: Accused) -> bool:
-        """Return whether tasks that write the word of *one* in no order write different values, or values that are not known."""
+    def differs(self, case: Accused) -> bool:
+        """Return whether tasks that write the word of *case* in no order write different values, or values that are not known."""
         values = self._sharing.values
         return any(
-            values.get(a) is None or values.get(a) != values.get(b) for _, a, _, b in one.pairs.tolist()
+            values.get(a) is None or values.get(a) != values.get(b) for _, a, _, b in case.pairs.tolist()
         )
 
-    def read_without(self, one: Accused, guard: str) -> bool:
-        """Return whether a task reads the word of *one* behind its own write in no order with that of the task that meets *guard*."""
-        table = self._sharing.tables()[one.conflict.allocation]
-        low, high = one.conflict.first.low, one.conflict.first.high
+    def read_without(self, case: Accused, guard: str) -> bool:
+        """Return whether a task reads the word of *case* behind its own write in no order with that of the task that meets *guard*."""
+        table = self._sharing.tables()[case.conflict.allocation]
+        low, high = case.conflict.first.low, case.conflict.first.high
         rows = table[(table[:, LOW] < high) & (table[:, LOW] + table[:, SIZE] > low)]
         tasks, segments = self._sharing.tasks(rows), self._sharing.clocks.segments
         writes = {
             int(task): row
             for task, row in zip(tasks, rows, strict=True)
-            if row[SITE] == one.first and row[KIND] != READ
+            if row[SITE] == case.first and row[KIND] != READ
         }
-        kept = [row for task, row in writes.items() if GUARDS[guard](self._cores[task])]
+        guarded = [row for task, row in writes.items() if GUARDS[guard](self._cores[task])]
         return any(
             row[KIND] == READ
             and int(task) in writes
             and row[TIME] > writes[int(task)][TIME]
-            and any(not segments[w[SEGMENT]].before(segments[row[SEGMENT]]) for w in kept)
+            and any(not segments[w[SEGMENT]].before(segments[row[SEGMENT]]) for w in guarded)
             for task, row in zip(tasks, rows, strict=True)
         )
 
-    def unguarded(self, one: Accused) -> bool:
-        """Return whether a memory core has part in each pair of *one*, by a statement that IPU cores come to, too."""
+    def unguarded(self, case: Accused) -> bool:
+        """Return whether a memory core has part in each pair of *case*, by a statement that IPU cores come to, too."""
         on_memory_core = np.array([core.place.memory_core for core in self._cores], np.bool_)
-        ends = on_memory_core[one.pairs[:, [0, 2]]]
+        ends = on_memory_core[case.pairs[:, [0, 2]]]
         if not ends.any(axis=1).all():
             return False
-        ran = [one.first] * bool(ends[:, 0].any()) + [one.second] * bool(ends[:, 1].any())
+        ran = [case.first] * bool(ends[:, 0].any()) + [case.second] * bool(ends[:, 1].any())
         return all(not all(on_memory_core[task] for task in self.reached(number)) for number in ran)
 
-    def updates(self, one: Accused) -> bool:
-        """Return whether both tasks of *one* read the bytes before they write them: each adds to what the others leave there."""
-        table = self._sharing.tables()[one.conflict.allocation]
-        first, second = one.conflict.first, one.conflict.second
+    def updates(self, case: Accused) -> bool:
+        """Return whether both tasks of *case* read the bytes before they write them: each adds to what the others leave there."""
+        table = self._sharing.tables()[case.conflict.allocation]
+        first, second = case.conflict.first, case.conflict.second
         low, high = max(first.low, second.low), min(first.high, second.high)
         rows = table[(table[:, LOW] < high) & (table[:, LOW] + table[:, SIZE] > low)]
         tasks = self._sharing.tasks(rows)
@@ -217,21 +217,21 @@ class Recorded:
 
     def candidates(self, accused: list[Accused]) -> Iterator[Cut]:
         """Yield the barriers before the statements of *accused*, then those after them."""
-        numbers = dict.fromkeys(end for one in accused for end in (one.second, one.first))
+        numbers = dict.fromkeys(end for case in accused for end in (case.second, case.first))
         yield from self._in_scopes(accused, (((number,), None) for number in numbers))
         yield from self._in_scopes(accused, (((), number) for number in numbers))
 
     def elsewhere(self, accused: list[Accused]) -> Iterator[Cut]:
         """Yield the barriers in front of what else the tasks did to shared memory before, or where others pass another place."""
-        others = dict.fromkeys(number for one in accused for number in self._before(one.conflict))
+        others = dict.fromkeys(number for case in accused for number in self._before(case.conflict))
         apart = (((before,), behind) for before, behind in self._apart(accused))
         yield from self._in_scopes(accused, (*(((number,), None) for number in others), *apart))
 
     def twice(self, accused: list[Accused]) -> Iterator[Cut]:
         """Yield the barriers before both statements of a conflict: in a loop the next turn must wait, too."""
-        for one in accused:
-            if one.first != one.second:
-                yield from self._in_scopes([one], [(tuple(sorted((one.first, one.second))), None)])
+        for case in accused:
+            if case.first != case.second:
+                yield from self._in_scopes([case], [(tuple(sorted((case.first, case.second))), None)])
 
     def _in_scopes(
         self, accused: list[Accused], places: Iterable[tuple[tuple[int, ...], int | None]]
@@ -240,7 +240,7 @@ class Recorded:
 
         A barrier stands between lines: before everything that a line does to shared memory, or after it.
         """
-        scopes = [scope for scope in SCOPES if any(one.scope == scope for one in accused)]
+        scopes = [scope for scope in SCOPES if any(case.scope == scope for case in accused)]
         for before, behind in places:
             fronts = tuple(dict.fromkeys(self._edge(number)[0] for number in before))
             back = None if behind is None else self._edge(behind)[1]
@@ -250,12 +250,12 @@ class Recorded:
 
     def _edge(self, statement: int) -> tuple[int | None, int | None]:
         """Return the first and the last of what the line of *statement* does to shared memory; None: it does some of it twice."""
-        known = self._edges.get(statement)
-        if known is None:
+        edge = self._edges.get(statement)
+        if edge is None:
             site, every = self.site(statement), enumerate(self._sharing.statements)
             line = [number for number, other in every if other.site == site]
             if any(several_calls(self._sharing.statements[number]) for number in line):
-                known = None, None
+                edge = None, None
             else:
                 ends = [{task: (t[0], t[-1]) for task, t in self.reached(number).items()} for number in line]
                 tasks = {task for end in ends for task in end}
@@ -267,12 +267,12 @@ class Recorded:
                     for task in tasks
                 ]
                 firsts, lasts = {first for first, _ in order}, {last for _, last in order}
-                known = (
+                edge = (
                     line[firsts.pop()] if len(firsts) == 1 else None,
                     line[lasts.pop()] if len(lasts) == 1 else None,
                 )
-            self._edges[statement] = known
-        return known
+            self._edges[statement] = edge
+        return edge
 
     def _before(self, conflict: Conflict) -> list[int]:
         """Return the earlier accesses of the second task of *conflict* to shared memory, the last first."""
@@ -295,9 +295,9 @@ class Recorded:
         for turned in (False, True):
             firsts: dict[int, None] = {}
             seconds: dict[int, None] = {}
-            for one in every:
-                read = one.conflict.first.kind == READ and one.conflict.second.kind != READ
-                ahead, behind = (one.first, one.second) if read == turned else (one.second, one.first)
+            for case in every:
+                read = case.conflict.first.kind == READ and case.conflict.second.kind != READ
+                ahead, behind = (case.first, case.second) if read == turned else (case.second, case.first)
                 firsts[ahead], seconds[behind] = None, None
             for behind in seconds:
                 for ahead in firsts:
@@ -319,12 +319,12 @@ class Recorded:
 
     def _groups(self, scope: str) -> tuple[Ints, dict[int, list[int]]]:
         """Return the number of the group in which each task meets others at a barrier of *scope* (-1: none), and its tasks."""
-        found = self._grouped.get(scope)
-        if found is None:
+        grouped = self._grouped.get(scope)
+        if grouped is None:
             groups = np.array([self._group(core, scope) for core in self._cores], np.int64)
             members = {g: np.flatnonzero(groups == g).tolist() for g in np.unique(groups).tolist()}
-            found = self._grouped[scope] = groups, members
-        return found
+            grouped = self._grouped[scope] = groups, members
+        return grouped
 
     def _group(self, core: Ran, scope: str) -> int:
         if scope == LAUNCH:
@@ -396,93 +396,97 @@ class Blame:
         if left:
             recorded = Recorded(self._sharing, cores)
             accused = [recorded.accused(conflict) for conflict in left]
-            accused = [one for one in accused if not self._is_known(recorded, one)]
+            accused = [case for case in accused if not self._is_known(recorded, case)]
             for start in range(0, len(accused), TOGETHER):
                 self._charge(recorded, accused[start : start + TOGETHER])
 
-    def _is_known(self, recorded: Recorded, one: Accused) -> bool:
-        """Return whether the remedy for *one* is known without a search: a wait before a mutex, or a barrier that was told."""
-        withheld = self._handing.missed(one.pairs)
+    def _is_known(self, recorded: Recorded, case: Accused) -> bool:
+        """Return whether the remedy for *case* is known without a search: a wait before a mutex, or a barrier that was told."""
+        withheld = self._handing.missed(case.pairs)
         if withheld is not None:
-            at = withheld.site.told_from(one.conflict.second.statement.site)
+            at = withheld.site.told_from(case.conflict.second.statement.site)
             text = f"put {withheld.site.spelled('sync')}() before {at}, which passes on only what is over by then"
-            self._tell(one, Remedy(text, verified=True), withheld.site)
+            self._tell(case, Remedy(text, verified=True), withheld.site)
             return True
-        if recorded.unguarded(one):
-            site = one.conflict.second.statement.site
-            self._tell(one, Remedy(f"keep memory cores away: {guard_of(site)}", verified=True), GUARD)
+        if recorded.unguarded(case):
+            site = case.conflict.second.statement.site
+            self._tell(case, Remedy(f"keep memory cores away: {guard_of(site)}", verified=True), GUARD)
             return True
-        if recorded.updates(one):
-            self._tell(one, Remedy(_added(one)), None)
+        if recorded.updates(case):
+            self._tell(case, Remedy(_added(case)), None)
             return True
-        cut = next((cut for cut in self._cuts if recorded.orders(cut, one.pairs)), None)
+        cut = next((cut for cut in self._cuts if recorded.orders(cut, case.pairs)), None)
         if cut is not None:
-            self._tell(one, Remedy(_text(recorded, cut), verified=True), cut)
+            self._tell(case, Remedy(_text(recorded, cut), verified=True), cut)
         return cut is not None
 
     def _charge(self, recorded: Recorded, left: list[Accused]) -> None:
         """Put *left* in order with as few barriers as will do, each told once for a memory, and advise on what no barrier helps."""
         for candidates in (recorded.candidates, recorded.elsewhere, recorded.twice):
             helps = [
-                (cut, found)
+                (cut, ordered)
                 for cut in candidates(left)
-                if (found := [n for n, one in enumerate(left) if recorded.orders(cut, one.pairs)])
+                if (ordered := [n for n, case in enumerate(left) if recorded.orders(cut, case.pairs)])
             ]
             rest = set(range(len(left)))
             while helps:
-                cut, found = max(helps, key=lambda help_: len(help_[1]))
-                main = next((n for n in found if {left[n].first, left[n].second} & set(cut.before)), found[0])
+                cut, ordered = max(helps, key=lambda help_: len(help_[1]))
+                main = next(
+                    (n for n in ordered if {left[n].first, left[n].second} & set(cut.before)), ordered[0]
+                )
                 memory = left[main].conflict.memory
                 remedy = Remedy(_text(recorded, cut), verified=True)
                 told = [main]
                 if self._tell(left[main], remedy, cut):
-                    told += [n for n in found if n != main and left[n].conflict.memory == memory]
+                    told += [n for n in ordered if n != main and left[n].conflict.memory == memory]
                     for n in told[1:]:
                         self._tell(left[n], remedy, cut)
                 rest.difference_update(told)
-                helps = [(cut, kept) for cut, old in helps if (kept := [n for n in old if n in rest])]
+                helps = [
+                    (cut, remaining) for cut, old in helps if (remaining := [n for n in old if n in rest])
+                ]
             left = [left[n] for n in sorted(rest)]
-        for one in left:
-            self._tell(one, _alone(recorded, one), None)
+        for case in left:
+            self._tell(case, _alone(recorded, case), None)
 
-    def _tell(self, one: Accused, remedy: Remedy, what: Hashable) -> bool:
-        """Tell *one*, or put it below the finding that *what* is missing for its memory; whether people see it."""
-        cause = None if what is None else self._causes.get((what, one.conflict.memory))
+    def _tell(self, case: Accused, remedy: Remedy, what: Hashable) -> bool:
+        """Tell *case*, or put it below the finding that *what* is missing for its memory; whether people see it."""
+        cause = None if what is None else self._causes.get((what, case.conflict.memory))
         if cause is not None:
-            self._join(one, cause)
+            self._join(case, cause)
             return True
-        key = self._court.key(one.conflict)
+        key = self._court.key(case.conflict)
         self._known.setdefault(key, key)
-        seen = self._court.report(one.conflict, remedy)
+        seen = self._court.report(case.conflict, remedy)
         if seen and what is not None:
-            self._causes[what, one.conflict.memory] = key
+            self._causes[what, case.conflict.memory] = key
             if isinstance(what, Cut):
                 self._cuts[what] = None
         return seen
 
-    def _join(self, one: Accused, cause: Hashable) -> None:
-        """Put *one* below *cause*, unless it is known."""
-        key = self._court.key(one.conflict)
+    def _join(self, case: Accused, cause: Hashable) -> None:
+        """Put *case* below *cause*, unless it is known."""
+        key = self._court.key(case.conflict)
         if key == cause:
-            self._court.report(one.conflict, Remedy(""))
+            self._court.report(case.conflict, Remedy(""))
         elif key not in self._known:
             self._known[key] = cause
-            self._court.join(cause, one.conflict)
+            self._court.join(cause, case.conflict)
 
 
-def _alone(recorded: Recorded, one: Accused) -> Remedy:
+def _alone(recorded: Recorded, case: Accused) -> Remedy:
     """Advise on a conflict that no barrier of one or two places puts in order."""
-    a, b = one.conflict.first, one.conflict.second
-    site = recorded.site(one.first)
+    a, b = case.conflict.first, case.conflict.second
+    site = recorded.site(case.first)
     if several_calls(a.statement) or several_calls(b.statement):
         place = f"line {(a if several_calls(a.statement) else b).statement.site.line}"
         return Remedy(f"{place} has several calls: give each a line of its own to see which of them")
     if a.statement == b.statement:
-        return _of_one_statement(recorded, one)
-    if one.scope == LAUNCH:
+        return _of_one_statement(recorded, case)
+    if case.scope == LAUNCH:
         return Remedy(NEXT_LAUNCH, verified=True)
-    sync = f"{site.spelled(SCOPES[one.scope])}()"
-    sites = sorted((recorded.site(one.first), recorded.site(one.second)))
+    sync = f"{site.spelled(SCOPES[case.scope])}()"
+    sites = sorted((recorded.site(case.first), recorded.site(case.second)))
     if sites[0] == sites[1]:
         return Remedy(f"line {sites[0].line} reads and writes what other tasks do: read it on a line before, "
                       f"and put {sync} between, where all of them pass")  # fmt: skip
@@ -492,31 +496,31 @@ def _alone(recorded: Recorded, one: Accused) -> Remedy:
     return Remedy(f"{same}put {sync} between {lines}, where all of them pass")
 
 
-def _of_one_statement(recorded: Recorded, one: Accused) -> Remedy:
-    a, b = one.conflict.first, one.conflict.second
+def _of_one_statement(recorded: Recorded, case: Accused) -> Remedy:
+    a, b = case.conflict.first, case.conflict.second
     if READ in (a.kind, b.kind):
         return Remedy("one call reads what another task writes in it: let it write to other bytes")
     if (a.low, a.high) != (b.low, b.high):
         return Remedy("the shares of the tasks overlap: check where each begins and how many it takes")
-    if not one.conflict.same or recorded.differs(one):
+    if not case.conflict.same or recorded.differs(case):
         return Remedy(
             "the last to write stays: let the one task write whose value is meant, or give each bytes of its own",
         )
-    guard = recorded.one_of(one)
+    guard = recorded.one_of(case)
     if guard is None:
         return Remedy("let one task do it")
-    site = recorded.site(one.first)
+    site = recorded.site(case.first)
     text = f"let one task do it: `{_condition(site, guard)}`"
-    if not recorded.read_without(one, guard):
+    if not recorded.read_without(case, guard):
         return Remedy(text, verified=True)
-    if one.scope == LAUNCH:
+    if case.scope == LAUNCH:
         return Remedy("let each task write a word of its own: the others read it")
-    return Remedy(f"{text}, and {site.spelled(SCOPES[one.scope])}() behind it, where all pass")
+    return Remedy(f"{text}, and {site.spelled(SCOPES[case.scope])}() behind it, where all pass")
 
 
-def _added(one: Accused) -> str:
+def _added(case: Accused) -> str:
     """Return the advice for several tasks that change what they have read."""
-    add = one.conflict.second.statement.site.spelled("bang_atomic_add")
+    add = case.conflict.second.statement.site.spelled("bang_atomic_add")
     return (
         "what another task writes between this task's read and its write is lost: "
         f"for a sum, use {add}, or let each core put its part into SRAM and one add them up behind a barrier"
@@ -584,11 +588,12 @@ class Handing:
         """
         for site, example in {event.site: event for event, _, _ in self._taken}.items():
             handed = [taken for taken in self._taken if taken[0].site == site]
-            if all(any(_between(pair, *taken) for taken in handed) for pair in pairs.tolist()):
+            if all(
+                any(
+                    event.task == task and taker == other and time <= event.number and number <= later
+                    for event, taker, number in handed
+                )
+                for task, time, other, later in pairs.tolist()
+            ):
                 return example
         return None
-
-
-def _between(pair: list[int], event: Withheld, taker: int, number: int) -> bool:
-    task, time, other, later = pair
-    return event.task == task and taker == other and time <= event.number and number <= later

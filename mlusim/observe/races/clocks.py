@@ -47,17 +47,17 @@ class Clocks:
     def without(self, barrier: object) -> list[Segment]:
         """Return the segments as they would be without the barriers that were passed as *barrier*."""
         other = Clocks()
-        for what, *given in self._log or ():
-            if what == "meet" and given[1] == barrier:
-                for task in given[0]:
+        for what, *arguments in self._log or ():
+            if what == "meet" and arguments[1] == barrier:
+                for task in arguments[0]:
                     # The segment still ends there, so that numbers are the same as with the barrier.
                     other._advance(task, other._current(task).knows, 1)
             elif what == "meet":
-                other.meet(given[0])
+                other.meet(arguments[0])
             elif what == "begin":
                 other.begin()
             else:
-                getattr(other, what)(*given)
+                getattr(other, what)(*arguments)
         return other.segments
 
     def _note(self, *event: object) -> None:
@@ -76,16 +76,16 @@ class Clocks:
         """Let *tasks* pass a *barrier*: everything that each of them did is over for all."""
         met = list(tasks)
         self._note("meet", met, barrier)
-        known = _joined([self._past(task) for task in met])
+        joint = _joined([self._past(task) for task in met])
         for task in met:
-            self._advance(task, known, 1)
+            self._advance(task, joint, 1)
 
     def acquire(self, task: int, key: object) -> None:
         """Let *task* learn what those knew who released *key*."""
         self._note("acquire", task, key)
-        known = self._mutexes.get(key)
-        if known is not None:
-            self._advance(task, _joined([self._current(task).knows, known]), 0)
+        released = self._mutexes.get(key)
+        if released is not None:
+            self._advance(task, _joined([self._current(task).knows, released]), 0)
 
     def release(self, task: int, key: object) -> None:
         """Order what *task* did before everything that the next acquirer of *key* does."""
@@ -109,10 +109,10 @@ class Clocks:
 
     def _past(self, task: int) -> Ints:
         segment = self._current(task)
-        known = np.zeros(max(len(segment.knows), task + 1), np.int64)
-        known[: len(segment.knows)] = segment.knows
-        known[task] = segment.number + 1
-        return known
+        past = np.zeros(max(len(segment.knows), task + 1), np.int64)
+        past[: len(segment.knows)] = segment.knows
+        past[task] = segment.number + 1
+        return past
 
     def _advance(self, task: int, knows: Ints, step: int) -> None:
         number = self._current(task).number + step
@@ -120,8 +120,8 @@ class Clocks:
         self.segments.append(Segment(task, number, knows))
 
 
-def _joined(known: list[Ints]) -> Ints:
-    joined = np.zeros(max(len(k) for k in known), np.int64)
-    for k in known:
+def _joined(clocks: list[Ints]) -> Ints:
+    joined = np.zeros(max(len(k) for k in clocks), np.int64)
+    for k in clocks:
         np.maximum(joined[: len(k)], k, out=joined[: len(k)])
     return joined

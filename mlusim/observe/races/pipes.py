@@ -174,9 +174,9 @@ class PipeOrder:
         stores = bool(step.writes)
         access = (step.writes or step.reads)[0]
         if stores and access.allocation.space.shared:
-            kept = self.stores.setdefault(access.allocation, [])
-            if len(kept) < MOST:
-                kept.append(step)
+            pending = self.stores.setdefault(access.allocation, [])
+            if len(pending) < MOST:
+                pending.append(step)
         elif len(self.scalars) < MOST:
             self.scalars[access, stores] = step
 
@@ -189,9 +189,9 @@ class PipeOrder:
     def wait_for_route(self, pipes: Collection[str], route: tuple[str, ...]) -> None:
         """Take note of a sync for the copies between two spaces: these, and what was before them on their pipe."""
         for pipe, steps in ((IO, self.io), (MOVE, self.move)):
-            found = [n for n, step in enumerate(steps) if pipe in pipes and _route(step) == route]
-            if found:
-                del steps[: found[-1] + 1]
+            matching = [n for n, step in enumerate(steps) if pipe in pipes and _route(step) == route]
+            if matching:
+                del steps[: matching[-1] + 1]
         if VECTOR in pipes:
             self.computing.clear()
 
@@ -299,6 +299,6 @@ def _between(first: Step, second: Step) -> Iterator[Clash]:
         ("write-after-write", first.writes, second.writes),
     ):
         shared = ((b, a.common(b)) for a in firsts for b in seconds)
-        found = next(((b, both) for b, both in shared if both is not None), None)
-        if found is not None:
-            yield Clash(kind, first, second, found[0], *found[1])
+        overlap = next(((b, both) for b, both in shared if both is not None), None)
+        if overlap is not None:
+            yield Clash(kind, first, second, overlap[0], *overlap[1])

@@ -123,8 +123,8 @@ class Sharing:
         places = np.zeros(len(run.statements), np.int64)
         for n in in_turn(rows[:, SITE]):
             name, pipe, site = run.statements[n]
-            known = self._places.get((name, site))
-            places[n] = self._place(name, pipe, site) if known is None else known
+            place = self._places.get((name, site))
+            places[n] = self._place(name, pipe, site) if place is None else place
         rows[:, SITE] = places[rows[:, SITE]]
         for n in in_turn(memory):
             self._tables.setdefault(run.memories[n], array("q")).frombytes(rows[memory == n].tobytes())
@@ -133,32 +133,29 @@ class Sharing:
 
     def judge(self) -> None:
         """Tell the conflicts, and keep only what a later access may conflict with."""
-        found = [conflict for allocation in self._tables for conflict in self._conflicts_of(allocation)]
-        if found:
-            self._told(found)
+        conflicts = [conflict for allocation in self._tables for conflict in self._conflicts_of(allocation)]
+        if conflicts:
+            self._told(conflicts)
         for allocation, table in self.tables().items():
             if len(table) == self._judged.get(allocation, 0):
                 continue
             if self.whole:
                 self._judged[allocation] = len(table)
                 continue
-            kept = latest(table, self.tasks(table))
-            self._tables[allocation] = array("q", kept.tobytes())
-            self._judged[allocation] = len(kept)
+            reduced = latest(table, self.tasks(table))
+            self._tables[allocation] = array("q", reduced.tobytes())
+            self._judged[allocation] = len(reduced)
         self.clocks.forget()
         self._window = max(WINDOW, sum(self._judged.values()))
         self._pending = 0
-        self._drop_values()
+        if self.values:
+            held = {time for table in self.tables().values() for time in table[:, TIME].tolist()}
+            self.values = {time: self.values[time] for time in held & self.values.keys()}
 
     def _conflicts_of(self, allocation: Allocation) -> list[Conflict]:
         """Return the conflicts of *allocation* that have not been reported."""
         table, seen = table_of(self._tables[allocation]), self._judged.get(allocation, 0)
         return [] if len(table) == seen else list(self.conflicts(allocation, table, seen))
-
-    def _drop_values(self) -> None:
-        if self.values:
-            held = {time for table in self.tables().values() for time in table[:, TIME].tolist()}
-            self.values = {time: self.values[time] for time in held & self.values.keys()}
 
     def forget(self, allocations: Iterable[Allocation]) -> None:
         """Drop what was done to *allocations*, which end; what is in no order there is judged with all the rest."""
@@ -193,20 +190,20 @@ class Sharing:
         statements = (sites[:, 0] * len(self.statements) + sites[:, 1]) * 2 + self._same(table, both)
         for number in in_turn(statements):
             racing = different(both[statements == number])
-            one, other = table[racing[:, 0]], table[racing[:, 1]]
-            example = np.lexsort((one[:, TIME], other[:, TIME], one[:, KIND] == READ))[0]
-            parties = self._party(one[example]), self._party(other[example])
+            rows, other = table[racing[:, 0]], table[racing[:, 1]]
+            example = np.lexsort((rows[:, TIME], other[:, TIME], rows[:, KIND] == READ))[0]
+            parties = self._party(rows[example]), self._party(other[example])
             yield Conflict(allocation, *parties, _as_pairs(table, tasks, racing), bool(number & 1))
 
     def _same(self, table: Ints, both: Ints) -> Flags:
         """Return which pairs of rows write the same value to the same word."""
-        one, other = table[both[:, 0]], table[both[:, 1]]
-        found: Flags = (one[:, :KIND] == other[:, :KIND]).all(axis=1) & (one[:, SIZE] <= WORD)
-        found &= (one[:, KIND] == WRITE) & (other[:, KIND] == WRITE)
-        for n in np.flatnonzero(found).tolist():
-            held = self.values.get(int(one[n, TIME])), self.values.get(int(other[n, TIME]))
-            found[n] = None not in held and bool(held[0] == held[1])
-        return found
+        rows, other = table[both[:, 0]], table[both[:, 1]]
+        same: Flags = (rows[:, :KIND] == other[:, :KIND]).all(axis=1) & (rows[:, SIZE] <= WORD)
+        same &= (rows[:, KIND] == WRITE) & (other[:, KIND] == WRITE)
+        for n in np.flatnonzero(same).tolist():
+            held = self.values.get(int(rows[n, TIME])), self.values.get(int(other[n, TIME]))
+            same[n] = None not in held and bool(held[0] == held[1])
+        return same
 
     def every_pair(self, conflict: Conflict) -> Ints:
         """Return all accesses of the two statements of *conflict* that are in no order, as ``conflict.pairs`` are.
@@ -250,16 +247,16 @@ class Sharing:
 def different(rows: Ints) -> Ints:
     """Return the different *rows*, sorted by their columns; NumPy's own way compares them as bytes, which takes several times as long."""
     rows = rows[np.lexsort(rows.T[::-1])]
-    kept = np.ones(len(rows), np.bool_)
-    kept[1:] = (rows[1:] != rows[:-1]).any(axis=1)
-    return rows[kept]
+    new = np.ones(len(rows), np.bool_)
+    new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+    return rows[new]
 
 
 def in_turn(numbers: Ints) -> list[int]:
     """Return the different *numbers* in the order in which each comes first."""
     different, first = np.unique(numbers, return_index=True)
-    found: list[int] = different[np.argsort(first)].tolist()
-    return found
+    ordered: list[int] = different[np.argsort(first)].tolist()
+    return ordered
 
 
 def in_order(table: Ints, clocks: Clocks) -> bool:
@@ -300,7 +297,7 @@ def _unordered(table: Ints, both: Ints, segments: list[Segment]) -> Ints:
     ends = np.stack([table[both[:, 0], SEGMENT], table[both[:, 1], SEGMENT]], axis=1)
     many = len(segments)
     apart, inverse = np.unique(ends[:, 0] * many + ends[:, 1], return_inverse=True)
-    ordered = (segments[a].before(segments[b]) for a, b in (divmod(one, many) for one in apart.tolist()))
+    ordered = (segments[a].before(segments[b]) for a, b in (divmod(key, many) for key in apart.tolist()))
     return both[~np.fromiter(ordered, np.bool_, len(apart))[inverse]]
 
 
@@ -372,18 +369,18 @@ def latest(table: Ints, tasks: Ints) -> Ints:
     start = np.maximum.accumulate(np.where((kinds == WRITE) | begin, place, 0))
     group = np.cumsum(begin) - 1
     ends = np.append(np.flatnonzero(begin)[1:], len(kinds)) - 1
-    kept = np.flatnonzero(place >= start[ends][group])
-    key = (cells.cell[kept] * 3 + kinds[kept]) * (int(tasks.max()) + 1) + tasks[cells.row[kept]]
+    entries = np.flatnonzero(place >= start[ends][group])
+    key = (cells.cell[entries] * 3 + kinds[entries]) * (int(tasks.max()) + 1) + tasks[cells.row[entries]]
     # Backwards, since unique returns the first of equal keys.
     _, newest = np.unique(key[::-1], return_index=True)
-    kept = kept[len(kept) - 1 - newest]
-    return _merged(table, cells, kept)
+    entries = entries[len(entries) - 1 - newest]
+    return _merged(table, cells, entries)
 
 
-def _merged(table: Ints, cells: Cells, kept: Ints) -> Ints:
-    """Return the rows for the entries *kept*, neighbouring cells of one row joined again."""
-    by = np.lexsort((cells.cell[kept], cells.row[kept]))
-    cell, row = cells.cell[kept][by], cells.row[kept][by]
+def _merged(table: Ints, cells: Cells, entries: Ints) -> Ints:
+    """Return the rows for *entries*, neighbouring cells of one row joined again."""
+    by = np.lexsort((cells.cell[entries], cells.row[entries]))
+    cell, row = cells.cell[entries][by], cells.row[entries][by]
     apart = np.append(True, (row[1:] != row[:-1]) | (cell[1:] != cell[:-1] + 1))
     first = np.flatnonzero(apart)
     last = np.append(first[1:], len(row)) - 1

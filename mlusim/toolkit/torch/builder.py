@@ -27,7 +27,7 @@ from attrs import evolve, frozen
 
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
-from mlusim.files.user_cache import make_own_folder, own, user_cache
+from mlusim.files.user_cache import make_own_folder, owned, user_cache
 from mlusim.frontend.bangc import cache
 from mlusim.toolkit import record
 from mlusim.toolkit.cncc import main
@@ -414,7 +414,7 @@ class TorchBuilder:
         return results, self.commands[commands:], self.said[said:]
 
     def _kept(self, path: Path) -> bool:
-        return path.exists() and own(path, self._base)
+        return path.exists() and owned(path, self._base)
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:

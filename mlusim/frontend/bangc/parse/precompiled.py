@@ -18,7 +18,7 @@ from attrs import frozen
 
 from mlusim import isa
 from mlusim.arch.board import Board
-from mlusim.files.user_cache import make_own_folder, own, user_cache
+from mlusim.files.user_cache import make_own_folder, owned, user_cache
 from mlusim.frontend.bangc import cache, prelude
 from mlusim.frontend.bangc.parse.library import Library, library
 from mlusim.lazy import lazy
@@ -61,7 +61,7 @@ def _headers(library: Library, given: tuple[str, ...], base: Path | None) -> Hea
         try:
             if not (place / "mlu.pch").exists():
                 _make(library, place, common)
-            if not all(own(path, base) for path in place.iterdir()):
+            if not all(owned(path, base) for path in place.iterdir()):
                 raise PermissionError(place)  # said; the headers are given as text
             cache.bound_folders(place)
             rows = {int(n): row for n, row in json.loads((place / "rows.json").read_text()).items()}

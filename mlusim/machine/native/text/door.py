@@ -119,7 +119,7 @@ class _Door:
 
     def _check_supported(self) -> None:
         row = self.row
-        strides = {n for step in self.steps if isinstance(step, steps.Strided) for n in step.given}
+        strides = {n for step in self.steps if isinstance(step, steps.Strided) for n in step.strides}
         if (
             row.form not in ("dense", "load", "store", "strided")
             or row.control
