@@ -82,29 +82,29 @@ class Announcer:
         """
         if self._explore is not None:
             self._explore()
-        known = self._steps.get((frame.f_lasti, operands))
+        entry = self._steps.get((frame.f_lasti, operands))
         # Functions share the numbers of their instructions.
-        if known is None or known.code is not frame.f_code or known.row is not row:
-            known = self._step(row, self._kernel(frame), operands)
-        if known.mark != self._since:
-            known.mark = self._since
-            self._fresh.append(known.step)
-        computes = None if known.plain else self.computes
-        if known.quiet == self._hub.epoch:
+        if entry is None or entry.code is not frame.f_code or entry.row is not row:
+            entry = self._step(row, self._kernel(frame), operands)
+        if entry.mark != self._since:
+            entry.mark = self._since
+            self._fresh.append(entry.step)
+        computes = None if entry.plain else self.computes
+        if entry.quiet == self._hub.epoch:
             if computes is None:
                 return None
-            effect = Effect(known.step, self._core, next(self._numbers), arguments)
-            known.plain = computes(effect) is True
+            effect = Effect(entry.step, self._core, next(self._numbers), arguments)
+            entry.plain = computes(effect) is True
             return effect
-        effect = Effect(known.step, self._core, next(self._numbers), arguments)
+        effect = Effect(entry.step, self._core, next(self._numbers), arguments)
         satisfied = self.issue is None or self.issue(effect) is True
         if self.effect is not None and self.effect(effect) is not True:
             satisfied = False
         # `retire` returns nothing, so an observer cannot say there that it knows enough.
         if satisfied and self.retired is None:
-            known.quiet = self._hub.epoch
+            entry.quiet = self._hub.epoch
         if computes is not None:
-            known.plain = computes(effect) is True
+            entry.plain = computes(effect) is True
         return effect
 
     def mark(self) -> list[Step]:
@@ -161,22 +161,22 @@ class Announcer:
             self._explore()
         frame = caller(ACCESSOR)
         private = not view.space.shared
-        known = self._scalars.get((frame.f_lasti, view, index, value is None)) if private else None
-        if known is None or known.code is not frame.f_code:
-            known = self._scalar_step(name, self._kernel(caller(1)), view, index, loads=value is None)
-        if known.mark != self._since:
-            known.mark = self._since
-            self._fresh.append(known.step)
-        if known.quiet == self._hub.epoch:
+        entry = self._scalars.get((frame.f_lasti, view, index, value is None)) if private else None
+        if entry is None or entry.code is not frame.f_code:
+            entry = self._scalar_step(name, self._kernel(caller(1)), view, index, loads=value is None)
+        if entry.mark != self._since:
+            entry.mark = self._since
+            self._fresh.append(entry.step)
+        if entry.quiet == self._hub.epoch:
             return
-        effect = Effect(known.step, self._core, next(self._numbers), (view.dtype, value))
+        effect = Effect(entry.step, self._core, next(self._numbers), (view.dtype, value))
         satisfied = self._hub.scalar is None or self._hub.scalar(effect) is True
         if self.issue is not None and self.issue(effect) is not True:
             satisfied = False
         if self.effect is not None and self.effect(effect) is not True:
             satisfied = False
         if satisfied and private:
-            known.quiet = self._hub.epoch
+            entry.quiet = self._hub.epoch
 
     # -- what is announced ---------------------------------------------------------------------
 
@@ -189,38 +189,36 @@ class Announcer:
     def _scalar_step(self, name: str, frame: FrameType, view: "View", index: int, *, loads: bool) -> _Known:
         """Return the step of a scalar access at the kernel's *frame*; it may be known though the quick look missed it."""
         key = frame.f_lasti, view, index, loads
-        known = self._scalars.get(key)
-        if known is not None and known.code is frame.f_code:
-            return known
+        entry = self._scalars.get(key)
+        if entry is not None and entry.code is frame.f_code:
+            return entry
         access = (Access(view.allocation, view.phase + index * view.itemsize, view.itemsize),)
         reads, writes = (access, ()) if loads else ((), access)
         step = Step(name, None, Pipe.SCALAR, Flow.LANEWISE, reads, writes, self._site(frame))
-        known = _Known(step, None, frame.f_code)
+        entry = _Known(step, None, frame.f_code)
         if not view.space.shared:
-            _keep(self._scalars, key, known)
-        return known
+            _keep(self._scalars, key, entry)
+        return entry
 
     def _step(self, row: Intrinsic, frame: FrameType, operands: tuple[Any, ...]) -> _Known:
         """Return the step of *row* at the kernel's *frame*; it may be known though the caller did not find it."""
         key = frame.f_lasti, operands
-        known = self._steps.get(key)
-        if known is None or known.code is not frame.f_code or known.row is not row:
-            known = _Known(self._made_of(row, frame, operands), row, frame.f_code)
-            _keep(self._steps, key, known)
-        return known
-
-    def _made_of(self, row: Intrinsic, frame: FrameType, operands: tuple[Any, ...]) -> Step:
-        reads, writes = accesses_of(row, operands, self._core.session.board.arch.generation)
-        return Step(row.name, row, row.pipe, row.flow, reads, writes, self._site(frame))
+        entry = self._steps.get(key)
+        if entry is None or entry.code is not frame.f_code or entry.row is not row:
+            reads, writes = accesses_of(row, operands, self._core.session.board.arch.generation)
+            step = Step(row.name, row, row.pipe, row.flow, reads, writes, self._site(frame))
+            entry = _Known(step, row, frame.f_code)
+            _keep(self._steps, key, entry)
+        return entry
 
     def _site(self, frame: FrameType) -> Site:
         """Return the place of the statement that the kernel's *frame* is at."""
         key = id(frame.f_code), frame.f_lasti
-        known = self._sites.get(key)
-        if known is None:
+        entry = self._sites.get(key)
+        if entry is None:
             site = Site("<unknown>", 0) if is_own(frame) else Site(file_of(frame.f_code), frame.f_lineno)
-            known = self._sites[key] = site, frame.f_code
-        return known[0]
+            entry = self._sites[key] = site, frame.f_code
+        return entry[0]
 
 
 class Accesses:
@@ -240,10 +238,10 @@ class Accesses:
             self._watch.scalar(name, view, index, value)
 
 
-def _keep(steps: dict[Any, _Known], key: object, known: _Known) -> None:
+def _keep(steps: dict[Any, _Known], key: object, entry: _Known) -> None:
     if len(steps) >= STEPS:
         steps.clear()
-    steps[key] = known
+    steps[key] = entry
 
 
 def accesses_of(row: Intrinsic, operands: tuple[Any, ...], generation: int) -> tuple[Side, Side]:
@@ -278,9 +276,11 @@ def arguments_behind(row: Intrinsic | None, arguments: Given) -> tuple[list[int]
     if row.form == "copy":
         return [1], [0]
     places = {p.name: n for n, p in enumerate(row.given)}
-    own = [
+    pointers = [
         (places[o.name], o.access)
         for o in row.operands.values()
         if hasattr(arguments[places[o.name]], "view")
     ]
-    return [n for n, access in own if access != "write"], [n for n, access in own if access != "read"]
+    return [n for n, access in pointers if access != "write"], [
+        n for n, access in pointers if access != "read"
+    ]

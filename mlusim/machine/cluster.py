@@ -201,16 +201,12 @@ class Cluster:
 
     def twin(self, allocation: Allocation, other: "Cluster") -> Allocation:
         """Return the declaration in *other* that corresponds to *allocation* in this cluster."""
-        found = None
         for nth, (mine, dtype, count) in enumerate(self._shared):
             # Declares what that cluster will declare later.
             twin, _ = other.shared(nth, dtype, count, mine.declared)
             if mine is allocation:
-                found = twin
-                break
-        if found is None:
-            raise ValueError(allocation)
-        return found
+                return twin
+        raise ValueError(allocation)
 
 
 @define(eq=False, slots=False)

@@ -263,10 +263,10 @@ class Core:
             self.hub.declare(self, allocation)
         return self.bind(allocation, dtype)
 
-    def _or_blame(self, act: Callable[..., Any], *given: object) -> Any:
-        """Call *act* with the arguments *given*, and blame the kernel's statement for any fault."""
+    def _or_blame(self, act: Callable[..., Any], *args: object) -> Any:
+        """Call *act* with *args*, and blame the kernel's statement for any fault."""
         try:
-            return act(*given)
+            return act(*args)
         except Fault as fault:
             raise self.blame(fault) from None
 
@@ -411,7 +411,7 @@ class Core:
         """
         if all(f.landed for f in self.flights if f.pipe is Pipe.MOVE and f is not flight):
             self._land(flight)
-            flight.land, flight.effect, flight.landed = _nothing, None, True
+            flight.land, flight.effect, flight.landed = lambda: None, None, True  # the bytes are there
 
     def wait_inside(self, name: str) -> None:
         """Wait for the asynchronous copies inside NRAM, and for what the move-DMA does before them."""
@@ -450,9 +450,9 @@ class Core:
     def _note(self, kind: int, argument: int, load: CopyLoad = NOTHING) -> None:
         if self.log is not None:
             counts = (*self.mlu.work, *self.loads, *self.stores)
-            kept = self.log.note(kind, argument, load, counts)
-            if kept and self.session.meter is not None:
-                self.session.meter.grows(self, kept)
+            grown = self.log.note(kind, argument, load, counts)
+            if grown and self.session.meter is not None:
+                self.session.meter.grows(self, grown)
 
     # -- other cores ---------------------------------------------------------------------------
 
@@ -561,7 +561,3 @@ class Core:
             arena.release()
         if self.ended and self.session.alone:
             forget(self)
-
-
-def _nothing() -> None:
-    """Do nothing: the bytes are there."""

@@ -88,12 +88,12 @@ class Device(Presented):
     def empty(self, shape: int | Sequence[int], dtype: object) -> DeviceTensor:
         """Return a tensor of *shape* in GDRAM, poisoned: NaN in floats, -1 in integers."""
         sizes = shape_of(shape)
-        found = as_dtype(dtype)
-        nbytes = math.prod(sizes) * found.size
+        element = as_dtype(dtype)
+        nbytes = math.prod(sizes) * element.size
         self._heap.reserve(nbytes)
         raw = fresh_bytes(nbytes)
         raw.fill(POISON)
-        return self._adopt(raw, sizes, found, filled=False)
+        return self._adopt(raw, sizes, element, filled=False)
 
     def advise(self, advice: str) -> None:
         """Give *advice* when more memory is asked for than is left, in place of the advice for programs in Python."""
@@ -202,16 +202,16 @@ class Device(Presented):
 
     def variable(self, variable: DeviceVariable) -> DeviceTensor:
         """Return the memory of *variable*: made when it is first asked for, and the same bytes from then on."""
-        known = self._variables.setdefault(variable.home, {})
-        if variable.symbol not in known:
+        by_symbol = self._variables.setdefault(variable.home, {})
+        if variable.symbol not in by_symbol:
             declared, content = variable.declared, variable.content
             raw = self._bytes_of_variable(variable.nbytes)
             raw[: len(content)] = np.frombuffer(content, np.uint8)
             raw[len(content) :] = 0
             allocation = self._heap.allocate(raw, declared, writable=not declared.const)
             allocation.filled = True
-            known[variable.symbol] = DeviceTensor(self, allocation, (declared.count,), declared.dtype)
-        return known[variable.symbol]
+            by_symbol[variable.symbol] = DeviceTensor(self, allocation, (declared.count,), declared.dtype)
+        return by_symbol[variable.symbol]
 
     # -- launches ------------------------------------------------------------------------------
 
@@ -266,10 +266,12 @@ class Device(Presented):
     def _launched(
         self, options: LaunchOptions, kernel: Any, dim: int | Sequence[int], kind: Kind, args: Sequence[Any]
     ) -> Launch:
-        given = _kernel(kernel), grid_of(self.board, dim, kind), kind, _arguments(args)
-        variables = tuple(map(self.variable, given[0].variables))
-        request = Request(*given, options.checked(args), variables)
-        watching = _watching((*attendants(), *request.options.observers))
+        call = _kernel(kernel), grid_of(self.board, dim, kind), kind, _arguments(args)
+        variables = tuple(map(self.variable, call[0].variables))
+        request = Request(*call, options.checked(args), variables)
+        watching = (*attendants(), *request.options.observers)
+        if not all(isinstance(observer, Observer) for observer in watching):
+            watching = checkers.observers_of(watching)  # the names live above the machine
         self._check_arguments(request)
         inside = bool(watching) and looks_inside(watching)
         if inside:
@@ -278,7 +280,7 @@ class Device(Presented):
         drawn = choices is not None or request.options.seed is not None
         asked = request.options.threads
         engine = Engine.asked(request.options.engine, self.threads if asked is None else threads_of(asked))
-        known = repeatable(request, self.board, watching, bound, drawn=drawn) if inside else None
+        repeat = repeatable(request, self.board, watching, bound, drawn=drawn) if inside else None
         counted = bound.instructions is not None
         course = engine.course(request, self.board, watching, inside=inside, counted=counted, drawn=drawn)
         if choices is None and bound is UNLIMITED and not watching:
@@ -287,11 +289,11 @@ class Device(Presented):
                 return second
         try:
             with self._written(request), turn():
-                session = self._spared(known, course, bound)
+                session = self._spared(repeat, course, bound)
                 if session is None:
                     session = self._ran(course, bound, watching, choices)
-                    if known is not None:
-                        known.keep(session)
+                    if repeat is not None:
+                        repeat.keep(session)
         except BaseException as error:
             if isinstance(error, Fault):
                 error.findings = _findings(watching)
@@ -377,13 +379,13 @@ class Device(Presented):
             for allocation in written:
                 allocation.launches += 1
 
-    def _spared(self, known: Repeatable | None, course: Course, bound: Limit) -> Session | None:
-        """Return a launch that Python does not run: one that is *known*, or one in C that Python need not watch."""
-        session = None if known is None else known.again(lambda: self._session(known.request, ()))
+    def _spared(self, repeat: Repeatable | None, course: Course, bound: Limit) -> Session | None:
+        """Return a launch that Python does not run: one like *repeat* before, or one in C that Python need not watch."""
+        session = None if repeat is None else repeat.again(lambda: self._session(repeat.request, ()))
         if session is not None or course.screening is None:
             return session
         with _metered(bound) as meter:
-            return course.spared(lambda *given: self._session(course.request, *given), meter)
+            return course.spared(lambda *args: self._session(course.request, *args), meter)
 
     def _ran(self, course: Course, bound: Limit, watching: Sequence[Observer], choices: object) -> Session:
         """Return the session of a launch that those who are *watching* see, after its run."""
@@ -495,13 +497,6 @@ def _arguments(args: object) -> tuple[Any, ...]:
     if isinstance(args, DeviceTensor | Ptr | str | np.ndarray):
         raise LaunchError(f"args = {args!r:.80} is one argument; give a sequence, as (argument,)")
     return tuple(listed("args", args))
-
-
-def _watching(wanted: Sequence[Any]) -> tuple[Observer, ...]:
-    """Return the *wanted* observers, some of which may be given by name."""
-    if not wanted or all(isinstance(one, Observer) for one in wanted):
-        return tuple(wanted)
-    return checkers.observers_of(wanted)  # the names live above the machine
 
 
 # Another board for a program that names its own: while it lasts every new device is of that board.

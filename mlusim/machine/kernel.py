@@ -195,10 +195,10 @@ def kind_called(kind: Kind | str) -> Kind:
     if isinstance(kind, Kind):
         return kind
     name = kind.upper().removeprefix("CNRTFUNCTYPE")
-    found = next((one for one in KINDS if one.name == name), None)
-    if found is None:
+    named = next((member for member in KINDS if member.name == name), None)
+    if named is None:
         raise UsageError(f"kind {kind!r} is unknown; use one of {', '.join(k.name.lower() for k in KINDS)}")
-    return found
+    return named
 
 
 @frozen
@@ -224,8 +224,8 @@ class KernelOnGrid:
 
     def __call__(self, *args: object, **options: object) -> Any:
         """Launch with *args*; *options* are those of `Device.launch`.  Raises `UsageError` where no device is known."""
-        known = (getattr(one, "device", None) for one in args)
-        device = self.device or next((one for one in known if hasattr(one, "launch")), None)
+        devices = (getattr(argument, "device", None) for argument in args)
+        device = self.device or next((d for d in devices if hasattr(d, "launch")), None)
         if device is None:
             raise UsageError(
                 f"{self.kernel.name} has no tensor among its arguments that says on which device it runs; pass one of device.put(), or write "

@@ -248,8 +248,8 @@ class Launch(Presented):
 
         Each is a `mlusim.report.advice.Advice`, the largest gain first.
         """
-        found: tuple[Any, ...] = presenter("advice").advice(self)
-        return found
+        changes: tuple[Any, ...] = presenter("advice").advice(self)
+        return changes
 
     def show(self) -> None:
         """Print what `mlusim profile` shows: time, bound, because, what would help, pipes, traffic, memory, dearest lines, findings."""
@@ -275,20 +275,20 @@ class Launch(Presented):
         A kernel sees of its board what the architecture has, so the work is the same on any board of
         the same architecture that can start the launch; raises `UsageError` for another.
         """
-        found, own, unions = find_board(board), self.forecast.board, self.forecast.unions
+        target, origin, unions = find_board(board), self.forecast.board, self.forecast.unions
         # What a kernel does follows from its architecture: other sizes would have been other loops.
-        if found.arch.name != own.arch.name:
+        if target.arch.name != origin.arch.name:
             raise UsageError(
-                f"{found.name} is {found.arch.name} and {own.name} is {own.arch.name}: their memories and instructions "
-                f"differ; launch the kernel on {found.name}"
+                f"{target.name} is {target.arch.name} and {origin.name} is {origin.arch.name}: their memories and instructions "
+                f"differ; launch the kernel on {target.name}"
             )
-        if unions > found.max_union:
+        if unions > target.max_union:
             raise UsageError(
-                f"{found.name} cannot start {self.kind}; launch the kernel there with a smaller kind"
+                f"{target.name} cannot start {self.kind}; launch the kernel there with a smaller kind"
             )
         if not self.tasks:
             raise UsageError("the launch was not timed; launch it with timing")
-        return evolve(self, board=found.name, sums=self.sums.on(found))
+        return evolve(self, board=target.name, sums=self.sums.on(target))
 
     def __getitem__(self, kind: type) -> Any:
         """Return the observer of class *kind* that watched this launch."""

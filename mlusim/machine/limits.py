@@ -70,13 +70,13 @@ def limit_in(text: str, base: Limit) -> Limit:
     """
     if text.strip() == "none":
         return UNLIMITED
-    given: dict[str, float | None] = {}
+    fields: dict[str, float | None] = {}
     for part in text.split(","):
         name, _, value = part.partition("=")
         if name.strip() not in ("instructions", "seconds", "growth"):
             raise UsageError(f"{part!r} is not a limit; give instructions, seconds or growth, {FORM}")
-        given[name.strip()] = None if value.strip() == "none" else _number(part, value.strip())
-    return evolve(base, **given)
+        fields[name.strip()] = None if value.strip() == "none" else _number(part, value.strip())
+    return evolve(base, **fields)
 
 
 def _number(part: str, text: str) -> float:
@@ -113,13 +113,13 @@ def take_over(limit: Limit) -> None:
     _LIMITING.set(limit)
 
 
-def limit_of(given: Any) -> Limit:
-    """Return the limit of a launch that was *given* one: a `Limit`, a text, a number of instructions; None: that of the block."""
-    if given is None or isinstance(given, Limit):
-        return given or _LIMITING.get()
-    if isinstance(given, str):
-        return limit_in(given, UNLIMITED)
-    return Limit(instructions=given)
+def limit_of(limit: Any) -> Limit:
+    """Return the limit of a launch with *limit*: a `Limit`, a text, a number of instructions; None: that of the block."""
+    if limit is None or isinstance(limit, Limit):
+        return limit or _LIMITING.get()
+    if isinstance(limit, str):
+        return limit_in(limit, UNLIMITED)
+    return Limit(instructions=limit)
 
 
 class Overdue(BaseException):
@@ -143,9 +143,9 @@ class Meter:
 
     def trial(self, instructions: int) -> "Meter":
         """Return a meter that ends after so many *instructions*, with the same alarm."""
-        found = Meter(Limit(instructions=instructions))
-        found._alarm = self._alarm
-        return found
+        meter = Meter(Limit(instructions=instructions))
+        meter._alarm = self._alarm
+        return meter
 
     @property
     def spent(self) -> bool:
@@ -374,7 +374,7 @@ class AlarmClock:
         """Ring *alarm* in so many *seconds*."""
         with self._changed:
             if len(self._due) >= self._most:
-                self._due = [one for one in self._due if not one[2].over]
+                self._due = [entry for entry in self._due if not entry[2].over]
                 heapq.heapify(self._due)
                 self._most = max(KEPT, 2 * len(self._due))
             due = time.monotonic() + seconds

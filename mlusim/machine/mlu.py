@@ -25,14 +25,14 @@ class _Described(type):
     """
 
     def __getattr__(cls, name: str) -> Any:
-        found = _described().described(name) if cls.__base__ is object and name[:1] != "_" else None
-        if found is None:
+        attribute = _described().described(name) if cls.__base__ is object and name[:1] != "_" else None
+        if attribute is None:
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
-        return found
+        return attribute
 
     def __dir__(cls) -> list[str]:
-        own = list(type.__dir__(cls))
-        return sorted({*own, *_described().names()}) if cls.__base__ is object else own
+        names = list(type.__dir__(cls))
+        return sorted({*names, *_described().names()}) if cls.__base__ is object else names
 
 
 def _described() -> Any:

@@ -139,7 +139,7 @@ class Site(NamedTuple):
 
     def respelled(self, text: str) -> str:
         """*text* with what it calls ``mlu.name`` as the language of the file spells it."""
-        return re.sub(r"\bmlu\.(\w+)", lambda found: self.spelled(found[1]), text)
+        return re.sub(r"\bmlu\.(\w+)", lambda match: self.spelled(match[1]), text)
 
 
 class ChangedValue(NamedTuple):

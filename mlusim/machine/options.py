@@ -60,14 +60,14 @@ class LaunchOptions:
 USUAL_OPTIONS = LaunchOptions()
 
 
-def options_of(*given: Any) -> LaunchOptions:
-    """Return the options of a launch that are *given* as `LaunchOptions` takes them: the last that were made, where they are of the same objects."""
+def options_of(*arguments: Any) -> LaunchOptions:
+    """Return the options of a launch with the *arguments* of `LaunchOptions`: the last that were made, where they are of the same objects."""
     last, options = _LAST[0]
-    if all(map(operator.is_, given, last)):
+    if all(map(operator.is_, arguments, last)):
         return options
-    options = LaunchOptions(*given)
+    options = LaunchOptions(*arguments)
     if options.observe is USUAL_OPTIONS.observe:  # else an observer would live on
-        _LAST[0] = given, options
+        _LAST[0] = arguments, options
     return options
 
 

@@ -30,7 +30,7 @@ class _Left:
 
     tally: "Tally"
     printed: tuple[str, ...]
-    found: tuple[Any, ...]
+    findings: tuple[Any, ...]
 
 
 MOST = 8  # launches of a kernel that are kept, the last ones
@@ -55,11 +55,11 @@ class Repeatable:
         left = _left.get(self.request.kernel, {}).get(self.key)
         if left is None or not self._alike():
             return None
-        session, found = session_of(), iter(left.found)
+        session, findings = session_of(), iter(left.findings)
         session.tally, session.printed = left.tally, list(left.printed)
         for observer in self.watching:
             if observer in self.checkers:
-                observer.take_over(session, next(found))
+                observer.take_over(session, next(findings))
             else:
                 observer.launch_begin(session)
         for observer in self.watching:
@@ -73,11 +73,11 @@ class Repeatable:
     def keep(self, session: "Session") -> None:
         """Keep what the launch of *session* has left, if Python ran it and each checker would find the same again."""
         if session.native is None and self._alike():
-            found = tuple(checker.left() for checker in self.checkers)
-            kept = _left.setdefault(self.request.kernel, {})
-            if len(kept) == MOST:
-                del kept[next(iter(kept))]
-            kept[self.key] = _Left(session.tally, tuple(session.printed), found)
+            findings = tuple(checker.left() for checker in self.checkers)
+            entries = _left.setdefault(self.request.kernel, {})
+            if len(entries) == MOST:
+                del entries[next(iter(entries))]
+            entries[self.key] = _Left(session.tally, tuple(session.printed), findings)
 
 
 def repeatable(

@@ -202,14 +202,14 @@ class Session:
 
     def count_lines(self) -> CoverCounts:
         """Let C count what each task passes of what its program covers; return the counts."""
-        self.counts = made = CoverCounts(self.native.program.covers, math.prod(self.dim))
-        return made
+        self.counts = counts = CoverCounts(self.native.program.covers, math.prod(self.dim))
+        return counts
 
     def beside(self, native: Any, notes: Any, observers: Iterable[Any] = ()) -> "Session":
         """Return a session of the same request for some of its tasks, in C, of which *notes* has what they touch off chip."""
-        made = Session(self.board, self.request, observers, None, native, self.meter, notes)
-        made.counts = None if self.counts is None else self.counts.part()
-        return made
+        session = Session(self.board, self.request, observers, None, native, self.meter, notes)
+        session.counts = None if self.counts is None else self.counts.part()
+        return session
 
     def join(self, tallies: Iterable[Tally]) -> None:
         """Take over what the sessions that ran some of its tasks beside one another have summed up."""
@@ -411,7 +411,9 @@ class Session:
 
     def _union(self, start: int, row: int, plane: int) -> list[Core]:
         union, places = self._union_places(start, row, plane)
-        in_c, self._members_in_c = _in_their_order(places)[: self._members_in_c], 0
+        # The order in which they begin.
+        ordered = sorted(places, key=lambda p: not p.memory_core) if begin_memory_cores_first() else places
+        in_c, self._members_in_c = ordered[: self._members_in_c], 0
         union.clusters.extend(self._cluster(number) for number in range(self.kind.unions))
         for place in places:
             cluster = union.clusters[place.cluster_id]
@@ -443,10 +445,10 @@ class Session:
 
     def ready_unions(self, many: int) -> list[list[Core]]:
         """Return the cores of the first union so many times, in the order in which they begin; the launch is prepared, and does not run yet."""
-        made = [self._union(0, 0, 0) for _ in range(many)]
-        for core in itertools.chain(*made):
+        unions = [self._union(0, 0, 0) for _ in range(many)]
+        for core in itertools.chain(*unions):
             core.carrier = NOWHERE
-        return made
+        return unions
 
     def union_places(self) -> list[tuple[Union, list[TaskPlace]]]:
         """Return all unions of the launch, without cores, and the places of their cores."""
@@ -462,8 +464,8 @@ class Session:
         """Return a core at *place* of *union*: one that was there in another union, where there is such."""
         idle = self._idle.get((place.cluster_id, place.core_id))
         if not idle:
-            made = self.native.core_class if in_c and self.native is not None else self._core_class
-            return made(self, place, union, cluster)
+            core_class = self.native.core_class if in_c and self.native is not None else self._core_class
+            return core_class(self, place, union, cluster)
         core: Core = idle.pop()
         core.cluster, core.shared_count = cluster, 0
         core.renew(place, union)
@@ -481,8 +483,8 @@ class Session:
         """Return the `Mlu` of *core*."""
         of_memory, sums = core.place.memory_core, (self.tally.lines, self.tally.spare)
         directions = self.core_directions(memory_core=of_memory)
-        made: Mlu = self._mlu_classes[of_memory](core, self.built_ins, self.counters(), sums, directions)
-        return made
+        mlu: Mlu = self._mlu_classes[of_memory](core, self.built_ins, self.counters(), sums, directions)
+        return mlu
 
     def make_log(self, core: Core) -> Log | None:
         """Return the log of *core*: with every step where they were asked for, none where time is not predicted."""
@@ -512,11 +514,11 @@ class Session:
 
     def core_directions(self, *, memory_core: bool) -> Routes:
         """Return the copy directions that a core of this launch has."""
-        found = self._routes.get(memory_core)
-        if found is None:
-            found = routes(self.board.arch, memory_core=memory_core, block=self.kind.unions == 0)
-            self._routes[memory_core] = found
-        return found
+        directions = self._routes.get(memory_core)
+        if directions is None:
+            directions = routes(self.board.arch, memory_core=memory_core, block=self.kind.unions == 0)
+            self._routes[memory_core] = directions
+        return directions
 
     # -- announcements -------------------------------------------------------------------------
 
@@ -535,10 +537,6 @@ class Session:
         explore = None if self.choices is None else functools.partial(core.explore, self.choices)
         watch = Announcer(core, self.hub, self.numbers, explore)
         return watch if every else None, watch
-
-
-def _in_their_order(places: list[TaskPlace]) -> list[TaskPlace]:
-    return sorted(places, key=lambda place: not place.memory_core) if begin_memory_cores_first() else places
 
 
 def _bound(core: Core, argument: object) -> Any:

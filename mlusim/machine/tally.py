@@ -115,9 +115,11 @@ class Tally:
         """Note what *core* has declared, and *more* that it had, if no task before it has declared anything."""
         if self.declared:
             return
-        own = [(arena, space) for space in (NRAM, WRAM) if (arena := core.used.get(space)) is not None]
-        found = [(a.base, (*a.allocations, *(b for b in more if b.space is space))) for a, space in own]
-        self.declared = tuple((base, allocations) for base, allocations in found if allocations)
+        arenas = [(arena, space) for space in (NRAM, WRAM) if (arena := core.used.get(space)) is not None]
+        declarations = [
+            (a.base, (*a.allocations, *(b for b in more if b.space is space))) for a, space in arenas
+        ]
+        self.declared = tuple((base, allocations) for base, allocations in declarations if allocations)
 
     def add_silent(self, tasks: SilentTasks, tensors: Mapping[Allocation, int] | None) -> None:
         """Count what *tasks* did, which Python has not heard of: all of them on IPU cores, or all on memory cores.
@@ -130,38 +132,38 @@ class Tally:
         log = NO_LOG if tensors is None else self._logged(tasks.rows, (END, 0, *NO_LOAD, *counted))
         number, of_memory, union, cluster, core = tasks.places[0]
         first = TaskPlace(number, 0, 0, 0, cluster, core, bool(of_memory))
-        made = self._add(first, union, parts, log, reads, tasks.head, None)
+        task_work = self._add(first, union, parts, log, reads, tasks.head, None)
         if of_memory:
             self.memory_core_stores += len(tasks.places) * parts[2][GDRAM.number]
         if others := tasks.places[1:]:
             # What they did once more is their places, and the accesses of all of them.
             for named, counts in ((self.scalar_loads, parts[1]), (self.scalar_stores, parts[2])):
                 _add_accesses(named, [len(others) * n for n in counts])
-            core = made.core if of_memory else -1
+            core = task_work.core if of_memory else -1
             self.tasks += [
                 TaskWork(
                     task,
-                    made.memory_core,
+                    task_work.memory_core,
                     union,
                     cluster,
-                    made.work,
+                    task_work.work,
                     log,
-                    own if core < 0 else core,
+                    core_number if core < 0 else core,
                     None,
                     reads,
                     tasks.head,
                 )
-                for task, _, union, cluster, own in others
+                for task, _, union, cluster, core_number in others
             ]
 
     def _logged(self, rows: Rows, end: tuple[int, ...]) -> CoreLog:
         """Return the log of *rows* and of the *end* of the task."""
         log = self._rows.get((end,)) if not len(rows) else None
         if log is None:
-            made = Log()
-            made.extend(rows)
-            made.extend(np.array([end], np.int64))
-            log = self._finished(made)
+            fresh = Log()
+            fresh.extend(rows)
+            fresh.extend(np.array([end], np.int64))
+            log = self._finished(fresh)
         return log
 
     def _add(
@@ -181,7 +183,7 @@ class Tally:
         if any(stores):
             scalars += _add_accesses(self.scalar_stores, stores)
         number = self.board.arch.cores_per_cluster if place.memory_core else place.core_id
-        made = TaskWork(
+        task_work = TaskWork(
             place.task,
             place.memory_core,
             union,
@@ -193,8 +195,8 @@ class Tally:
             reads,
             head,
         )
-        self.tasks.append(made)
-        return made
+        self.tasks.append(task_work)
+        return task_work
 
     @property
     def scalars(self) -> int:
@@ -251,13 +253,13 @@ class Tally:
         if log is None:
             return NO_LOG
         rows = () if isinstance(log, NotedLog) else log.few
-        found = self._rows.get(rows) if rows else None
-        if found is None:
-            found = _of_one_row(rows[0]) if len(rows) == 1 else log.finished()
-            found = self._logs.setdefault(found.key, found)
+        finished = self._rows.get(rows) if rows else None
+        if finished is None:
+            finished = _of_one_row(rows[0]) if len(rows) == 1 else log.finished()
+            finished = self._logs.setdefault(finished.key, finished)
             if rows:
-                self._rows[rows] = found
-        return found
+                self._rows[rows] = finished
+        return finished
 
     def add_sram(self, arena: Arena) -> None:
         """Note the high-water mark of a cluster's SRAM."""
@@ -327,12 +329,12 @@ def _met(counts: Sequence[int]) -> Iterable[int]:
 
 def _reads(core: "Core") -> tuple[tuple[int, int, int], ...]:
     """Return the tensors that *core* was given: address, bytes, and the bytes that its copies read."""
-    found: dict[Allocation, int] = {}
+    reads: dict[Allocation, int] = {}
     for views in core.bindings:
         for view in views.values():
             if view.space is GDRAM:
-                found[view.allocation] = found.get(view.allocation, 0) + view.read
-    return tuple([(tensor.address, tensor.nbytes, read) for tensor, read in found.items()])
+                reads[view.allocation] = reads.get(view.allocation, 0) + view.read
+    return tuple([(tensor.address, tensor.nbytes, read) for tensor, read in reads.items()])
 
 
 # The counts of what C passes in a launch: a row for each task, and the last for all memory cores.
@@ -357,9 +359,9 @@ class CoverCounts:
 
     def part(self) -> "CoverCounts":
         """Return the counts of one of several threads, which are none of these before they `join`."""
-        made = CoverCounts(self.covers, len(self.counts) - 1)
-        self._parts.append(made)
-        return made
+        part = CoverCounts(self.covers, len(self.counts) - 1)
+        self._parts.append(part)
+        return part
 
     def join(self) -> None:
         """Add what the threads have counted."""

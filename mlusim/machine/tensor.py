@@ -82,10 +82,10 @@ def host_array(array: object) -> np.ndarray[Any, Any]:
 
 def shape_of(shape: Any) -> tuple[int, ...]:
     """Return a shape from an integer or a sequence of them; raises `UsageError` for anything else."""
-    one = isinstance(shape, int | np.integer)
+    single = isinstance(shape, int | np.integer)
     many = isinstance(shape, Sequence | np.ndarray) and not isinstance(shape, str | bytes)
     try:
-        sizes = tuple(operator.index(n) for n in ((shape,) if one or not many else shape))
+        sizes = tuple(operator.index(n) for n in ((shape,) if single or not many else shape))
     except TypeError:
         raise UsageError(
             f"shape {shape!r:.80} is not a shape; give an integer or a sequence of them"

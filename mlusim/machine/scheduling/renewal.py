@@ -28,10 +28,10 @@ class Placements:
 
     def declared(self, allocation: Allocation) -> None:
         """Take *allocation*, just declared in NRAM, as the buffer of the launch's plan if it holds a stage of it."""
-        given = self._given
-        if given is not None and allocation.nbytes >= min(stage.used for stage in given.stages):
+        layout = self._given
+        if layout is not None and allocation.nbytes >= min(stage.used for stage in layout.stages):
             self._given = None
-            self._planned[allocation, 0, given.plan] = given
+            self._planned[allocation, 0, layout.plan] = layout
             self._tell()
 
     def place(self, allocation: Allocation, start: int, planned: PlacedPlan) -> None:
@@ -54,17 +54,15 @@ class Placements:
     def live(self) -> tuple[Placement, ...]:
         """Every plan that counts now, the latest last."""
         if self._changed:
-            kept: list[Placement] = []
+            live: list[Placement] = []
             for (allocation, start, _), planned in self._planned.items():
                 fresh = Placement(allocation, start, self._layout(planned))
-                kept = [p for p in kept if not _replaces(fresh, p)] + [fresh]
-            self._live = tuple(kept)
-            self._planned = {key: p for key, p in self._planned.items() if self._counts(key)}
+                live = [p for p in live if not _replaces(fresh, p)] + [fresh]
+            self._live = tuple(live)
+            counting = {(p.allocation, p.start, p.layout.plan) for p in live}
+            self._planned = {key: p for key, p in self._planned.items() if key in counting}
             self._changed = False
         return self._live
-
-    def _counts(self, key: tuple[Allocation, int, str]) -> bool:
-        return any(key == (p.allocation, p.start, p.layout.plan) for p in self._live)
 
     def _layout(self, planned: PlacedPlan | RegionMap) -> RegionMap:
         if isinstance(planned, RegionMap):
@@ -133,9 +131,9 @@ def forget(core: Any) -> None:
     core.arguments = None
     if core.union.block:
         core.union.cores.clear()
-    own = core.__dict__
-    own.pop("polls", None)
-    own.pop("placements", None)
+    attributes = core.__dict__
+    attributes.pop("polls", None)
+    attributes.pop("placements", None)
     if sys.getrefcount(core.mlu) == KEPT:
         del core.mlu.core
 
@@ -148,8 +146,8 @@ def renew(core: Any, place: TaskPlace, union: Any) -> None:
         arena.cut(0, 0)
     mlu = core.mlu
     mlu.work, core.loads, core.stores = WORK.zeros(), LOADS.zeros(), STORES.zeros()
-    for made in ("polls", "placements"):
-        core.__dict__.pop(made, None)
+    for name in ("polls", "placements"):
+        core.__dict__.pop(name, None)
     core.away.clear()
     core.source, core.source_at = None, 0
 

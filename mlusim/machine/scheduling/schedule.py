@@ -164,9 +164,11 @@ class Director:
     def begin(self) -> Choices:
         """Return the choices of the next launch."""
         launch = len(self._launches)
-        made = ReplayedChoices(self._decisions, launch) if self._seed is None else Drawn(self._seed, launch)
-        self._launches.append(made)
-        return made
+        choices = (
+            ReplayedChoices(self._decisions, launch) if self._seed is None else Drawn(self._seed, launch)
+        )
+        self._launches.append(choices)
+        return choices
 
 
 _DIRECTING: ContextVar[Director | None] = ContextVar("directing", default=None)

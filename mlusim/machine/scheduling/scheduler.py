@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import Context
 from hashlib import blake2b
-from types import CodeType, FrameType, FunctionType, GeneratorType, MethodType, ModuleType
+from types import FrameType, FunctionType, GeneratorType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -37,18 +37,8 @@ not: how far an iterator has come is in none of its variables.
 """
 
 
-def _asks(rounds: int, *, early: bool) -> bool:
-    return rounds % SPIN_LIMIT == 0 or (early and 4 <= rounds < SPIN_LIMIT and rounds & (rounds - 1) == 0)
-
-
-def _quiet() -> Context:
-    """Return a context in which NumPy says nothing of overflows and invalid operations."""
-    context = Context()
-    context.run(np.seterr, all="ignore")
-    return context
-
-
-QUIET = _quiet()  # what strands begin with a copy of
+QUIET = Context()  # what strands begin with a copy of: NumPy says nothing of overflows and invalid operations
+QUIET.run(np.seterr, all="ignore")
 
 
 @frozen(eq=False)
@@ -261,12 +251,12 @@ class Scheduler:
             return []
         ready = (coming[1] if coming.__class__ is tuple else None for coming in self._ready)
         pending = () if self._pending is None else (self._pending,)
-        found: list[BlockToCome] = []
+        blocks: list[BlockToCome] = []
         for coming in itertools.islice(itertools.chain(ready, pending, copy.copy(self._groups)), most):
             if not isinstance(coming, BlockToCome):
                 break
-            found.append(coming)
-        return found
+            blocks.append(coming)
+        return blocks
 
     def passed(self, core: "Core", many: int) -> None:
         """Note that *core* has ended its task and, but for the last, so *many* that follow it; it is at the last of them now."""
@@ -397,8 +387,8 @@ class Scheduler:
         ready.popleft()
         self.running = self.last = core
         self._last = core.number
-        found: Carrier = core.carrier
-        return found
+        carrier: Carrier = core.carrier
+        return carrier
 
     def wake(self, cores: list["Core"]) -> None:
         """Make parked *cores* ready, in their order."""
@@ -419,7 +409,10 @@ class Scheduler:
         waiting = [c for c in self._alive if c.waiting is not None]
         if len(self._spinning.union(waiting)) >= len(self._alive) + self._coming:
             self._idle_rounds += 1
-            if _asks(self._idle_rounds, early=core.session.compiled):
+            rounds = self._idle_rounds
+            # A compiled kernel is asked early, too: in rounds 4, 8, 16 and so on.
+            early = core.session.compiled and 4 <= rounds < SPIN_LIMIT and rounds & (rounds - 1) == 0
+            if early or rounds % SPIN_LIMIT == 0:
                 self._ask(waiting)
             if core in self._asked and self._stalled(core, waiting):
                 spinning = self._spinning.difference(waiting)
@@ -519,14 +512,10 @@ def frames_here() -> Iterator[bytes]:
     frame: FrameType | None = sys._getframe()  # noqa: SLF001 - the only way
     told = _Telling()
     while frame is not None:
-        if _kernels(frame.f_code):
+        name = frame.f_code.co_filename
+        if name.startswith(FRONT) or not own_file(name):
             yield from told.frame(frame)
         frame = frame.f_back
-
-
-def _kernels(code: CodeType) -> bool:
-    name = code.co_filename
-    return name.startswith(FRONT) or not own_file(name)
 
 
 class _Telling:
@@ -607,8 +596,4 @@ def _opaque(value: object, kind: type) -> bool:
     module = str(kind.__module__)
     if module.startswith("mlusim.") and not module.startswith("mlusim.frontend.bangc.runtime"):
         return True
-    return not hasattr(value, "__dict__") and not any(map(_has_slots, kind.__mro__))
-
-
-def _has_slots(base: type) -> bool:
-    return "__slots__" in base.__dict__
+    return not hasattr(value, "__dict__") and not any("__slots__" in base.__dict__ for base in kind.__mro__)
