@@ -106,13 +106,19 @@ def _made(sources: HostSources, folder: Path, home: Path) -> Path:
         # A source that changes while it is compiled is built once more.
         before = {path: record.digest(path) for path in sources.paths}
         objects, read = [], set(before)
-        otherwise = _overlay(sources, Path(scratch))
+        # The compiler reads these texts under the names of files.
+        instead = [((os.path.realpath(path),), text) for path, text in sources.instead]
+        otherwise = [overlay(instead, Path(scratch))] if instead else []
         for number, path in enumerate(_files(sources, Path(scratch))):
             target, depends = f"{scratch}/{number}.o", f"{scratch}/{number}.d"
             flags = [*OBJECT, *_words(sources, toolkit), *otherwise, "-MMD", "-MF", depends]
             _compile([*flags, path, "-o", target], toolkit, sources)
             objects.append(target)
-            read |= {one for one in record.depends_of(Path(depends)) if not Path(one).is_relative_to(scratch)}
+            read |= {
+                dependency
+                for dependency in record.depends_of(Path(depends))
+                if not Path(dependency).is_relative_to(scratch)
+            }
         target = f"{scratch}/built"
         _compile(
             [*objects, *(["-shared"] if sources.library else []), *FLAGS, *LINKED, "-o", target],
@@ -121,14 +127,20 @@ def _made(sources: HostSources, folder: Path, home: Path) -> Path:
         )
         note = Path(scratch) / "note"
         note.write_text(
-            json.dumps({one: before.get(one) or record.digest(one) for one in sorted(read)}), encoding="utf-8"
+            json.dumps(
+                {
+                    dependency: before.get(dependency) or record.digest(dependency)
+                    for dependency in sorted(read)
+                }
+            ),
+            encoding="utf-8",
         )
-        kept = folder / sources.key
-        for made, place in ((Path(target), kept), (note, kept.with_suffix(".json"))):
-            made.chmod(0o700)
-            made.replace(place)
-    _bound(kept)
-    return kept
+        program = folder / sources.key
+        for file, place in ((Path(target), program), (note, program.with_suffix(".json"))):
+            file.chmod(0o700)
+            file.replace(place)
+    _bound(program)
+    return program
 
 
 def _files(sources: HostSources, scratch: Path) -> Iterator[str]:
@@ -136,13 +148,6 @@ def _files(sources: HostSources, scratch: Path) -> Iterator[str]:
     for name, text in sources.texts:
         (scratch / name).write_text(text, encoding="utf-8")
         yield str(scratch / name)
-
-
-def _overlay(sources: HostSources, scratch: Path) -> list[str]:
-    """Return the flag by which the compiler reads other texts under the names of files."""
-    if not sources.instead:
-        return []
-    return [overlay([((os.path.realpath(path),), text) for path, text in sources.instead], scratch)]
 
 
 def _words(sources: HostSources, toolkit: Path) -> Iterator[str]:
@@ -164,13 +169,15 @@ def _compile(words: Sequence[str], toolkit: Path, sources: HostSources) -> None:
     sys.stderr.write(said.getvalue())
 
 
-def _bound(kept: Path) -> None:
+def _bound(program: Path) -> None:
     """Remove from time to time what was built and not used for longest."""
-    if not sweep_due(kept.parent):
+    if not sweep_due(program.parent):
         return
     with contextlib.suppress(OSError):
         every = [
-            one for one in kept.parent.iterdir() if one.is_file() and not one.suffix and one.name != SWEPT
+            file
+            for file in program.parent.iterdir()
+            if file.is_file() and not file.suffix and file.name != SWEPT
         ]
         record.remove_oldest(every, MOST_BUILT)
 

@@ -55,9 +55,9 @@ class Known(ctypes.Structure):
 
 def first_of(address: int | None) -> int:
     """Return the address from which the library lies that has *address*; 0 where that is not known."""
-    known = Known()
-    LIBC.dladdr(ctypes.c_void_p(address), ctypes.byref(known))
-    return known.first or 0
+    library = Known()
+    LIBC.dladdr(ctypes.c_void_p(address), ctypes.byref(library))
+    return library.first or 0
 
 
 def main(argv: list[str]) -> None:

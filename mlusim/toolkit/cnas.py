@@ -56,18 +56,15 @@ def read(words: Sequence[str]) -> AssemblerCommand:
         name, equals, value = word.partition("=")
         flag = next((f for f in ASSEMBLER_FLAGS if f.spelling == name), None)
         if flag is None:
-            raise UsageError(_unknown(name))
+            guess = near(name, [f.spelling for f in ASSEMBLER_FLAGS], 1)
+            advice = f"did you mean {guess[0]}?" if guess else "see `cnas --help`"
+            raise UsageError(f"there is no flag {name}; {advice}")
         if flag.shape is not FlagShape.ALONE and not equals:
             if not left:
                 raise UsageError(f"{name} has no value; type {flag.shown}")
             value = left.pop(0)
         _take(command, flag, value)
     return command
-
-
-def _unknown(name: str) -> str:
-    guess = near(name, [f.spelling for f in ASSEMBLER_FLAGS], 1)
-    return f"there is no flag {name}; " + (f"did you mean {guess[0]}?" if guess else "see `cnas --help`")
 
 
 def _take(command: AssemblerCommand, flag: CompilerFlag, value: str) -> None:
@@ -93,9 +90,9 @@ def _main(command: AssemblerCommand) -> int:
         sys.stdout.write("".join(f"{f.shown:34} {f.meaning}\n" for f in ASSEMBLER_FLAGS))
         return 0
     if len(command.inputs) != 1:
-        given = ", ".join(command.inputs) or "none"
+        inputs = ", ".join(command.inputs) or "none"
         raise UsageError(
-            f"one input is assembled at a time, and these were given: {given}; type `cnas -i kernel.s -o kernel.o`"
+            f"one input is assembled at a time, and these were given: {inputs}; type `cnas -i kernel.s -o kernel.o`"
         )
     source = Path(command.inputs[0])
     text = record.read_text(source)
@@ -112,16 +109,16 @@ def _main(command: AssemblerCommand) -> int:
 def _assembled(source: Path, target: Path) -> int:
     """Write the object *target*, whole or not at all; the exit code."""
     with tempfile.TemporaryDirectory(prefix="cnas-") as scratch:
-        made = Path(scratch) / "made.o"
+        object_file = Path(scratch) / "made.o"
         # With -x the name of the text may end in anything.
-        words = [*host_compiler().argv, "-x", "assembler", "-c", str(source), "-o", str(made)]
+        words = [*host_compiler().argv, "-x", "assembler", "-c", str(source), "-o", str(object_file)]
         done = subprocess.run(words, check=False, capture_output=True, text=True)  # noqa: S603 - that is what it is for
         if done.returncode:
             sys.stderr.write(
                 f"cnas: error: {source} is damaged; write it again with `cncc -S --bang-device-only`\n"
             )
             return FAILED
-        target.write_bytes(made.read_bytes())
+        target.write_bytes(object_file.read_bytes())
     return 0
 
 

@@ -110,8 +110,8 @@ def main(argv: Sequence[str], home: Path) -> int:
         with ended_in_order():
             return _main(list(argv), home)
     except SourceError as error:
-        for one in error.diagnostics:
-            _tell(one, "error")
+        for diagnostic in error.diagnostics:
+            _tell(diagnostic, "error")
         return FAILED
     except MlusimError as error:
         sys.stderr.write(f"cncc: error: {error}\n")
@@ -137,7 +137,7 @@ def _main(argv: list[str], home: Path) -> int:
         return 0
     command = read(words)
     if not command.inputs and not any(
-        isinstance(one, str) and not one.startswith("-") for one in command.link
+        isinstance(word, str) and not word.startswith("-") for word in command.link
     ):
         raise UsageError("no input files; name a source, as in `cncc -c kernel.mlu -o kernel.o`")
     if "--bang-device-only" in command.modes and command.linking:
@@ -153,8 +153,8 @@ def _tell_unknown(command: CompileCommand) -> None:
     """Warn of unknown architectures beside known ones.  Raises `UsageError` if no architecture is known."""
     if not command.architectures:
         architecture(command.unknown[0])
-    names, known = ", ".join(dict.fromkeys(command.unknown)), ", ".join(dict.fromkeys(command.architectures))
-    sys.stderr.write(f"cncc: warning: no board here has {names}; device code is made for {known} alone\n")
+    names, others = ", ".join(dict.fromkeys(command.unknown)), ", ".join(dict.fromkeys(command.architectures))
+    sys.stderr.write(f"cncc: warning: no board here has {names}; device code is made for {others} alone\n")
 
 
 def _expanded(words: Sequence[str], depth: int = 0) -> Iterator[str]:
@@ -178,13 +178,13 @@ def read(words: Sequence[str]) -> CompileCommand:
     language, at = "", 0
     while at < len(words):
         word = words[at]
-        given = taken(words, at)
-        if given is not None:
-            at += len(given.words)
-            if given.flag.spelling == "-x":
-                language = LANGUAGES.get(given.value, f".{given.value}")
+        spelled = taken(words, at)
+        if spelled is not None:
+            at += len(spelled.words)
+            if spelled.flag.spelling == "-x":
+                language = LANGUAGES.get(spelled.value, f".{spelled.value}")
             else:
-                _take(command, given)
+                _take(command, spelled)
         elif word.startswith("-") and word != "-":
             at += 1
             command.flags.append(word)
@@ -206,10 +206,10 @@ def _file(command: CompileCommand, word: str, language: str) -> None:
         command.link.append(word)  # an object, a library or a script: the linker knows
 
 
-def _take(command: CompileCommand, given: GivenFlag) -> None:
-    use, name = given.flag.use, given.flag.spelling
+def _take(command: CompileCommand, spelled: GivenFlag) -> None:
+    use, name = spelled.flag.use, spelled.flag.spelling
     if use is FlagUse.ARCH:
-        _take_architectures(command, given.value.split(","))
+        _take_architectures(command, spelled.value.split(","))
     elif use is FlagUse.MODE:
         command.modes.add(name)
         if name.endswith("-shared"):
@@ -217,15 +217,15 @@ def _take(command: CompileCommand, given: GivenFlag) -> None:
         elif name in STOPS:
             command.flags.append(name)
     elif use is FlagUse.OUTPUT:
-        command.output = given.value
+        command.output = spelled.value
     elif use is FlagUse.LINK:
-        command.link += given.words
+        command.link += spelled.words
     elif use is FlagUse.ASKED:
         command.shown = True
         command.dry |= name == "-###"
     elif use in (FlagUse.BOTH, FlagUse.HOST):
-        command.flags += given.words
-        _note(command, name, given.value)
+        command.flags += spelled.words
+        _note(command, name, spelled.value)
 
 
 def _take_architectures(command: CompileCommand, names: Sequence[str]) -> None:
@@ -246,7 +246,9 @@ def _note(command: CompileCommand, name: str, value: str) -> None:
         macro, equals, text = value.partition("=")
         command.define.append((macro, text if equals else None))
     elif name == "-U":
-        command.define = [one for one in command.define if one[0].partition("(")[0] != value]
+        command.define = [
+            definition for definition in command.define if definition[0].partition("(")[0] != value
+        ]
 
 
 class CompilerDriver:
@@ -315,22 +317,24 @@ class CompilerDriver:
         if command.modes & {"-E", "-M", "-MM", "--bang-host-only"} or command.dry:
             return self._host(source, self._bang(path, target, modes, ()), scratch)
         try:
-            made = self._record(source)
+            embedded = self._record(source)
         except SourceError:  # clang's own words come first, if it has any
             code = self._call(self._bang(path, os.devnull, modes, ()))
             if code == 0:
                 raise
             return code
-        code = self._host(source, self._bang(path, target, modes, self._embedding(made, scratch)), scratch)
-        lost = self._lost(made, target) if code == 0 else ()
+        code = self._host(
+            source, self._bang(path, target, modes, self._embedding(embedded, scratch)), scratch
+        )
+        lost = self._lost(embedded, target) if code == 0 else ()
         if lost:  # the host's compiler sees more, with the real headers of C++
-            made = self._record(evolve(source, asked=tuple(map(record.name_of, lost))))
+            embedded = self._record(evolve(source, asked=tuple(map(record.name_of, lost))))
             code = self._host(
-                source, self._bang(path, target, modes, self._embedding(made, scratch)), scratch
+                source, self._bang(path, target, modes, self._embedding(embedded, scratch)), scratch
             )
-            lost = self._lost(made, target) if code == 0 else ()
+            lost = self._lost(embedded, target) if code == 0 else ()
         if code == 0:
-            self._judge(source, made, lost, target)
+            self._judge(source, embedded, lost, target)
         return code
 
     def _host(self, source: RecordSource, words: Sequence[str], scratch: str) -> int:
@@ -348,40 +352,40 @@ class CompilerDriver:
 
     def _spellings(self, path: str) -> list[str]:
         """Return the absolute paths by which clang may open the file that the front end calls *path*."""
-        given = [one for one, _ in self.command.inputs if str(Path(one).resolve()) == path]
-        folders = [(one, str(Path(one).resolve())) for one in self.command.include]
+        inputs = [spelling for spelling, _ in self.command.inputs if str(Path(spelling).resolve()) == path]
+        folders = [(spelling, str(Path(spelling).resolve())) for spelling in self.command.include]
         below = [
-            str(Path(one, Path(path).relative_to(real)))
-            for one, real in folders
+            str(Path(spelling, Path(path).relative_to(real)))
+            for spelling, real in folders
             if Path(path).is_relative_to(real)
         ]
-        return list(dict.fromkeys(map(os.path.abspath, [path, *given, *below])))  # links stay as they are
+        return list(dict.fromkeys(map(os.path.abspath, [path, *inputs, *below])))  # links stay as they are
 
-    def _embedding(self, made: EmbeddedRecord, scratch: str) -> list[str]:
-        """Return the flags with which clang embeds *made* in the object."""
+    def _embedding(self, embedded: EmbeddedRecord, scratch: str) -> list[str]:
+        """Return the flags with which clang embeds *embedded* in the object."""
         blob = Path(scratch) / RECORD
-        blob.write_bytes(made.content)
+        blob.write_bytes(embedded.content)
         # Where clang puts device code for CUDA's run-time, which the driver's library stands in for.
         more = ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
-        more += self._included("mlusim_no_kernel.h") if made.no_kernel else []
-        links = _links(made, ".globl" if "--bang-device-only" in self.command.modes else ".weak")
+        more += self._included("mlusim_no_kernel.h") if embedded.no_kernel else []
+        links = _links(embedded, ".globl" if "--bang-device-only" in self.command.modes else ".weak")
         more += [f"-D__mlusim_links__={links}", *self._included("mlusim_links.h")] if links else []
         return more
 
-    def _lost(self, made: EmbeddedRecord, target: str | None) -> list[str]:
-        """Return the kernels that clang has made host code of in *target*, by their stubs, and that *made* lacks."""
+    def _lost(self, embedded: EmbeddedRecord, target: str | None) -> list[str]:
+        """Return the kernels that clang has made host code of in *target*, by their stubs, and that *embedded* lacks."""
         if target is None or not Path(target).is_file() or self.command.modes & STOPS:
             return []
-        return sorted(record.stubs_in(Path(target).read_bytes()) - {*made.kernels, _NO_KERNEL})
+        return sorted(record.stubs_in(Path(target).read_bytes()) - {*embedded.kernels, _NO_KERNEL})
 
     def _judge(
-        self, source: RecordSource, made: EmbeddedRecord, lost: Sequence[str], target: str | None
+        self, source: RecordSource, embedded: EmbeddedRecord, lost: Sequence[str], target: str | None
     ) -> None:
         """Say what does not translate.  Raises `SourceError`, and removes *target*, where a kernel would not be there when it is launched."""
-        refused = (*made.refused, *_reasons(source, lost))
+        refused = (*embedded.refused, *_reasons(source, lost))
         lenient = UNTRANSLATED in self.command.modes
-        for one in (*made.warnings, *(refused if lenient else ())):
-            _tell(one, "warning")
+        for diagnostic in (*embedded.warnings, *(refused if lenient else ())):
+            _tell(diagnostic, "warning")
         if refused and not lenient:
             if target is not None and target != os.devnull:
                 Path(target).unlink(missing_ok=True)
@@ -415,8 +419,8 @@ class CompilerDriver:
 
     def _standard(self) -> str:
         """Return the standard of C++ for files with kernels.  Raises `UsageError` for one that they are not compiled as."""
-        given = [flag for flag in self.command.flags if flag.startswith(("-std=", "--std="))]
-        return standard(given[-1].partition("=")[2]) if given else prelude.LANGUAGE
+        standards = [flag for flag in self.command.flags if flag.startswith(("-std=", "--std="))]
+        return standard(standards[-1].partition("=")[2]) if standards else prelude.LANGUAGE
 
     def _call(self, words: Sequence[str]) -> int:
         """Run clang and say what it says; its exit code.  Raises as `_ran`."""
@@ -455,13 +459,13 @@ class CompilerDriver:
     # -- device code -----------------------------------------------------------------------------
 
     def _source(self, path: str) -> RecordSource:
-        own, command = self.home / "include", self.command
-        folders = [str(Path(one).resolve()) for one in command.include]
-        kept = [one for one in folders if one != str(own.resolve()) and not _system(Path(one))]
-        before = [str(Path(one).resolve()) if Path(one).exists() else one for one in command.before]
+        ours, command = self.home / "include", self.command
+        folders = [str(Path(name).resolve()) for name in command.include]
+        searched = [name for name in folders if name != str(ours.resolve()) and not _system(Path(name))]
+        before = [str(Path(name).resolve()) if Path(name).exists() else name for name in command.before]
         return RecordSource(
             str(Path(path).resolve()),
-            tuple(dict.fromkeys(kept)),
+            tuple(dict.fromkeys(searched)),
             tuple(command.define),
             tuple(self.boards),
             tuple(before),
@@ -470,11 +474,13 @@ class CompilerDriver:
 
     def _record(self, source: RecordSource) -> EmbeddedRecord:
         """Make the record to embed of *source*.  Raises `SourceError` where the file does not parse."""
-        found = record.kept(source)
-        if found is None:
-            found = _embedded_of(source)
-            record.keep(source, found)
-        return found
+        embedded = record.kept(source)
+        if embedded is None:
+            making.prepare(source.boards, source.standard)
+            content = trial.in_child(source.path, lambda: record.pack(_made_of(source)))
+            embedded = _made_of(source) if content is None else record.unpack(content)
+            record.keep(source, embedded)
+        return embedded
 
     def _device_only(self, path: str, target: str | None, scratch: str) -> int:
         """Write the device's side of a file: as text for ``-S``, as what `cnas` makes of that text for ``-c``."""
@@ -485,8 +491,10 @@ class CompilerDriver:
         code = self._with_kernels(path, str(assembly), ["-S"], scratch)
         if code:
             return code
-        made = assembly.read_text(encoding="utf-8")
-        text = record.text_of(_text_of(self._source(path)), made, path, [b.arch.name for b in self.boards])
+        listing = assembly.read_text(encoding="utf-8")
+        source = self._source(path)
+        forms = "".join(f"// {b.arch.name}\n{module_text(_form_of(source, b))}\n" for b in source.boards)
+        text = record.text_of(forms, listing, path, [b.arch.name for b in self.boards])
         if "-S" in command.modes:
             Path(str(target)).write_text(text, encoding="utf-8")
             return 0
@@ -513,7 +521,7 @@ class CompilerDriver:
     def _link(self, objects: Sequence[str]) -> int:
         command = self.command
         lib = self.home / "lib64"
-        words = [objects[one] if isinstance(one, int) else one for one in command.link]
+        words = [objects[word] if isinstance(word, int) else word for word in command.link]
         openmp = run_times.folders_of_openmp() if "-fopenmp" in words else ()
         ours = [
             *(f"-L{folder}" for folder in (lib, *openmp)),
@@ -527,20 +535,21 @@ class CompilerDriver:
         return self._said(code, said, words)
 
 
-def _links(made: EmbeddedRecord, binding: str) -> str:
+def _links(embedded: EmbeddedRecord, binding: str) -> str:
     """Return assembly of symbols for the functions of the device: by them a linker takes members of archives.
 
     A name as ``_Z5twicePf.device`` is shown as ``twice(float*) [clone .device]`` where no file defines it.
     The names by which objects of other compilers have the kernels are of the *binding* given: weak in an object with host code.
     """
     offered = [
-        f".weak {one}.device\\n.type {one}.device,%object\\n{one}.device: .byte 0" for one in made.defined
+        f".weak {symbol}.device\\n.type {symbol}.device,%object\\n{symbol}.device: .byte 0"
+        for symbol in embedded.defined
     ]
-    needed = [f".quad {one}.device" for one in made.needed]
+    needed = [f".quad {symbol}.device" for symbol in embedded.needed]
     lines = ['.pushsection .mlusim_device,\\"a\\",%progbits', *offered, ".popsection"] if offered else []
     if needed:  # words that may be written, for another library may have what they name
         lines += ['.pushsection .mlusim_needed,\\"aw\\",%progbits', *needed, ".popsection"]
-    lines += [f"{binding} {name}\\n.set {name},{stub}" for name, stub in made.launched]
+    lines += [f"{binding} {name}\\n.set {name},{stub}" for name, stub in embedded.launched]
     text = "\\n".join(lines)
     return f'__asm__("{text}");' if lines else ""
 
@@ -550,9 +559,11 @@ def _system(folder: Path) -> bool:
     return any((folder / name).exists() for name in _OWN_HEADERS)
 
 
-def _tell(one: Diagnostic, kind: str) -> None:
-    below = f"\n{one.below}" if one.below else ""
-    sys.stderr.write(f"{one.file}:{one.line}:{one.column}: {kind}: {one.message}{below}\n")
+def _tell(diagnostic: Diagnostic, kind: str) -> None:
+    below = f"\n{diagnostic.below}" if diagnostic.below else ""
+    sys.stderr.write(
+        f"{diagnostic.file}:{diagnostic.line}:{diagnostic.column}: {kind}: {diagnostic.message}{below}\n"
+    )
 
 
 # The device code of a file, translated for each architecture.
@@ -569,16 +580,6 @@ def _options(source: RecordSource, board: Board) -> Options:
     )
 
 
-def _embedded_of(source: RecordSource) -> EmbeddedRecord:
-    """Return the record to embed of *source*, with what does not translate in it.
-
-    Raises as `_form_of`.
-    """
-    making.prepare(source.boards, source.standard)
-    content = trial.in_child(source.path, lambda: record.pack(_made_of(source)))
-    return _made_of(source) if content is None else record.unpack(content)
-
-
 def _made_of(source: RecordSource) -> EmbeddedRecord:
     forms = [
         record.device_side(making.made(source.path, _options(source, board), source.asked).form)
@@ -591,8 +592,8 @@ def _made_of(source: RecordSource) -> EmbeddedRecord:
         record.write(source, forms),
         (*warnings, *_absent(forms, source.boards)),
         kinds == {"device"},
-        tuple(dict.fromkeys(one for form in forms for one in record.offered(form, source.path))),
-        tuple(dict.fromkeys(one for form in forms for one in record.wanted(form, source.path))),
+        tuple(dict.fromkeys(symbol for form in forms for symbol in record.offered(form, source.path))),
+        tuple(dict.fromkeys(symbol for form in forms for symbol in record.wanted(form, source.path))),
         {path: record.digest(path) for path in read},
         tuple(record.launched(forms[0], source.path)),  # whose architecture the host is compiled for
         refused,
@@ -610,7 +611,7 @@ def _problems(
         for symbol, function in form.functions.items():
             if function.problem is not None:
                 (needed if symbol in required else unneeded)[diagnostic_of(function)] = None
-    return tuple(needed), tuple(one for one in unneeded if one not in needed)
+    return tuple(needed), tuple(diagnostic for diagnostic in unneeded if diagnostic not in needed)
 
 
 def _absent(forms: Sequence[ir.TranslationUnit], boards: Sequence[Board]) -> Iterator[Diagnostic]:
@@ -632,14 +633,7 @@ def _reasons(source: RecordSource, lost: Sequence[str]) -> tuple[Diagnostic, ...
         source.path, 1, 1, f"the host's compiler has {verb} and the device's does not see how: {names}"
     )
     with unit.parsed(source.path, _options(source, source.boards[0])) as read:
-        return (first, *(one.diagnostic for one in read.broken))
-
-
-def _text_of(source: RecordSource) -> str:
-    """Return the typed form of *source* for each architecture, to be read by people.  Raises as `_form_of`."""
-    return "".join(
-        f"// {board.arch.name}\n{module_text(_form_of(source, board))}\n" for board in source.boards
-    )
+        return (first, *(broken.diagnostic for broken in read.broken))
 
 
 if __name__ == "__main__":

@@ -24,7 +24,9 @@ def main(argv: Sequence[str], home: Path) -> int:
         sys.stdout.write(f"CNMON: {DRIVER}\nDriver: {DRIVER}\n")
         return 0
     try:
-        boards = _boards(home)
+        usual = (home / "lib64" / "mlusim.conf").read_text(encoding="utf-8").split("\n")[1]
+        # As the driver's library takes them.
+        boards = [find_board(name) for name in named_boards(os.environ.get("MLUSIM_BOARD", usual))]
         chosen = int(argv[argv.index("-c") + 1]) if "-c" in argv[:-1] else None
     except (UsageError, ValueError) as error:
         sys.stderr.write(f"cnmon: error: {error}\n")
@@ -36,19 +38,13 @@ def main(argv: Sequence[str], home: Path) -> int:
     cards = [(number, board) for number, board in enumerate(boards) if chosen in (None, number)]
     if argv[:1] == ["info"]:
         sys.stdout.write(
-            f"{time.ctime()}\n" + "".join(_card(*one) for one in cards)
+            f"{time.ctime()}\n" + "".join(_card(*card) for card in cards)
         )  # scripts skip the first line
     elif {"-l", "-L"} & {*argv}:
         sys.stdout.write("".join(f"Card {n}: {board.name} (UUID: {_uuid(n)})\n" for n, board in cards))
     else:
         sys.stdout.write(_table(cards))
     return 0
-
-
-def _boards(home: Path) -> list[Board]:
-    """Return the boards that a program of the folder has, as the driver's library takes them."""
-    usual = (home / "lib64" / "mlusim.conf").read_text(encoding="utf-8").split("\n")[1]
-    return [find_board(name) for name in named_boards(os.environ.get("MLUSIM_BOARD", usual))]
 
 
 def _uuid(number: int) -> str:

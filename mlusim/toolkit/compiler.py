@@ -56,47 +56,41 @@ def _found(choice: str | None, path: str | None) -> Compiler:
         return _chosen(choice)
     older = ""
     for words in _candidates(path):
-        made = _asked(words)
-        if made is not None and made.version >= OLDEST:
-            return made
-        if made is not None:
-            older = f" ({words[0]} is clang {made.version}, which lacks numbers of the device)"
+        compiler = _asked(words)
+        if compiler is not None and compiler.version >= OLDEST:
+            return compiler
+        if compiler is not None:
+            older = f" ({words[0]} is clang {compiler.version}, which lacks numbers of the device)"
     raise UsageError(f"no clang for host code was found{older}; {_install()}")
 
 
 def _chosen(choice: str) -> Compiler:
     try:
-        made = _asked(tuple(shlex.split(choice)))
+        compiler = _asked(tuple(shlex.split(choice)))
     except ValueError:
         raise UsageError(f"{CHOICE}={choice} has a quotation that does not end; name a clang++") from None
-    if made is None:
+    if compiler is None:
         raise UsageError(f"{CHOICE}={choice} is not a clang that can be run; {_install()}")
-    if made.version < OLDEST:
+    if compiler.version < OLDEST:
         raise UsageError(
-            f"{CHOICE}={choice} is clang {made.version}, which lacks numbers of the device; {_install()}"
+            f"{CHOICE}={choice} is clang {compiler.version}, which lacks numbers of the device; {_install()}"
         )
-    return made
+    return compiler
 
 
 def _candidates(path: str | None) -> Iterator[tuple[str, ...]]:
     for name in ("clang++", *(f"clang++-{n}" for n in range(NEWEST, OLDEST - 1, -1))):
-        found = shutil.which(name, path=path)
-        if found is not None:
-            yield (found,)
-    wheel = _wheel()
-    if wheel is not None:
+        program = shutil.which(name, path=path)
+        if program is not None:
+            yield (program,)
+    wheel = importlib.util.find_spec("ziglang")
+    if wheel is not None and wheel.origin:
         target = f"--target={platform.machine()}-linux-gnu"  # its own default is another C library
-        yield (str(wheel / "zig"), "clang", "--driver-mode=g++", target)
+        yield (str(Path(wheel.origin).parent / "zig"), "clang", "--driver-mode=g++", target)
 
 
 def _install() -> str:
     return f"install clang {OLDEST} or a newer one, or its wheel with `{install_command('native')}`"
-
-
-def _wheel() -> Path | None:
-    """Return the folder of the ``ziglang`` package; None where it is not installed."""
-    spec = importlib.util.find_spec("ziglang")
-    return None if spec is None or not spec.origin else Path(spec.origin).parent
 
 
 def _asked(words: tuple[str, ...]) -> Compiler | None:

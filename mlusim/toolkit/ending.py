@@ -25,16 +25,16 @@ def ended_in_order() -> Iterator[None]:
     def leave(number: int, _frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
-    ours = [one for one in ENDING if signal.getsignal(one) is signal.SIG_DFL]
+    ours = [signum for signum in ENDING if signal.getsignal(signum) is signal.SIG_DFL]
     if threading.current_thread() is not threading.main_thread():
         ours = []
-    for one in ours:
-        signal.signal(one, leave)
+    for signum in ours:
+        signal.signal(signum, leave)
     try:
         yield
     finally:
-        for one in ours:
-            signal.signal(one, signal.SIG_DFL)
+        for signum in ours:
+            signal.signal(signum, signal.SIG_DFL)
 
 
 def run_compiler(words: Sequence[str]) -> tuple[int, bytes]:

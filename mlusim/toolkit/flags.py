@@ -197,8 +197,8 @@ def standard(value: str) -> str:
     """Return the standard of C++ for kernels that *value* names.  Raises `UsageError` for another."""
     family, plus, year = value.partition("++")
     if family not in ("c", "gnu") or not plus or year not in STANDARDS:
-        known = ", ".join(f"c++{year}" for year in dict.fromkeys(STANDARDS.values()))
-        raise UsageError(f"kernels are not compiled with -std={value}; give one of {known}, or its gnu++")
+        names = ", ".join(f"c++{year}" for year in dict.fromkeys(STANDARDS.values()))
+        raise UsageError(f"kernels are not compiled with -std={value}; give one of {names}, or its gnu++")
     return f"{family}++{STANDARDS[year]}"
 
 
@@ -212,5 +212,5 @@ def architecture(value: str) -> str:
     try:
         return find_board(plain).arch.name
     except UsageError:
-        known = ", ".join([*ARCHES, *ARCHITECTURES])
-        raise UsageError(f"{value!r} is not an architecture; give one of {known}, or a board") from None
+        names = ", ".join([*ARCHES, *ARCHITECTURES])
+        raise UsageError(f"{value!r} is not an architecture; give one of {names}, or a board") from None

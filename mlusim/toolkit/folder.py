@@ -94,11 +94,11 @@ def make(directory: Path, board: Board) -> None:
 def _libraries(compiler: Sequence[str]) -> Iterator[Path]:
     """Yield the folder with the driver's libraries: that of the user's cache, one for now where none can be kept."""
     try:
-        kept = kept_libraries(compiler) if user_cache() is not None else None
+        cached = kept_libraries(compiler) if user_cache() is not None else None
     except OSError:  # a cache that cannot be written
-        kept = None
-    if kept is not None:
-        yield kept
+        cached = None
+    if cached is not None:
+        yield cached
         return
     with tempfile.TemporaryDirectory(prefix="mlusim-") as folder:
         build_libraries(folder, compiler)
@@ -106,9 +106,9 @@ def _libraries(compiler: Sequence[str]) -> Iterator[Path]:
 
 
 def _texts(board: Board) -> Mapping[str, str]:
-    path = [one for one in sys.path if one and (Path(one) / "mlusim").is_dir()]
+    path = [entry for entry in sys.path if entry and (Path(entry) / "mlusim").is_dir()]
     values = {"python": sys.executable, "path": path[:1]}  # the first is where mlusim is imported from
-    made = {
+    texts = {
         "lib64/mlusim.conf": f"{sys.executable}\n{board.name}\n",  # first: it tells a folder that was begun
         "bin/cncc": _CNCC.format(**values),
         "bin/cnas": _CNAS.format(**values),
@@ -118,23 +118,17 @@ def _texts(board: Board) -> Mapping[str, str]:
         "lib64/libbangc.so": "/* Code of the device that the vendor's compiler calls; kernels have none of it here. */\n",
         "version.txt": f"Neuware Version {NEUWARE}\n",
     }
-    made |= {f"include/mluops/core/{path.name}": path.read_text(encoding="utf-8") for path in _public()}
-    made |= {
+    public = sorted(
+        (prelude.INCLUDE / "core").glob("*.h")
+    )  # what the public library's host functions include
+    texts |= {f"include/mluops/core/{path.name}": path.read_text(encoding="utf-8") for path in public}
+    texts |= {
         f"python/{path.relative_to(PYTHON)}": path.read_text(encoding="utf-8")
         for path in sorted((PYTHON / "torch_mlu").rglob("*.py"))
     }
-    return made | {f"include/{path.name}": path.read_text(encoding="utf-8") for path in _headers()}
-
-
-def _public() -> Iterator[Path]:
-    """Yield the headers that the host functions of the public library include."""
-    yield from sorted((prelude.INCLUDE / "core").glob("*.h"))
-
-
-def _headers() -> Iterator[Path]:
-    yield from (prelude.INCLUDE / name for name in SHARED)
-    yield from sorted(prelude.DRIVER.glob("*.h"))
-    yield from sorted(INCLUDE.rglob("*.h"))
+    shared = [prelude.INCLUDE / name for name in SHARED]
+    headers = (*shared, *sorted(prelude.DRIVER.glob("*.h")), *sorted(INCLUDE.rglob("*.h")))
+    return texts | {f"include/{path.name}": path.read_text(encoding="utf-8") for path in headers}
 
 
 def _put(path: Path, content: bytes, *, runs: bool = False) -> None:
@@ -176,10 +170,10 @@ LIBRARY_FLAGS = (
 
 def digest_of_libraries(compiler: Sequence[str]) -> str:
     """Return a digest that tells one state of the libraries from another: their sources, the headers, the *compiler* and its flags."""
-    found = hashlib.sha256(repr((tuple(compiler), LIBRARY_FLAGS, dict(LIBRARIES))).encode())
+    digest = hashlib.sha256(repr((tuple(compiler), LIBRARY_FLAGS, dict(LIBRARIES))).encode())
     for path in sorted([*SOURCES.glob("*.cpp"), *SOURCES.glob("*.h"), *prelude.DRIVER.glob("cn*.h")]):
-        found.update(path.name.encode() + path.read_bytes())
-    return found.hexdigest()[:20]
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()[:20]
 
 
 def build_libraries(directory: str | os.PathLike[str], compiler: Sequence[str] = ("g++",)) -> list[Path]:
@@ -190,7 +184,7 @@ def build_libraries(directory: str | os.PathLike[str], compiler: Sequence[str] =
     """
     into = Path(directory)
     into.mkdir(parents=True, exist_ok=True)
-    made = []
+    targets = []
     with tempfile.TemporaryDirectory(dir=into, prefix=".making-") as folder:
         for name, (sources, needs) in LIBRARIES.items():
             target = Path(folder) / f"lib{name}.so"
@@ -203,8 +197,8 @@ def build_libraries(directory: str | os.PathLike[str], compiler: Sequence[str] =
             ]
             _run(words)
             target.chmod(0o755)  # whatever the umask: a file that others may write is not used again
-            made.append(target)
-        return [Path(shutil.move(target, into / target.name)) for target in made]
+            targets.append(target)
+        return [Path(shutil.move(target, into / target.name)) for target in targets]
 
 
 def kept_libraries(compiler: Sequence[str] = ("g++",)) -> Path:
@@ -229,8 +223,8 @@ def kept_libraries(compiler: Sequence[str] = ("g++",)) -> Path:
 
 
 def _complete(folder: Path, home: Path) -> bool:
-    made = [folder / f"lib{name}.so" for name in LIBRARIES]
-    return all(path.exists() and owned(path, home) for path in made)
+    libraries = [folder / f"lib{name}.so" for name in LIBRARIES]
+    return all(path.exists() and owned(path, home) for path in libraries)
 
 
 def _run(words: Sequence[str]) -> None:

@@ -53,37 +53,37 @@ class BrokenFunction:
 
 def broken_functions(functions: Iterable[ir.Function], said: str) -> list[BrokenFunction] | None:
     """Return the functions whose bodies have the errors in what the compiler *said*; None where one stands elsewhere."""
-    known = [(f, f.hosted) for f in functions if f.hosted is not None]
-    found: dict[ir.Span, BrokenFunction] = {}
+    hosted = [(f, f.hosted) for f in functions if f.hosted is not None]
+    broken: dict[ir.Span, BrokenFunction] = {}
     for error in _ERROR.finditer(said):
         place = int(error["line"]), int(error["column"])
         file = os.path.realpath(error["file"])
         around = [
             (f, body)
-            for f, body in known
+            for f, body in hosted
             if (body.line, body.column) <= place <= (body.end_line, body.end_column)
             and os.path.realpath(body.file) == file
         ]
         if not around:
             return None
-        function, body = max(around, key=lambda one: one[1][1:3])
+        function, body = max(around, key=lambda pair: pair[1][1:3])
         shown = f"{error['file']}:{error['line']}:{error['column']}: {error['message']}"
-        found.setdefault(body, BrokenFunction(function.name, body, shown))
-    return [*found.values()] or None
+        broken.setdefault(body, BrokenFunction(function.name, body, shown))
+    return [*broken.values()] or None
 
 
 def first_error(said: str) -> str:
     """Return the first error in what the compiler *said*, with its place; "" where it has none."""
-    found = _ERROR.search(said)
-    return "" if found is None else found[0].replace(": fatal error: ", ": ").replace(": error: ", ": ")
+    match = _ERROR.search(said)
+    return "" if match is None else match[0].replace(": fatal error: ", ": ").replace(": error: ", ": ")
 
 
 def without(broken: Sequence[BrokenFunction]) -> Mapping[str, str] | None:
     """Return the files of *broken* functions, each with bodies that say what is wrong; None where a macro wrote a body."""
     texts: dict[str, bytes] = {}
     # The last first: the others keep their place.
-    for one in sorted(broken, key=lambda one: one.body[1:3], reverse=True):
-        body = one.body
+    for function in sorted(broken, key=lambda function: function.body[1:3], reverse=True):
+        body = function.body
         text = texts.get(body.file) or Path(body.file).read_bytes()
         first, end = _offset(text, body.line, body.column), _offset(text, body.end_line, body.end_column)
         if text[first : first + 1] != b"{" or text[end - 1 : end] != b"}":
@@ -91,7 +91,7 @@ def without(broken: Sequence[BrokenFunction]) -> Mapping[str, str] | None:
         lines = b"\n" * text.count(b"\n", first, end)  # the others keep their lines
         texts[body.file] = b"%s{ __mlusim_broken(%s); %s}%s" % (
             text[:first],
-            b'"%s"' % b"".join(_escaped(one.sentence)),
+            b'"%s"' % b"".join(_escaped(function.sentence)),
             lines,
             text[end:],
         )
@@ -167,12 +167,12 @@ class HostCalls:
 
     def process_on(self, device: Device, launches: list[Launch]) -> CallingProcess:
         """Return the process that calls for *device*; variables at file scope keep their values there.  Raises as `built`."""
-        found = self._processes.get(id(device))
-        if found is None:
+        process = self._processes.get(id(device))
+        if process is None:
             if self._library is None:
                 self._library = self._built()
-            found = self._processes[id(device)] = CallingProcess(self._library, device, launches)
-        return found
+            process = self._processes[id(device)] = CallingProcess(self._library, device, launches)
+        return process
 
     def _built(self) -> Path:
         options = self.module.options
@@ -204,9 +204,9 @@ class HostCalls:
             except HostBuildError as error:
                 more = broken_functions(forms, error.shown)
                 # A body that is out already: to leave it out once more changes nothing.
-                if more is None or any(one.body in self.broken for one in more):
+                if more is None or any(function.body in self.broken for function in more):
                     raise self._refused(error) from None
-                self.broken.update({one.body: one for one in more})
+                self.broken.update({function.body: function for function in more})
                 instead = without([*self.broken.values()])
                 if instead is None:
                     raise self._refused(error) from None
@@ -215,9 +215,9 @@ class HostCalls:
     def _refused(self, error: HostBuildError) -> HostBuildError:
         first = first_error(error.shown)
         names = ", ".join(map(shown_file, self.module.paths))
-        made = HostBuildError(f"host functions of {names} cannot be called: {first or error}")
-        made.shown = error.shown
-        return made
+        refusal = HostBuildError(f"host functions of {names} cannot be called: {first or error}")
+        refusal.shown = error.shown
+        return refusal
 
     def _text(
         self, number: int, path: str, functions: Sequence[ir.Function], shared: Mapping[str, int]
@@ -270,9 +270,9 @@ class GivenArguments:
     links: list[tuple[int, int, int]] = field(factory=list)
     arrays: list[tuple[int, "np.ndarray[Any, Any]"]] = field(factory=list)
 
-    def call(self, symbol: str, given: Sequence[Any]) -> CallBytes:
-        """Return the call with the arguments *given*.  Raises `UsageError` for what does not fit."""
-        arguments = [self._argument(p, a) for p, a in zip(self.function.parameters, given, strict=True)]
+    def call(self, symbol: str, values: Sequence[Any]) -> CallBytes:
+        """Return the call with the arguments *values*.  Raises `UsageError` for what does not fit."""
+        arguments = [self._argument(p, a) for p, a in zip(self.function.parameters, values, strict=True)]
         return CallBytes(symbol, self.pieces, arguments, self.links)
 
     def store(self, answer: CallAnswer) -> None:
@@ -282,13 +282,13 @@ class GivenArguments:
             if content.tobytes() != array.tobytes():
                 array[...] = content.view(array.dtype).reshape(array.shape)
 
-    def _argument(self, parameter: ir.Local, given: object) -> int:
+    def _argument(self, parameter: ir.Local, argument: object) -> int:
         kind = parameter.type
         if isinstance(kind, t.Pointer) and kind.reference:
-            if isinstance(given, np.ndarray):
-                return self._array(parameter, kind.to, given)
+            if isinstance(argument, np.ndarray):
+                return self._array(parameter, kind.to, argument)
             kind = kind.to
-        content, links = self._value(parameter, kind, given)
+        content, links = self._value(parameter, kind, argument)
         return self._piece(content, links)
 
     def _piece(self, content: bytes, links: Sequence[tuple[int, int]] = ()) -> int:
@@ -297,46 +297,46 @@ class GivenArguments:
         self.links += [(number, offset, to) for offset, to in links]
         return number
 
-    def _unfit(self, parameter: ir.Local, given: object, wanted: str) -> UsageError:
+    def _unfit(self, parameter: ir.Local, argument: object, wanted: str) -> UsageError:
         what = f"{parameter.spelling} {parameter.source_name} of {self.function.name}"
-        return UsageError(f"{what} is given {given!r:.80}; it takes {wanted}")
+        return UsageError(f"{what} is given {argument!r:.80}; it takes {wanted}")
 
-    def _value(self, parameter: ir.Local, kind: t.Type, given: object) -> Linked:
+    def _value(self, parameter: ir.Local, kind: t.Type, argument: object) -> Linked:
         if isinstance(kind, t.Arithmetic):
-            return self._number(parameter, kind, given), ()
+            return self._number(parameter, kind, argument), ()
         if isinstance(kind, t.Record):
-            return self._record(parameter, kind, given)
+            return self._record(parameter, kind, argument)
         if isinstance(kind, t.Pointer):
-            return self._pointer(parameter, kind.to, given)
-        raise self._unfit(parameter, given, "nothing that Python could give")
+            return self._pointer(parameter, kind.to, argument)
+        raise self._unfit(parameter, argument, "nothing that Python could give")
 
     # -- numbers and records ---------------------------------------------------------------------
 
     def _names(self, kind: str) -> Mapping[str, int] | None:
         return next((f.enumerations[kind] for f in self.forms if kind in f.enumerations), None)
 
-    def _number(self, parameter: ir.Local, kind: t.Arithmetic, given: object) -> bytes:
+    def _number(self, parameter: ir.Local, kind: t.Arithmetic, argument: object) -> bytes:
         names = self._names(kind.name)
-        if isinstance(given, Kind) and names is not None:
-            given = _KINDS[given.unions]
-        elif isinstance(given, str) and names is not None:
-            if given not in names:
-                raise self._unfit(parameter, given, f"one of {', '.join(names)}")
-            given = names[given]
-        value = given.item() if isinstance(given, np.generic) else given
+        if isinstance(argument, Kind) and names is not None:
+            argument = _KINDS[argument.unions]
+        elif isinstance(argument, str) and names is not None:
+            if argument not in names:
+                raise self._unfit(parameter, argument, f"one of {', '.join(names)}")
+            argument = names[argument]
+        value = argument.item() if isinstance(argument, np.generic) else argument
         if not isinstance(value, int | float) or (isinstance(value, float) and kind.whole):
             wanted = "a number" if kind.kind == "float" else "an integer"
             raise self._unfit(
-                parameter, given, wanted if names is None else f"{wanted} or one of {', '.join(names)}"
+                parameter, argument, wanted if names is None else f"{wanted} or one of {', '.join(names)}"
             )
         if kind.whole and kind.kind != "bool" and not kind.low <= value <= kind.high:
-            raise self._unfit(parameter, given, f"{kind.low} to {kind.high}")
+            raise self._unfit(parameter, argument, f"{kind.low} to {kind.high}")
         return packed(kind, value)
 
-    def _record(self, parameter: ir.Local, kind: t.Record, given: object) -> Linked:
-        members = kind.paired(given)
+    def _record(self, parameter: ir.Local, kind: t.Record, argument: object) -> Linked:
+        members = kind.paired(argument)
         if members is None:
-            raise self._unfit(parameter, given, kind.as_tuple)
+            raise self._unfit(parameter, argument, kind.as_tuple)
         content, links = bytearray(kind.size), []
         for member, value in members:
             name = f"{parameter.source_name}.{member.name}"
@@ -348,45 +348,45 @@ class GivenArguments:
 
     # -- pointers --------------------------------------------------------------------------------
 
-    def _pointer(self, parameter: ir.Local, to: t.Type, given: object) -> Linked:
-        if isinstance(given, DeviceTensor):
-            given = given.ptr
-        if isinstance(given, Ptr):
-            return struct.pack("<Q", self.session.lend(given)), ()
-        if given is None or (
-            isinstance(given, int) and not isinstance(given, bool)
+    def _pointer(self, parameter: ir.Local, to: t.Type, argument: object) -> Linked:
+        if isinstance(argument, DeviceTensor):
+            argument = argument.ptr
+        if isinstance(argument, Ptr):
+            return struct.pack("<Q", self.session.lend(argument)), ()
+        if argument is None or (
+            isinstance(argument, int) and not isinstance(argument, bool)
         ):  # True is not an address
-            return struct.pack("<Q", given or 0), ()
-        if isinstance(given, Handle):
-            piece = self._object(to, handle_fields(given))
-        elif isinstance(given, TensorDescriptor):
-            piece = self._object(to, self._descriptor_fields(parameter, given))
-        elif isinstance(given, str) and isinstance(to, t.Arithmetic) and to.size == 1:
-            piece = self._piece(given.encode("utf-8", "surrogateescape") + b"\0")
-        elif isinstance(given, np.ndarray):
-            piece = self._array(parameter, to, given)
+            return struct.pack("<Q", argument or 0), ()
+        if isinstance(argument, Handle):
+            piece = self._object(to, handle_fields(argument))
+        elif isinstance(argument, TensorDescriptor):
+            piece = self._object(to, self._descriptor_fields(parameter, argument))
+        elif isinstance(argument, str) and isinstance(to, t.Arithmetic) and to.size == 1:
+            piece = self._piece(argument.encode("utf-8", "surrogateescape") + b"\0")
+        elif isinstance(argument, np.ndarray):
+            piece = self._array(parameter, to, argument)
         else:
-            raise self._unfit(parameter, given, "a device tensor, a pointer, a NumPy array or None")
+            raise self._unfit(parameter, argument, "a device tensor, a pointer, a NumPy array or None")
         return bytes(8), [(0, piece)]
 
-    def _array(self, parameter: ir.Local, to: t.Type, given: "np.ndarray[Any, Any]") -> int:
+    def _array(self, parameter: ir.Local, to: t.Type, array: "np.ndarray[Any, Any]") -> int:
         wanted = numpy_type(to)
         # Integers of one size have the same bytes, with a sign or without; bools are integers of one byte.
         same = wanted is None or (
-            given.dtype.kind in "biu" and wanted.kind in "iu" and given.dtype.itemsize == wanted.itemsize
+            array.dtype.kind in "biu" and wanted.kind in "iu" and array.dtype.itemsize == wanted.itemsize
         )
-        if not same and wanted != given.dtype:
-            raise self._unfit(parameter, f"an array of {given.dtype}", f"an array of {wanted}")
-        number = self._piece(given.tobytes())
-        if given.flags.writeable:
-            self.arrays.append((number, given))
+        if not same and wanted != array.dtype:
+            raise self._unfit(parameter, f"an array of {array.dtype}", f"an array of {wanted}")
+        number = self._piece(array.tobytes())
+        if array.flags.writeable:
+            self.arrays.append((number, array))
         return number
 
     def _object(self, to: t.Type, values: Mapping[str, Any]) -> int:
         """Return a record with these *values*; members that the record lacks are left out."""
         name = getattr(to, "name", "")
-        known = [to, *(form.records.get(name) for form in self.forms)]
-        record = next((r for r in known if isinstance(r, t.Record) and r.fields), None)
+        candidates = [to, *(form.records.get(name) for form in self.forms)]
+        record = next((r for r in candidates if isinstance(r, t.Record) and r.fields), None)
         if record is None:
             return self._piece(bytes(256))  # nothing looks into it: no file that was loaded knows what it has
         content = bytearray(record.size)
@@ -395,26 +395,30 @@ class GivenArguments:
             if value is None:
                 continue
             listed = list(value) if isinstance(member.type, t.Array) else [value]
-            one = member.type.of if isinstance(member.type, t.Array) else member.type
+            element = member.type.of if isinstance(member.type, t.Array) else member.type
             for n, item in enumerate(listed):
-                some = packed(one, item)
+                some = packed(element, item)
                 at = member.offset + n * len(some)
                 content[at : at + len(some)] = some
         return self._piece(bytes(content))
 
-    def _descriptor_fields(self, parameter: ir.Local, given: TensorDescriptor) -> dict[str, Any]:
-        size = given.dtype.size if isinstance(given.dtype, DType) else np.dtype(given.dtype).itemsize
-        strides = given.strides or _dense(given.shape)
-        word = _DTYPES.get(str(given.dtype), str(given.dtype).upper())
+    def _descriptor_fields(self, parameter: ir.Local, descriptor: TensorDescriptor) -> dict[str, Any]:
+        size = (
+            descriptor.dtype.size
+            if isinstance(descriptor.dtype, DType)
+            else np.dtype(descriptor.dtype).itemsize
+        )
+        strides = descriptor.strides or _dense(descriptor.shape)
+        word = _DTYPES.get(str(descriptor.dtype), str(descriptor.dtype).upper())
         return {
-            "dim": len(given.shape),
-            "dims": given.shape,
+            "dim": len(descriptor.shape),
+            "dims": descriptor.shape,
             "strides": strides,
             "dtype": self._enumerator(parameter, "mluOpDataType_t", f"MLUOP_DTYPE_{word}"),
             "onchip_dtype": 0,
-            "layout": self._enumerator(parameter, "mluOpTensorLayout_t", f"MLUOP_LAYOUT_{given.layout}"),
-            "total_element_num": given.size,
-            "total_tensor_size": given.size * size,
+            "layout": self._enumerator(parameter, "mluOpTensorLayout_t", f"MLUOP_LAYOUT_{descriptor.layout}"),
+            "total_element_num": descriptor.size,
+            "total_tensor_size": descriptor.size * size,
         }
 
     def _enumerator(self, parameter: ir.Local, kind: str, name: str) -> int:
@@ -440,8 +444,8 @@ def numpy_type(kind: t.Type) -> "np.dtype[Any] | None":
     if kind == t.BFLOAT16:
         half: np.dtype[Any] = np.dtype(bfloat16)
         return half
-    found: np.dtype[Any] = np.dtype(FORMATS[kind.kind, kind.size])
-    return found
+    dtype: np.dtype[Any] = np.dtype(FORMATS[kind.kind, kind.size])
+    return dtype
 
 
 def handle_fields(handle: Handle) -> dict[str, Any]:
@@ -476,10 +480,10 @@ def result_of(function: ir.Function, value: bytes, session: CalledSession) -> An
     if isinstance(kind, t.Void):
         return None
     # An address of the host, which leads to no tensor, stays a number.
-    found = reader(kind, lambda address: session.pointing(address) or address or None)(value, 0)
+    result = reader(kind, lambda address: session.pointing(address) or address or None)(value, 0)
     if isinstance(kind, t.Arithmetic) and kind.name == "mluOpStatus_t":
-        return {s.value: s for s in Status}.get(found, found)
-    return found
+        return {s.value: s for s in Status}.get(result, result)
+    return result
 
 
 class HostFunctions(Mapping[str, "HostFunction"]):
@@ -524,8 +528,8 @@ class HostFunction:
         do not fit and sources that do not compile, and `Fault` as kernels do, and where the function crashes.  Why a check
         of parameters did not hold is in ``handle.last_error``.
         """
-        device, handle, given = _where(self.name, arguments)
-        function = self._fitting(len(given))
+        device, handle, values = _where(self.name, arguments)
+        function = self._fitting(len(values))
         calls = _calls_of(self.module)
         process = calls.process_on(device, self.module.launches)
         broken = None if function.hosted is None else calls.broken.get(function.hosted)
@@ -538,18 +542,20 @@ class HostFunction:
             )
         session = process.session()
         taken = GivenArguments(session, [file.form for file in self.module.files], function)
-        answer = process.call(self.name, taken.call(symbol, given), None if handle is None else handle.launch)
+        answer = process.call(
+            self.name, taken.call(symbol, values), None if handle is None else handle.launch
+        )
         taken.store(answer)
         if handle is not None:
             handle.last_error = f"{self.name}: {answer.refusal}" if answer.refusal else ""
         return result_of(function, answer.value, session)
 
     def _fitting(self, count: int) -> ir.Function:
-        found = [form for form in self.forms if len(form.parameters) == count]
-        if len(found) == 1:
-            return found[0]
-        shown = " or ".join(_signature(function) for function in found or self.forms)
-        if found:
+        fitting = [form for form in self.forms if len(form.parameters) == count]
+        if len(fitting) == 1:
+            return fitting[0]
+        shown = " or ".join(_signature(function) for function in fitting or self.forms)
+        if fitting:
             raise UsageError(f"{self.name} is ambiguous for {counted(count, 'argument')}: {shown}")
         raise UsageError(f"{self.name} does not take {counted(count, 'argument')}; it is {shown}")
 
@@ -560,8 +566,8 @@ class HostFunction:
 def _calls_of(module: Module) -> HostCalls:
     if module.host_calls is None:
         module.host_calls = HostCalls(module)
-    found: HostCalls = module.host_calls
-    return found
+    calls: HostCalls = module.host_calls
+    return calls
 
 
 def _signature(function: ir.Function) -> str:

@@ -77,17 +77,17 @@ def kept(source: RecordSource) -> EmbeddedRecord | None:
     if content is None:
         return None
     try:
-        found = unpack(content)
+        embedded = unpack(content)
     # A file that was cut short, or that another version wrote: it is made again.
     except (struct.error, ValueError, TypeError, LookupError):
         return None
-    fresh = all(digest(path) == known for path, known in found.includes.items())
-    return found if fresh else None
+    fresh = all(digest(path) == stored for path, stored in embedded.includes.items())
+    return embedded if fresh else None
 
 
-def keep(source: RecordSource, made: EmbeddedRecord) -> None:
-    """Keep what was *made* of *source*, where there is a cache."""
-    cache.write(_name(source), pack(made))
+def keep(source: RecordSource, embedded: EmbeddedRecord) -> None:
+    """Keep *embedded*, the record of *source*, where there is a cache."""
+    cache.write(_name(source), pack(embedded))
 
 
 def unpack(content: bytes) -> EmbeddedRecord:
@@ -118,20 +118,20 @@ def _telling(diagnostics: Iterable[Diagnostic]) -> list[list[object]]:
     return [[d.file, d.line, d.column, d.message, d.excerpt, d.notes] for d in diagnostics]
 
 
-def pack(made: EmbeddedRecord) -> bytes:
-    """Pack what was *made* into bytes."""
+def pack(embedded: EmbeddedRecord) -> bytes:
+    """Pack *embedded* into bytes."""
     head = {
-        "warnings": _telling(made.warnings),
-        "refused": _telling(made.refused),
-        "kernels": made.kernels,
-        "no_kernel": made.no_kernel,
-        "defined": made.defined,
-        "needed": made.needed,
-        "includes": dict(made.includes),
-        "launched": made.launched,
+        "warnings": _telling(embedded.warnings),
+        "refused": _telling(embedded.refused),
+        "kernels": embedded.kernels,
+        "no_kernel": embedded.no_kernel,
+        "defined": embedded.defined,
+        "needed": embedded.needed,
+        "includes": dict(embedded.includes),
+        "launched": embedded.launched,
     }
     text = json.dumps(head).encode()
-    return _SIZE.pack(len(text)) + text + made.content
+    return _SIZE.pack(len(text)) + text + embedded.content
 
 
 def digest(path: str) -> str:
@@ -146,7 +146,7 @@ def unchanged(note: Path) -> bool:
     """Return whether the files are as they were whose digests *note* has."""
     try:
         files = json.loads(note.read_text(encoding="utf-8"))
-        return all(digest(name) == known for name, known in files.items())
+        return all(digest(name) == stored for name, stored in files.items())
     except (OSError, ValueError, AttributeError):
         return False
 
@@ -161,9 +161,9 @@ def depends_of(path: Path) -> Iterator[str]:
 def remove_oldest(files: Iterable[Path], most: int) -> None:
     """Remove all of *files* but the *most* that were used last, each with its note."""
     with contextlib.suppress(OSError):
-        for one in sorted(files, key=lambda p: -p.stat().st_mtime_ns)[most:]:
-            one.unlink(missing_ok=True)
-            one.with_suffix(".json").unlink(missing_ok=True)
+        for file in sorted(files, key=lambda p: -p.stat().st_mtime_ns)[most:]:
+            file.unlink(missing_ok=True)
+            file.with_suffix(".json").unlink(missing_ok=True)
 
 
 def _name(source: RecordSource) -> str:
@@ -229,8 +229,8 @@ def write(source: RecordSource, forms: Sequence[ir.TranslationUnit]) -> bytes:
 def device_side(form: ir.TranslationUnit) -> ir.TranslationUnit:
     """Return *form* without its host side: kernels, functions of the device, and what they reach, with the types that a debugger shows."""
     variables: dict[str, ir.Global] = {}
-    kept = _closure(form, [s for s, f in form.functions.items() if f.kind != "host"], variables)
-    functions = {s: f for s, f in form.functions.items() if s in kept}
+    reached = _closure(form, [s for s, f in form.functions.items() if f.kind != "host"], variables)
+    functions = {s: f for s, f in form.functions.items() if s in reached}
     types = _types(
         [v.type for f in functions.values() for v in f.locals] + [v.type for v in variables.values()]
     )
@@ -243,22 +243,22 @@ def device_side(form: ir.TranslationUnit) -> ir.TranslationUnit:
     )
 
 
-def _types(given: Sequence[t.Type]) -> set[t.Type]:
-    """Return *given*, what they point to, their elements and members."""
-    found: set[t.Type] = set()
-    work = list(given)
+def _types(roots: Sequence[t.Type]) -> set[t.Type]:
+    """Return *roots*, what they point to, their elements and members."""
+    types: set[t.Type] = set()
+    work = list(roots)
     while work:
         kind = work.pop()
-        if kind in found:
+        if kind in types:
             continue
-        found.add(kind)
+        types.add(kind)
         if isinstance(kind, t.Pointer):
             work.append(kind.to)
         elif isinstance(kind, t.Array):
             work.append(kind.of)
         elif isinstance(kind, t.Record):
             work += [field.type for field in kind.fields]
-    return found
+    return types
 
 
 def required(form: ir.TranslationUnit, source: str) -> frozenset[str]:
@@ -277,11 +277,11 @@ def _kernels(form: ir.TranslationUnit) -> list[str]:
 
 def offered(form: ir.TranslationUnit, source: str) -> list[str]:
     """Return the symbols of the functions of the device that *source* has for other files: not static, and in no header."""
-    own = (
+    functions = (
         f for f in form.functions.values() if f.kind == "device" and not f.external and f.span.file == source
     )
     # Mangled, _ZL is static and _GLOBAL__N_ an unnamed namespace.
-    return [f.symbol for f in own if not f.symbol.startswith("_ZL") and "_GLOBAL__N_" not in f.symbol]
+    return [f.symbol for f in functions if not f.symbol.startswith("_ZL") and "_GLOBAL__N_" not in f.symbol]
 
 
 def launched(form: ir.TranslationUnit, source: str) -> list[tuple[str, str]]:
@@ -290,7 +290,7 @@ def launched(form: ir.TranslationUnit, source: str) -> list[tuple[str, str]]:
     These are the plain name, which a host that declares it ``extern "C"`` wants, and the mangled one, where a half is also the
     16-bit number that it is on the host.  A name that two kernels share, or that the C library has, is left out.
     """
-    found: dict[str, set[str]] = {}
+    by_name: dict[str, set[str]] = {}
     for kernel in form.functions.values():
         shared = not (kernel.symbol.startswith("_ZL") or "_GLOBAL__N_" in kernel.symbol or "<" in kernel.name)
         if kernel.kind != "kernel" or kernel.external or kernel.span.file != source or not shared:
@@ -298,9 +298,9 @@ def launched(form: ir.TranslationUnit, source: str) -> list[tuple[str, str]]:
         stub, mangled = stub_of(kernel), symbol_of(kernel)
         plain = set() if kernel.scope else {kernel.name}
         for name in {mangled, mangled.replace("DF16_", "t")} | plain:  # _Float16 and unsigned short
-            found.setdefault(name, set()).add(stub)
+            by_name.setdefault(name, set()).add(stub)
     return [
-        (name, min(stubs)) for name, stubs in sorted(found.items()) if len(stubs) == 1 and not _of_c(name)
+        (name, min(stubs)) for name, stubs in sorted(by_name.items()) if len(stubs) == 1 and not _of_c(name)
     ]
 
 
@@ -312,8 +312,8 @@ def stub_of(kernel: ir.Function) -> str:
 def symbol_of(kernel: ir.Function) -> str:
     """Return the mangled name of *kernel* itself, with which clang registers it: names in it have their length in front."""
     name = kernel.name.partition("<")[0]
-    of_stub, own = (f"{len(word.encode())}{word}" for word in (STUB + name, name))
-    return kernel.symbol.replace(of_stub, own, 1).removeprefix(STUB)
+    of_stub, plain = (f"{len(word.encode())}{word}" for word in (STUB + name, name))
+    return kernel.symbol.replace(of_stub, plain, 1).removeprefix(STUB)
 
 
 def name_of(stub: str) -> str:
@@ -324,13 +324,13 @@ def name_of(stub: str) -> str:
         return stub
     demangle.restype = ctypes.c_void_p
     # Libraries of gcc 12 and older do not read the letters of half and bfloat16: they get those of types that kernels lack.
-    found = demangle(stub.encode(), None, None, None) or demangle(
+    demangled = demangle(stub.encode(), None, None, None) or demangle(
         stub.replace("DF16_", "Dh").replace("DF16b", "Dd").encode(), None, None, None
     )
-    if not found:
+    if not demangled:
         return stub.removeprefix(STUB)
-    text = ctypes.cast(found, ctypes.c_char_p).value or b""
-    ctypes.CDLL(None).free(ctypes.c_void_p(found))
+    text = ctypes.cast(demangled, ctypes.c_char_p).value or b""
+    ctypes.CDLL(None).free(ctypes.c_void_p(demangled))
     plain = (
         text.decode()
         .replace("(anonymous namespace)::", "")
@@ -352,15 +352,15 @@ def _name_in(signature: str) -> str:
     return signature[start:]
 
 
-def stubs_in(made: bytes) -> frozenset[str]:
-    """Return the stubs of the kernels that clang made host code of in *made*, an object or its assembly.
+def stubs_in(content: bytes) -> frozenset[str]:
+    """Return the stubs of the kernels that clang made host code of in *content*, an object or its assembly.
 
     Raises `UsageError` for what is neither.
     """
-    if made.startswith(b"\x7fELF"):
-        return frozenset(name for name in _defined(made) if STUB in name)
+    if content.startswith(b"\x7fELF"):
+        return frozenset(name for name, _ in _symbols(content) if STUB in name)
     try:
-        text = made.decode()
+        text = content.decode()
     except UnicodeDecodeError:
         raise UsageError(
             "what clang made is neither an object nor assembly; leave out the flags that say so"
@@ -372,11 +372,6 @@ def variable_at(elf: bytes, offset: int) -> str | None:
     """Return the name of the variable at *offset* from the first address of a loaded file of 64 bits; None where it names none there."""
     first = _FIRST_ADDRESS if struct.unpack_from("<H", elf, 16)[0] == _PLACED else 0
     return next((name for name, value in _symbols(elf) if value == offset + first), None)
-
-
-def _defined(elf: bytes) -> Iterator[str]:
-    """Yield the names of the symbols that an object of 64 bits defines."""
-    return (name for name, _ in _symbols(elf))
 
 
 def _symbols(elf: bytes) -> Iterator[tuple[str, int]]:
@@ -404,37 +399,41 @@ def wanted(form: ir.TranslationUnit, source: str) -> list[str]:
     """Return the symbols of the functions of the device that other files must define for what *source* has."""
     first = [f.symbol for f in form.functions.values() if f.kind == "kernel"]
     reached = sorted(_closure(form, [*first, *offered(form, source)], {}))
-    return [one for one in reached if form.functions[one].external and form.functions[one].kind == "device"]
+    return [
+        symbol
+        for symbol in reached
+        if form.functions[symbol].external and form.functions[symbol].kind == "device"
+    ]
 
 
 def _closure(
     form: ir.TranslationUnit, symbols: Sequence[str], variables: dict[str, ir.Global]
 ) -> frozenset[str]:
     """*symbols* and what those functions reach; variables at file scope are added to *variables*."""
-    kept: set[str] = set()
+    reached: set[str] = set()
     seen: set[str] = set()
     work = list(symbols)
     while work:
         symbol = work.pop()
-        if symbol not in form.functions or symbol in kept:
+        if symbol not in form.functions or symbol in reached:
             continue
-        kept.add(symbol)
+        reached.add(symbol)
         work += _reached(form.functions[symbol].body, variables)
         for name in variables.keys() - seen:  # initial values reach functions, too
             seen.add(name)
             work += _reached(form.initialisers.get(name), variables)
-    return frozenset(kept)
+    return frozenset(reached)
 
 
 def _reached(node: object, variables: dict[str, ir.Global]) -> Iterator[str]:
     """Yield the symbols of functions in *node*; its variables at file scope are added to *variables*."""
-    for one in walk(node):
-        if isinstance(one, ir.GlobalPlace):
-            variables[one.variable.symbol] = one.variable
-        elif isinstance(one, ir.Call | ir.FunctionAddress):
-            yield one.symbol
-        elif isinstance(one, ir.Dispatch):
-            yield from one.targets.values()
+    for part in walk(node):
+        if isinstance(part, ir.GlobalPlace):
+            variables[part.variable.symbol] = part.variable
+        elif isinstance(part, ir.Call | ir.FunctionAddress):
+            yield part.symbol
+        elif isinstance(part, ir.Dispatch):
+            yield from part.targets.values()
 
 
 # The text that ``cncc -S --bang-device-only`` writes and ``cnas`` reads: the device's form for people, and
@@ -460,14 +459,11 @@ class DeviceText:
 
 def text_of(form: str, assembly: str, source: str, architectures: Sequence[str]) -> str:
     """Return the text of *source*: its *form*, then the *assembly* of the host's side without the host's own functions and variables."""
-    listing = "".join(f"{_comment(line)}\n" for line in form.splitlines())
+    comments = (line if line.startswith("//") else f"// {line}".rstrip() for line in form.splitlines())
+    listing = "".join(f"{comment}\n" for comment in comments)
     names = set(_LAUNCHED.findall(assembly))
     launching = _GLOBAL.sub(lambda g: g[0] if STUB in g[1] or g[1] in names else "", assembly)
     return f"{MARK}{Path(source).name} for {', '.join(architectures)}\n//\n{listing}\n{launching}{END}\n"
-
-
-def _comment(line: str) -> str:
-    return line if line.startswith("//") else f"// {line}".rstrip()
 
 
 def read_text(path: Path) -> DeviceText:

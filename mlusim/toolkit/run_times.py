@@ -41,8 +41,8 @@ def folders_of_openmp() -> Iterator[str]:
 def header_of_openmp(flags: Sequence[str]) -> list[str]:
     """Return the words for a folder with ``omp.h``, behind all others, if *flags* have OpenMP: one of LLVM's if there is one, else GCC's."""
     patterns = ("llvm-*/lib/clang/*/include/omp.h", "gcc/*/*/include/omp.h") if "-fopenmp" in flags else ()
-    found = [path for one in patterns for path in sorted(Path("/usr/lib").glob(one), reverse=True)]
-    return [word for path in found[:1] for word in ("-idirafter", str(path.parent))]
+    paths = [path for pattern in patterns for path in sorted(Path("/usr/lib").glob(pattern), reverse=True)]
+    return [word for path in paths[:1] for word in ("-idirafter", str(path.parent))]
 
 
 def with_gcc(said: str, words: Sequence[str]) -> list[str] | None:
@@ -60,8 +60,8 @@ def with_gcc(said: str, words: Sequence[str]) -> list[str] | None:
 
 def missing(said: str, words: Sequence[str]) -> str:
     """Return a sentence for each library or header that clang *said* is missing and a package or the user has; *words* are those it was given."""
-    found = dict.fromkeys(match[1] for match in _MISSING.finditer(said))
-    return "".join(f"cncc: error: {_sentence(name, words)}\n" for name in found)
+    names = dict.fromkeys(match[1] for match in _MISSING.finditer(said))
+    return "".join(f"cncc: error: {_sentence(name, words)}\n" for name in names)
 
 
 def _sentence(name: str, words: Sequence[str]) -> str:

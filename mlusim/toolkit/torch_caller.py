@@ -38,15 +38,15 @@ class Extension:
 
     def call(self, arguments: list[dict[str, Any]]) -> dict[str, Any]:
         """Call it; return where its results lie.  They are kept until the next call."""
-        self._kept = self._function(*(self._argument(one) for one in arguments))
+        self._kept = self._function(*(self._argument(argument) for argument in arguments))
         self._torch.mlu.synchronize()
         several = self._kept if isinstance(self._kept, tuple | list) else [self._kept]
-        return {"tensors": [self._place(one) for one in several if one is not None]}
+        return {"tensors": [self._place(tensor) for tensor in several if tensor is not None]}
 
-    def _argument(self, given: dict[str, Any]) -> Any:
-        if "tensor" not in given:
-            return given.get("number")
-        address, dtype, sizes = given["tensor"]
+    def _argument(self, argument: dict[str, Any]) -> Any:
+        if "tensor" not in argument:
+            return argument.get("number")
+        address, dtype, sizes = argument["tensor"]
         like = self._torch.empty(sizes, dtype=getattr(self._torch, dtype), device="meta")
         return self._device.tensor_at(address, like)
 
@@ -84,13 +84,13 @@ def main(argv: list[str]) -> None:
             os._exit(0)
         try:
             extension = extension or Extension(torch, torch_mlu, library, name)
-            found = extension.call(arguments)
+            answer = extension.call(arguments)
         except Exception as error:  # noqa: BLE001 - what an extension throws is told
             lines = str(error).strip().splitlines()
-            found = {"error": f"{type(error).__name__}: {lines[0] if lines else 'it says nothing'}"}
-            found["memory"] = isinstance(error, MemoryError) or "can't allocate memory" in str(error)
+            answer = {"error": f"{type(error).__name__}: {lines[0] if lines else 'it says nothing'}"}
+            answer["memory"] = isinstance(error, MemoryError) or "can't allocate memory" in str(error)
         sys.stdout.flush()
-        messages.send(end, messages.Message(found))
+        messages.send(end, messages.Message(answer))
 
 
 if __name__ == "__main__":

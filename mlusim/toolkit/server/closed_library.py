@@ -29,11 +29,11 @@ class NativeTensor:
 class Stores:
     """The stores of a stand-in to memory of the host, by address."""
 
-    made: list[tuple[int, bytes]] = field(factory=list)
+    written: list[tuple[int, bytes]] = field(factory=list)
 
     def packed(self) -> bytes:
         """Return it as the program takes it."""
-        return b"".join(struct.pack("<QI", address, len(data)) + data for address, data in self.made)
+        return b"".join(struct.pack("<QI", address, len(data)) + data for address, data in self.written)
 
 
 @define
@@ -59,7 +59,7 @@ class HostWords:
 
     def __setitem__(self, n: int, value: object) -> None:
         form = self.form or "Q"
-        self.stores.made.append((self.address + n * struct.calcsize(form), struct.pack(f"<{form}", value)))
+        self.stores.written.append((self.address + n * struct.calcsize(form), struct.pack(f"<{form}", value)))
 
     def cast(self, layout: Any) -> "HostArray":
         """Return the same bytes as elements of *layout*."""
@@ -85,8 +85,8 @@ class HandlePlace:
     stores: Stores
     keep: Callable[[Any], int]
 
-    def __setitem__(self, n: int, made: object) -> None:
-        self.stores.made.append((self.address + 8 * n, struct.pack("<Q", self.keep(made))))
+    def __setitem__(self, n: int, target: object) -> None:
+        self.stores.written.append((self.address + 8 * n, struct.pack("<Q", self.keep(target))))
 
 
 class Pointers(Sequence[Any]):
@@ -120,16 +120,16 @@ class ClosedLibrary:
         Raises `UsageError` for a call that has no stand-in, and what a stand-in raises.
         """
         stores = Stores()
-        (_, name), *given = _parts(payload)
+        (_, name), *pieces = _parts(payload)
         function = self._calls.get(name.decode())
         if function is None:
             raise UsageError(f"{name.decode()} is of the closed library, and has no stand-in here")
-        arguments = [self._argument(kind, data, stores) for kind, data in given]
+        arguments = [self._argument(kind, data, stores) for kind, data in pieces]
         return function(*arguments), stores.packed()
 
-    def _keep(self, made: object) -> int:
+    def _keep(self, target: object) -> int:
         number = len(self._handles) + 1  # 0 is the null handle
-        self._handles[number] = made
+        self._handles[number] = target
         return number
 
     # i and f are numbers, t and T tensors, h a handle, H the place of a new one, P several pointers: see cnnl.cpp.
@@ -149,17 +149,17 @@ class ClosedLibrary:
         if kind == "P":
             held = self._on_device(address) if address and len(data) < 16 else data[8:]
             return Pointers(struct.unpack(f"<{len(held) // 8}Q", held[: len(held) // 8 * 8]), self._pointing)
-        found = self._pointing(address) if address else None
-        if found is not None or not address:
-            return found
+        pointer = self._pointing(address) if address else None
+        if pointer is not None or not address:
+            return pointer
         return HostWords(address, data[10:], _NUMBERS.get((chr(data[8]), data[9]), ""), stores)
 
     def _on_device(self, address: int) -> bytes:
         """Return the pointers that an array on the device begins with, none where no memory is there."""
-        found = self._pointing(address)
-        if found is None:
+        pointer = self._pointing(address)
+        if pointer is None:
             return b""
-        return bytes(found.view.allocation.raw.data[found.offset : found.offset + 8 * _POINTERS])
+        return bytes(pointer.view.allocation.raw.data[pointer.offset : pointer.offset + 8 * _POINTERS])
 
 
 _POINTERS = 256  # of an array on the device

@@ -62,12 +62,12 @@ class NativeCommand:
             try:
                 running = self._started(name, printed)
             except BaseException:
-                for one in printed:
-                    one.close()
+                for stream in printed:
+                    stream.close()
                 raise
             ends = os.pidfd_open(running.pid)
             try:
-                self._serve(listener, ends, {one.pipe: one for one in printed if one.pipe >= 0})
+                self._serve(listener, ends, {stream.pipe: stream for stream in printed if stream.pipe >= 0})
             finally:
                 for connection, session in self._sessions.values():
                     connection.socket.close()
@@ -75,8 +75,8 @@ class NativeCommand:
                 self._sessions.clear()
                 os.close(ends)
                 _end(running)
-                for one in printed:
-                    one.close()
+                for stream in printed:
+                    stream.close()
         code = running.returncode
         if code < 0:
             sys.stderr.write(f"error: the program was ended by {signal.Signals(-code).name}\n")
@@ -95,9 +95,9 @@ class NativeCommand:
         except OSError as error:
             raise UsageError(f"{self._words[0]} cannot be started: {brief(error)}") from None
         finally:
-            for one in printed:
-                if one.pipe >= 0:
-                    os.close(one.target)
+            for stream in printed:
+                if stream.pipe >= 0:
+                    os.close(stream.target)
 
     def _serve(self, listener: socket.socket, ends: int, pipes: Mapping[int, "PrintedStream"]) -> None:
         poll = select.poll()
@@ -144,8 +144,8 @@ def _watching() -> dict[str, str]:
     """Return what a program is started with whose mistakes are reported: the C library gives arrays pages of their own, and ours says nothing."""
     if not hears_of_mistakes():
         return {}
-    given = os.environ.get(TUNABLES)
-    return {TUNABLES: f"{given}:{OWN_PAGES}" if given else OWN_PAGES, REPORTED: "1"}
+    tunables = os.environ.get(TUNABLES)
+    return {TUNABLES: f"{tunables}:{OWN_PAGES}" if tunables else OWN_PAGES, REPORTED: "1"}
 
 
 class PrintedStream:

@@ -318,8 +318,8 @@ class MappedMemory:
         if not self._of_host:
             return "give memory of cnrtMalloc"
         name = self._of_host.get(address, next(reversed(self._of_host.values())))
-        given = "" if address in self._of_host else f"an extension was given {name}: "
-        return f"{given}give {name.partition(',')[0]}.mlu()"
+        which = "" if address in self._of_host else f"an extension was given {name}: "
+        return f"{which}give {name.partition(',')[0]}.mlu()"
 
     def _freed_at(self, address: int) -> Piece | None:
         return next((p for p in reversed(self._freed.values()) if p.start <= address < p.stop), None)

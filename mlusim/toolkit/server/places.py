@@ -39,10 +39,10 @@ class Places:
 
     def __call__(self, address: int) -> Place:
         """Return the place of the call that returns to *address*."""
-        found = self._known.get(address)
-        if found is None:
-            found = self._known[address] = self._found(address)
-        return found
+        place = self._known.get(address)
+        if place is None:
+            place = self._known[address] = self._found(address)
+        return place
 
     def lies(self, path: str, first: int) -> None:
         """Note that the library *path* lies from the address *first* on, for a process whose map cannot be read."""
@@ -105,5 +105,5 @@ def _frame(function: str, where: str, path: str) -> Place:
     """Return one frame of what is inlined there, the innermost first."""
     file, _, line = where.partition(" ")[0].rpartition(":")
     named = function.partition("(")[0] if function and not function.startswith("?") else None
-    known = bool(file) and not file.startswith("?") and line.isdigit() and int(line) > 0
-    return Place(named, file if known else None, int(line) if known else None, Path(path).name)
+    located = bool(file) and not file.startswith("?") and line.isdigit() and int(line) > 0
+    return Place(named, file if located else None, int(line) if located else None, Path(path).name)

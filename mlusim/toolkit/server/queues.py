@@ -68,9 +68,9 @@ class QueueOrder:
 
     def clashes(self, queue: int, touched: Touched) -> Iterator[QueueClash]:
         """Return the works that *touched*, by work that *queue* is about to be given, is not in order with: the first bytes of each."""
-        known = self._known(queue)
+        seen = self._known(queue)
         for work in self._works.values():
-            if work.number > known.get(work.queue, 0):
+            if work.number > seen.get(work.queue, 0):
                 clash = _between(work, touched)
                 if clash is not None:
                     yield clash
@@ -145,8 +145,8 @@ class TouchedGdram(Observer):
         for allocation, rows in screen.shared():
             if allocation.space is GDRAM:
                 for gathered, kinds in ((self._reads, (READS, CHANGES)), (self._writes, (CHANGES, WRITES))):
-                    found = rows[np.isin(rows[:, 2], kinds)]
-                    gathered.add_runs(allocation, ByteRuns.joined(found[:, 0], found[:, 1]))
+                    spans = rows[np.isin(rows[:, 2], kinds)]
+                    gathered.add_runs(allocation, ByteRuns.joined(spans[:, 0], spans[:, 1]))
 
     def repeats(self, _kernel: object) -> bool:
         """Answer that what is given no memory touches none."""
@@ -281,9 +281,9 @@ class NativeQueue:
     def at(self, step: int) -> float:
         """Return the clock in us after *step*."""
         while len(self._times) <= step:
-            given = self._pending.pop(0)
+            work = self._pending.pop(0)
             now = self._times[-1]
             self._times.append(
-                now + given.time_us if isinstance(given, Launch) else max(now, given[0].at(given[1]))
+                now + work.time_us if isinstance(work, Launch) else max(now, work[0].at(work[1]))
             )
         return self._times[step]

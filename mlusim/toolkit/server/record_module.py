@@ -33,36 +33,35 @@ class RecordModule:
 
     def __getitem__(self, symbol: str) -> BangKernel:
         """Return the kernel whose mangled name, or plain one where no other has it, is *symbol*.  Raises `UsageError` where the record has none."""
-        found = self.symbols.get(symbol) or self._plain(symbol)
-        if found is None:
+        mangled = self.symbols.get(symbol)
+        if mangled is None:
+            functions = self.module.files[0].form.functions
+            same = [s for s in self.symbols.values() if functions[s].scope + functions[s].name == symbol]
+            mangled = same[0] if len(same) == 1 else None
+        if mangled is None:
             have = ", ".join(self.symbols) or "none"
             raise UsageError(f"the program was compiled without the kernel {symbol}; it has {have}")
-        return self.module.kernel_of_symbol(found)
-
-    def _plain(self, name: str) -> str | None:
-        functions = self.module.files[0].form.functions
-        same = [s for s in self.symbols.values() if functions[s].scope + functions[s].name == name]
-        return same[0] if len(same) == 1 else None
+        return self.module.kernel_of_symbol(mangled)
 
     def variable(self, symbol: str) -> DeviceVariable | None:
         """Return the variable in GDRAM whose mangled name is *symbol*; None where the record's code uses none of it."""
         file = self.module.files[0]
-        found = file.form.globals.get(symbol)
-        if found is None:
-            found = next((one for one in file.form.globals.values() if one.name == symbol), None)
-        return None if found is None else device_variable(found, file.home)
+        variable = file.form.globals.get(symbol)
+        if variable is None:
+            variable = next((other for other in file.form.globals.values() if other.name == symbol), None)
+        return None if variable is None else device_variable(variable, file.home)
 
     def constant(self, symbol: str) -> DeviceVariable | None:
         """Return the ``__mlu_const__`` variable that the host has as *symbol*; None where the record's code loads none."""
         file = self.module.files[0]
         plain = re.sub(r"L(?=\d)", "", symbol, count=1)  # each file has its own, which clang says in the name
         names = (symbol, plain, re.sub(r"^_Z\d+", "", plain))
-        found = next(filter(None, map(file.form.globals.get, names)), None)
-        if found is None or found.space != ir.GDRAM:
+        variable = next(filter(None, map(file.form.globals.get, names)), None)
+        if variable is None or variable.space != ir.GDRAM:
             return None
-        if isinstance(found.type, t.Arithmetic) and not found.copied:
+        if isinstance(variable.type, t.Arithmetic) and not variable.copied:
             return None
-        return device_variable(found, file.home)
+        return device_variable(variable, file.home)
 
 
 def constant_at(path: Path, offset: int, modules: Sequence[RecordModule]) -> DeviceVariable:
@@ -71,15 +70,15 @@ def constant_at(path: Path, offset: int, modules: Sequence[RecordModule]) -> Dev
     Raises `UsageError` where none or more than one of *modules* has it.
     """
     name = variable_at(path.read_bytes(), offset)
-    found = [one for one in (m.constant(name) for m in modules if name) if one is not None]
-    if len(found) > 1:
+    constants = [constant for constant in (m.constant(name) for m in modules if name) if constant is not None]
+    if len(constants) > 1:
         raise UsageError(f"several files have a __mlu_const__ variable {name}; rename it in all but one")
-    if not found:
+    if not constants:
         raise UsageError(
             "this is not a __mlu_device__ or __mlu_const__ variable that code of the device uses; a __mlu_const__ number with a value stands in the instructions "
             "of kernels unless its file copies to or from symbols, and a program without symbols, as `strip` leaves it, has no names"
         )
-    return found[0]
+    return constants[0]
 
 
 def read(payload: bytes, others: Sequence[bytes] = (), bang_arch: int | None = None) -> RecordModule:
@@ -97,8 +96,8 @@ def read(payload: bytes, others: Sequence[bytes] = (), bang_arch: int | None = N
                 units.append(joined)
                 paths.append(place)
     module = Module(paths, Options((), (), board), units)
-    own = (f for f in unit.form.functions.values() if f.kind == "kernel" and not f.external)
-    return RecordModule(module, {symbol_of(f): f.symbol for f in own})
+    kernels = (f for f in unit.form.functions.values() if f.kind == "kernel" and not f.external)
+    return RecordModule(module, {symbol_of(f): f.symbol for f in kernels})
 
 
 def _form(payload: bytes, bang_arch: int | None) -> tuple[str, Board, Translated]:

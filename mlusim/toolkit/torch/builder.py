@@ -105,7 +105,7 @@ def binding_text(declarations: str, functions: Mapping[str, str] | None) -> str:
     if functions is None:
         return f"#include <torch/extension.h>\n{declarations}\n"
     lines = [
-        f'  mlusim_torch::bind(m, "{name}", &{name}, {{{", ".join(_quoted(one) for one in parameters(declarations, name))}}}, {_quoted(text)});'
+        f'  mlusim_torch::bind(m, "{name}", &{name}, {{{", ".join(_quoted(parameter) for parameter in parameters(declarations, name))}}}, {_quoted(text)});'
         for name, text in functions.items()
     ]
     body = "\n".join(lines)
@@ -115,7 +115,7 @@ def binding_text(declarations: str, functions: Mapping[str, str] | None) -> str:
 def light_text(declarations: str, functions: Mapping[str, str]) -> str:
     """Return C++ as `binding_text`, for functions of types that the device's library converts: reading pybind11 takes most of a build."""
     lines = [
-        f'mlusim_torch::bound<&{name}>("{name}", {{{", ".join(_quoted(one) for one in parameters(declarations, name))}}}, {_quoted(text)})'
+        f'mlusim_torch::bound<&{name}>("{name}", {{{", ".join(_quoted(parameter) for parameter in parameters(declarations, name))}}}, {_quoted(text)})'
         for name, text in functions.items()
     ]
     listed = ", \\\n  ".join(lines)
@@ -125,13 +125,15 @@ def light_text(declarations: str, functions: Mapping[str, str]) -> str:
 def parameters(declarations: str, function: str) -> list[str]:
     """Return the names of the parameters of *function*; those that have none are left out."""
     plain = _COMMENT.sub(" ", declarations)
-    found = re.search(rf"\b{re.escape(function)}\s*\(", plain)
-    if found is None:
+    match = re.search(rf"\b{re.escape(function)}\s*\(", plain)
+    if match is None:
         return []
     names = []
-    for one in _divided(plain[found.end() :]):
+    for declaration in _divided(plain[match.end() :]):
         # Something of a type stands before a name: a lone word is a type.
-        word = re.search(r"[\w>&*\]]\s*\b([A-Za-z_]\w*)\s*(?:\[\s*\])?$", one.partition("=")[0].rstrip())
+        word = re.search(
+            r"[\w>&*\]]\s*\b([A-Za-z_]\w*)\s*(?:\[\s*\])?$", declaration.partition("=")[0].rstrip()
+        )
         if word is not None:
             names.append(word[1])
     return names
@@ -223,8 +225,9 @@ class TorchPlace:
     def key(self) -> str:
         """Return a digest that tells one state of PyTorch, compiler and board from another."""
         clang = host_compiler()
-        given = repr((self.version, self.include, self.python, self.stamp, clang, self.board))
-        return cache.key_of(given, *(path.read_bytes() for path in self.headers()), _headers())
+        ours = cache.stamp_of([*HERE.glob("*.h"), *(HERE / "include").rglob("*.h")])
+        identity = repr((self.version, self.include, self.python, self.stamp, clang, self.board))
+        return cache.key_of(identity, *(path.read_bytes() for path in self.headers()), ours)
 
     def headers(self) -> list[Path]:
         """Return the headers of the toolkit."""
@@ -339,7 +342,7 @@ class TorchBuilder:
             target = Path(sources.output)
         else:
             linked = repr((WRAPPED, sources.link_flags))
-            stamp = cache.key_of(*(Path(one).read_bytes() for one in objects), linked)
+            stamp = cache.key_of(*(Path(object_path).read_bytes() for object_path in objects), linked)
             target = self.folder / "extensions" / f"{name}-{stamp}.so"
         if sources.output or not self._kept(target):
             self._link(objects, sources.link_flags, target)
@@ -358,11 +361,11 @@ class TorchBuilder:
 
     def _compiled(self, path: str, sources: ExtensionSources, named: str, text: str | None = None) -> str:
         bang = Path(path).suffix in (".mlu", ".mluh")
-        given = list(sources.bang_flags if bang else sources.cxx_flags)
-        found = Path(path).read_text(encoding="utf-8", errors="replace") if text is None else text
-        kind = header_for(found, binds=text is not None)
-        names = [named] if path.endswith("binding.cpp") or "TORCH_EXTENSION_NAME" in found else []
-        return self._object(path, kind, [*(f"-I{one}" for one in sources.include), *given, *names])
+        flags = list(sources.bang_flags if bang else sources.cxx_flags)
+        content = Path(path).read_text(encoding="utf-8", errors="replace") if text is None else text
+        kind = header_for(content, binds=text is not None)
+        names = [named] if path.endswith("binding.cpp") or "TORCH_EXTENSION_NAME" in content else []
+        return self._object(path, kind, [*(f"-I{folder}" for folder in sources.include), *flags, *names])
 
     def _binding(self, sources: ExtensionSources, named: str) -> str:
         path = self._file("binding", 0, binding_text(sources.cpp, sources.functions), ".cpp")
@@ -376,7 +379,7 @@ class TorchBuilder:
         refused = Path(path).with_suffix(".refused")
         if self._kept(refused):
             return ""
-        flags = [*(f"-I{one}" for one in sources.include), *sources.cxx_flags, named]
+        flags = [*(f"-I{folder}" for folder in sources.include), *sources.cxx_flags, named]
         try:
             return self._object(path, TENSORS, flags)
         except TorchBuildError:
@@ -392,15 +395,15 @@ class TorchBuilder:
         shares = [functools.partial(self._share, calls[number::count]) for number in range(count)]
         with ended_in_order(), contextlib.ExitStack() as children:
             beside = [children.enter_context(_Child(share)) for share in shares[1:]]
-            parts = [shares[0](), *(one.result() for one in beside)]
+            parts = [shares[0](), *(child.result() for child in beside)]
         for _, commands, said in parts[1:]:
             self.commands += commands
             self.said += said
         results = [parts[number % count][0][number // count] for number in range(len(calls))]
-        for one in results:
-            if isinstance(one, Exception):
-                raise one
-        return [str(one) for one in results]
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
+        return [str(result) for result in results]
 
     def _share(self, calls: Sequence[Callable[[], str]]) -> _Share:
         """Return what each of *calls* returns or raises, with the commands that they ran and what the compilers said."""
@@ -448,14 +451,14 @@ class TorchBuilder:
 
     def _words(self, kind: str, flags: Sequence[str]) -> list[str]:
         """Return the words that every file is compiled with, and those of *flags* that a precompiled header has to know."""
-        formed = [one for one in flags if one.startswith(_FORMED)]
-        levels = [one for one in flags if _LEVEL.fullmatch(one)]
+        formed = [flag for flag in flags if flag.startswith(_FORMED)]
+        levels = [flag for flag in flags if _LEVEL.fullmatch(flag)]
         level = "-O0" if levels and levels[-1] == "-O0" else "-O1"
         folders = ["-I" + str(HERE / "include"), *(["-I" + str(HERE / "slim")] if kind != WHOLE else [])]
-        standard = [] if any(one.startswith(("-std=", "--std")) for one in formed) else ["-std=c++17"]
+        standard = [] if any(flag.startswith(("-std=", "--std")) for flag in formed) else ["-std=c++17"]
         return [
             *("-x", "bang", "-fPIC", "-w", level, *standard, *formed, *folders),
-            *(word for one in (*self.place.include, self.place.python) for word in ("-isystem", one)),
+            *(word for folder in (*self.place.include, self.place.python) for word in ("-isystem", folder)),
         ]
 
     def _precompiled(self, kind: str, flags: Sequence[str]) -> Path:
@@ -466,9 +469,9 @@ class TorchBuilder:
         if not self._kept(target):
             with self._alone():
                 if not self._kept(target):
-                    made = ["-fpch-instantiate-templates", *first, "-Xclang", "-emit-pch"]
+                    emit = ["-fpch-instantiate-templates", *first, "-Xclang", "-emit-pch"]
                     source = str(HERE / f"precompiled_{kind}.h")
-                    self._make(["--bang-host-only", "-c", *words, *made, source], target)
+                    self._make(["--bang-host-only", "-c", *words, *emit, source], target)
         return target
 
     def _object(self, path: str, kind: str, flags: Sequence[str]) -> str:
@@ -485,7 +488,7 @@ class TorchBuilder:
             os.utime(target)
             return str(target)
         header = self._precompiled(kind, flags)
-        plain = [one for one in flags if not one.startswith(_FORMED) and not _LEVEL.fullmatch(one)]
+        plain = [flag for flag in flags if not flag.startswith(_FORMED) and not _LEVEL.fullmatch(flag)]
         sides = [LINES] if bang else ["--bang-host-only", LINES]
         with tempfile.TemporaryDirectory() as scratch:
             depends = f"{scratch}/depends"
@@ -493,16 +496,16 @@ class TorchBuilder:
                 [*sides, "-c", *words, *plain, *_stands_on(header), "-MMD", "-MF", depends, path], target
             )
             read = {
-                one: record.digest(one)
-                for one in record.depends_of(Path(depends))
-                if not one.endswith(".pch")
+                dependency: record.digest(dependency)
+                for dependency in record.depends_of(Path(depends))
+                if not dependency.endswith(".pch")
             }
         cache.put(note, json.dumps(read).encode())
         record.remove_oldest(target.parent.glob("*.o"), MOST_LIBRARIES)
         return str(target)
 
     def _link(self, objects: Sequence[str], flags: Sequence[str], target: Path) -> None:
-        libraries = [f"-L{Path(self.place.include[0]).parent / 'lib'}", *(f"-l{one}" for one in LIBRARIES)]
+        libraries = [f"-L{Path(self.place.include[0]).parent / 'lib'}", *(f"-l{name}" for name in LIBRARIES)]
         self._make(["-shared", *objects, *WRAPPED, *libraries, *CLOSED, *flags], target)
 
     def _make(self, words: Sequence[str], target: Path) -> None:
@@ -554,10 +557,10 @@ class _Child:
         self._running = False
         self._file.seek(0)
         try:
-            made: _Share = pickle.load(self._file)  # noqa: S301 - its own
+            share: _Share = pickle.load(self._file)  # noqa: S301 - its own
         except EOFError:
-            made = self._share()
-        return made
+            share = self._share()
+        return share
 
     def __exit__(self, *_: object) -> None:
         """End it where its result is not wanted any more."""
@@ -571,10 +574,6 @@ def _stands_on(header: Path) -> list[str]:
     return ["-Xclang", "-include-pch", "-Xclang", str(header)]
 
 
-def _headers() -> str:
-    return cache.stamp_of([*HERE.glob("*.h"), *(HERE / "include").rglob("*.h")])
-
-
 def _folder(key: str) -> tuple[Path, Path]:
     base = user_cache()
     if base is not None:
@@ -582,10 +581,10 @@ def _folder(key: str) -> tuple[Path, Path]:
             folder = base / FOLDER / key
             make_own_folder(folder)
             os.utime(folder)  # used now: the oldest go first
-            found = sorted(((one.stat().st_mtime, one) for one in folder.parent.iterdir()), reverse=True)
-            for used, one in found[MOST_FOLDERS:]:
+            folders = sorted(((old.stat().st_mtime, old) for old in folder.parent.iterdir()), reverse=True)
+            for used, old in folders[MOST_FOLDERS:]:
                 if time.time() - used > IN_USE:
-                    shutil.rmtree(one, ignore_errors=True)
+                    shutil.rmtree(old, ignore_errors=True)
             return folder, base
     # Nothing can be kept: it has to outlive this process.
     room = Path(tempfile.mkdtemp(prefix="mlusim-torch-"))
@@ -617,18 +616,17 @@ def serve(text: str) -> str:
     )
     try:
         builder = TorchBuilder(place)
-        given = asked.get("extension")
-        path = builder.backend() if given is None else builder.extension(_sources(given))
+        extension = asked.get("extension")
+        if extension is None:
+            path = builder.backend()
+        else:
+            fields = {name: tuple(v) if isinstance(v, list) else v for name, v in extension.items()}
+            path = builder.extension(ExtensionSources(**fields))
     except UsageError as error:
         return json.dumps({"error": str(error), "shown": error.shown})
     except OSError as error:
         return json.dumps({"error": f"{error.filename or 'a file'}: {error.strerror or error}", "shown": ""})
     return json.dumps({"path": path, "commands": builder.commands, "said": builder.said})
-
-
-def _sources(given: Mapping[str, object]) -> ExtensionSources:
-    fields = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
-    return ExtensionSources(**fields)  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

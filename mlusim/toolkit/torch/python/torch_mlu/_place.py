@@ -21,20 +21,20 @@ BUILT = "MLUSIM_TORCH_DEVICE"
 def torch() -> ModuleType:
     """PyTorch.  Raises `ImportError` where it is missing or too old."""
     try:
-        import torch as found  # noqa: PLC0415 - its absence is told
+        import torch as module  # noqa: PLC0415 - its absence is told
     except ImportError as error:
         message = f"torch_mlu needs PyTorch {OLDEST[0]}.{OLDEST[1]} or newer, which cannot be imported ({error}); install it with `{sys.executable} -m pip install torch`"
         raise ImportError(message) from None
-    version = tuple(int(part) for part in found.__version__.split("+")[0].split(".")[:2])
+    version = tuple(int(part) for part in module.__version__.split("+")[0].split(".")[:2])
     if version < OLDEST:
-        message = f"torch_mlu needs PyTorch {OLDEST[0]}.{OLDEST[1]} or newer, and {found.__version__} is installed; install a newer one with `{sys.executable} -m pip install -U torch`"
+        message = f"torch_mlu needs PyTorch {OLDEST[0]}.{OLDEST[1]} or newer, and {module.__version__} is installed; install a newer one with `{sys.executable} -m pip install -U torch`"
         raise ImportError(message)
     if not getattr(
-        found, "compiled_with_cxx11_abi", lambda: True
+        module, "compiled_with_cxx11_abi", lambda: True
     )():  # the driver's library has the other strings
-        message = f"torch_mlu needs a PyTorch with C++11's ABI, which this build of {found.__version__} is without; install 2.7 or newer with `{sys.executable} -m pip install -U torch`"
+        message = f"torch_mlu needs a PyTorch with C++11's ABI, which this build of {module.__version__} is without; install 2.7 or newer with `{sys.executable} -m pip install -U torch`"
         raise ImportError(message)
-    return found
+    return module
 
 
 @functools.cache

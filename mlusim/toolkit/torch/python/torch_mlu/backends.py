@@ -24,10 +24,10 @@ class _Switches(ModuleType):
         """Return whether there is such a library: its stand-in."""
         return True
 
-    def set_flags(self, **given: object) -> dict[str, object]:
+    def set_flags(self, **switches: object) -> dict[str, object]:
         """Set switches by name, with or without an underscore in front; return what they were."""
         # PyTorch's own backends name theirs with an underscore in front here, and without one as attributes
-        wanted = {name.removeprefix("_"): value for name, value in given.items() if value is not None}
+        wanted = {name.removeprefix("_"): value for name, value in switches.items() if value is not None}
         unknown = sorted({*wanted} - {*self._names})
         if unknown:
             message = f"{self.__name__} has no switch {unknown[0]}; it has {', '.join(self._names)}"
@@ -38,9 +38,9 @@ class _Switches(ModuleType):
         return before
 
     @contextlib.contextmanager
-    def flags(self, **given: object) -> Iterator[None]:
+    def flags(self, **switches: object) -> Iterator[None]:
         """Set switches for a block."""
-        before = self.set_flags(**given)
+        before = self.set_flags(**switches)
         try:
             yield
         finally:

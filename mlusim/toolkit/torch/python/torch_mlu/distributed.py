@@ -45,7 +45,7 @@ def _host(tensors: Tensors) -> Tensors:
     """Return *tensors*, in lists of any depth, as copies in the CPU's memory."""
     if isinstance(tensors, torch.Tensor):
         return tensors.cpu()
-    return [_host(one) for one in tensors]
+    return [_host(tensor) for tensor in tensors]
 
 
 def _give_back(targets: Tensors, results: Tensors) -> None:
@@ -192,7 +192,7 @@ def _scatter(
 def _gather(tensors: Sequence[torch.Tensor], dim: int, device: int | None) -> torch.Tensor:
     """Join *tensors* on *device*; -1 is the CPU."""
     place = "cpu" if device == -1 else "mlu" if device is None else f"mlu:{device}"
-    return torch.cat([one.to(place) for one in tensors], dim)
+    return torch.cat([tensor.to(place) for tensor in tensors], dim)
 
 
 def _broadcast(tensor: torch.Tensor, devices: Sequence[int]) -> list[torch.Tensor]:
@@ -206,7 +206,10 @@ def _broadcast_coalesced(
     buffer_size: int,  # noqa: ARG001 - each is copied by itself
 ) -> list[list[torch.Tensor]]:
     """Return *tensors* on each of *devices*."""
-    return [list(of_device) for of_device in zip(*(_broadcast(one, devices) for one in tensors), strict=True)]
+    return [
+        list(of_device)
+        for of_device in zip(*(_broadcast(tensor, devices) for tensor in tensors), strict=True)
+    ]
 
 
 def register() -> None:

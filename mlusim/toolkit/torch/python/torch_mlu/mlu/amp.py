@@ -19,8 +19,8 @@ class autocast(torch.autocast):  # noqa: N801 - PyTorch's name
 class GradScaler(torch.amp.GradScaler):
     """``torch.amp.GradScaler("mlu", ...)`` by the vendor's name."""
 
-    def __init__(self, *words: object, **known: object) -> None:
-        super().__init__("mlu", *words, **known)
+    def __init__(self, *words: object, **options: object) -> None:
+        super().__init__("mlu", *words, **options)
 
 
 custom_fwd = functools.partial(torch.amp.custom_fwd, device_type="mlu")

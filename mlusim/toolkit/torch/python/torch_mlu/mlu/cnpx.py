@@ -47,9 +47,9 @@ def mark(msg: str) -> None:  # noqa: ARG001
 
 
 @contextlib.contextmanager
-def range(msg: str, *words: object, **known: object) -> Iterator[None]:  # noqa: A001 - the vendor's name
+def range(msg: str, *words: object, **fields: object) -> Iterator[None]:  # noqa: A001 - the vendor's name
     """Open a range for a block."""
-    range_push(msg.format(*words, **known))
+    range_push(msg.format(*words, **fields))
     try:
         yield
     finally:

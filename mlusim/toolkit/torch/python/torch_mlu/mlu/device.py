@@ -16,11 +16,11 @@ def index_of(device: object = None) -> int:
         return int(_C.current_device())
     if isinstance(device, int):
         return device if device >= 0 else int(_C.current_device())
-    found = torch.device(device)
-    if found.type != "mlu":
-        message = f"Expected a mlu device, but got: {found}"  # as PyTorch says it
+    named = torch.device(device)
+    if named.type != "mlu":
+        message = f"Expected a mlu device, but got: {named}"  # as PyTorch says it
         raise ValueError(message)
-    return int(_C.current_device()) if found.index is None else found.index
+    return int(_C.current_device()) if named.index is None else named.index
 
 
 def _get_device_index(device: object, optional: bool = False, allow_cpu: bool = False) -> int:

@@ -88,10 +88,10 @@ class graph:  # noqa: N801 - the vendor's name
             set_stream(self._before)
 
 
-def make_graphed_callables(callables: object, sample_args: object, *words: object, **known: object) -> object:  # noqa: ARG001
+def make_graphed_callables(callables: object, sample_args: object, *words: object, **more: object) -> object:  # noqa: ARG001
     """Return *callables* as they are: a graph saves the host's time, which is not simulated, and gives the same results."""
     wanted = callables if isinstance(callables, tuple) else (callables,)
-    if not all(callable(one) or isinstance(one, torch.nn.Module) for one in wanted):
+    if not all(callable(target) or isinstance(target, torch.nn.Module) for target in wanted):
         message = "make_graphed_callables takes a function, a module or a tuple of them"
         raise TypeError(message)
     return callables

@@ -44,8 +44,8 @@ def memory_stats(device: object = None) -> dict[str, int]:
     for name, counts in _C.memory_stats(index_of(device)).items():
         current, peak, allocated, freed = counts
         for pool in ("all", "large_pool", "small_pool"):
-            known = {"current": current, "peak": peak, "allocated": allocated, "freed": freed}
-            of_pool = known if pool != "small_pool" else dict.fromkeys(known, 0)
+            metrics = {"current": current, "peak": peak, "allocated": allocated, "freed": freed}
+            of_pool = metrics if pool != "small_pool" else dict.fromkeys(metrics, 0)
             stats |= {f"{name}.{pool}.{metric}": int(value) for metric, value in of_pool.items()}
     for name in ("inactive_split", "inactive_split_bytes"):
         stats |= {f"{name}.all.{metric}": 0 for metric in ("current", "peak", "allocated", "freed")}

@@ -13,18 +13,20 @@ class Stream(torch.Stream):
     mlu_stream: int
 
     def __new__(
-        cls, device: object = None, priority: int = 0, *, handle: int | None = None, **known: object
+        cls, device: object = None, priority: int = 0, *, handle: int | None = None, **options: object
     ) -> Self:
         """Make a queue on *device*, or name one, also by the words of `torch.Stream` (``stream_id``, ``device_index``)."""
-        number = index_of(known.get("device_index", device))
-        handle = known.get("stream_id", handle)
+        number = index_of(options.get("device_index", device))
+        handle = options.get("stream_id", handle)
         # A queue that is named stays its owner's: only one that is made here ends with the stream.
         queue = int(_C.new_queue(number)) if handle is None else handle
-        made: Stream = super().__new__(cls, stream_id=queue, device_index=number, device_type=_C.DEVICE_TYPE)
-        made.mlu_stream, made.priority, made._own = queue, priority, handle is None
-        return made
+        stream: Stream = super().__new__(
+            cls, stream_id=queue, device_index=number, device_type=_C.DEVICE_TYPE
+        )
+        stream.mlu_stream, stream.priority, stream._own = queue, priority, handle is None
+        return stream
 
-    def __init__(self, *words: object, **known: object) -> None:
+    def __init__(self, *words: object, **options: object) -> None:
         """Do nothing more: `__new__` has made it."""
 
     def __del__(self) -> None:
@@ -46,9 +48,9 @@ class Stream(torch.Stream):
 
     def record_event(self, event: "Event | None" = None) -> "Event":
         """*event*, or a new one, recorded in this stream."""
-        found = event or Event()
-        found.record(self)
-        return found
+        event = event or Event()
+        event.record(self)
+        return event
 
     def wait_event(self, event: "Event") -> None:
         """Begin later work after *event*."""
@@ -67,8 +69,8 @@ class ExternalStream(Stream):
 
     def __new__(cls, stream_ptr: int, device: object = None) -> Self:
         """Name the queue at *stream_ptr*."""
-        made: ExternalStream = super().__new__(cls, device, handle=stream_ptr)
-        return made
+        stream: ExternalStream = super().__new__(cls, device, handle=stream_ptr)
+        return stream
 
 
 class Event:

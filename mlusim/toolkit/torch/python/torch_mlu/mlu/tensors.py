@@ -22,13 +22,13 @@ class _TensorName(type):
     dtype: torch.dtype
     is_mlu = True
 
-    def __call__(cls, *given: object) -> torch.Tensor:
+    def __call__(cls, *arguments: object) -> torch.Tensor:
         """Make a tensor of sizes, or of a sequence of numbers."""
-        if not given:
+        if not arguments:
             return torch.empty(0, dtype=cls.dtype, device="mlu")
-        if len(given) == 1 and not isinstance(given[0], int | torch.Size):
-            return torch.as_tensor(given[0], dtype=cls.dtype).to("mlu")
-        return torch.empty(*given, dtype=cls.dtype, device="mlu")
+        if len(arguments) == 1 and not isinstance(arguments[0], int | torch.Size):
+            return torch.as_tensor(arguments[0], dtype=cls.dtype).to("mlu")
+        return torch.empty(*arguments, dtype=cls.dtype, device="mlu")
 
     def __instancecheck__(cls, tensor: object) -> bool:
         return isinstance(tensor, torch.Tensor) and tensor.is_mlu and tensor.dtype == cls.dtype
@@ -58,11 +58,13 @@ class _StorageName(type):
 class UntypedStorage(metaclass=_StorageName):
     """Bytes of the device, unless another is given: ``torch.mlu.UntypedStorage(8)``."""
 
-    def __new__(cls, *given: object, device: object = "mlu", **known: object) -> torch.UntypedStorage:
+    def __new__(cls, *arguments: object, device: object = "mlu", **options: object) -> torch.UntypedStorage:
         """Make a storage of a number of bytes, or of a sequence of bytes."""
-        sequence = known.pop("sequence", given[0] if given and not isinstance(given[0], int) else None)
+        sequence = options.pop(
+            "sequence", arguments[0] if arguments and not isinstance(arguments[0], int) else None
+        )
         if sequence is None:
-            return torch.UntypedStorage(*given, device=device, **known)
+            return torch.UntypedStorage(*arguments, device=device, **options)
         return torch.tensor(list(sequence), dtype=torch.uint8).to(device).untyped_storage()
 
 
@@ -73,7 +75,7 @@ def storage_names() -> dict[str, type]:
 
 
 def _storage(name: str, dtype: torch.dtype) -> type:
-    def make(cls: type, *given: object) -> torch.TypedStorage:  # noqa: ARG001
-        return torch.TypedStorage(*given, dtype=dtype, device="mlu")
+    def make(cls: type, *arguments: object) -> torch.TypedStorage:  # noqa: ARG001
+        return torch.TypedStorage(*arguments, dtype=dtype, device="mlu")
 
     return type(name, (), {"__new__": make, "dtype": dtype, "__module__": "torch.mlu"})

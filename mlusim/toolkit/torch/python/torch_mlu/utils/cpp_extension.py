@@ -81,7 +81,9 @@ def load(
         raise ValueError(message)
     extension = {
         "name": name,
-        "files": [_file(one) for one in ([sources] if isinstance(sources, str | os.PathLike) else sources)],
+        "files": [
+            _file(source) for source in ([sources] if isinstance(sources, str | os.PathLike) else sources)
+        ],
         **_flags(extra_include_paths, extra_cflags, (extra_bang_cflags, extra_cncc_cflags), extra_ldflags),
     }
     return _loaded(extension, verbose, is_python_module)
@@ -96,38 +98,38 @@ def _flags(include: Words, cxx: Words, bang: Iterable[Words], link: Words) -> di
     Raises `TypeError` for a text, whose letters would be taken for flags.
     """
     bang = list(bang)
-    for given in (include, cxx, link, *bang):
-        if isinstance(given, str):
-            message = f"the flags {given!r} are a text; give a list: {given.split()!r}"
+    for flags in (include, cxx, link, *bang):
+        if isinstance(flags, str):
+            message = f"the flags {flags!r} are a text; give a list: {flags.split()!r}"
             raise TypeError(message)
     return {
-        "include": [str(one) for one in include or ()],
+        "include": [str(folder) for folder in include or ()],
         "cxx_flags": list(cxx or ()),
         "bang_flags": [word for words in bang for word in words or ()],
         "link_flags": list(link or ()),
     }
 
 
-def _texts(given: Texts) -> list[str]:
-    if given is None or given == "":
+def _texts(texts: Texts) -> list[str]:
+    if texts is None or texts == "":
         return []
-    return [given] if isinstance(given, str) else list(given)
+    return [texts] if isinstance(texts, str) else list(texts)
 
 
-def _functions(given: str | Sequence[str] | Mapping[str, str] | None) -> dict[str, str] | None:
-    if given is None:
+def _functions(functions: str | Sequence[str] | Mapping[str, str] | None) -> dict[str, str] | None:
+    if functions is None:
         return None
-    if isinstance(given, Mapping):
-        return dict(given)
-    return {one: one for one in ([given] if isinstance(given, str) else given)}
+    if isinstance(functions, Mapping):
+        return dict(functions)
+    return {name: name for name in ([functions] if isinstance(functions, str) else functions)}
 
 
 def _file(path: str | os.PathLike[str]) -> str:
-    found = Path(path).absolute()
-    if not found.is_file():
+    absolute = Path(path).absolute()
+    if not absolute.is_file():
         message = f"{path}: there is no such file"
         raise FileNotFoundError(message)
-    return str(found)
+    return str(absolute)
 
 
 def _built(extension: Mapping[str, Any], verbose: bool) -> str:
@@ -137,7 +139,7 @@ def _built(extension: Mapping[str, Any], verbose: bool) -> str:
         message = f"Error building extension '{extension['name']}': {answer['error']}{shown}"
         raise RuntimeError(message)
     if verbose:
-        sys.stdout.write("".join(f"{one}\n" for one in answer["commands"]) + answer["said"])
+        sys.stdout.write("".join(f"{command}\n" for command in answer["commands"]) + answer["said"])
     return str(answer["path"])
 
 
@@ -147,11 +149,11 @@ def _loaded(extension: Mapping[str, Any], verbose: bool, module: bool) -> Module
         _place.torch().ops.load_library(path)
         return path
     try:
-        found = _place.extension(path)
+        loaded = _place.extension(path)
     except ImportError as error:
         raise RuntimeError(_unloadable(extension, str(error))) from None
-    found.__name__ = str(extension["name"])
-    return found
+    loaded.__name__ = str(extension["name"])
+    return loaded
 
 
 def _unloadable(extension: Mapping[str, Any], why: str) -> str:
@@ -196,9 +198,9 @@ def MLUExtension(name: str, sources: Sequence[str], *args: object, **kwargs: obj
     more = kwargs.pop("extra_cflags", None)
     extension = Extension(name, list(sources), *args, **kwargs)
     if more:
-        given = extension.extra_compile_args
-        known = given if isinstance(given, dict) else {"cxx": given or [], "cncc": given or []}
-        extension.extra_compile_args = known | {"cxx": [*known.get("cxx", ()), *more]}
+        extra = extension.extra_compile_args
+        by_language = extra if isinstance(extra, dict) else {"cxx": extra or [], "cncc": extra or []}
+        extension.extra_compile_args = by_language | {"cxx": [*by_language.get("cxx", ()), *more]}
     return extension
 
 
@@ -215,25 +217,26 @@ class BuildExtension(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         """Make the library of *ext*.  Raises `RuntimeError` with the compiler's words where it does not compile."""
-        given = ext.extra_compile_args
-        flags = given if isinstance(given, dict) else {"cxx": given or [], "cncc": given or []}
+        extra = ext.extra_compile_args
+        flags = extra if isinstance(extra, dict) else {"cxx": extra or [], "cncc": extra or []}
         macros = [f"-D{n}" if v is None else f"-D{n}={v}" for n, v in ext.define_macros or ()]
         macros += [f"-U{n}" for n in ext.undef_macros or ()]
         folders = [
-            str(Path(one).absolute()) for one in (*(ext.include_dirs or ()), *(self.include_dirs or ()))
+            str(Path(folder).absolute()) for folder in (*(ext.include_dirs or ()), *(self.include_dirs or ()))
         ]
         path = Path(self.get_ext_fullpath(ext.name))
         path.parent.mkdir(parents=True, exist_ok=True)
         link = [
-            *(f"-L{one}" for one in ext.library_dirs or ()),
-            *(f"-l{one}" for one in ext.libraries or ()),
+            *(f"-L{folder}" for folder in ext.library_dirs or ()),
+            *(f"-l{library}" for library in ext.libraries or ()),
             *(ext.extra_objects or ()),
             *(ext.extra_link_args or ()),
         ]
+        pythons = {Path(sysconfig.get_paths()[name]) for name in ("include", "platinclude")}
         extension = {
             "name": ext.name,
-            "files": [_file(one) for one in ext.sources],
-            "include": [one for one in folders if Path(one) not in _pythons()],
+            "files": [_file(source) for source in ext.sources],
+            "include": [folder for folder in folders if Path(folder) not in pythons],
             "cxx_flags": [*macros, *flags.get("cxx", ())],
             "bang_flags": [*macros, *_first(flags, ("cncc", "bang", "mlu"))],
             "link_flags": link,
@@ -244,7 +247,3 @@ class BuildExtension(build_ext):
 
 def _first(flags: Mapping[str, Iterable[str]], names: Iterable[str]) -> Iterable[str]:
     return next((flags[name] for name in names if name in flags), ())
-
-
-def _pythons() -> set[Path]:
-    return {Path(sysconfig.get_paths()[name]) for name in ("include", "platinclude")}
