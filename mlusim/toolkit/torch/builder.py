@@ -621,7 +621,7 @@ def serve(text: str) -> str:
             path = builder.backend()
         else:
             fields = {name: tuple(v) if isinstance(v, list) else v for name, v in extension.items()}
-            path = builder.extension(ExtensionSources(**fields))
+            path = builder.extension(ExtensionSources(**fields))  # type: ignore[arg-type]
     except UsageError as error:
         return json.dumps({"error": str(error), "shown": error.shown})
     except OSError as error:
