@@ -102,11 +102,11 @@ class _Memory:
     *read* are those that the kernel takes as const: what it reads there is in no record, and a store ends the attempt.
     """
 
-    def __init__(self, given: Sequence[Allocation], read: Collection[Allocation]) -> None:
-        self.keys = {a: READ if a in read else key for key, a in enumerate(given)}
+    def __init__(self, allocations: Sequence[Allocation], read: Collection[Allocation]) -> None:
+        self.keys = {a: READ if a in read else key for key, a in enumerate(allocations)}
         self.numbers = {a: key for a, key in self.keys.items() if key != READ}
-        self._fresh = [a for a in given if a.writable and threads.is_fresh(a)]
-        changing = [a for a in given if a.writable and a.nbytes and a not in read]
+        self._fresh = [a for a in allocations if a.writable and threads.is_fresh(a)]
+        changing = [a for a in allocations if a.writable and a.nbytes and a not in read]
         self.kept = {a: _Kept(a) for a in changing if not threads.is_fresh(a)}
 
     def targets(self) -> "np.ndarray[Any, Any]":
@@ -114,28 +114,21 @@ class _Memory:
         words = np.zeros((len(self.keys), 3), np.uint64)
         for allocation, key in self.numbers.items():
             if allocation.nbytes:
-                kept = self.kept.get(allocation)
-                words[key] = allocation.where(), allocation.nbytes, 0 if kept is None else kept.at
+                pages = self.kept.get(allocation)
+                words[key] = allocation.where(), allocation.nbytes, 0 if pages is None else pages.at
         return words
 
     def end(self) -> None:
         """Nothing is restored any more."""
-        for kept in self.kept.values():
-            kept.end()
+        for pages in self.kept.values():
+            pages.end()
 
     def restore(self) -> None:
         """Let every byte be what it was."""
-        for kept in self.kept.values():
-            kept.restore()
+        for pages in self.kept.values():
+            pages.restore()
         for allocation in self._fresh:
             allocation.raw.fill(POISON)
-
-
-def _within_reach(session: "Session") -> list[Allocation]:
-    """Return the memories off chip that the kernel of *session* may come to: by an argument, or by an address in memory."""
-    given = session.given
-    heaps = {a.heap for a in given if a.heap is not None} if session.native.program.follows else ()
-    return list(dict.fromkeys((*given, *(a for heap in heaps for a in heap.kept.values()))))
 
 
 class Notes:
@@ -172,22 +165,22 @@ class Notes:
         key = self._memory.keys.get(allocation)
         if key is None:
             raise Suspicion
-        kept = self._memory.kept.get(allocation)
-        return (0 if kept is None else kept.at), key, False
+        pages = self._memory.kept.get(allocation)
+        return (0 if pages is None else pages.at), key, False
 
-    def row(self, _core: "NativeCore", row: "Intrinsic", given: Sequence[Any], *, native: bool) -> None:
+    def row(self, _core: "NativeCore", row: "Intrinsic", arguments: Sequence[Any], *, native: bool) -> None:
         """Python is going to execute *row*."""
         del native
-        if row.name in threads.IN_ORDER or not self.allows(given):
+        if row.name in threads.IN_ORDER or not self.allows(arguments):
             raise Suspicion
 
     def executed(self, core: "NativeCore", row: "Intrinsic") -> None:
         """Do nothing: a row that Python executes touches nothing off chip."""
 
     @staticmethod
-    def allows(given: Sequence[Any]) -> bool:
-        """Return whether Python may do something with what is *given*: nothing of it is off chip."""
-        return not any(isinstance(a, Ptr) and a.view.space is GDRAM for a in given)
+    def allows(arguments: Sequence[Any]) -> bool:
+        """Return whether Python may do something with *arguments*: nothing of them is off chip."""
+        return not any(isinstance(a, Ptr) and a.view.space is GDRAM for a in arguments)
 
     def may_undo(self, pointer: object) -> bool:
         """Return False: bytes from before are kept by the accesses that C notes."""
@@ -254,17 +247,17 @@ class Twin:
         words: Rows,
     ) -> None:
         """Be as *core*, which is about to run *chain* with others; thread *who* of them, which share *words*."""
-        seat, given = self._seat, core.seat
+        seat, theirs = self._seat, core.seat
         self.notes, self._ends = notes, itertools.count()
         moves = {}
         for space, arena in core.used.items():
             if arena.raw is not None:
-                own = self._memories.get((space, arena.raw.size))
-                if own is None:
-                    own = self._memories[space, arena.raw.size] = fresh_bytes(arena.raw.size)
-                moves[space] = int(own.ctypes.data) - int(arena.raw.ctypes.data)
+                memory = self._memories.get((space, arena.raw.size))
+                if memory is None:
+                    memory = self._memories[space, arena.raw.size] = fresh_bytes(arena.raw.size)
+                moves[space] = int(memory.ctypes.data) - int(arena.raw.ctypes.data)
         at = [0 if view is None else moves.get(view.space, 0) for view in core.views]
-        seat.copy(given, at, *self._shared)
+        seat.copy(theirs, at, *self._shared)
         for counts in self.lines:
             counts[:] = self._none
         self._chain, self._kept = chain.twin(seat.bytes, moves, self.rows)
@@ -321,7 +314,7 @@ class Crew:
 
         Raises `Suspicion` where a task calls for Python, when the others have ended.
         """
-        words, given = np.zeros(OVER + 1, np.int64), core.seat.given.at
+        words, arguments = np.zeros(OVER + 1, np.int64), core.seat.given.at
         twins = [_kept.pop() if _kept else Twin() for _ in range(1, self._many)]
         for who, twin in enumerate(twins, 1):
             self.notes.append(self._make())
@@ -330,13 +323,13 @@ class Crew:
         def work(twin: Twin) -> None:
             # What C raises is in the twin, too: it has called for Python.
             with contextlib.suppress(Exception):
-                loaded.run_crew(twin.at, given)
+                loaded.run_crew(twin.at, arguments)
             twin.leave()
 
         chain.c.crew = words.ctypes.data
         others = [self._pool.submit(work, twin) for twin in twins]
         try:
-            loaded.run_crew(core.seat.at, given)
+            loaded.run_crew(core.seat.at, arguments)
             while words[RUNNING] and futures.wait(others, threads.MOMENT).not_done:
                 pass
         except BaseException:
@@ -423,7 +416,12 @@ class _Launch:
     """
 
     def __init__(self, session: "Session", many: int) -> None:
-        self.memory = _Memory(_within_reach(session), threads.only_read(session.request))
+        # The memories off chip that the kernel may come to: by an argument, or by an address in memory.
+        heaps = (
+            {a.heap for a in session.given if a.heap is not None} if session.native.program.follows else ()
+        )
+        within_reach = dict.fromkeys((*session.given, *(a for heap in heaps for a in heap.kept.values())))
+        self.memory = _Memory(list(within_reach), threads.only_read(session.request))
         self.tallies: list[Tally] = []
         self.dear = False
         self._session, self._many = session, many
@@ -440,12 +438,12 @@ class _Launch:
     def run_together(self) -> bool:
         """Run all Block tasks on twins of one core, which threads take one by one, where an earlier launch has shown what a task begins with."""
         program, session, name = self._loaded.program, self._session, self._arch.name
-        known = tuple(session.memory_limits.values()) in program.locals
+        laid_out = tuple(session.memory_limits.values()) in program.locals
         apart_from_all = not (
             program.adds or program.recursive or session.kind.unions or session.counts is not None
         )
         if (
-            not known
+            not laid_out
             or not apart_from_all
             or self._groups > MOST_SHARED
             or name in _not_together.get(self._form, ())
@@ -454,10 +452,10 @@ class _Launch:
         ending, sums = threads.Ending(), Sums({}, self._many, IN_THE_RECORD)
         tasks = session.block_tasks()
         crew = Crew(threads.pool(), self._many, tasks, lambda: Notes(self.memory, ending, sums), ending)
-        made = session.beside(self._loaded, crew.notes[0])
-        made.crew = crew
+        together = session.beside(self._loaded, crew.notes[0])
+        together.crew = crew
         try:
-            made.run_some([self._groups - 1])  # all others end on the way to the last one
+            together.run_some([self._groups - 1])  # all others end on the way to the last one
         except (Suspicion, MlusimError):
             if session.meter is not None and session.meter.over:
                 raise
@@ -470,7 +468,7 @@ class _Launch:
             if session.meter is not None:
                 session.meter.begin_again()
             return False
-        self.tallies.append(made.tally)
+        self.tallies.append(together.tally)
         return True
 
     def add_at_once(self) -> bool:
@@ -490,8 +488,8 @@ class _Launch:
             mixed = rows is not None and not apart_from(rows[:, [LOW, HIGH, KEY]], sums)
             alone = rows is not None and apart(rows)
         finally:
-            for one in sums:
-                one.end()
+            for of_thread in sums:
+                of_thread.end()
         self.mixes = alone and mixed
         return self._judged(alone and not mixed)
 
@@ -504,7 +502,7 @@ class _Launch:
 
     def _waves(self, sums: Sequence[Sums]) -> "Rows | None":
         """Return the record of all tasks, None where something has ended one of them."""
-        targets, found, first, wide = self.memory.targets(), [], 0, 2 * self._many
+        targets, records, first, wide = self.memory.targets(), [], 0, 2 * self._many
         while first < self._groups:
             end = min(first + wide, self._groups)
             # The first thread adds at once, and so has the rest where the others would do no more than write down.
@@ -513,13 +511,13 @@ class _Launch:
             rows = self._wave(sums, functools.partial(groups, left))
             if rows is None:
                 return None
-            found.append(rows)
-            most = max(one.nbytes for one in sums) * self._many
+            records.append(rows)
+            most = max(of_thread.nbytes for of_thread in sums) * self._many
             self.dear = self._mostly_adds()
             wide = min(self._groups, max(wide, (end - first) * KEPT * self._many // max(most, 1)))
             add_up(self._loaded.library, targets, sums, threads.pool())
             first = end
-        return np.concatenate(found)
+        return np.concatenate(records)
 
     def _mostly_adds(self) -> bool:
         added = sum(tally.counts[number] for tally in self.tallies for number in ADDS)
@@ -532,9 +530,11 @@ class _Launch:
 
         def part(ending: threads.Ending, place: int) -> "tuple[Session, Notes]":
             notes = Notes(self.memory, ending, sums[place])
-            made = self._session.beside(self._compiled(), notes)
-            made.scheduler.chains &= sums[place].manner == IN_THE_RECORD  # what is written down is of a task
-            return made, notes
+            session = self._session.beside(self._compiled(), notes)
+            session.scheduler.chains &= (
+                sums[place].manner == IN_THE_RECORD
+            )  # what is written down is of a task
+            return session, notes
 
         parts = threads.Threads(self._session, self._many, part, groups).run()
         if parts is None:

@@ -77,9 +77,9 @@ def compiler(choice: str | None, path: str | None) -> tuple[str, ...] | None:
             return None
         return command if command and shutil.which(command[0], path=path) else None
     for name in NAMES:
-        found = shutil.which(name, path=path)
-        if found is not None:
-            return (found,)
+        program = shutil.which(name, path=path)
+        if program is not None:
+            return (program,)
     if importlib.util.find_spec("ziglang") is not None:
         # Else zig takes all that this processor has; `machine_flags` adds what is wanted.
         return (sys.executable, "-m", "ziglang", "cc", "-mcpu=baseline")
@@ -121,15 +121,15 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 def _folders(environ: Mapping[str, str]) -> Iterator[Path]:
     """Yield the folders of this user that can be written, one at least: the user's cache, and one among the temporary ones."""
-    chosen, found = user_cache(environ), False
+    chosen, writable = user_cache(environ), False
     temporary = Path(tempfile.gettempdir()) / f"mlusim-{os.getuid() if hasattr(os, 'getuid') else 0}"
     for place in filter(None, (chosen, temporary)):
         with contextlib.suppress(OSError):
             make_own_folder(place)
             if os.access(place, os.W_OK) and owned(place):
-                found = True
+                writable = True
                 yield place
-    if not found:
+    if not writable:
         raise BuildError(
             f"{chosen or temporary} cannot be written, nor can a temporary folder; name one in {FOLDER}"
         )
@@ -190,10 +190,10 @@ def build(
     try:
         linked = []
         if shared:
-            linked = [made := cache / f"{_digest(shared, command, flags)}.o"]
-            with _alone(made):
-                if not _used(made) or not _whole(made):
-                    _compile(shared, command, (*flags, "-c"), made)
+            linked = [object_file := cache / f"{_digest(shared, command, flags)}.o"]
+            with _alone(object_file):
+                if not _used(object_file) or not _whole(object_file):
+                    _compile(shared, command, (*flags, "-c"), object_file)
         with _alone(target):
             if not _used(target):
                 _compile(text, command, (*flags, "-shared", *map(str, linked), "-lm"), target)
@@ -257,8 +257,8 @@ def _whole(path: Path) -> bool:
         return False
     if not content.startswith(ELF):
         return sys.platform == "darwin"  # there the loader checks the signature
-    kept = content[: -len(_sum(b""))]
-    return content == kept + _sum(kept)
+    body = content[: -len(_sum(b""))]
+    return content == body + _sum(body)
 
 
 def _sum(content: bytes) -> bytes:
@@ -266,9 +266,9 @@ def _sum(content: bytes) -> bytes:
     return hashlib.sha256(content).digest()
 
 
-def _unless(given: str, flags: tuple[str, ...], command: tuple[str, ...]) -> tuple[str, ...]:
-    """Return *flags*, or none if a word of the *command* begins with *given*."""
-    return () if any(word.startswith(given) for word in command) else flags
+def _unless(prefix: str, flags: tuple[str, ...], command: tuple[str, ...]) -> tuple[str, ...]:
+    """Return *flags*, or none if a word of the *command* begins with *prefix*."""
+    return () if any(word.startswith(prefix) for word in command) else flags
 
 
 def _digest(text: str, command: tuple[str, ...], flags: tuple[str, ...]) -> str:
@@ -285,9 +285,9 @@ def _digest(text: str, command: tuple[str, ...], flags: tuple[str, ...]) -> str:
 
 def _compile(text: str, command: Sequence[str], flags: Sequence[str], target: Path) -> None:
     with tempfile.TemporaryDirectory(prefix=MAKING, dir=target.parent) as folder:
-        source, made = Path(folder) / "kernel.c", Path(folder) / f"kernel{target.suffix}"
+        source, library = Path(folder) / "kernel.c", Path(folder) / f"kernel{target.suffix}"
         source.write_text(text, encoding="utf-8")
-        whole = (*command, str(source), *flags, "-o", str(made))
+        whole = (*command, str(source), *flags, "-o", str(library))
         try:
             environ = {ZIG_FOLDER: str(target.parent / ZIG), **os.environ}
             code, output = _run(whole, environ, folder)
@@ -300,13 +300,13 @@ def _compile(text: str, command: Sequence[str], flags: Sequence[str], target: Pa
                 f"{shlex.join(command)} failed on the C of a kernel: {wrong}; name another compiler in {CHOICE}, "
                 'or launch with engine="python"'
             )
-        if not made.exists():
+        if not library.exists():
             raise BuildError(f"{shlex.join(command)} wrote no library; name another compiler in {CHOICE}")
-        content = made.read_bytes()
+        content = library.read_bytes()
         if content.startswith(ELF):
-            made.write_bytes(content + _sum(content))
-        made.chmod(0o700)  # whatever the umask: a file that others may write is not read again
-        made.replace(target)
+            library.write_bytes(content + _sum(content))
+        library.chmod(0o700)  # whatever the umask: a file that others may write is not read again
+        library.replace(target)
 
 
 def _run(whole: Sequence[str], environ: Mapping[str, str], folder: str) -> tuple[int, str]:
@@ -352,16 +352,16 @@ def _bound(folder: Path, keep: Path) -> None:
     """Remove from time to time what compilers left, and the least recently used libraries beyond the number kept."""
     if not sweep_due(folder):
         return
-    found = []
+    libraries = []
     for path in _compiled(folder):
         with contextlib.suppress(OSError):
             status = path.stat()
-            found.append((status.st_mtime_ns, status.st_size, path))
+            libraries.append((status.st_mtime_ns, status.st_size, path))
     # Zig keeps the objects but never finds them again, because their source has a new name each time.
     objects = (path.parent for path in folder.glob(f"{ZIG}/o/*/kernel.o"))
     _sweep((*objects, *folder.glob(f"{MAKING}*")))
-    total = sum(size for _, size, _ in found)
-    for _, size, path in sorted(found):
+    total = sum(size for _, size, _ in libraries)
+    for _, size, path in sorted(libraries):
         if total <= MOST_BYTES:
             return
         if path != keep:

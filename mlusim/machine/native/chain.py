@@ -72,7 +72,7 @@ class DeclaredLocal(NamedTuple):
 
 
 class Chain:
-    """The chain of the tasks of a core, each of which begins with so many allocations *given*.
+    """The chain of the tasks of a core, each of which begins with *tensors* allocations.
 
     *pieces* are the memory that begins afresh with each; *words* those of variables at file scope.  *arrays* are the
     arrays of functions that the first task has declared, in this order; the core keeps their numbers.
@@ -80,7 +80,7 @@ class Chain:
 
     def __init__(
         self,
-        given: int,
+        tensors: int,
         pieces: Sequence[FreshMemory],
         words: bytes,
         arrays: Sequence[DeclaredLocal],
@@ -90,7 +90,7 @@ class Chain:
         self.declared = 0  # of the arrays, those that Python's part of the core has, too
         self.begun = 0  # the task that it is at
         self.most = most
-        self._given = given
+        self._given = tensors
         self._arrays = np.array([array.row() for array in arrays], np.uint64).reshape(
             -1, len(layout.CHAIN_ARRAY)
         )
@@ -153,11 +153,11 @@ class Chain:
         done = self._done[:many]
         who, logged = done[:, WHO], done[:, LOGGED]
         if logged.any():
-            rows, ends, found = (self._rows, *others), [0] * (1 + len(others)), []
+            rows, ends, pieces = (self._rows, *others), [0] * (1 + len(others)), []
             for thread, n in zip(who.tolist(), logged.tolist(), strict=True):
-                found.append(rows[thread][ends[thread] : ends[thread] + n])
+                pieces.append(rows[thread][ends[thread] : ends[thread] + n])
                 ends[thread] += n
-            self._logged = np.concatenate(found)
+            self._logged = np.concatenate(pieces)
         who[:] = 0
         last = done[many - 1].tolist()
         n = last[LOGGED]
@@ -218,9 +218,9 @@ class Chain:
 
     def declares(self) -> Sequence[View]:
         """Return the views of the arrays that C has declared for the task and Python has not."""
-        found = [array.view for array in self.arrays[self.declared : self.c.met]]
+        views = [array.view for array in self.arrays[self.declared : self.c.met]]
         self.declared = self.c.met
-        return found
+        return views
 
 
 def doings(done: Rows, logged_rows: Rows, places: Rows) -> Iterator[SilentTasks]:

@@ -92,8 +92,8 @@ class NativeProgram:
     def follows(self) -> bool:
         """True where it makes pointers of addresses that it reads from memory."""
         # The run-time has these functions itself.
-        own = self.text.removeprefix(FLIES).removeprefix(runtime(self.mode))
-        return "load_pointer(" in own or "pointer_of(" in own
+        code = self.text.removeprefix(FLIES).removeprefix(runtime(self.mode))
+        return "load_pointer(" in code or "pointer_of(" in code
 
 
 Word = Callable[[Any], int]
@@ -120,9 +120,9 @@ def runtime(mode: Mode = Mode.ALONE) -> str:
 @functools.cache
 def functions(mode: Mode) -> str:
     """Return the C of the functions that no kernel of a *mode* has to compile again: it is linked with each."""
-    own = [OF_MODES[mode]] if mode in OF_MODES else []
+    more = [OF_MODES[mode]] if mode in OF_MODES else []
     return runtime(mode) + "".join(
-        _part(f"{name}.c") for name in ("pointers", *own, "core", "scalars", "tasks")
+        _part(f"{name}.c") for name in ("pointers", *more, "core", "scalars", "tasks")
     )
 
 
@@ -197,8 +197,8 @@ def _on_darwin() -> int:
     library = ctypes.CDLL(None)
     library.pthread_self.restype = library.pthread_get_stackaddr_np.restype = ctypes.c_void_p
     library.pthread_get_stacksize_np.restype = ctypes.c_size_t
-    own = ctypes.c_void_p(library.pthread_self())
-    return int(library.pthread_get_stackaddr_np(own) - library.pthread_get_stacksize_np(own))
+    thread = ctypes.c_void_p(library.pthread_self())
+    return int(library.pthread_get_stackaddr_np(thread) - library.pthread_get_stacksize_np(thread))
 
 
 @functools.lru_cache(maxsize=256)
@@ -326,5 +326,5 @@ class NativeForm(Protocol):
     def words(
         self, core: NativeCore, arguments: Sequence[Any], word: Word
     ) -> tuple[list[int], list[int]]: ...
-    def fault(self, why: int, *given: int) -> Fault: ...
+    def fault(self, why: int, *values: int) -> Fault: ...
     def nowhere(self, number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any: ...

@@ -157,9 +157,9 @@ class Seat:
 
     def place(self, place: TaskPlace) -> None:
         """Let the built-in variables be those of the task of *place*."""
-        own = self.built_in
-        own[TASK_ID], own[CORE_ID] = place.task, place.core_id
-        own[X], own[Y], own[Z] = place.task_x, place.task_y, place.task_z
+        variables = self.built_in
+        variables[TASK_ID], variables[CORE_ID] = place.task, place.core_id
+        variables[X], variables[Y], variables[Z] = place.task_x, place.task_y, place.task_z
 
     def copy(self, other: "Seat", moved: Sequence[int], lines: int, spare: int) -> None:
         """Be as *other* is, before a task begins, but for the buffers and where lines are counted; the bytes of allocations lie so many further on."""
@@ -282,9 +282,9 @@ class Seat:
         self._parts[-4 * sum(most for _, _, most in PARTS) :] = 0
         return _where(self._parts)
 
-    def knows(self, known: int, first: "np.ndarray[Any, Any]", choices: "np.ndarray[Any, Any]") -> None:
-        """Let C follow which part wrote each byte: *known* rows, the *first* of its *choices* for each."""
-        words = known, _where(first), _where(choices), _where(self._written)
+    def knows(self, rows: int, first: "np.ndarray[Any, Any]", choices: "np.ndarray[Any, Any]") -> None:
+        """Let C follow which part wrote each byte: *rows* of them, the *first* of its *choices* for each."""
+        words = rows, _where(first), _where(choices), _where(self._written)
         self._parts[8 * KNOWN :][: 8 * len(words)].view(np.int64)[:] = words
 
     def record(self, number: int, table: "np.ndarray[Any, Any]") -> None:
@@ -302,8 +302,8 @@ class Seat:
 
     def failed_again(self) -> list[list[int]]:
         """Return the tests of values that have failed again: one more than the number of each, that of its place, how often."""
-        found: list[list[int]] = self._spans.view(np.int64)[SPAN_HEAD:SPAN_TYPES].reshape(-1, 3).tolist()
-        return [one for one in found if one[2]]
+        tests: list[list[int]] = self._spans.view(np.int64)[SPAN_HEAD:SPAN_TYPES].reshape(-1, 3).tolist()
+        return [test for test in tests if test[2]]
 
     @property
     def typed(self) -> "np.ndarray[Any, Any]":
@@ -313,11 +313,11 @@ class Seat:
     def parts_now(self) -> "tuple[bool, list[np.ndarray[Any, Any]]]":
         """Return whether there was room for all, and copies of the tables that are in the room for parts."""
         *many, short = self._parts[: 8 * KNOWN].view(np.int64).tolist()
-        found, at = [], 8 * HEAD_WORDS
+        tables, at = [], 8 * HEAD_WORDS
         for (_, kind, most), n in zip(PARTS, many, strict=True):
-            found.append(self._parts[at : at + n * kind.itemsize].view(kind).copy())
+            tables.append(self._parts[at : at + n * kind.itemsize].view(kind).copy())
             at += most * kind.itemsize
-        return not short, found
+        return not short, tables
 
     @staticmethod
     def led_to(words: "np.ndarray[Any, Any]") -> list[tuple[int, int]]:
@@ -381,8 +381,8 @@ def give(seat: Seat) -> None:
 def shared_counters() -> tuple[tuple[int, int], "tuple[memoryview[int], memoryview[int]]"]:
     """Return the counters that all cores of a launch add to, the lines and spare bytes of each instruction: addresses and views."""
     rows = len(ISA)
-    made = layout.words_type(2 * rows)()
-    at, counts = ctypes.addressof(made), memoryview(made).cast("B").cast("q")
+    words = layout.words_type(2 * rows)()
+    at, counts = ctypes.addressof(words), memoryview(words).cast("B").cast("q")
     return (at, at + 8 * rows), (counts[:rows], counts[rows:])
 
 

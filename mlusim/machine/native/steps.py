@@ -55,9 +55,9 @@ class StepTable:
     @property
     def numbers(self) -> Words:
         """The numbers in Python's table of all steps that there are by now."""
-        known = len(self._numbers)
-        if known < self.c.many:
-            fresh = self._rows[known : self.c.many].tolist()
+        count = len(self._numbers)
+        if count < self.c.many:
+            fresh = self._rows[count : self.c.many].tolist()
             self._numbers = np.concatenate([self._numbers, [self._number(step) for step in fresh]])
         return self._numbers
 

@@ -88,8 +88,8 @@ def add_up(library: ctypes.CDLL, targets: Any, sums: Sequence[Sums], pool: "futu
 
     A row of *targets* is the memory of a number: its address, its bytes, and where its pages are kept.
     """
-    written = sorted((part for one in sums for part in one.written()), key=lambda part: part[0])
-    if any(one.nbytes for one in sums):
+    written = sorted((part for of_thread in sums for part in of_thread.written()), key=lambda part: part[0])
+    if any(of_thread.nbytes for of_thread in sums):
         # unlike a function of PyDLL it gives Python's lock back
         function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(
             ctypes.cast(getattr(library, SUMMED), ctypes.c_void_p).value or 0
@@ -104,20 +104,20 @@ def add_up(library: ctypes.CDLL, targets: Any, sums: Sequence[Sums], pool: "futu
             work(0)
         finally:
             futures.wait(others)
-    for one in sums:
-        one.begin_again()
+    for of_thread in sums:
+        of_thread.begin_again()
 
 
 def apart_from(touched: "np.ndarray[Any, Any]", sums: Sequence[Sums]) -> bool:
     """Return whether none of the bytes that were *touched*, rows of low, high, memory, are in a line that was added to."""
-    for number in {number for one in sums for number in one.lines}:
-        pages = np.bitwise_or.reduce([one.lines[number] for one in sums])
-        own = touched[touched[:, 2] == number]
-        if not len(own) or not pages.any():
+    for number in {number for of_thread in sums for number in of_thread.lines}:
+        pages = np.bitwise_or.reduce([of_thread.lines[number] for of_thread in sums])
+        inside = touched[touched[:, 2] == number]
+        if not len(inside) or not pages.any():
             continue
         added = np.unpackbits(pages.view(np.uint8), bitorder="little")  # a page's word in the order of lines
         before = np.concatenate(([0], np.cumsum(added, dtype=np.int64)))
-        first, end = own[:, 0] // LINE, -(-own[:, 1] // LINE)
+        first, end = inside[:, 0] // LINE, -(-inside[:, 1] // LINE)
         if np.any(before[end] != before[first]):
             return False
     return True

@@ -45,12 +45,12 @@ def task_rows(session: "Session") -> Rows:
 
 def slots_of(union: "Union") -> dict[tuple[str, int | None], "tuple[NativeCore, ...]"]:
     """Return who meets at the barriers of *union*, by what must arrive and the number of the cluster, as `Union.arrive` has them."""
-    found: dict[tuple[str, int | None], Any] = {}
+    slots: dict[tuple[str, int | None], Any] = {}
     for core, scope in itertools.product(union.cores, NAMED):
         within = core.cluster.number if scope.startswith("cluster") and core.cluster is not None else None
         if core in participants(core, scope):
-            found.setdefault((scope, within), participants(core, scope))
-    return found
+            slots.setdefault((scope, within), participants(core, scope))
+    return slots
 
 
 class Team:
@@ -89,8 +89,8 @@ class Team:
             len(self._slots),
             cores + sets + 1,
         )
-        own = self.lead.seat.c
-        c.call, c.drop, c.tensor = own.call, own.drop, self.lead.first_tensor
+        lead = self.lead.seat.c
+        c.call, c.drop, c.tensor = lead.call, lead.drop, self.lead.first_tensor
         c.ledger = ctypes.addressof(self.ledger.c)
         self._table = self._words("table", (cores, len(layout.TEAM_CORE)))
         self.switches = self._words("switches", (cores + 1,))
@@ -106,10 +106,10 @@ class Team:
         expected = self._words("expected", (len(self._slots), members + 1))
         for nth, (scope, name) in enumerate(NAMED.items()):
             scopes[NUMBERS[name]] = nth
-            for number, ((own, _), who) in enumerate(self._slots):
+            for number, ((slot_scope, _), who) in enumerate(self._slots):
                 numbers = [self._sets[0].index(core) for core in who]
                 expected[number, 0], expected[number, 1 : 1 + len(who)] = len(who), numbers
-                if own == scope:
+                if slot_scope == scope:
                     slot[nth, numbers] = number
         shared = [
             [(a.where(), a.nbytes) for cluster in cores[0].union.clusters for a in cluster.sram.allocations]
@@ -163,16 +163,18 @@ class Team:
         ready: list[Core | int] = [cores[what] if what >= 0 else -1 - what for what in queue]
         return TakenUp(cores[c.running], begun, ready, c.admitted)
 
-    def _take_up_union(self, session: "Session", nth: int, known: "tuple[Union, list[Any]]") -> "list[Any]":
-        """Return the cores of the union that set *nth* has, which is *known* without them."""
-        own, members = self._sets[nth], self.c.members
+    def _take_up_union(
+        self, session: "Session", nth: int, description: "tuple[Union, list[Any]]"
+    ) -> "list[Any]":
+        """Return the cores of the union that set *nth* has, whose *description* is the union without them, and their places."""
+        cores, members = self._sets[nth], self.c.members
         rows = self._table[nth * members : (nth + 1) * members].tolist()
-        union, places = known
-        union.clusters.extend(own[0].union.clusters)
+        union, places = description
+        union.clusters.extend(cores[0].union.clusters)
         union.resumes_at(int(self._met[nth]))
         for cluster in union.clusters:
             cluster.cores.clear()
-        for core, row, place in zip(own, rows, places, strict=True):
+        for core, row, place in zip(cores, rows, places, strict=True):
             cluster = union.clusters[place.cluster_id]
             member: Core = core
             if row[BEGUN]:

@@ -50,7 +50,7 @@ _rooms: list[Bytes] = []  # for copies of pages
 
 def give_room(room: Bytes) -> None:
     """Let a later launch have *room*."""
-    if sum(one.size for one in _rooms) + room.size <= KEPT_BYTES:
+    if sum(r.size for r in _rooms) + room.size <= KEPT_BYTES:
         _rooms.append(room)
 
 
@@ -82,8 +82,8 @@ class Ending:
 def is_fresh(allocation: Allocation) -> bool:
     """Return whether the bytes are poison, as the device has made them, and need not be kept."""
     heap = allocation.heap
-    given = allocation.filled or allocation.given or allocation.launches
-    return not given and heap is not None and allocation.address not in heap.kept
+    touched = allocation.filled or allocation.given or allocation.launches
+    return not touched and heap is not None and allocation.address not in heap.kept
 
 
 def only_read(request: "Request") -> set[Allocation]:
@@ -99,8 +99,8 @@ def _allocations_in(argument: object) -> Iterator[Allocation]:
     for part in argument if isinstance(argument, tuple | list) else (argument,):
         if isinstance(part, tuple | list):
             yield from _allocations_in(part)
-        elif (found := allocation_of(part)) is not None:
-            yield found
+        elif (allocation := allocation_of(part)) is not None:
+            yield allocation
 
 
 def groups_of(request: "Request", arch: Arch) -> int:

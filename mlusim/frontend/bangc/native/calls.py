@@ -42,11 +42,11 @@ from mlusim.time.log import FOR_ALL
 
 def intrinsic(c: CWalker, node: ir.IntrinsicCall) -> str:
     """Render a call of a row: the run-time's own, a door in C, or Python's door."""
-    made = _intrinsic(c, node)
+    code = _intrinsic(c, node)
     return (
-        made
+        code
         if node.row in WAITS or node.row in MEETS
-        else screening.with_pointers(c, node.arguments, made, node.span)
+        else screening.with_pointers(c, node.arguments, code, node.span)
     )
 
 
@@ -72,8 +72,8 @@ def _intrinsic(c: CWalker, node: ir.IntrinsicCall) -> str:
         return register_call(c, node, _kinds(node))
     use = _door(c, node)
     if use is not None:
-        made = c.in_order(node.arguments, lambda *a: f"{use.name}({', '.join(('m', *a, str(site)))})")
-        return _result(node, made)
+        code = c.in_order(node.arguments, lambda *a: f"{use.name}({', '.join(('m', *a, str(site)))})")
+        return _result(node, code)
     return _python(c, node, _up(c, node.row, site))
 
 
@@ -97,16 +97,16 @@ def uses(c: CWalker) -> list[Use]:
 
 def _door(c: CWalker, node: ir.IntrinsicCall) -> Use | None:
     """Return how the row's door in C is called; None where there is none, or an argument is neither a number nor a pointer."""
-    given = []
+    arguments = []
     for kind in _kinds(node):
         if isinstance(kind, t.Pointer):
-            given.append(NativeArgument(True, dtype_of(kind.to)))
+            arguments.append(NativeArgument(True, dtype_of(kind.to)))
         # Doors take no double.
         elif isinstance(kind, t.Arithmetic) and not (kind.kind == "float" and kind.size == 8):
-            given.append(NativeArgument(False, dtype_of(kind)))
+            arguments.append(NativeArgument(False, dtype_of(kind)))
         else:
             return None
-    use = Use(node.row, tuple(given))
+    use = Use(node.row, tuple(arguments))
     return None if door(use, c.arch, c.mode) is None else use
 
 
@@ -114,19 +114,19 @@ def _copy(c: CWalker, node: ir.IntrinsicCall, number: int, site: int) -> str:
     ids = [_id(k) for k in _kinds(node)[:2]]
 
     def made(dst: str, src: str, size: str, direction: str, *shape: str) -> str:
-        given = f"m, {number}, {dst}, {src}, {size}, {direction}"
+        front = f"m, {number}, {dst}, {src}, {size}, {direction}"
         if node.row == "memcpy":
             name = "memcpy_rows" if shape else "memcpy_1d"
-            return f"{name}({', '.join((given, *shape))}, {ids[0]}, {ids[1]}, {site})"
+            return f"{name}({', '.join((front, *shape))}, {ids[0]}, {ids[1]}, {site})"
         shaped = ", ".join(("1", *shape)) if shape else "0, 0, 0, 0"
-        return f"memcpy_start({given}, {shaped}, {ids[0]}, {ids[1]}, {site})"
+        return f"memcpy_start({front}, {shaped}, {ids[0]}, {ids[1]}, {site})"
 
     return c.in_order(node.arguments, made)
 
 
 def _id(kind: t.Type) -> int:
-    found = dtype_of(kind.to) if isinstance(kind, t.Pointer) else None
-    return -1 if found is None else IDS[found]
+    dtype = dtype_of(kind.to) if isinstance(kind, t.Pointer) else None
+    return -1 if dtype is None else IDS[dtype]
 
 
 def _python(c: CWalker, node: ir.IntrinsicCall | ir.LibraryCall, head: str) -> str:
@@ -147,8 +147,8 @@ def _python(c: CWalker, node: ir.IntrinsicCall | ir.LibraryCall, head: str) -> s
             for n, (text, kind) in enumerate(zip(texts, kinds, strict=True))
         ]
         if not arguments:
-            name, _, given = head.partition("(")
-            return f"{_WITHOUT[name]}({given}, 0, 0)"
+            name, _, rest = head.partition("(")
+            return f"{_WITHOUT[name]}({rest}, 0, 0)"
         return f"{head}, {', '.join(arguments)})"
 
     called = c.in_order(plain, made)
@@ -172,12 +172,12 @@ def _argument(text: str, kind: t.Type, *, typed: bool) -> str:
     if kind.name == "mluMemcpyDirection_t":
         return f"a_direction({text})"
     plain = not typed or kind.kind == "bool" or (kind.kind == "float" and kind.size == 8)
-    found = -1 if plain else IDS[dtype_of(kind)]  # type: ignore[index]
+    dtype_id = -1 if plain else IDS[dtype_of(kind)]  # type: ignore[index]
     if kind.kind == "float":
-        return f"a_float({real(text, kind)}, {found})"
+        return f"a_float({real(text, kind)}, {dtype_id})"
     # An int64_t holds the numbers of all other types.
-    made = "a_unsigned" if plain and kind.kind == "uint" and kind.size == 8 else "a_integer"
-    return f"{made}((int64_t)({text}), {found})"
+    maker = "a_unsigned" if plain and kind.kind == "uint" and kind.size == 8 else "a_integer"
+    return f"{maker}((int64_t)({text}), {dtype_id})"
 
 
 def _answer(called: str, kind: t.Type) -> str:
@@ -191,15 +191,15 @@ def _answer(called: str, kind: t.Type) -> str:
     return f"(({ctype(kind)})whole_of({called}))"
 
 
-def _result(node: ir.IntrinsicCall, made: str) -> str:
+def _result(node: ir.IntrinsicCall, code: str) -> str:
     """Render the result of a door in C as a value of the type that the source says."""
     kind = node.type
     if isinstance(kind, t.Void) or ISA[node.row].returns == "None":
-        return made
+        return code
     assert isinstance(kind, t.Arithmetic)
     if kind.kind == "float":
-        return rounded(made, kind, wide=False)
-    return f"(({ctype(kind)})({made}))"
+        return rounded(code, kind, wide=False)
+    return f"(({ctype(kind)})({code}))"
 
 
 # -- the C library -----------------------------------------------------------------------------------
@@ -218,9 +218,9 @@ def library(c: CWalker, node: ir.LibraryCall) -> str:
     """Render a function of the C library: C's own where it is exact, else what the Python engine computes with."""
     if node.name == BECOME:
         return become(c, node)
-    own = _own(node)
-    if own is not None:
-        return c.in_order(node.arguments, own)
+    in_c = _own(node)
+    if in_c is not None:
+        return c.in_order(node.arguments, in_c)
     return _python(c, node, f"CALL_UP(m, {c.function(node.name)}, {c.site(node.span)}")
 
 
@@ -235,7 +235,8 @@ def _own(node: ir.LibraryCall) -> Callable[..., str] | None:
     if bare in _IN_DOUBLE and isinstance(kind, t.Arithmetic) and kind.kind == "float":
         have = node.arguments[0].type
         if isinstance(have, t.Arithmetic):
-            return lambda a: rounded(f"{_IN_DOUBLE[bare]}((double){_number(a, have)})", kind, wide=True)
+            in_double = real if have.kind == "float" else lambda text, _: text
+            return lambda a: rounded(f"{_IN_DOUBLE[bare]}((double){in_double(a, have)})", kind, wide=True)
     if name in ("min", "max") and isinstance(kind, t.Arithmetic) and len(node.arguments) == 2:
         sign = "<" if name == "min" else ">"
         return lambda a, b: _smaller(a, b, sign, kind)
@@ -256,13 +257,9 @@ def _bits(name: str, a: str) -> str:
 
 def _smaller(a: str, b: str, sign: str, kind: t.Arithmetic) -> str:
     """Render the first of two, unless the second is beyond it."""
-    made = ctype(kind)
+    c_type = ctype(kind)
     test = f"{real('y_', kind)} {sign} {real('x_', kind)}" if kind.kind == "float" else f"y_ {sign} x_"
-    return f"({{ {made} x_ = {a}; {made} y_ = {b}; {test} ? y_ : x_; }})"
-
-
-def _number(text: str, kind: t.Arithmetic) -> str:
-    return real(text, kind) if kind.kind == "float" else text
+    return f"({{ {c_type} x_ = {a}; {c_type} y_ = {b}; {test} ? y_ : x_; }})"
 
 
 # Inline assembly in C: each instruction of its text as a call of the row that it is.
@@ -298,20 +295,20 @@ def _instruction(
     number, site = NUMBERS[call.row], c.site(span)
     if call.row == "sync":
         return f"m->site = {site}; wait_(m, {number}, {FOR_ALL});"
-    given = ", ".join(_operand(c, argument, inputs, outputs) for argument in call.arguments)
-    made = f"{_up(c, call.row, site)}, {given})"
+    arguments = ", ".join(_operand(c, argument, inputs, outputs) for argument in call.arguments)
+    up_call = f"{_up(c, call.row, site)}, {arguments})"
     if call.result is None:
-        return f"(void){made};"
+        return f"(void){up_call};"
     at = outputs[call.result.name]
     if not isinstance(at.type, t.Arithmetic):
         raise NoForm("inline assembly with vectors in registers")
-    answer = f"number_of({made})" if at.type.kind == "float" else f"whole_of({made})"
+    answer = f"number_of({up_call})" if at.type.kind == "float" else f"whole_of({up_call})"
     held = c.temporary()
-    given = (
+    value = (
         rounded(answer, at.type, wide=True) if at.type.kind == "float" else f"(({ctype(at.type)}){answer})"
     )
     stored = spread(c, at, lambda p, i: c.put(at.type, p, i, held, span))
-    return f"{{ {ctype(at.type)} {held} = {given}; {stored}; }}"
+    return f"{{ {ctype(at.type)} {held} = {value}; {stored}; }}"
 
 
 def _operand(
@@ -358,9 +355,9 @@ def invoked(c: CWalker, node: ir.Invoke) -> str:
     """Render a call through a pointer; what it leads to is looked at first, as Python does."""
     signature = ctype(node.type), *(ctype(a.type) for a in node.arguments)
     number = c.signatures.setdefault(signature, len(c.signatures))
-    given = (node.function, *node.arguments)
-    made = c.in_order(given, lambda *a: f"through_{number}({', '.join(('m', *a))}, {c.site(node.span)})")
-    return register_kept(c, made, node.span) if isinstance(node.type, t.VectorRegister) else made
+    nodes = (node.function, *node.arguments)
+    code = c.in_order(nodes, lambda *a: f"through_{number}({', '.join(('m', *a))}, {c.site(node.span)})")
+    return register_kept(c, code, node.span) if isinstance(node.type, t.VectorRegister) else code
 
 
 def pointer_heads(c: CWalker) -> Iterator[str]:
@@ -371,20 +368,22 @@ def pointer_heads(c: CWalker) -> Iterator[str]:
 
 def _head(signature: Signature, number: int) -> str:
     result, *parameters = signature
-    given = "".join(f", {kind} a_{n}" for n, kind in enumerate(parameters))
-    return f"static {result} through_{number}(Core *m, Ptr f{given}, int site)"
+    listed = "".join(f", {kind} a_{n}" for n, kind in enumerate(parameters))
+    return f"static {result} through_{number}(Core *m, Ptr f{listed}, int site)"
 
 
 def pointer_bodies(c: CWalker, forms: Mapping[str, ir.Function]) -> Iterator[str]:
     """Render the functions that call through pointers, each for the functions of one signature."""
     for signature, number in c.signatures.items():
         result, *parameters = signature
-        given = "".join(f", a_{n}" for n in range(len(parameters)))
+        passed = "".join(f", a_{n}" for n in range(len(parameters)))
         cases = []
         for symbol, place in c.pointed.items():
             if signature_of(forms.get(symbol)) == signature:
                 done = (
-                    f"k_{symbol}(m{given}); return;" if result == "void" else f"return k_{symbol}(m{given});"
+                    f"k_{symbol}(m{passed}); return;"
+                    if result == "void"
+                    else f"return k_{symbol}(m{passed});"
                 )
                 cases.append(f"case {code_address(place)}ull: {done}")
         # The program ends in Python there: the function that is behind it for the compiler is never reached.
@@ -404,15 +403,15 @@ def signature_of(form: ir.Function | None) -> Signature | None:
 
 def called_functions(forms: Sequence[ir.Function], pointed: Sequence[str]) -> dict[str, set[str]]:
     """Return the functions that each function may call: by name, or by an address that is taken somewhere."""
-    found: dict[str, set[str]] = {}
+    callees: dict[str, set[str]] = {}
     for form in forms:
         nodes = walk(form.body)
         named = {n.symbol for n in nodes if isinstance(n, ir.Call | ir.FunctionAddress)}
         named.update(*(n.targets.values() for n in nodes if isinstance(n, ir.Dispatch)))
         if any(isinstance(n, ir.Invoke) for n in nodes):
             named.update(pointed)
-        found[form.symbol] = named
-    return found
+        callees[form.symbol] = named
+    return callees
 
 
 # Calls of rows of vector registers.
@@ -434,16 +433,16 @@ def register_call(c: CWalker, node: ir.IntrinsicCall, kinds: list[t.Type]) -> st
     dtype = register.dtype
     if dtype not in ISA[node.row].elements:
         raise NoForm(f"{ISA[node.row].spelling} of {register}")
-    helper = f"{base}_{_suffix(register)}"
+    helper = f"{base}_{'mask' if dtype is boolean else suffix(register.of)}"
     if any(k != register and (not isinstance(k, t.Arithmetic) or dtype_of(k) is not dtype) for k in sources):
         raise NoForm(f"{ISA[node.row].spelling} of {', '.join(map(str, kinds))}")
 
     def made(to: str, *values: str) -> str:
         rooms = list(_rooms(c, values[: len(sources)], sources))
         # Each of the functions takes three, and a mask.
-        given = [f"register_(m, {to}, {site})", *(one for _, one in rooms)] + ["0"] * (3 - len(rooms))
-        given += ["0" if how == _WHOLE else values[-1], how]
-        return f"({{ {' '.join(r for r, _ in rooms)} {helper}(m, {number}, {site}, {_register_id(register)}, {', '.join(given)}); }})"
+        arguments = [f"register_(m, {to}, {site})", *(lanes for _, lanes in rooms)] + ["0"] * (3 - len(rooms))
+        arguments += ["0" if how == _WHOLE else values[-1], how]
+        return f"({{ {' '.join(r for r, _ in rooms)} {helper}(m, {number}, {site}, {_register_id(register)}, {', '.join(arguments)}); }})"
 
     return c.in_order(node.arguments, made)
 
@@ -457,22 +456,18 @@ def _how(row: str) -> tuple[str, str]:
     return (base, _FORMS[form]) if form in _FORMS else (row, _WHOLE)
 
 
-def _suffix(register: t.VectorRegister) -> str:
-    return "mask" if register.dtype is boolean else suffix(register.of)
-
-
 def _register_id(register: t.VectorRegister) -> int:
     return IDS.get(register.dtype, -1)  # a mask is of no element type of memory
 
 
 def _rooms(c: CWalker, values: tuple[str, ...], kinds: list[t.Type]) -> Iterator[tuple[str, str]]:
     """Yield the registers of a call: what is declared for each, and its bytes; a number is in every lane of one of its own."""
-    for given, kind in zip(values, kinds, strict=True):
+    for value, kind in zip(values, kinds, strict=True):
         if isinstance(kind, t.VectorRegister):
-            yield "", given
+            yield "", value
         else:
             room = c.temporary()
-            yield f"uint8_t {room}[REGISTER_BYTES];", f"lanes_{suffix(kind)}({room}, {given})"  # type: ignore[arg-type]
+            yield f"uint8_t {room}[REGISTER_BYTES];", f"lanes_{suffix(kind)}({room}, {value})"  # type: ignore[arg-type]
 
 
 def register_transfer(c: CWalker, node: ir.IntrinsicCall, kinds: list[t.Type]) -> str:
@@ -545,8 +540,8 @@ def class_heads(c: CWalker) -> Iterator[str]:
 
 
 def _class_head(place: int, node: ir.Dispatch) -> str:
-    given = "".join(f", {ctype(a.type)} a_{n}" for n, a in enumerate(node.arguments))
-    return f"static {ctype(node.type)} virtual_{place}(Core *m{given}, int site)"
+    listed = "".join(f", {ctype(a.type)} a_{n}" for n, a in enumerate(node.arguments))
+    return f"static {ctype(node.type)} virtual_{place}(Core *m{listed}, int site)"
 
 
 def class_bodies(c: CWalker) -> Iterator[str]:
@@ -564,12 +559,12 @@ def class_bodies(c: CWalker) -> Iterator[str]:
 
 def _chosen(c: CWalker, place: int, node: ir.Dispatch) -> str:
     kind, void = _pointee(node.arguments[0]), isinstance(node.type, t.Void)
-    given = "".join(f", a_{n}" for n in range(len(node.arguments)))
+    passed = "".join(f", a_{n}" for n in range(len(node.arguments)))
     cases = []
     for names, n in c.classes.items():
         symbol = node.targets.get(names[0])
         if symbol is not None:
-            called = f"k_{symbol}(m{given});"
+            called = f"k_{symbol}(m{passed});"
             cases.append(f"case {n}: {called} return;" if void else f"case {n}: return {called}")
     # A pure virtual method, or an object that was never made: Python says which.
     lost = f"CALL_UP(m, {c.function('__pure')}, site, a_text({c.text(node.name)})); __builtin_unreachable();"
@@ -583,10 +578,10 @@ def called(c: CWalker, node: ir.Call) -> str:
     """Render a call of a function of the sources."""
     if c.checked and not isinstance(node.type, t.VectorRegister):
         return screening.with_call(c, node)
-    made = c.in_order(node.arguments, lambda *a: f"k_{node.symbol}({', '.join(('m', *a))})")
+    code = c.in_order(node.arguments, lambda *a: f"k_{node.symbol}({', '.join(('m', *a))})")
     if not isinstance(node.type, t.Void):
         ctype(node.type)  # refuses a type without a form
-    return register_kept(c, made, node.span) if isinstance(node.type, t.VectorRegister) else made
+    return register_kept(c, code, node.span) if isinstance(node.type, t.VectorRegister) else code
 
 
 CALLS: Mapping[type, Callable[[CWalker, Any], str]] = {

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mlusim.arch.board import Arch
 
 IDS: Mapping[DType, int] = {d: n for n, d in enumerate(MEMORY_TYPES)}
-_REALS: Mapping[str, Real] = {one.c: one for one in REALS.values()}
+_REALS: Mapping[str, Real] = {r.c: r for r in REALS.values()}
 
 
 class NoForm(Exception):
@@ -95,13 +95,13 @@ def computed(op: str, left: str, right: str, kind: t.Arithmetic, site: int) -> s
     """``left op right`` in the type *kind*; the right side of a shift may be of any integer type."""
     if kind.kind == "float":
         return rounded(f"({real(left, kind)} {op} {real(right, kind)})", kind, wide=False)
-    made = ctype(kind)
+    c_type = ctype(kind)
     if BINARY[op].c:
         return f"{BINARY[op].c}_{suffix(kind)}(m, {left}, {right}, {site})"
     if op in SHIFTS:
         # The count is taken modulo the width; checked runs refuse a shift too far before.
         right = f"({right} & {most_shift(kind)})"
-    return f"(({made})({left} {op} {right}))"
+    return f"(({c_type})({left} {op} {right}))"
 
 
 def name(local: ir.Local) -> str:
@@ -211,7 +211,7 @@ class CWalker(Walker[str, str]):
     changes: dict[Any, int] = field(factory=dict)  # of values without a word, as a screen tells them
     symbols: dict[str, int] = field(factory=dict)  # functions, and
     locals: dict[ir.Local, int] = field(factory=dict)  # pointer variables that a screen follows
-    given: Mapping[ir.Local, list[ir.Expr]] = field(factory=dict)
+    assigned: Mapping[ir.Local, list[ir.Expr]] = field(factory=dict)
     """Of the function at hand: what is assigned to its variables, for a screen."""
 
     def valued(self, made: str, node: ir.Expr) -> str:  # noqa: ARG002 - a line of the source is that of its statement
@@ -236,9 +236,9 @@ class CWalker(Walker[str, str]):
 
     def chosen(self, node: ir.Conditional) -> list[str]:
         """Render the effect of one of two expressions."""
-        made = [f"if ({self.tested(node.test)}) {{", *self.evaluated(node.then), "}"]
+        code = [f"if ({self.tested(node.test)}) {{", *self.evaluated(node.then), "}"]
         other = self.evaluated(node.other)
-        return [*made, "else {", *other, "}"] if other else made
+        return [*code, "else {", *other, "}"] if other else code
 
     def effect(self, node: ir.Expr) -> list[str]:
         """Render the effect of any other expression that has one."""
@@ -279,21 +279,21 @@ class CWalker(Walker[str, str]):
         if len(open_) < 2 or not any(effectful(n) for n in open_):
             return make(*(self.value(n) for n in nodes))
         names = [self.temporary() for _ in nodes]
-        kept = " ".join(
+        values = " ".join(
             f"{ctype(n.type)} {name} = {self.value(n)};" for n, name in zip(nodes, names, strict=True)
         )
-        return f"({{ {kept} {make(*names)}; }})"
+        return f"({{ {values} {make(*names)}; }})"
 
     def fetched(self, kind: t.Type, pointer: str, index: str, span: ir.Span, waits: int = 0) -> str:
         """Render the load of element *index* behind *pointer*; *waits*: what waits for it."""
         more = "" if isinstance(kind, t.Pointer) else f", {waits}"
-        made = f"load_{_in_memory(kind)}(m, {pointer}, {index}, {self.site(span)}{more})"
+        load = f"load_{_in_memory(kind)}(m, {pointer}, {index}, {self.site(span)}{more})"
         # A byte of memory may be any number.
-        return f"({made} != 0)" if isinstance(kind, t.Arithmetic) and kind.kind == "bool" else made
+        return f"({load} != 0)" if isinstance(kind, t.Arithmetic) and kind.kind == "bool" else load
 
-    def put(self, kind: t.Type, pointer: str, index: str, given: str, span: ir.Span) -> str:
+    def put(self, kind: t.Type, pointer: str, index: str, value: str, span: ir.Span) -> str:
         """Render a store to element *index* behind *pointer*; its value is what was stored."""
-        return f"store_{_in_memory(kind)}(m, {pointer}, {index}, {given}, {self.site(span)})"
+        return f"store_{_in_memory(kind)}(m, {pointer}, {index}, {value}, {self.site(span)})"
 
 
 def literal_bytes(text: str) -> bytes:

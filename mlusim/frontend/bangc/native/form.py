@@ -128,9 +128,9 @@ class BangForm:
             bodies.append(function(c, f, calls=bool(called[f.symbol]), recursive=f.symbol in deep))
             more += [(f.symbol, local.type.size) for local in c.addressed]
         first = [line for part, v in variables if not v.space for line in _constant(c, part, v)]
-        kept = [local for local in c.statics.values() if emit.in_cell(local)]
-        first += [f"  PLACES_(m)[{c.static(local)}] = {_zeros(c, local.type)};" for local in kept]
-        more += [("", local.type.size) for local in kept]
+        cells = [local for local in c.statics.values() if emit.in_cell(local)]
+        first += [f"  PLACES_(m)[{c.static(local)}] = {_zeros(c, local.type)};" for local in cells]
+        more += [("", local.type.size) for local in cells]
         more += [("", v.type.size) for _, v in variables if not v.space]
         first = [*_literals(c), *first]
         more += [("", len(literal_bytes(text))) for text in c.literals]
@@ -152,7 +152,7 @@ class BangForm:
             recursive=bool(deep),
             mode=mode,
             crowded=frozenset(
-                at for at, calls in c.calls.items() if any(one is not calls[0] for one in calls)
+                at for at, calls in c.calls.items() if any(call is not calls[0] for call in calls)
             ),
             followed=(tuple(c.symbols), tuple(c.locals)),
             covers=tuple(c.covers),
@@ -166,9 +166,9 @@ class BangForm:
         return list(c.sites) or [(self.form.span.file, self.form.span.line)]
 
     def _entry(self, first: Sequence[str]) -> str:
-        given, records, at = [], "", 0
+        arguments, records, at = [], "", 0
         for n, p in enumerate(self.form.parameters):
-            given.append(f"a_{n}" if isinstance(p.type, t.Record) else _taken(f"w[{at}]", p.type))
+            arguments.append(f"a_{n}" if isinstance(p.type, t.Record) else _taken(f"w[{at}]", p.type))
             if isinstance(p.type, t.Record):
                 records += f"  {ctype(p.type)} a_{n}; memcpy(&a_{n}, w + {at}, sizeof a_{n});\n"
             at += _many(p.type)
@@ -176,7 +176,7 @@ class BangForm:
             '#line 1 "entry"\nstatic __attribute__((noinline)) void begun_(Core *m, const uint64_t *w) {\n  (void)w;\n'
             f"{records}"
             f"{_FRAME if first else ''}{''.join(first)}"
-            f"  k_{self.form.symbol}({', '.join(['m', *given])});\n}}\n"
+            f"  k_{self.form.symbol}({', '.join(['m', *arguments])});\n}}\n"
             "VISIBLE void mlusim_enter(Core *m, const uint64_t *w) {\n"
             "  if (setjmp(*(jmp_buf *)m->jump)) return;\n  BEGIN_(m);\n"  # a fault comes back here by longjmp
             '  begun_(m, w);\n  __asm__ volatile("" ::: "memory");\n}\n'  # a frame of its own, which the stack begins below
@@ -216,15 +216,15 @@ class BangForm:
             self._declared(core, place) if isinstance(place, ir.Global) and place.space else 0
             for place in self._places
         ]
-        made: list[int] = []
+        words: list[int] = []
         for a, p, (low, high) in zip(arguments, self.form.parameters, self._whole, strict=True):
             if isinstance(p.type, t.Record):
                 raw = packed_structure(a, p.type, word)
                 # Padded to whole words.
-                made += struct.unpack(f"={_many(p.type)}Q", raw + bytes(-len(raw) % 8))
+                words += struct.unpack(f"={_many(p.type)}Q", raw + bytes(-len(raw) % 8))
             else:
-                made.append(a & MASK if a.__class__ is int and low <= a <= high else _word(a, p, word))
-        return made, places
+                words.append(a & MASK if a.__class__ is int and low <= a <= high else _word(a, p, word))
+        return words, places
 
     def _declared(self, core: NativeCore, variable: Any) -> int:
         """Return the pointer to memory that is declared at the variable's own line."""
@@ -285,9 +285,9 @@ class BangForm:
         return VariableOfC(offset, size, nbytes, element, words)
 
     @staticmethod
-    def fault(why: int, *given: int) -> Fault:
-        """Return the fault for an operation that C leaves undefined: *why* is a number of `scalars.h`, which says what is *given*."""
-        return FAULTS[why](*given)
+    def fault(why: int, *values: int) -> Fault:
+        """Return the fault for an operation that C leaves undefined: *why* is a number of `scalars.h`, which says what the *values* are."""
+        return FAULTS[why](*values)
 
 
 def _lock(core: NativeCore, pointer: Ptr) -> Ptr:
@@ -321,8 +321,8 @@ _FRAME = "  Frame f_ __attribute__((cleanup(leave_))) = enter_(m);\n"
 
 def _zeros(c: CProgram, kind: t.Type) -> str:
     """Return C that makes the cell of a variable that begins as zeros."""
-    made = stamped(c, kind, "at(see(m, p_))")
-    return f"({{ Ptr p_ = {cell(kind)}; memset(at(see(m, p_)), 0, {kind.size}); {made} p_; }})"
+    stamps = stamped(c, kind, "at(see(m, p_))")
+    return f"({{ Ptr p_ = {cell(kind)}; memset(at(see(m, p_)), 0, {kind.size}); {stamps} p_; }})"
 
 
 def _constant(c: CProgram, part: Any, variable: ir.Global) -> Iterator[str]:
@@ -331,8 +331,8 @@ def _constant(c: CProgram, part: Any, variable: ir.Global) -> Iterator[str]:
     yield f"  {place} = {_zeros(c, kind)};"
     expression = part.file.form.initialisers.get(variable.symbol)
     if expression is not None:
-        made = " ".join(parts(c, "b_", kind, 0, expression))
-        yield f" {{ uint8_t *b_ = at(see(m, {place})); (void)b_; {made} }}\n"
+        stores = " ".join(parts(c, "b_", kind, 0, expression))
+        yield f" {{ uint8_t *b_ = at(see(m, {place})); (void)b_; {stores} }}\n"
     elif variable.initial is not None:
         yield from _scalars(kind, iter(variable.initial), place, 0)
     if variable.fixed:
@@ -348,11 +348,11 @@ def _scalars(kind: t.Type, values: Iterator[Any], place: str, offset: int) -> It
         for part in kind.fields:
             yield from _scalars(part.type, values, place, offset + part.offset)
     else:
-        given = next(values, 0)
-        if not (given is None or isinstance(given, int | float)):
+        value = next(values, 0)
+        if not (value is None or isinstance(value, int | float)):
             raise NoForm("this initial value")
-        made = literal(given, kind)
-        yield f" {{ {ctype(kind)} i_ = {made}; memcpy(at(see(m, {place})) + {offset}, &i_, sizeof i_); }}\n"
+        text = literal(value, kind)
+        yield f" {{ {ctype(kind)} i_ = {text}; memcpy(at(see(m, {place})) + {offset}, &i_, sizeof i_); }}\n"
 
 
 def _many(kind: t.Type) -> int:
@@ -431,10 +431,10 @@ def check_room(
     and the bytes.
     """
     sizes = {f.symbol: [int(n) for n in RECORDS.findall(text)] for f, text in zip(forms, bodies, strict=True)}
-    plain = sum(2 * sum(found) for symbol, found in sizes.items() if symbol not in deep)
+    plain = sum(2 * sum(of_function) for symbol, of_function in sizes.items() if symbol not in deep)
     level = sum(2 * sum(sizes[symbol]) for symbol in deep)
     if max(plain, level) > FRAMES or level * DEEP > CIRCLES:
-        largest = max(n for found in sizes.values() for n in found)
+        largest = max(n for of_function in sizes.values() for n in of_function)
         raise NoForm(f"records by value of {largest} {plural(largest, 'byte')}, which fill the stack")
     cells = [(f.symbol in deep, p.type.size + 15) for f in forms for p in f.locals if emit.in_frame(p)]
     cells += [(symbol in deep, size + 15) for symbol, size in more]

@@ -247,7 +247,7 @@ def _behind(c: CWalker, found: Iterable[Root]) -> Iterator[tuple[ir.Local, ir.Lo
         for _ in range(MOST):
             if root.local is None or root.local.parameter:
                 break
-            befores = [] if root.path else [r for v in c.given.get(root.local, ()) for r in roots(v)]
+            befores = [] if root.path else [r for v in c.assigned.get(root.local, ()) for r in roots(v)]
             before = next((r for r in befores if r.local is not root.local), None)
             if followed(root):
                 yield root.local, before.local if before is not None and followed(before) else None

@@ -54,7 +54,7 @@ def function(c: CWalker, form: ir.Function, *, calls: bool, recursive: bool) -> 
     c.symbol, c.deep, c.addressed, c.leaving = form.symbol, recursive, [], []
     c.waits = waits_of(form)
     c.unset = screening.unset(form) if c.checked else frozenset()
-    c.given = uses_of(form).given if c.checked else {}
+    c.assigned = uses_of(form).given if c.checked else {}
     inner = [
         *c.passed(form.span),
         *looked_up(c, form),
@@ -102,23 +102,23 @@ def _zero(kind: t.Type) -> str:
 
 
 def _local(c: CWalker, local: ir.Local) -> Iterator[str]:
-    kind, made = local.type, name(local)
+    kind, variable = local.type, name(local)
     if in_register(local):
         if not local.parameter:
-            yield f"  {ctype(kind)} {made} = {_zero(kind)};"
+            yield f"  {ctype(kind)} {variable} = {_zero(kind)};"
         if local in c.unset:
             yield f"  uint8_t {screening.flag(local)} = 0;"
     elif in_cell(local):
         yield from _cell_of(c, local)
     else:
         place = _place(c, local)
-        yield f"  Ptr {made} = PLACES_(m)[{place}];"
+        yield f"  Ptr {variable} = PLACES_(m)[{place}];"
         if local.parameter:
             yield from _met(c, local, place, local.span)
             if isinstance(kind, t.Record):
-                yield f"{{ {put_record(c, kind, made, _given(local), local.span)} }}"
+                yield f"{{ {put_record(c, kind, variable, _given(local), local.span)} }}"
             else:
-                yield c.put(kind, made, "0", _given(local), local.span) + ";"
+                yield c.put(kind, variable, "0", _given(local), local.span) + ";"
 
 
 def _place(c: CWalker, local: ir.Local) -> str:
@@ -145,14 +145,14 @@ def cell(kind: t.Type) -> str:
 
 def _cell_of(c: CWalker, local: ir.Local) -> Iterator[str]:
     """Render a variable that has an address: its cell, and where in C its bytes are."""
-    inner, made = local.type, name(local)
-    found = cell(local.type) if in_frame(local) else f"PLACES_(m)[{c.static(local)}]"
+    inner, variable = local.type, name(local)
+    source = cell(local.type) if in_frame(local) else f"PLACES_(m)[{c.static(local)}]"
     while isinstance(inner, t.Array):
         inner = inner.of
     at = "uint8_t" if isinstance(inner, t.Record | t.VectorRegister) else ctype(inner)
-    yield f"  Ptr {made} = {found}; {at} *d_{local.name} = ({at} *)at(see(m, {made})); (void)d_{local.name};"
+    yield f"  Ptr {variable} = {source}; {at} *d_{local.name} = ({at} *)at(see(m, {variable})); (void)d_{local.name};"
     if local in c.unset:
-        yield f"  uint8_t *{screening.flags(local)} = flagged_(m, {made}, {local.type.size});"
+        yield f"  uint8_t *{screening.flags(local)} = flagged_(m, {variable}, {local.type.size});"
     if local.parameter and isinstance(local.type, t.VectorRegister):
         yield register_arrives(local.name)
     elif local.parameter:
@@ -162,9 +162,9 @@ def _cell_of(c: CWalker, local: ir.Local) -> Iterator[str]:
 def _declare(c: CWalker, node: ir.Declare) -> list[str]:
     local, kind = node.local, node.local.type
     if in_register(local):
-        given = _zero(kind) if node.value is None else c.value(node.value)
+        value = _zero(kind) if node.value is None else c.value(node.value)
         lacks = [screening.declared(local)] if local in c.unset else []
-        return [f"{name(local)} = {given};", *lacks]
+        return [f"{name(local)} = {value};", *lacks]
     if in_cell(local):
         return _cell(c, node) if in_frame(local) else _once(c, node)
     place = _place(c, local)
@@ -215,15 +215,15 @@ def _cell(c: CWalker, node: ir.Declare) -> list[str]:
         return (
             lines if node.value is None else [*lines, *_filled(c, node.value, kind, name(local), node.span)]
         )
-    own = stamped(c, kind, f"(uint8_t *)d_{local.name}")
+    stamps = stamped(c, kind, f"(uint8_t *)d_{local.name}")
     fixed = _writable(local, 0) if c.checked and local.constant else ""
     if node.value is None and local in c.unset:
         fixed = screening.declared(local)
     if node.value is None:
         unset = cleared(kind, f"(uint8_t *)d_{local.name}")
-        return [f"memset(d_{local.name}, 0, {kind.size}); {unset} {own} {fixed}"]
-    given = c.value(node.value)
-    return [f"{{ {ctype(kind)} i_ = {given}; memcpy(d_{local.name}, &i_, sizeof i_); }} {own} {fixed}"]
+        return [f"memset(d_{local.name}, 0, {kind.size}); {unset} {stamps} {fixed}"]
+    value = c.value(node.value)
+    return [f"{{ {ctype(kind)} i_ = {value}; memcpy(d_{local.name}, &i_, sizeof i_); }} {stamps} {fixed}"]
 
 
 def _filled(c: CWalker, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Span) -> list[str]:
@@ -240,17 +240,17 @@ def _filled(c: CWalker, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Span
     lines: list[str] = []
     alike = isinstance(of, t.Arithmetic) and kind.count - len(node.values) > MANY_ZEROS
     for n in range(len(node.values) if alike else kind.count):
-        given = node.values[n] if n < len(node.values) else None
+        value = node.values[n] if n < len(node.values) else None
         if isinstance(of, t.VectorRegister):
-            if given is not None and not isinstance(given, ir.Compose):
+            if value is not None and not isinstance(value, ir.Compose):
                 at = f"register_(m, moved_({pointer}, {n}, {of.size}), {c.site(span)})"
-                lines.append(f"memmove({at}, {c.value(given)}, REGISTER_BYTES);")
+                lines.append(f"memmove({at}, {c.value(value)}, REGISTER_BYTES);")
         elif isinstance(of, t.Array | t.Record):
-            whole = ir.Compose((), of, span) if given is None else given
+            whole = ir.Compose((), of, span) if value is None else value
             lines += _filled(c, whole, of, f"moved_({pointer}, {n * of.size}, 1)", span)
         else:
             lines.append(
-                c.put(of, pointer, str(n), _zero(of) if given is None else c.value(given), span) + ";"
+                c.put(of, pointer, str(n), _zero(of) if value is None else c.value(value), span) + ";"
             )
     if alike:
         at = c.temporary()
@@ -384,18 +384,18 @@ def ahead(c: CWalker, form: ir.Function) -> Iterator[str]:
 
 def _in_order(body: Sequence[ir.Statement]) -> "list[ir.IntrinsicCall | None]":
     """Return the calls of instructions that *body* makes one after another, None for other expressions; nothing where it decides."""
-    found: list[ir.IntrinsicCall | None] = []
+    calls: list[ir.IntrinsicCall | None] = []
     for node in body:
         if isinstance(node, ir.Block):
             inner = _in_order(node.body)
             if node.body and not inner:
                 return []
-            found += inner
+            calls += inner
         elif isinstance(node, ir.Evaluate):
-            found.append(node.value if isinstance(node.value, ir.IntrinsicCall) else None)
+            calls.append(node.value if isinstance(node.value, ir.IntrinsicCall) else None)
         else:
             return []
-    return found
+    return calls
 
 
 def _known(node: ir.Expr, stores: Mapping[ir.Local, int]) -> bool:

@@ -61,9 +61,9 @@ def _kept(c: CWalker, at: ir.Temporary) -> str:
         raise NoForm("the address of a value")
     local = ir.Local(f"{names.OWN}{c.temporary()}_", "", at.type, str(at.type), at.span, ir.Storage.CELL)
     c.addressed.append(local)
-    made = c.value(at.value)
-    kept = f"fixed_(m, {name(local)}, {c.text(at.fixed)});" if at.fixed else f"{name(local)};"
-    return f"({{ {ctype(at.type)} i_ = {made}; memcpy(d_{local.name}, &i_, sizeof i_); {kept} }})"
+    value = c.value(at.value)
+    pointer = f"fixed_(m, {name(local)}, {c.text(at.fixed)});" if at.fixed else f"{name(local)};"
+    return f"({{ {ctype(at.type)} i_ = {value}; memcpy(d_{local.name}, &i_, sizeof i_); {pointer} }})"
 
 
 def _direct(at: ir.Place) -> str | None:
@@ -94,9 +94,9 @@ def _loaded(c: CWalker, at: ir.Place, span: ir.Span, waits: int) -> str:
         return _assigned_by_now(c, at, direct, span)
     if isinstance(at, ir.Temporary):
         return c.value(at.value)
-    found = of_value(at)
-    if found is not None and isinstance(at.type, t.Arithmetic | t.Pointer):
-        return read_record(c, *found, at.type)
+    part = of_value(at)
+    if part is not None and isinstance(at.type, t.Arithmetic | t.Pointer):
+        return read_record(c, *part, at.type)
     fetched = spread(c, at, lambda p, i: c.fetched(at.type, p, i, span, waits))
     return screening.with_pointer(c, at, looked_up_member(c, at, fetched), span)
 
@@ -116,12 +116,12 @@ def _assign(c: CWalker, node: ir.Assign) -> str:
     direct = _changing(at)
     if direct is not None:
         stored = f"({direct} = {c.value(node.value)})"
-        given = screening.given(c.unset, at)
-        return f"({{ {stored}; {given} {direct}; }})" if given else stored
+        assigned = screening.given(c.unset, at)
+        return f"({{ {stored}; {assigned} {direct}; }})" if assigned else stored
     if isinstance(node.value, ir.Const) or not (effectful(node.value) or effectful(at)):
-        given = c.value(node.value)
+        value = c.value(node.value)
         return screening.with_pointer(
-            c, at, spread(c, at, lambda p, i: c.put(at.type, p, i, given, node.span)), node.span
+            c, at, spread(c, at, lambda p, i: c.put(at.type, p, i, value, node.span)), node.span
         )
     held = c.temporary()  # what is stored comes first
     stored = screening.with_pointer(
@@ -154,20 +154,20 @@ def _update(c: CWalker, node: ir.Update) -> str:
 
 def _combined(c: CWalker, node: ir.Update, old: str) -> str:
     kind, within = node.type, node.within
-    given = c.value(node.value)
+    value = c.value(node.value)
     if isinstance(kind, t.Pointer):
         # Before the sign: minus an unsigned number is a large one.
-        return f"moved_({old}, {'back_' if node.op == '-' else ''}((int64_t)({given})), {kind.to.size})"
+        return f"moved_({old}, {'back_' if node.op == '-' else ''}((int64_t)({value})), {kind.to.size})"
     assert isinstance(kind, t.Arithmetic)
     assert isinstance(within, t.Arithmetic)
     old = converted(old, kind, within)
     if not c.checked:
-        return converted(computed(node.op, old, given, within, c.site(node.span)), within, kind)
+        return converted(computed(node.op, old, value, within, c.site(node.span)), within, kind)
     steps = c.steps(node)
-    made = screening.computed(c, node.op, old, given, within, c.site(node.span), steps=steps)
+    code = screening.computed(c, node.op, old, value, within, c.site(node.span), steps=steps)
     if (kind.kind, kind.size) == (within.kind, within.size):
-        return made
-    return screening.converted(c, made, within, kind, c.site(node.span), steps=steps)
+        return code
+    return screening.converted(c, code, within, kind, c.site(node.span), steps=steps)
 
 
 # -- numbers and pointers ----------------------------------------------------------------------------
@@ -181,39 +181,39 @@ def _builtin(_c: CWalker, node: ir.Builtin) -> str:
 
 def _convert(c: CWalker, node: ir.Convert) -> str:
     have, to = node.value.type, node.type
-    made = c.value(node.value)
+    value = c.value(node.value)
     if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
         if c.checked:
-            return screening.converted(c, made, have, to, c.site(node.span), cast=node.cast)
-        return converted(made, have, to)
+            return screening.converted(c, value, have, to, c.site(node.span), cast=node.cast)
+        return converted(value, have, to)
     if isinstance(to, t.Void):
-        return f"((void)({made}))"
+        return f"((void)({value}))"
     if isinstance(have, t.Pointer | t.Array) and isinstance(to, t.Pointer):
         if isinstance(to.to, t.VectorRegister) and not has_registers(
             have.to if isinstance(have, t.Pointer) else have
         ):
             raise NoForm("memory that is seen as a register")
-        return made
+        return value
     if isinstance(to, t.Arithmetic):
-        number = f"shown_(m, {made}, {c.site(node.span)})"
-        return f"({made} != 0)" if to.kind == "bool" else f"(({ctype(to)}){number})"
+        number = f"shown_(m, {value}, {c.site(node.span)})"
+        return f"({value} != 0)" if to.kind == "bool" else f"(({ctype(to)}){number})"
     if isinstance(to, t.Pointer):
-        return f"pointer_of(m, (uint64_t)({made}))"
+        return f"pointer_of(m, (uint64_t)({value}))"
     raise NoForm(f"a conversion to {to}")
 
 
 def _unary(c: CWalker, node: ir.Unary) -> str:
-    made = c.value(node.value)
+    value = c.value(node.value)
     kind = node.type
     if node.op == "!":
-        return f"(!{made})"
+        return f"(!{value})"
     assert isinstance(kind, t.Arithmetic)
     if kind.kind == "float":
         # f16 and b16 are bits, which C would negate as integers.
-        return computed("*", literal(-1.0, kind), made, kind, 0)
+        return computed("*", literal(-1.0, kind), value, kind, 0)
     if c.checked and node.op == "-" and kind.kind == "int":
-        return screening.negated(c, made, kind, c.site(node.span))
-    return f"(({ctype(kind)})({node.op}{made}))"
+        return screening.negated(c, value, kind, c.site(node.span))
+    return f"(({ctype(kind)})({node.op}{value}))"
 
 
 def _binary(c: CWalker, node: ir.Binary) -> str:
@@ -259,8 +259,8 @@ def _offset(c: CWalker, node: ir.Offset) -> str:
 def _distance(c: CWalker, node: ir.Distance) -> str:
     kind = node.left.type
     assert isinstance(kind, t.Pointer)
-    found = dtype_of(kind.to)
-    more = f"{kind.to.size}, {-1 if found is None else IDS[found]}, {c.site(node.span)}"
+    dtype = dtype_of(kind.to)
+    more = f"{kind.to.size}, {-1 if dtype is None else IDS[dtype]}, {c.site(node.span)}"
     return c.in_order((node.left, node.right), lambda a, b: f"distance_(m, {a}, {b}, {more})")
 
 
@@ -289,8 +289,8 @@ def looked_up(c: CWalker, form: ir.Function) -> Iterator[str]:
     read = Counter(local for node in nodes if isinstance(node, ir.Load) for local, _ in _led_to(node.place))
     # Behind a parameter that nothing stores to, the record is one and the same in the whole call; what is read once is
     # looked up where it is read.
-    given = {p for p in form.parameters if p.storage is ir.Storage.VALUE and not stores.get(p)}
-    c.near = tuple(local for local, times in read.items() if times > 1 and local in given)
+    fixed = {p for p in form.parameters if p.storage is ir.Storage.VALUE and not stores.get(p)}
+    c.near = tuple(local for local, times in read.items() if times > 1 and local in fixed)
     for local in c.near:
         assert isinstance(local.type, t.Pointer)
         yield f"  const uint8_t *n_{local.name} = record_(m, {name(local)}, {local.type.to.size});"
@@ -315,8 +315,8 @@ def looked_up_member(c: CWalker, at: ir.Place, far: str) -> str:
         if local in c.near:
             narrow = isinstance(at.type, t.Arithmetic) and at.type.kind == "bool"
             kind = "uint8_t" if narrow else ctype(at.type)
-            found = f"*(const {kind} *)(n_{local.name} + {offset})"
-            return f"(LIKELY(n_{local.name}) ? {found}{' != 0' if narrow else ''} : {far})"
+            member = f"*(const {kind} *)(n_{local.name} + {offset})"
+            return f"(LIKELY(n_{local.name}) ? {member}{' != 0' if narrow else ''} : {far})"
     return far
 
 
@@ -335,11 +335,11 @@ def of_value(at: ir.Place) -> tuple[ir.Expr, int] | None:
     return (at.value, offset) if isinstance(at, ir.Temporary) and isinstance(at.type, t.Record) else None
 
 
-def read_record(c: CWalker, given: ir.Expr, offset: int, kind: t.Type) -> str:
+def read_record(c: CWalker, whole: ir.Expr, offset: int, kind: t.Type) -> str:
     """Render the *kind* that lies *offset* bytes into a record by value."""
-    held, found = c.temporary(), c.temporary()
-    read_ = f"{ctype(kind)} {found}; memcpy(&{found}, {held}.b + {offset}, sizeof {found});"
-    return f"({{ const {ctype(given.type)} {held} = {c.value(given)}; {read_} {found}; }})"
+    held, part = c.temporary(), c.temporary()
+    read_ = f"{ctype(kind)} {part}; memcpy(&{part}, {held}.b + {offset}, sizeof {part});"
+    return f"({{ const {ctype(whole.type)} {held} = {c.value(whole)}; {read_} {part}; }})"
 
 
 def inside(c: CWalker, at: ir.Element, make: Callable[[str, str], str]) -> Callable[[str, str], str]:
@@ -348,36 +348,36 @@ def inside(c: CWalker, at: ir.Element, make: Callable[[str, str], str]) -> Calla
     if array is None:
         return make
     size = at.type.size
-    given = (
+    limits = (
         f"{array.at.type.size // size}, {size}, {int(array.open)}, {c.text(array.words)}, {c.site(at.span)}"
     )
     base = address(c, array.at)
-    return lambda p, i: make(p, f"member_(m, {base}, {p}, {i}, {given})")
+    return lambda p, i: make(p, f"member_(m, {base}, {p}, {i}, {limits})")
 
 
 def record(c: CWalker, at: ir.Place, span: ir.Span) -> str:
     """Render a record by value: the bytes of a variable, otherwise the loads of its fields."""
     if isinstance(at, ir.Temporary):
         return c.value(at.value)
-    found = of_value(at)
-    if found is not None:
-        return read_record(c, *found, at.type)
-    made, place, held = ctype(at.type), raw(at), c.temporary()
-    own = stamped(c, at.type, f"{held}.b")
+    part = of_value(at)
+    if part is not None:
+        return read_record(c, *part, at.type)
+    c_type, place, held = ctype(at.type), raw(at), c.temporary()
+    stamps = stamped(c, at.type, f"{held}.b")
     if place is not None:
         lacks = screening.lacking(c.unset, at)
         if lacks is not None:
             place = f"ASSIGNED_({lacks}, {place}, {c.site(span)})"
-        return f"({{ {made} {held}; memcpy(&{held}, {place}, sizeof {held}); {own} {held}; }})"
+        return f"({{ {c_type} {held}; memcpy(&{held}, {place}, sizeof {held}); {stamps} {held}; }})"
 
     def load(kind: t.Type, pointer: str, offset: str) -> str:
         if isinstance(kind, t.VectorRegister):
             return f"memmove({held}.b + {offset}, register_(m, {pointer}, {c.site(span)}), REGISTER_BYTES);"
-        given = c.fetched(kind, pointer, "0", span)
-        return f"{{ {ctype(kind)} f_ = {given}; memcpy({held}.b + {offset}, &f_, sizeof f_); }}"
+        value = c.fetched(kind, pointer, "0", span)
+        return f"{{ {ctype(kind)} f_ = {value}; memcpy({held}.b + {offset}, &f_, sizeof f_); }}"
 
     bytes_ = f"memcpy(&{held}, n_, sizeof {held});"
-    return f"({{ {made} {held} = {{{{0}}}}; {_each(c, at.type, pointer_to(c, at), bytes_, load)} {own} {held}; }})"
+    return f"({{ {c_type} {held} = {{{{0}}}}; {_each(c, at.type, pointer_to(c, at), bytes_, load)} {stamps} {held}; }})"
 
 
 def compose(c: CWalker, node: ir.Compose) -> str:
@@ -389,29 +389,29 @@ def compose(c: CWalker, node: ir.Compose) -> str:
         raise NoForm("this initial value")
     held = c.temporary()
     # All bytes are zero at first, as C has it for fields that the list leaves out.
-    given = " ".join(parts(c, f"{held}.b", kind, 0, node))
-    own = stamped(c, kind, f"{held}.b")
+    stores = " ".join(parts(c, f"{held}.b", kind, 0, node))
+    stamps = stamped(c, kind, f"{held}.b")
     unset = cleared(kind, f"{held}.b")
-    return f"({{ {ctype(kind)} {held} = {{{{0}}}}; {unset} {given} {own} {held}; }})"
+    return f"({{ {ctype(kind)} {held} = {{{{0}}}}; {unset} {stores} {stamps} {held}; }})"
 
 
-def parts(c: CWalker, held: str, kind: t.Type, offset: int, given: ir.Expr) -> Iterator[str]:
-    """Yield the stores of what *given* has for *kind*, which begins *offset* bytes behind *held*, a pointer to bytes."""
-    if isinstance(given, ir.Compose) and isinstance(kind, t.Record):
-        for field_, one in zip(kind.fields, given.values, strict=False):
-            yield from parts(c, held, field_.type, offset + field_.offset, one)
-    elif isinstance(given, ir.Compose) and isinstance(kind, t.Array):
-        for number, one in enumerate(given.values):
-            yield from parts(c, held, kind.of, offset + number * kind.of.size, one)
-    elif isinstance(kind, t.Array) and isinstance(given, ir.Text):
-        yield f"memcpy({held} + {offset}, at(see(m, {c.value(given)})), {min(kind.size, len(literal_bytes(given.value)))});"
+def parts(c: CWalker, held: str, kind: t.Type, offset: int, value: ir.Expr) -> Iterator[str]:
+    """Yield the stores of what *value* has for *kind*, which begins *offset* bytes behind *held*, a pointer to bytes."""
+    if isinstance(value, ir.Compose) and isinstance(kind, t.Record):
+        for field_, element in zip(kind.fields, value.values, strict=False):
+            yield from parts(c, held, field_.type, offset + field_.offset, element)
+    elif isinstance(value, ir.Compose) and isinstance(kind, t.Array):
+        for number, element in enumerate(value.values):
+            yield from parts(c, held, kind.of, offset + number * kind.of.size, element)
+    elif isinstance(kind, t.Array) and isinstance(value, ir.Text):
+        yield f"memcpy({held} + {offset}, at(see(m, {c.value(value)})), {min(kind.size, len(literal_bytes(value.value)))});"
     elif isinstance(kind, t.Array):
         raise NoForm("an array in a record that is not a list")
     elif isinstance(kind, t.VectorRegister):
-        if not isinstance(given, ir.Compose):  # else it has no value
-            yield f"memmove({held} + {offset}, {c.value(given)}, REGISTER_BYTES);"
+        if not isinstance(value, ir.Compose):  # else it has no value
+            yield f"memmove({held} + {offset}, {c.value(value)}, REGISTER_BYTES);"
     else:
-        yield f"{{ {ctype(kind)} f_ = {c.value(given)}; memcpy({held} + {offset}, &f_, sizeof f_); }}"
+        yield f"{{ {ctype(kind)} f_ = {c.value(value)}; memcpy({held} + {offset}, &f_, sizeof f_); }}"
 
 
 def record_assigned(c: CWalker, at: ir.Place, node: ir.Assign) -> str:
@@ -445,10 +445,10 @@ def _stored(kind: t.Type, place: str, held: str) -> str:
     """
     assert isinstance(kind, t.Record)
     size = max((f.offset + f.type.size for f in kind.fields), default=0) if kind.derived else kind.size
-    own = class_kept(kind, f"({place})", "o_.b")
-    if not own:
+    classes = class_kept(kind, f"({place})", "o_.b")
+    if not classes:
         return f"memcpy({place}, &{held}, {size});"
-    return f"{{ {ctype(kind)} o_ = {held}; {own} memcpy({place}, &o_, {size}); }}"
+    return f"{{ {ctype(kind)} o_ = {held}; {classes} memcpy({place}, &o_, {size}); }}"
 
 
 def _each(
@@ -462,8 +462,8 @@ def _each(
     """*whole* where *look* finds the *kind* behind *pointer* to be a variable, with its bytes at n_; elsewhere *access* to each of its fields."""
     at = c.temporary()
     fields = " ".join(_scalars(c, kind, "0", lambda part, o: access(part, f"moved_({at}, {o}, 1)", o)))
-    found = f"const Ptr {at} = {pointer}; const uint8_t *n_ = {look}(m, {at}, {kind.size});"
-    return f"{found} if (LIKELY(n_)) {{ {whole} }} else {{ {fields} }}"
+    lookup = f"const Ptr {at} = {pointer}; const uint8_t *n_ = {look}(m, {at}, {kind.size});"
+    return f"{lookup} if (LIKELY(n_)) {{ {whole} }} else {{ {fields} }}"
 
 
 def _scalars(c: CWalker, kind: t.Type, offset: str, access: Callable[[t.Type, str], str]) -> Iterator[str]:
@@ -489,18 +489,18 @@ def register_place(c: CWalker, at: ir.Place, span: ir.Span) -> str:
     if isinstance(at, ir.LocalStorage):
         return f"(uint8_t *)d_{at.local.name}"
     if isinstance(at, ir.Element):
-        found = spread(c, at, lambda p, i: f"moved_({p}, {i}, {at.type.size})")
+        pointer = spread(c, at, lambda p, i: f"moved_({p}, {i}, {at.type.size})")
     else:
-        found = address(c, at)
-    return f"register_(m, {found}, {c.site(span)})"
+        pointer = address(c, at)
+    return f"register_(m, {pointer}, {c.site(span)})"
 
 
-def register_kept(c: CWalker, made: str, span: ir.Span) -> str:
+def register_kept(c: CWalker, value: str, span: ir.Span) -> str:
     """Keep the answer of a call in a register of the function that calls."""
     kind = t.VectorRegister(t.INT32)  # of whatever elements: it is bytes
     local = ir.Local(f"{names.OWN}{c.temporary()}_", "", kind, str(kind), span, ir.Storage.CELL)
     c.addressed.append(local)
-    return f"((const uint8_t *)memmove(d_{local.name}, {made}, REGISTER_BYTES))"
+    return f"((const uint8_t *)memmove(d_{local.name}, {value}, REGISTER_BYTES))"
 
 
 def register_assigned(c: CWalker, node: ir.Assign) -> str:
@@ -511,9 +511,9 @@ def register_assigned(c: CWalker, node: ir.Assign) -> str:
     return f"({{ const uint8_t *{held} = {c.value(node.value)}; (const uint8_t *){stored}; }})"
 
 
-def register_pointer(c: CWalker, made: str, span: ir.Span) -> str:
+def register_pointer(c: CWalker, value: str, span: ir.Span) -> str:
     """Render a pointer to a register by value."""
-    filled = register_kept(c, made, span)
+    filled = register_kept(c, value, span)
     return f"({{ (void){filled}; {name(c.addressed[-1])}; }})"
 
 

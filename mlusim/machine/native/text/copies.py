@@ -38,7 +38,7 @@ def _function(form: CopyForm) -> Lines:
     yield "  At dst = see(m, dst_p), src = see(m, src_p);"
     yield "  int d = (int)direction;"
     broken = [f"direction < 0 || direction >= {len(DIRECTIONS)} || !(m->{_LANES[form.lanes]} >> d & 1)"]
-    broken += (text for one in form.conditions for text in _broken(one, form.shaped is not False))
+    broken += (text for condition in form.conditions for text in _broken(condition, form.shaped is not False))
     yield f"  if (UNLIKELY({' || '.join(broken)})) {{"
     plain = "UP(m, row, site, a_pointer(dst_p, dd), a_pointer(src_p, sd), a_integer(size, -1), a_direction(direction)"
     long = f"{plain}, a_integer(ts, -1), a_integer(fs, -1), a_integer(more, -1))"
@@ -65,10 +65,10 @@ def costs() -> str:
 
 
 def _amounts() -> Lines:
-    for one in FUNCTIONS:
-        yield f"ALWAYS int64_t {one.name}({', '.join(f'int64_t {p}' for p in one.parameters)}) {{"
-        yield from (f"  const int64_t {name} = {part};" for name, part in one.parts.items())
-        yield f"  return {one.value};"
+    for function in FUNCTIONS:
+        yield f"ALWAYS int64_t {function.name}({', '.join(f'int64_t {p}' for p in function.parameters)}) {{"
+        yield from (f"  const int64_t {name} = {part};" for name, part in function.parts.items())
+        yield f"  return {function.value};"
         yield "}"
 
 
@@ -77,10 +77,10 @@ def _charging() -> Lines:
         OFF_CHIP: "io_line(Core *m, int reads, int writes, int64_t to, int64_t frm, int64_t size)",
         ON_CHIP: "move_line(Core *m, int shared, int64_t size)",
     }
-    for kept, head in taken.items():
+    for reach, head in taken.items():
         yield f"ALWAYS void {head} {{"
         yield "  m->fuel -= size;"
-        yield from charged(LINE_COPY[kept], "m->work[W_{}]".format)
+        yield from charged(LINE_COPY[reach], "m->work[W_{}]".format)
         yield "}"
 
 
@@ -92,9 +92,9 @@ def _loading() -> Lines:
     )
     yield "  int64_t transactions = 0, stalls = 0, stores = 0, lines = 0, sram = 0;"
     yield "  if (rows == 1) to_stride = from_stride = 0; /* the strides of a single segment do not matter */"
-    for test, kept in (("if (far)", OFF_CHIP), ("else", ON_CHIP)):
+    for test, reach in (("if (far)", OFF_CHIP), ("else", ON_CHIP)):
         yield f"  {test} {{"
-        yield from charged(ROWS_LOAD[kept], str)
+        yield from charged(ROWS_LOAD[reach], str)
         yield "  }"
     yield "  l[0] = transactions; l[1] = stalls; l[2] = stores; l[3] = lines; l[4] = sram;"
     yield "}"
@@ -102,9 +102,9 @@ def _loading() -> Lines:
 
 def charged(charges: Sequence[Charge], counter: Callable[[str], str]) -> Lines:
     """Yield statements of C that add *charges*; *counter* writes what one is added to."""
-    for one in charges:
-        where = " && ".join(f"({test})" for test in one.where)
-        yield f"    {f'if ({where}) ' if where else ''}{counter(one.to)} += {one.amount};"
+    for charge in charges:
+        where = " && ".join(f"({test})" for test in charge.where)
+        yield f"    {f'if ({where}) ' if where else ''}{counter(charge.to)} += {charge.amount};"
 
 
 def _span(side: str, *, rows: bool) -> str:
@@ -112,9 +112,9 @@ def _span(side: str, *, rows: bool) -> str:
     return f"(more ? more * {'ts' if side == 'dst' else 'fs'} : 0) + size" if rows else "size"
 
 
-def _broken(one: at.CopyCondition, rows: bool) -> Iterator[str]:
+def _broken(condition: at.CopyCondition, rows: bool) -> Iterator[str]:
     """Render the negation of what must hold; that numbers are integers and pointers the core's is known here."""
-    match one:
+    match condition:
         case at.HasBytes():
             yield "size <= 0"
         case at.Segments():
@@ -165,10 +165,10 @@ _ROWS = "rows_load_(far_direction(d), FAR(DIRECTION_SRC[d]), FAR(DIRECTION_DST[d
 
 def _rows(_: CopyForm) -> Lines:
     yield f"  {_ROWS.format('dst.o & (UNIT - 1)', 'src.o & (UNIT - 1)')}"
-    for test, kept in (("if (far_direction(d))", OFF_CHIP), ("else", ON_CHIP)):
+    for test, reach in (("if (far_direction(d))", OFF_CHIP), ("else", ON_CHIP)):
         yield f"  {test} {{"
         yield "    const int64_t transactions = l[0], stalls = l[1], stores = l[2], lines = l[3], sram = l[4];"
-        yield from charged(LOADED[kept], "m->work[W_{}]".format)
+        yield from charged(LOADED[reach], "m->work[W_{}]".format)
         yield "  }"
 
 

@@ -131,7 +131,7 @@ class _Door:
 
     def _types(self) -> dict[str, DType]:
         """Return the element type of each operand, and of what stands for one; those of untyped ones follow from the row."""
-        found: dict[str, DType] = {}
+        types: dict[str, DType] = {}
         retyped = {step.name: step.dtype for step in self.steps if isinstance(step, steps.Retype)}
         for o in self.row.operands.values():
             if o.name not in self.given:
@@ -142,17 +142,17 @@ class _Door:
                 dtype = self.given[how].dtype if isinstance(how, str) else how
             if dtype is None:
                 raise Unknown(o.name)
-            found[o.name] = dtype
-        lead = found[self.row.same[0]] if self.row.same else None
+            types[o.name] = dtype
+        lead = types[self.row.same[0]] if self.row.same else None
         for name in self.row.same:
             if name in self.scalars:
-                found[name] = lead  # type: ignore[assignment]
-            elif found[name] is not lead:
+                types[name] = lead  # type: ignore[assignment]
+            elif types[name] is not lead:
                 raise Unknown(name)
         for p in self.row.given:  # numbers of rows without operands, as conversions of registers
             if p.kind == "any" and p.name in self.given and self.given[p.name].dtype is not None:
-                found.setdefault(p.name, self.given[p.name].dtype)  # type: ignore[arg-type]
-        return found
+                types.setdefault(p.name, self.given[p.name].dtype)  # type: ignore[arg-type]
+        return types
 
     def _check_given(self) -> None:
         for condition in self._conditions():
@@ -256,19 +256,20 @@ class _Door:
     def _before(self, spans: Sequence[Footprint]) -> Iterator[str]:
         yield from before(self.row, self.number, spans)
         if self.mode is Mode.SCREENED:
-            floats = list(self._floats())
+            floats = [
+                f"GET_{SUFFIX[argument.dtype.name]}(g_{name})"
+                for name, argument in self.given.items()
+                if not argument.pointer
+                and not self._whole(name)
+                and argument.dtype
+                and argument.dtype.kind == "float"
+            ]
             yield from numbers_before(self.row, self.number, spans, floats, returns=self._returns_float)
 
     @property
     def _returns_float(self) -> bool:
         source = self.types.get("src")
         return self.row.returns != "None" and source is not None and source.kind == "float"
-
-    def _floats(self) -> Iterator[str]:
-        """Render the floats among the arguments that are numbers."""
-        for name, given in self.given.items():
-            if not given.pointer and not self._whole(name) and given.dtype and given.dtype.kind == "float":
-                yield f"GET_{SUFFIX[given.dtype.name]}(g_{name})"
 
     def _accounts(self) -> Iterator[str]:
         """Render the work of a strided row: the lines of the operand that takes most, piece by piece."""
@@ -305,8 +306,8 @@ class _Door:
             yield f"slow: {{ Argument r = {up}; return {back}; }}"
 
     def _parameters(self) -> Iterator[str]:
-        for name, given in self.given.items():
-            if given.pointer:
+        for name, argument in self.given.items():
+            if argument.pointer:
                 yield f"Ptr {'p_' if name in self.row.operands else ''}{name}"
             elif self._whole(name):
                 yield f"int64_t {_RESERVED.get(name, name)}"
@@ -328,17 +329,17 @@ class _Door:
 
     def _arguments(self) -> Iterator[str]:
         """Render the arguments for Python's method."""
-        for name, given in self.given.items():
-            if given.pointer:
-                dtype = self.types.get(name, given.dtype) if name in self.row.void else given.dtype
+        for name, argument in self.given.items():
+            if argument.pointer:
+                dtype = self.types.get(name, argument.dtype) if name in self.row.void else argument.dtype
                 shown = f"p_{name}" if name in self.row.operands else name
                 yield f"a_pointer({shown}, {IDS[dtype] if dtype else -1})"
             elif self._whole(name):
                 yield f"a_integer({_RESERVED.get(name, name)}, -1)"
-            elif given.dtype is not None and given.dtype.kind == "float":
-                yield f"a_float(GET_{self._suffix(name)}(g_{name}), {IDS[given.dtype]})"
+            elif argument.dtype is not None and argument.dtype.kind == "float":
+                yield f"a_float(GET_{self._suffix(name)}(g_{name}), {IDS[argument.dtype]})"
             else:
-                yield f"a_integer((int64_t)g_{name}, {IDS[given.dtype] if given.dtype else -1})"
+                yield f"a_integer((int64_t)g_{name}, {IDS[argument.dtype] if argument.dtype else -1})"
 
     def _values(self) -> Iterator[str]:
         """Yield the numbers as elements of the operands' type, as C converts them; counts that are left out."""
@@ -354,16 +355,16 @@ class _Door:
                 yield f"  {self._converted(p.name, name, target)}"
 
     def _converted(self, name: str, shown: str, target: DType | None) -> str:
-        given = self.given[name].dtype
-        if given is None or target is None:
+        dtype = self.given[name].dtype
+        if dtype is None or target is None:
             raise Unknown(name)
         suffix = SUFFIX[target.name]
-        if given is target:
+        if dtype is target:
             return f"T_{suffix} {shown} = g_{name};"
         # C leaves it undefined out of range, where Python's door saturates.
-        if given.kind == "float" and target.kind != "float":
+        if dtype.kind == "float" and target.kind != "float":
             raise Unknown(name)
-        value = f"GET_{SUFFIX[given.name]}(g_{name})"
+        value = f"GET_{SUFFIX[dtype.name]}(g_{name})"
         return f"T_{suffix} {shown} = PUT_{suffix}({value});"
 
     # -- checks ---------------------------------------------------------------------------------
@@ -446,17 +447,17 @@ class _Door:
         return f"smaller_({self._extent(o)}, a_{o.name}.a->nbytes - a_{o.name}.o)"
 
     def _touched(self, o: Operand) -> Footprint:
-        dtype, given = self.types[o.name], list(self.given).index(o.name)
+        dtype, place = self.types[o.name], list(self.given).index(o.name)
         size = dtype.size
         if self.row.form == "strided":
             return Footprint(
-                o, given, self._extent(o), size, f"more_{o.name}", f"step_{o.name}", shaped=bool(o.strides)
+                o, place, self._extent(o), size, f"more_{o.name}", f"step_{o.name}", shaped=bool(o.strides)
             )
         skip = o.step_on(self.arch.generation, size)
         if skip > 1:
             return Footprint(
                 o,
-                given,
+                place,
                 str(size),
                 size,
                 f"(({self.formula(o.extent, o)} + {skip - 1}) / {skip} - 1)",
@@ -464,7 +465,7 @@ class _Door:
                 shaped=True,
                 dtype=dtype,
             )
-        return Footprint(o, given, self._span(o), size, "0", "0", dtype=dtype)
+        return Footprint(o, place, self._span(o), size, "0", "0", dtype=dtype)
 
 
 # -- the charges of a recipe: what an instruction adds to the counters of its core ---------------------
@@ -565,7 +566,7 @@ RUN_TIME = frozenset({"memcpy", "memcpy_async", "sync_compute", "is_mpu", "is_ip
 def barrier(name: str) -> tuple[str, str]:
     """Return the spelling and the scope of the barrier that the row *name* is."""
     asked: list[tuple[str, str]] = []
-    ISA[name].body(SimpleNamespace(barrier=lambda *given: asked.append(given)))
+    ISA[name].body(SimpleNamespace(barrier=lambda *call: asked.append(call)))
     return asked[0]
 
 
@@ -581,23 +582,23 @@ def _uses(row: Intrinsic) -> list[Use]:
     lead = next(
         (o for o in row.operands.values() if o.name in row.same), next(iter(row.operands.values()), None)
     )
-    made = []
+    uses = []
     for dtype in lead.dtypes if lead is not None else (float32, uint32):
-        given = []
+        arguments = []
         for p in row.given:
             if p.default is None:
                 break
             operand = row.operands.get(p.name)
             if operand is not None:
                 fitting = [d for d in operand.dtypes if d.size == dtype.size] or operand.dtypes
-                own = dtype if p.name in row.same or not fitting else fitting[0]
-                given.append(NativeArgument(True, None if p.name in row.void else own))
+                element = dtype if p.name in row.same or not fitting else fitting[0]
+                arguments.append(NativeArgument(True, None if p.name in row.void else element))
             elif p.name == "pointer":
-                given.append(NativeArgument(True, None))
+                arguments.append(NativeArgument(True, None))
             else:
-                given.append(NativeArgument(False, _number(row, p, dtype)))
-        made.append(Use(row.name, tuple(given)))
-    return made
+                arguments.append(NativeArgument(False, _number(row, p, dtype)))
+        uses.append(Use(row.name, tuple(arguments)))
+    return uses
 
 
 def _number(row: Intrinsic, p: Parameter, dtype: DType) -> DType:

@@ -23,8 +23,8 @@ def adds(row: Intrinsic) -> bool:
 def later(extent: str, dtype: int, text: str, *, scalar: bool) -> Iterator[str]:
     """Render the sum of *extent* bytes of *dtype* to ``dst``: *text*, or a note for later."""
     yield f"  if (sums_later_(m, a_dst, {extent}, site)) {{"
-    given = "&src, sizeof src" if scalar else "(const uint8_t *)src"
-    yield f"    {'add_same_later_' if scalar else 'add_later_'}(m, a_dst, {extent}, {given}, {dtype}, site);"
+    source = "&src, sizeof src" if scalar else "(const uint8_t *)src"
+    yield f"    {'add_same_later_' if scalar else 'add_later_'}(m, a_dst, {extent}, {source}, {dtype}, site);"
     yield f"  }} else {{ {text} }}"
 
 

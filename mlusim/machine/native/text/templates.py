@@ -52,9 +52,9 @@ def body(call: RowCall) -> str | None:
     elif isinstance(row.native, str):
         text = row.native or None
     else:
-        name, *given = row.native
-        found = TEMPLATES[name]
-        text = found if isinstance(found, str) else found(call, *given)
+        name, *details = row.native
+        template = TEMPLATES[name]
+        text = template if isinstance(template, str) else template(call, *details)
     suffixes = {n: SUFFIX[d.name] for n, d in call.types.items()}
     return None if text is None else Template(text).substitute(suffixes)
 
@@ -62,10 +62,10 @@ def body(call: RowCall) -> str | None:
 def _mapped(call: RowCall, function: Callable[..., Any]) -> str | None:
     """Render one NumPy function, element by element; an argument that is not an operand is the scalar."""
     names = [p.name for p in call.row.given if p.kind != "count" and p.name != "dst"]
-    found = _expression(function, call.dst)
-    if found is None:
+    expression = _expression(function, call.dst)
+    if expression is None:
         return None if call.scalars & set(names) else _looped(call, function, names)
-    return _elementwise(call, found, names)
+    return _elementwise(call, expression, names)
 
 
 def _elementwise(call: RowCall, text: str, names: Sequence[str]) -> str:
@@ -146,13 +146,13 @@ def _expression(function: Callable[..., Any] | str, dtype: DType) -> str | None:
 
 
 def _cycle(call: RowCall, function: Callable[..., Any]) -> str | None:
-    found = _expression(function, call.dst)
-    if found is None:
+    expression = _expression(function, call.dst)
+    if expression is None:
         return None
     get = "U_$src a = GET_$src(src[k + i]); U_$seg b = GET_$seg(seg[i]);"
     return (
         "for (int64_t k = 0; k < src_elem_num; k += seg_elem_num)\n    INDEPENDENT for (int64_t i = 0; i < seg_elem_num; i++) "
-        f"{{ {get} dst[k + i] = PUT_$dst({found}); }}"
+        f"{{ {get} dst[k + i] = PUT_$dst({expression}); }}"
     )
 
 
@@ -162,11 +162,11 @@ def _map(call: RowCall, text: str) -> str:
 
 
 def _bits(call: RowCall, function: Callable[..., Any]) -> str | None:
-    found = _expression(function, call.types["src0"])
+    expression = _expression(function, call.types["src0"])
     return (
         "int64_t whole = (elem_count + 7) / 8;\n  for (int64_t k = 0; k < whole; k++) { int64_t n = smaller_(elem_count - 8 * k, 8); "
         "unsigned byte = 0;\n    for (int64_t i = 0; i < n; i++) { U_$src0 a = GET_$src0(src0[8 * k + i]); "
-        f"U_$src1 b = GET_$src1(src1[8 * k + i]); byte |= (unsigned)(!!({found})) << i; }}\n    dst[k] = (uint8_t)byte; }}"
+        f"U_$src1 b = GET_$src1(src1[8 * k + i]); byte |= (unsigned)(!!({expression})) << i; }}\n    dst[k] = (uint8_t)byte; }}"
     )
 
 
@@ -190,22 +190,22 @@ def _from_int(_call: RowCall, mode: str) -> str:
 
 def _reduction(call: RowCall, function: Any) -> str | None:
     """Render an atomic without a result; *function* is NumPy's or a text in a (what is there) and b."""
-    found = _expression(function, call.dst)
-    if found is None:
+    expression = _expression(function, call.dst)
+    if expression is None:
         return None
     get = "GET_$dst(src)" if "src" in call.scalars else "GET_$dst(src[i])"
-    return f"INDEPENDENT for (int64_t i = 0; i < elem_count; i++) {{ U_$dst a = GET_$dst(dst[i]), b = {get}; (void)a; dst[i] = PUT_$dst({found}); }}"
+    return f"INDEPENDENT for (int64_t i = 0; i < elem_count; i++) {{ U_$dst a = GET_$dst(dst[i]), b = {get}; (void)a; dst[i] = PUT_$dst({expression}); }}"
 
 
 def _fetching(call: RowCall, function: Any) -> str | None:
     """Render the same with what was there in dst, which may be the source."""
-    found = _expression(function, call.dst)
-    if found is None:
+    expression = _expression(function, call.dst)
+    if expression is None:
         return None
     get = "GET_$dst(src2)" if "src2" in call.scalars else "GET_$dst(src2[i])"
     return (
         f"for (int64_t i = 0; i < elem_count; i++) {{ T_$dst was = src1[i]; U_$dst a = GET_$dst(was), b = {get}; (void)a;\n"
-        f"    T_$dst now = PUT_$dst({found}); dst[i] = was; changed_ |= memcmp(&was, &now, sizeof was); src1[i] = now; }}"
+        f"    T_$dst now = PUT_$dst({expression}); dst[i] = was; changed_ |= memcmp(&was, &now, sizeof was); src1[i] = now; }}"
     )
 
 
@@ -282,8 +282,8 @@ def _extreme(_call: RowCall, beats: str, absolute: bool) -> str:
 
 
 def _pad(call: RowCall) -> str:
-    given = {p.name for p in call.row.given} - call.scalars
-    sides = "pad_left" in given
+    names = {p.name for p in call.row.given} - call.scalars
+    sides = "pad_left" in names
     left, right = ("pad_left", "pad_right") if sides else ("pad_bottom", "pad_bottom")
     below = "pad_bottom" if sides else "pad_top"
     return (
@@ -365,7 +365,7 @@ def _strides(call: RowCall) -> tuple[str, str]:
 
 def _pool(call: RowCall, combine: Any, mean: bool) -> str | None:
     """Render one number for each window and channel, the mean of *combine* or itself."""
-    found = _expression(combine, call.dst)
+    expression = _expression(combine, call.dst)
     down, right = _strides(call)
     # Sums of half have two accumulators, as kernels accepted on the card show (`isa.pool.TWO_SUMS`).
     if combine is np.add and not mean and call.dst is half:
@@ -376,7 +376,7 @@ def _pool(call: RowCall, combine: Any, mean: bool) -> str | None:
         "  for (int64_t y = 0; y < high; y++) for (int64_t x = 0; x < wide; x++) { T_$dst *to = dst + (y * wide + x) * channel;\n"
         f"    for (int64_t h = 0; h < kernel_height; h++) for (int64_t w = 0; w < kernel_width; w++) {{ const T_$src *frm = src + ((y * {down} + h * in_dh) * width + x * {right} + w * in_dw) * channel;\n"
         "      if (!h && !w) memmove(to, frm, (size_t)channel * sizeof *to); else\n"
-        f"      for (int64_t c = 0; c < channel; c++) {{ U_$dst a = GET_$dst(to[c]), b = GET_$dst(frm[c]); to[c] = PUT_$dst({found}); }} }}\n"
+        f"      for (int64_t c = 0; c < channel; c++) {{ U_$dst a = GET_$dst(to[c]), b = GET_$dst(frm[c]); to[c] = PUT_$dst({expression}); }} }}\n"
         f"    {rest if mean else ''} }}"
     )
 
@@ -466,17 +466,13 @@ def _looped(call: RowCall, function: Any, names: list[str]) -> str | None:
     name = NAMES.get((function, f"{char * len(names)}->{char}"))
     if name is None:
         return None
-    given = (*names, names[0])[:2]  # of one operand the second is not looked at
+    operands = (*names, names[0])[:2]  # of one operand the second is not looked at
     # NumPy copies operands first that are at no multiple of their elements.
     crooked = f"({' | '.join(f'(uintptr_t){n}' for n in ('dst', *names))}) % {dtype.size}"
     return (
         f"if (no_loop_(m, {name}) || {crooked}) SLOW;\n"
-        f"  loop_(m, {name}, {len(names)}, dst, {given[0]}, {given[1]}, elem_count, {dtype.size}, {dtype.size});"
+        f"  loop_(m, {name}, {len(names)}, dst, {operands[0]}, {operands[1]}, elem_count, {dtype.size}, {dtype.size});"
     )
-
-
-def _loop(call: RowCall, function: object) -> str | None:
-    return _looped(call, function, call.sources)
 
 
 def _one(call: RowCall, function: Any, dtype: str) -> str | None:
@@ -594,7 +590,7 @@ TEMPLATES: Mapping[str, str | Callable[..., str | None]] = {
     "largest": _largest,
     "unpool": _unpool,
     "shares": _SHARES,
-    "loop": _loop,
+    "loop": lambda call, function: _looped(call, function, call.sources),
     "one": _one,
     "exponential": _exponential,
     "sigmoid": _SIGMOID,
