@@ -138,8 +138,25 @@ class KernelLowering:
         if isinstance(value, Uniform | Tile):
             return value
         held = held_of(value, len(value.shape))
-        block = self._formula(value, held)
+        all_on = self._all_on(value, held) if isinstance(value, Mask) else None
+        block = self._formula(value, held) if all_on is None else all_on
         return evolve(block, shape=value.shape, held=held)
+
+    def _all_on(self, mask: Mask, held: Shape) -> Tile | None:
+        """Return *mask* as the tests that it consists of, combined; None where it has bounds, too, or they differ in type."""
+        kinds = {test.type for test in mask.tests if test.logic}
+        kind = "".join(kinds)
+        unlike = len(kinds) != 1 or not all(test.logic for test in mask.tests)
+        if unlike or evolve(mask, tests=()) != Mask.whole(mask.shape) or not self.has("bang_and", kind):
+            return None
+        on = self.whole(evolve(mask.tests[0], shape=mask.tests[0].held), held)
+        for test in mask.tests[1:]:
+            also = self.whole(evolve(test, shape=test.held), held)
+            both = self.text.block(kind, held, "mask as data", logic=True)
+            ends = f"{both.name}, {on.name}, {also.name}"
+            self.text.line(f"__bang_and({ends}, {count(held)});", both.name, [on.name, also.name])
+            on = both
+        return on
 
     def fill(self, block: Tile, c: str) -> None:
         """Write *c* to every element of *block*."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mlusim.triton.elementwise import binary, convert
+from mlusim.triton.elementwise import FORMS, TURNED, TWO, binary, convert
 from mlusim.triton.lowering import SCALAR_UNIT, KernelLowering, Lowered, Operations, c_type, result_of
 from mlusim.triton.text import WRAM
 from mlusim.triton.ttir import TtirOperation, count, is_tensor, shape_and_element
@@ -18,7 +18,7 @@ POOLS = {
 
 
 def reduce(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.reduce``: sums, largest and smallest of floats by pooling, anything else by its own combination."""
+    """Lower ``tt.reduce``: sums, largest and smallest of floats by pooling, other operations by halves, anything else by its own combination."""
     values = low.operands(op)
     axis = op.number("axis")
     sources = []
@@ -30,6 +30,9 @@ def reduce(low: KernelLowering, op: TtirOperation) -> Lowered:
     pool = POOLS.get(body[0].name) if len(body) == 1 and len(sources) == 1 else None
     if pool is not None and low.has(f"bang_{pool}", sources[0].type):
         return _pooled(low, pool, sources[0], axis, op.results[0])
+    instruction = _instruction(low, op, sources)
+    if instruction:
+        return _halved(low, instruction, sources[0], axis, op.results[0])
     return _folded(low, op, sources, axis)
 
 
@@ -72,6 +75,49 @@ def _pooled_row(low: KernelLowering, pool: str, source: Tile, shape: Shape, word
     low.text.line(f"__bang_{pool}({end.name}, {name}, 1, {n}, 1, {n}, 1);", end.name)
     scalar = low.number(f"{end.name}[0]", source.type, word)
     return scalar if len(shape) == 1 else Uniform(scalar.c, source.type, tuple(1 for _ in shape[1:]))
+
+
+def _instruction(low: KernelLowering, op: TtirOperation, sources: Sequence[Tile]) -> str:
+    """Return the vector instruction that combines two elements as the region of *op* does, in any order; "" where there is none."""
+    body = [one for one in op.regions[0] if not one.name.endswith(".return")]
+    kind = op.types[-1]
+    logic = kind in ("i1", "tensor") or kind.endswith("xi1>")
+    if len(body) != 1 or len(sources) != 1 or logic:
+        return ""
+    name = TWO.get(body[0].name.partition(".")[2], "")
+    instruction = FORMS[name][0] if name in TURNED else ""
+    return instruction if low.has(instruction, sources[0].type) else ""
+
+
+def _halved(low: KernelLowering, instruction: str, source: Tile, axis: int, word: str) -> Value:
+    """Reduce by vectors: the last half of what is left along the axis onto the first, until one is left."""
+    shape, kind = source.shape, source.type
+    high, left, wide = count(shape[:axis]), shape[axis], count(shape[axis + 1 :])
+    rest, row = (*shape[:axis], *shape[axis + 1 :]), high * wide
+    name = _axis_first(low, source, high, left, wide).name
+    out = low.text.block(kind, (-(-left // 2), row), "reduce", word=word).name if left > 1 else name
+    while left > 1:
+        half, more = left // 2, left - left // 2
+        low.text.line(f"__{instruction}({out}, {name}, {name} + {more * row}, {half * row});")
+        if name != out and more > half:  # of an odd number the one in the middle waits
+            low.text.line(f"__bang_move({out} + {half * row}, {name} + {half * row}, {row * BYTES[kind]});")
+        name, left = out, more
+    return Tile(out, kind, rest, rest) if rest else low.number(f"{out}[0]", kind, word)
+
+
+def _axis_first(low: KernelLowering, source: Tile, high: int, length: int, wide: int) -> Tile:
+    """Return *high* matrices of *length* rows of *wide* as one of *length* rows with the elements of all."""
+    if high == 1:
+        return source
+    out = low.text.block(source.type, (length, high * wide), "reduce, axis first")
+    if wide == 1:
+        low.text.line(f"__bang_transpose({out.name}, {source.name}, {high}, {length});", out.name)
+        return out
+    size = wide * BYTES[source.type]
+    ends = f"{out.name} + k * {high * wide}, {source.name} + k * {wide}"
+    move = f"__bang_move({ends}, {size}, {size}, {length * size}, {high - 1});"
+    low.text.line(f"for (int k = 0; k < {length}; ++k) {move}", out.name)
+    return out
 
 
 def _folded(low: KernelLowering, op: TtirOperation, sources: Sequence[Tile], axis: int) -> Lowered:
@@ -188,8 +234,7 @@ def _combine(
 
 
 def scan(low: KernelLowering, op: TtirOperation) -> Lowered:
-    """Lower ``tt.scan``: one element after another on the scalar unit."""
-    low.text.remark("no instruction scans: one element after another on the scalar unit")
+    """Lower ``tt.scan``: by vectors in steps of 1, 2, 4 elements, or one element after another on the scalar unit."""
     sources = []
     for value in low.operands(op):
         assert not isinstance(value, ScalarValue)
@@ -197,6 +242,10 @@ def scan(low: KernelLowering, op: TtirOperation) -> Lowered:
     shape, axis = sources[0].shape, op.number("axis")
     # Backward as Triton has it: the last element first.
     backward = "reverse = true" in op.attributes
+    instruction = _instruction(low, op, sources)
+    if instruction:
+        return [_stepped(low, instruction, sources[0], axis, op.results[0], backward=backward)]
+    low.text.remark("no instruction scans: one element after another on the scalar unit")
     kinds = [block.type for block in sources]
     outs = [
         low.text.block(kind, shape, "scan", word=word) for kind, word in zip(kinds, op.results, strict=True)
@@ -212,6 +261,28 @@ def scan(low: KernelLowering, op: TtirOperation) -> Lowered:
             _combine(low, op, so_far, [element(block, indices) for block in sources], kinds)
             _keep(low, outs, indices, so_far)
     return outs
+
+
+def _stepped(
+    low: KernelLowering, instruction: str, source: Tile, axis: int, word: str, *, backward: bool
+) -> Tile:
+    """Scan by vectors: what lies 1, 2, 4 and so on before an element is combined with it, so that each step holds twice as many."""
+    shape, kind = source.shape, source.type
+    length, wide, size = shape[axis], count(shape[axis + 1 :]), BYTES[kind]
+    n = length * wide
+    steps = (length - 1).bit_length()
+    # From one block into the other: an instruction must not read what it has written.
+    blocks = [low.text.block(kind, shape, "scan", word=word).name for _ in range(min(2, steps))]
+    now, row = source.name, low.text.name("row")
+    with low.text.inside(f"for (int {row} = 0; {row} < {count(shape[:axis])}; ++{row})", loop=True):
+        for step in range(steps):
+            to, by = f"{blocks[step % 2]} + {row} * {n}", wide << step
+            of = f"{now} + {row} * {n}"
+            at, alone = (0, n - by) if backward else (by, 0)
+            low.text.line(f"__{instruction}({to} + {at}, {of}, {of} + {by}, {n - by});")
+            low.text.line(f"__bang_move({to} + {alone}, {of} + {alone}, {by * size});")
+            now = blocks[step % 2]
+    return Tile(now, kind, shape, shape)
 
 
 def _keep(low: KernelLowering, outs: Sequence[Tile], indices: Sequence[str], so_far: Sequence[str]) -> None:

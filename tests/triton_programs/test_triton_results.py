@@ -1,5 +1,6 @@
 """Triton kernels give what NumPy gives, on both boards, with tails."""
 
+import math
 import warnings
 
 import numpy as np
@@ -240,6 +241,22 @@ def test_words_and_numbers_of_lanes(board):
 
     # MLU370 has no division of whole numbers.
     assert times[1] < 4 * times[0] or board == "MLU370-X4"
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype"), [((3, 5, 7), np.int32), ((1, 16, 1), np.int32), ((4, 1, 8), np.float32)]
+)
+def test_reductions_and_scans_by_vectors(board, shape, dtype):
+    """Along each axis, of lengths that are no power of two, too, and from the end."""
+    x = numbers(math.prod(shape), -9, 9).reshape(shape).astype(dtype)
+    expected = [
+        x.max(0), x.prod(1), x.sum(2), x.cumsum(1) + ((x > 1) & (x < 5)),
+        x[:, :, ::-1].cumsum(2)[:, :, ::-1] + x.cumprod(0), x.sum(keepdims=True),
+    ]  # fmt: skip
+    outs = [np.zeros(part.shape, dtype) for part in expected]
+    run(board, kernels.folds, 1, x, *outs, **dict(zip("ABC", shape, strict=True)))
+
+    assert [part.tolist() for part in expected] == [out.tolist() for out in outs]
 
 
 def test_order(board):

@@ -367,3 +367,20 @@ def words(x, wide, narrow, numbers, bits, n, s, M: tl.constexpr, N: tl.constexpr
     tl.store(
         bits + w, (((v ^ 85) & w) | 6) + (v << 4) % 7 // 3 + (v.to(tl.uint32, bitcast=True) >> 9).to(tl.int32)
     )
+
+
+@triton.jit
+def times(a, b):
+    return a * b
+
+
+@triton.jit
+def folds(x, o, p, q, s, t, u, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr):
+    a, b, c = tl.arange(0, A)[:, None, None], tl.arange(0, B)[None, :, None], tl.arange(0, C)[None, None, :]
+    v = tl.load(x + (a * B + b) * C + c)
+    tl.store(o + tl.arange(0, B)[:, None] * C + tl.arange(0, C)[None, :], tl.max(v, 0))
+    tl.store(p + tl.arange(0, A)[:, None] * C + tl.arange(0, C)[None, :], tl.reduce(v, 1, times))
+    tl.store(q + tl.arange(0, A)[:, None] * B + tl.arange(0, B)[None, :], tl.sum(v, 2))
+    tl.store(s + (a * B + b) * C + c, tl.cumsum(v, 1) + ((v > 1) & (v < 5)).to(tl.int32))
+    tl.store(t + (a * B + b) * C + c, tl.cumsum(v, 2, reverse=True) + tl.cumprod(v, 0))
+    tl.store(u, tl.sum(tl.reshape(v, [A * B * C])))
