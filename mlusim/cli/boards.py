@@ -37,13 +37,12 @@ def run(args: argparse.Namespace) -> int:
         board = find_board(args.name)
         told = Document(lambda: board_facts(board), lambda: _about(board))
     else:
-        told = Document(_every, _list)
+        told = Document(
+            lambda: {"boards": [board_facts(board) for board in BOARDS.values()], "defaults": DEFAULT_BOARDS},
+            _list,
+        )
     say(told, json=args.json)
     return 0
-
-
-def _every() -> dict[str, Any]:
-    return {"boards": [board_facts(board) for board in BOARDS.values()], "defaults": DEFAULT_BOARDS}
 
 
 def board_facts(board: Board) -> dict[str, Any]:

@@ -51,8 +51,8 @@ def _board(args: argparse.Namespace, case: KernelCase) -> dict[str, Any]:
 
 def _typed_seed(args: argparse.Namespace) -> int | None:
     """``--seed``, which some verbs have for draws alone."""
-    found: int | None = getattr(args, "seed", None)
-    return getattr(args, "draws", None) if found is None else found
+    seed: int | None = getattr(args, "seed", None)
+    return getattr(args, "draws", None) if seed is None else seed
 
 
 def chosen(args: argparse.Namespace) -> tuple[KernelCase, ...]:
@@ -79,16 +79,16 @@ def named(args: argparse.Namespace, case: KernelCase) -> argparse.Namespace:
 def each(
     args: argparse.Namespace,
     run: Callable[[argparse.Namespace], int],
-    given: Callable[[argparse.Namespace, KernelCase], argparse.Namespace] = applied,
+    arguments_of: Callable[[argparse.Namespace, KernelCase], argparse.Namespace] = applied,
 ) -> int:
-    """Run the verb's *run* with each case, as *given* says; the largest exit code, where one case ends in an error the others still run.
+    """Run the verb's *run* with each case, as *arguments_of* says; the largest exit code, where one case ends in an error the others still run.
 
     With ``--json`` the documents of several cases are one, ``{"cases": [{"case", "exit_code", ...}]}``.
     """
     cases = chosen(args)
     # A case named by --case answers as a call without a file does, so that scripts read one document for both.
     if args.case and len(cases) == 1:
-        return run(given(args, cases[0]))
+        return run(arguments_of(args, cases[0]))
     if len(cases) > 1:
         options.refuse(args, OF_ONE, "goes with one case; name it with --case")
     documents, codes = [], []
@@ -97,7 +97,7 @@ def each(
             show.put((*([""] if number else []), Text(f"case {case.name}", style="bold")))
         # Each verb says its own document; two in a row would be no JSON, so they are caught and joined.
         with show.caught() as facts:
-            code, failure = ended(run, args, case, given)
+            code, failure = ended(run, args, case, arguments_of)
         codes.append(code)
         told = dict(*facts) if failure is None else {"error": said(failure)}
         documents.append({"case": case.name, "exit_code": code, **told})
@@ -110,11 +110,11 @@ def ended(
     run: Callable[[argparse.Namespace], int],
     args: argparse.Namespace,
     case: KernelCase,
-    given: Callable[[argparse.Namespace, KernelCase], argparse.Namespace] = applied,
+    arguments_of: Callable[[argparse.Namespace, KernelCase], argparse.Namespace] = applied,
 ) -> tuple[int, MlusimError | None]:
     """Run the verb's *run* with *case*; return the exit code, and the error where there is one, which is told."""
     try:
-        return run(given(args, case)), None
+        return run(arguments_of(args, case)), None
     except MlusimError as error:
         # On standard error: the document of --json stays alone on standard output.
         plain_text.remark(f"error: case {case.name} at {case.place}: {said(error)}")

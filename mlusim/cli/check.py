@@ -249,8 +249,8 @@ def _jobs(args: argparse.Namespace, names: tuple[str, ...]) -> list[checking.Che
         raise UsageError(
             f"case {case.name} of {operator.name} is for {', '.join(case.boards)}, not for {board}"
         )
-    every = (one for one in matching_cases(operator, board) if args.long or not one.long)
-    return [_job(args, names, operator, one.name, board) for one in (every if case is None else [case])]
+    every = (c for c in matching_cases(operator, board) if args.long or not c.long)
+    return [_job(args, names, operator, c.name, board) for c in (every if case is None else [case])]
 
 
 def _others(args: argparse.Namespace) -> tuple[tuple[schedules.Schedule, ...], int]:
@@ -329,9 +329,9 @@ def _write(args: argparse.Namespace, form: str, report: CheckReport) -> None:
 
 def _record(name: str, runs: Sequence[Checked]) -> None:
     """Write the replay file of the difference; without one there is none to write."""
-    found = next((f for run in runs for f in run.findings if f.id == schedules.RULE), None)
-    if found is None:
+    difference = next((f for run in runs for f in run.findings if f.id == schedules.RULE), None)
+    if difference is None:
         plain_text.remark(f"{name}: not written, for no schedule differs")
     else:
-        write_text(name, json_text(schedules.replay_document(found, mlusim.__version__)))
+        write_text(name, json_text(schedules.replay_document(difference, mlusim.__version__)))
         plain_text.remark(f"{name}: run it with `mlusim check --replay {name}`")

@@ -43,35 +43,35 @@ def run(args: argparse.Namespace) -> int:
             f"{odd} is not a BANG C file; of a Triton kernel in it name --kernel, --arg and --constexpr"
         )
     try:
-        found = survey(bangc.load(args.files, args.include, programs.defines(args.define), board))
+        surveyed = survey(bangc.load(args.files, args.include, programs.defines(args.define), board))
     except SourceError as error:
         # A script gets a document in any case; errors are reported on standard error as well.
         if args.json:
             show.emit({"board": board.name, "files": [_broken(name, error) for name in args.files]})
         raise
     told = Document(
-        lambda: {"board": board.name, "files": [_facts(facts, board.arch) for facts in found]},
-        lambda: (part for facts in found for part in _parts(facts, board.arch)),
+        lambda: {"board": board.name, "files": [_facts(facts, board.arch) for facts in surveyed]},
+        lambda: (part for facts in surveyed for part in _parts(facts, board.arch)),
     )
     show.say(told, json=args.json)
-    kernels = [kernel for facts in found for kernel in facts.kernels]
+    kernels = [kernel for facts in surveyed for kernel in facts.kernels]
     large = any(True for kernel in kernels for _ in kernel.too_large(board.arch))
-    return entry.FINDINGS if large or any(facts.untranslated for facts in found) else entry.CLEAN
+    return entry.FINDINGS if large or any(facts.untranslated for facts in surveyed) else entry.CLEAN
 
 
 def _shown_text(args: argparse.Namespace, board: Board) -> int:
     """Show the BANG C text that a Triton kernel becomes."""
-    made = args.triton.translated(named_values(args.arg, "--arg"), board, advised=True)
+    translation = args.triton.translated(named_values(args.arg, "--arg"), board, advised=True)
     if args.json:
         show.emit(
             {
-                **members(made, "kernel", "dim", "nram", "estimate", "text"),
-                "kind": made.kind.name,
+                **members(translation, "kernel", "dim", "nram", "estimate", "text"),
+                "kind": translation.kind.name,
                 "board": board.name,
             }
         )
     else:
-        print(lines_shown(made.text), end="")
+        print(lines_shown(translation.text), end="")
     return entry.CLEAN
 
 

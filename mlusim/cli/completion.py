@@ -97,10 +97,6 @@ def _cases(_: str, args: argparse.Namespace) -> Iterable[str]:
     return [case.name for case in registry.find_operator(str(program)).cases]
 
 
-def _kernels(_: str, args: argparse.Namespace) -> Iterable[str]:
-    return _module(args).kernels if programs.is_source(_program(args)) else ()
-
-
 def _arguments(prefix: str, args: argparse.Namespace) -> Iterable[str]:
     """Yield the parameters of the kernel with ``=``, and after that the words that a value may begin with."""
     name, equals, _ = prefix.partition("=")
@@ -157,7 +153,7 @@ VALUES: dict[str, Values] = {
     "board": lambda *_: BOARDS,
     "base": lambda *_: BOARDS,
     "case": _cases,
-    "kernel": _kernels,
+    "kernel": lambda _, args: _module(args).kernels if programs.is_source(_program(args)) else (),
     "arg": _arguments,
     "kind": lambda *_: [kind.name.lower() for kind in kernels.KINDS],
     "check": _checkers,

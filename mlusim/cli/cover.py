@@ -35,9 +35,9 @@ def run(args: argparse.Namespace) -> int:
     show.say(shown, json=args.json)
     for each in done if args.json else ():
         each.tell_judged()  # the document is a record, which other runs are added to
-    for name, made in ((args.lcov, coverage.lcov), (args.html, coverage.coverage_page)):
+    for name, text_of in ((args.lcov, coverage.lcov), (args.html, coverage.coverage_page)):
         if name is not None:
-            write_text(name, made(record))
+            write_text(name, text_of(record))
             plain_text.wrote("coverage", name)
     return max((each.finish() for each in done), default=entry.CLEAN)
 
@@ -64,10 +64,10 @@ def _is_record(name: str | None) -> bool:
     """Return whether *name* is a record of ``--keep``, and no program."""
     if name is None or not name.endswith(".json"):
         return False
-    kept = f"`mlusim cover PROGRAM --keep {name}` makes one"
-    if isinstance(read_json(name, f"a record of coverage; {kept}", hint=kept), dict):
+    origin = f"`mlusim cover PROGRAM --keep {name}` makes one"
+    if isinstance(read_json(name, f"a record of coverage; {origin}", hint=origin), dict):
         return True
-    raise UsageError(f"{name} is not a record of coverage; {kept}")
+    raise UsageError(f"{name} is not a record of coverage; {origin}")
 
 
 # -- ``--coverage F.json`` of other verbs, which adds the lines that ran to a record -------------------

@@ -50,8 +50,8 @@ def program_of(arguments: Mapping[str, Any]) -> Program:
     running.debug(parser)
     words = _words(arguments)
     try:
-        own, named, behind = shared.divide(parser, words)
-        args = parser.parse_args(own)
+        ours, named, behind = shared.divide(parser, words)
+        args = parser.parse_args(ours)
         args.arguments, args.behind = named, behind
         if programs.is_cases(args.program):
             args = cases.applied(args, cases.one_case(args))
@@ -70,8 +70,8 @@ def _meant(arguments: Mapping[str, Any]) -> str:
         name, _, value = (short, "", word[2:]) if short else word.partition("=")
         key = name.removeprefix("--")
         if short or (key in (*NAMES, *_LISTS) and name.startswith("--")):
-            given = f'"{value or behind}"'
-            shown = f"[{given}]" if key in _LISTS else given
+            quoted = f'"{value or behind}"'
+            shown = f"[{quoted}]" if key in _LISTS else quoted
             return (
                 f'; in a launch of an editor that is the key "{key}", as "{key}": {shown}, '
                 'and "args" has the words of the program itself'
@@ -90,24 +90,24 @@ def _words(arguments: Mapping[str, Any]) -> list[str]:
     words += [f"--set={pair}" for pair in _many(arguments, "set")]
     if programs.is_source(words[0]) or programs.is_cases(words[0]):
         words += [f"--{name}={arguments[name]}" for name in ("kernel", "dim", "kind") if arguments.get(name)]
-        words += [f"--arg={one}" for one in _pairs(arguments, "arg")]
-        words += [f"-D{one}" for one in _pairs(arguments, "define")]
-        words += [f"-I{one}" for one in _many(arguments, "include")]
-    given = arguments.get("set")
-    if isinstance(given, Mapping):
-        words += [f"--set={name}={value}" for name, value in given.items()]
+        words += [f"--arg={word}" for word in _pairs(arguments, "arg")]
+        words += [f"-D{word}" for word in _pairs(arguments, "define")]
+        words += [f"-I{word}" for word in _many(arguments, "include")]
+    settings = arguments.get("set")
+    if isinstance(settings, Mapping):
+        words += [f"--set={name}={value}" for name, value in settings.items()]
     rest = _many(arguments, "args")
     return [*words, *(["--", *rest] if rest else [])]
 
 
 def _pairs(arguments: Mapping[str, Any], name: str) -> list[str]:
     """``NAME=VALUE``, given as such in a list or as members of an object."""
-    found = arguments.get(name)
-    if isinstance(found, Mapping):
-        return [key if value is None else f"{key}={value}" for key, value in found.items()]
+    members = arguments.get(name)
+    if isinstance(members, Mapping):
+        return [key if value is None else f"{key}={value}" for key, value in members.items()]
     return _many(arguments, name)
 
 
 def _many(arguments: Mapping[str, Any], name: str) -> list[str]:
-    found = arguments.get(name)
-    return [str(one) for one in found] if isinstance(found, list | tuple) else []
+    words = arguments.get(name)
+    return [str(word) for word in words] if isinstance(words, list | tuple) else []

@@ -98,9 +98,13 @@ def _shown(recording: "Recording | None") -> int:
         plain_text.say(
             options.listing(recording.code) or f"{recording.name} holds a call of {recording.stored_name}"
         )
-        for made in recording.facts.breakpoints:
-            if made.condition:
-                plain_text.say(options.listing({f"the condition of breakpoint {made.words}": made.condition}))
+        for breakpoint_ in recording.facts.breakpoints:
+            if breakpoint_.condition:
+                plain_text.say(
+                    options.listing(
+                        {f"the condition of breakpoint {breakpoint_.words}": breakpoint_.condition}
+                    )
+                )
     return entry.CLEAN
 
 
@@ -244,11 +248,11 @@ def coloured(text: str) -> "texts.Text":
     """Return an answer with its lines of source highlighted, and the reason of a stop standing out."""
     lines = []
     for line in text.split("\n"):
-        found = _SOURCE.match(line)
-        if found is not None:
-            code = syntax.Syntax("", "python", theme="ansi_dark").highlight(found["code"])
+        source = _SOURCE.match(line)
+        if source is not None:
+            code = syntax.Syntax("", "python", theme="ansi_dark").highlight(source["code"])
             code.rstrip()
-            lines.append(texts.Text.assemble((found["head"].expandtabs(8), "dim"), code))
+            lines.append(texts.Text.assemble((source["head"].expandtabs(8), "dim"), code))
         elif line.startswith(("Breakpoint ", "Watchpoint ")):
             lines.append(texts.Text(line, "bold"))
         else:
@@ -282,13 +286,13 @@ def recalled(console: "Console") -> Iterator[None]:
     except ImportError:
         yield
         return
-    found: list[str] = []
+    completions: list[str] = []
 
     def complete(text: str, state: int) -> str | None:
         if state == 0:
-            found[:] = console.complete(readline.get_line_buffer()[: readline.get_endidx()])
+            completions[:] = console.complete(readline.get_line_buffer()[: readline.get_endidx()])
         del text
-        return found[state] if state < len(found) else None
+        return completions[state] if state < len(completions) else None
 
     readline.set_completer_delims(" ")
     readline.set_completer(complete)

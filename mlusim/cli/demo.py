@@ -84,8 +84,8 @@ def _call(name: str) -> KernelCall:
 
 def _typed(verb: str, call: KernelCall) -> Text:
     """Return the command that does with *call* what the demonstration does."""
-    given = " ".join(f"--arg {name}={text}" for name, text in call.arguments.items())
-    return Text(f"$ mlusim {verb} {shown_file(call.asked.file)} --dim {TASKS} {given}", style="bold")
+    arguments = " ".join(f"--arg {name}={text}" for name, text in call.arguments.items())
+    return Text(f"$ mlusim {verb} {shown_file(call.asked.file)} --dim {TASKS} {arguments}", style="bold")
 
 
 def _bug(call: KernelCall) -> Iterator[RenderableType]:
@@ -98,9 +98,9 @@ def _bug(call: KernelCall) -> Iterator[RenderableType]:
 
 def _help(call: KernelCall) -> Iterator[RenderableType]:
     """Yield what would make the kernel faster that waits, as `mlusim profile` says it."""
-    with profiled() as kept:
+    with profiled() as profile:
         call.run(())
-    (launch,) = kept.launches
+    (launch,) = profile.launches
     yield f"\nWith the wait it is right, and takes {launch.time_us:.2f} us:"
     yield _typed("profile", call)
     yield from (f"  because {words}" for words in because(launch))

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     refuse_unfit(task)
     seconds = args.seconds if args.seconds or args.runs else USUAL_SECONDS
     with long_work.machines(args, GOES_ON) as executor, show.progress("fuzzing", args.runs or 0) as step:
-        found = search(
+        result = search(
             task,
             corpus,
             runs=args.runs,
@@ -71,8 +71,8 @@ def run(args: argparse.Namespace) -> int:
             typed=lambda call, place: _command(args, task, call, place),
             progress=step,
         )
-    show.say(Document(lambda: _facts(task, found), lambda: _parts(task, found)), json=args.json)
-    return entry.CLEAN if found.failing is None else entry.FINDINGS
+    show.say(Document(lambda: _facts(task, result), lambda: _parts(task, result)), json=args.json)
+    return entry.CLEAN if result.failing is None else entry.FINDINGS
 
 
 def _of_case(args: argparse.Namespace) -> argparse.Namespace:
@@ -88,9 +88,9 @@ def _of_case(args: argparse.Namespace) -> argparse.Namespace:
             f"case {case.name} at {case.place} has expect, arrays for one call, and others are drawn; "
             "give a --reference, or run `mlusim check` for this call"
         )
-    found = cases.applied(args, case)
-    found.seed = found.draws
-    return found
+    applied = cases.applied(args, case)
+    applied.seed = applied.draws
+    return applied
 
 
 def _task(args: argparse.Namespace) -> FuzzTask:
@@ -98,7 +98,7 @@ def _task(args: argparse.Namespace) -> FuzzTask:
         raise UsageError(f"name a BANG C file, {EXAMPLE}, or an operator")
     names = tuple(options.names_in(args.only)) or tuple(checkers())
     observers_of(names)
-    given = named_values(args.arg, "--arg")
+    values = named_values(args.arg, "--arg")
     subject: subjects.FuzzSubject
     if programs.is_source(args.program):
         subject = _source(args)
@@ -108,17 +108,17 @@ def _task(args: argparse.Namespace) -> FuzzTask:
         subject = _python(args)
     else:
         operator = _operator(args)
-        given, subject = (
-            {**operator.draws, **given},
+        values, subject = (
+            {**operator.draws, **values},
             subjects.FuzzedOperator(AskedCall((operator.name,))),
         )
-    dims = tuple(dict.fromkeys(dim_of(one.strip()) for one in (args.dim or "1").split("|")))
+    dims = tuple(dict.fromkeys(dim_of(word.strip()) for word in (args.dim or "1").split("|")))
     boards = tuple(options.boards_in(args.board, DEFAULT_BOARDS[:1]))
     if subject.files and args.function is None:  # the others launch by themselves
         # Refused now: a grid that a board does not have would fail in each draw.
         for board, dim in itertools.product(boards, dims):
             grid_of(find_board(board), dim, kind_of(args.kind))
-    return FuzzTask(subject, CallDraw(specified(given), dims, boards), names, args.seed or 0, args.limit)
+    return FuzzTask(subject, CallDraw(specified(values), dims, boards), names, args.seed or 0, args.limit)
 
 
 def _source(args: argparse.Namespace) -> subjects.FuzzedCall:
@@ -185,16 +185,16 @@ def _command(args: argparse.Namespace, task: FuzzTask, call: KeptCall, place: Pa
     return shlex.join(words)
 
 
-def _facts(task: FuzzTask, found: FuzzResult) -> dict[str, object]:
-    failing = found.failing
+def _facts(task: FuzzTask, result: FuzzResult) -> dict[str, object]:
+    failing = result.failing
     return {
         "program": task.subject.asked.file,
         "seed": task.seed,
-        "first": found.first,
-        "draws": found.done - found.first,
-        **members(found, "kept", "cut_off", "refused"),
-        "took": {"seconds": round(found.took.seconds, 3), "cpu_seconds": round(found.took.cpu, 3)},
-        "lines": found.lines.to_json()["summary"],
+        "first": result.first,
+        "draws": result.done - result.first,
+        **members(result, "kept", "cut_off", "refused"),
+        "took": {"seconds": round(result.took.seconds, 3), "cpu_seconds": round(result.took.cpu, 3)},
+        "lines": result.lines.to_json()["summary"],
         "failing": None
         if failing is None
         else {
@@ -209,8 +209,8 @@ def _facts(task: FuzzTask, found: FuzzResult) -> dict[str, object]:
     }
 
 
-def _parts(task: FuzzTask, found: FuzzResult) -> Iterator[Unfolded]:
-    failing = found.failing
+def _parts(task: FuzzTask, result: FuzzResult) -> Iterator[Unfolded]:
+    failing = result.failing
     if failing is not None:
         yield from map(Unfolded, renderables(report_of(task.checkers, [failing.checked])))
         come = (
@@ -218,17 +218,17 @@ def _parts(task: FuzzTask, found: FuzzResult) -> Iterator[Unfolded]:
             if failing.number is None
             else f"draw {failing.number}, made small in {counted(failing.runs, 'run')}"
         )
-        yield Unfolded(f"found by {come}, in {found.took}; it fails again with")
+        yield Unfolded(f"found by {come}, in {result.took}; it fails again with")
         yield Unfolded(f"  {failing.call.command}")
         return
-    yield from map(Unfolded, coverage_lines(found.lines))
-    if found.refused:
-        were = "was" if found.refused == 1 else "were"
-        yield Unfolded(f"{counted(found.refused, 'draw')} {were} refused, the first with {found.refusal}")
-    if found.cut_off:
+    yield from map(Unfolded, coverage_lines(result.lines))
+    if result.refused:
+        were = "was" if result.refused == 1 else "were"
+        yield Unfolded(f"{counted(result.refused, 'draw')} {were} refused, the first with {result.refusal}")
+    if result.cut_off:
         yield Unfolded(
-            f"{counted(found.cut_off, 'run')} went beyond {task.limit} and ended there; --limit says how far"
+            f"{counted(result.cut_off, 'run')} went beyond {task.limit} and ended there; --limit says how far"
         )
-    kept = f"{counted(found.kept, 'kept call')} and " if found.kept else ""
-    drawn = f"{counted(found.done - found.first, 'draw')} without a finding in {found.took}"
-    yield Unfolded(f"{kept}{drawn}: {found.first} to {found.done} of seed {task.seed}")
+    replayed = f"{counted(result.kept, 'kept call')} and " if result.kept else ""
+    drawn = f"{counted(result.done - result.first, 'draw')} without a finding in {result.took}"
+    yield Unfolded(f"{replayed}{drawn}: {result.first} to {result.done} of seed {task.seed}")

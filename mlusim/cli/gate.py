@@ -52,14 +52,16 @@ class Gate:
         """Write the baseline that is asked for, and say on standard error what is in it."""
         if self.target is None:
             return
-        fit = [one.entry for one in measured if one.fit and one.entry is not None]
+        fit = [call.entry for call in measured if call.fit and call.entry is not None]
         with changing(self.target):  # another report may have written its calls since this one began
             before = _read(self.target, self.of) if Path(self.target).is_file() else None
-            made = compare.merged(before, fit, mlusim.__version__, exists, self.of)
-            options.write_text(self.target, compare.baseline_text(made))
-        unfit = sum(not one.fit for one in measured)
+            baseline = compare.merged(before, fit, mlusim.__version__, exists, self.of)
+            options.write_text(self.target, compare.baseline_text(baseline))
+        unfit = sum(not call.fit for call in measured)
         left = f"; {unfit} that did not pass left out" if unfit else ""
-        plain_text.remark(f"{self.target}: {counted(len(made.entries), compare.ONE[self.of], self.of)}{left}")
+        plain_text.remark(
+            f"{self.target}: {counted(len(baseline.entries), compare.ONE[self.of], self.of)}{left}"
+        )
 
 
 def gate_in(args: argparse.Namespace, of: str = compare.CALLS) -> Gate:
@@ -82,9 +84,9 @@ def gate_in(args: argparse.Namespace, of: str = compare.CALLS) -> Gate:
 def report_gate(args: argparse.Namespace, jobs: Sequence[Job]) -> Gate:
     """Return the gate of a report; raises `UsageError` where its baseline has none of *jobs*, before they run."""
     gate = gate_in(args)
-    known = {} if gate.baseline is None else gate.baseline.entries
+    stored = {} if gate.baseline is None else gate.baseline.entries
     needed = gate.baseline is not None and not gate.allow_missing
-    if needed and not any((j.operator, j.case, j.board) in known for j in jobs):
+    if needed and not any((j.operator, j.case, j.board) in stored for j in jobs):
         raise UsageError(
             f"{args.baseline} has none of these calls; add them with --write-baseline {args.baseline}, or pass --allow-missing"
         )
@@ -99,19 +101,21 @@ def exists(key: compare.Key) -> bool:
     return any(case.name == wanted and (not case.boards or board in case.boards) for case in cases)
 
 
-def comparison_parts(found: compare.BaselineComparison) -> Iterator[Part]:
+def comparison_parts(comparison: compare.BaselineComparison) -> Iterator[Part]:
     """Yield the comparison, which stands below the tables."""
     yield ""
-    for kind, text in compare.lines(found):
+    for kind, text in compare.lines(comparison):
         yield Unfolded(Text.assemble((f"{kind}: ", STYLES.get(kind, "dim")), text))
-    yield Unfolded(compare.headline(found, mlusim.__version__), "green" if found.passed else "bold red")
+    yield Unfolded(
+        compare.headline(comparison, mlusim.__version__), "green" if comparison.passed else "bold red"
+    )
 
 
-def tell_comparison(found: compare.BaselineComparison) -> None:
+def tell_comparison(comparison: compare.BaselineComparison) -> None:
     """Say it on standard error, where standard output is a file's."""
-    for kind, text in compare.lines(found):
+    for kind, text in compare.lines(comparison):
         plain_text.remark(f"{kind}: {text}")
-    plain_text.remark(compare.headline(found, mlusim.__version__))
+    plain_text.remark(compare.headline(comparison, mlusim.__version__))
 
 
 def _read(name: str, of: str) -> compare.Baseline:

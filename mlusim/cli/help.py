@@ -50,21 +50,26 @@ def grouped(parser: argparse.ArgumentParser) -> dict[str, list[argparse.Action]]
     """Return the options of *parser* by the titles of `GROUPS`, each group in its order; groups without any are left out."""
     options = options_of(parser)
     places = {option: (title, at) for title, group in GROUPS.items() for at, option in enumerate(group)}
-    found: dict[str, list[tuple[int, argparse.Action]]] = {title: [] for title in GROUPS}
+    positioned: dict[str, list[tuple[int, argparse.Action]]] = {title: [] for title in GROUPS}
     for action in options:
-        title, at = places.get(action.option_strings[0], (OWN, len(found[OWN])))
-        found[title].append((at, action))
-    ordered = {title: sorted(group, key=lambda each: each[0]) for title, group in found.items()}
+        title, at = places.get(action.option_strings[0], (OWN, len(positioned[OWN])))
+        positioned[title].append((at, action))
+    ordered = {title: sorted(group, key=lambda each: each[0]) for title, group in positioned.items()}
     return {title: [action for _, action in group] for title, group in ordered.items() if group}
 
 
 def screen(parser: argparse.ArgumentParser) -> str:
     """Return the help of one screen: what the verb does by itself explained, the options of all verbs by name."""
     groups = grouped(parser)
-    own = groups.pop(OWN, [])
+    verb_options = groups.pop(OWN, [])
     shared = (_names(title, group) for title, group in groups.items())
     examples = "\n".join((parser.epilog or "").splitlines()[: 1 + EXAMPLES])
-    parts = [*_head(parser), _explained(parser, OWN, own) if own else "", "\n".join(shared), examples]
+    parts = [
+        *_head(parser),
+        _explained(parser, OWN, verb_options) if verb_options else "",
+        "\n".join(shared),
+        examples,
+    ]
     return _joined([*parts, f"`{parser.prog} --help-all` explains every option."])
 
 

@@ -63,8 +63,8 @@ def find(name: str) -> Mapping[str, Any] | None:
     """Return the page of the intrinsic *name*, with or without leading underscores and in any case; None where none is kept."""
     bare = name.lstrip("_").lower()
     pages = _pages()
-    found: Mapping[str, Any] | None = pages.get(bare) or pages.get(bare + "_")
-    return found
+    page: Mapping[str, Any] | None = pages.get(bare) or pages.get(bare + "_")
+    return page
 
 
 def keep(pages: Mapping[str, Any]) -> None:
@@ -94,6 +94,7 @@ def _name() -> str:
 # -- one page for people -------------------------------------------------------------------------------
 
 USUAL = "MLU370-X4"  # the board whose directions are shown
+ACCESS = {"read": "reads", "write": "writes", "update": "reads and writes"}
 OVERLAP = {
     "exact": "may start exactly where the destination does; any other overlap is a fault",
     "early": "may start exactly where the destination does, on mtp_372 behind its start too, and overlap one of up to 1024 bytes "
@@ -108,7 +109,7 @@ OVERLAP = {
 
 
 def unmarked(doc: str) -> str:
-    """*doc* without the marks of reStructuredText, which a terminal does not show."""
+    """Return *doc* without the marks of reStructuredText, which a terminal does not show."""
     return re.sub(r"(?<![\w*])(\*{1,2})(\w[^*]*)\1(?!\w)", r"\2", doc.replace("``", ""))
 
 
@@ -126,7 +127,8 @@ def _page(page: Mapping[str, Any]) -> Iterator[RenderableType]:
     if about["operands"]:
         shown = table("operand", "", "elements", "memory", "types", fold=("elements", "memory", "types"))
         for o in about["operands"]:
-            shown.add_row(o["name"], _access(o), o["extent"], ", ".join(o["spaces"]), ", ".join(o["dtypes"]))
+            access = f"{ACCESS[o['access']]} part of" if o["partial"] else ACCESS[o["access"]]
+            shown.add_row(o["name"], access, o["extent"], ", ".join(o["spaces"]), ", ".join(o["dtypes"]))
         yield shown
         yield ""
     if page["copies"]:
@@ -139,14 +141,11 @@ def _page(page: Mapping[str, Any]) -> Iterator[RenderableType]:
 def directions_table(directions: list[dict[str, Any]]) -> Grid:
     """Return the directions of a copy, for people."""
     shown = table("direction", "number", "pipe", "forms", right=("number",))
-    for one in directions:
-        shown.add_row(one["name"], str(one["number"]), one["pipe"], " ".join(one["forms"]))
+    for direction in directions:
+        shown.add_row(
+            direction["name"], str(direction["number"]), direction["pipe"], " ".join(direction["forms"])
+        )
     return shown
-
-
-def _access(operand: Mapping[str, Any]) -> str:
-    verb = {"read": "reads", "write": "writes", "update": "reads and writes"}[operand["access"]]
-    return f"{verb} part of" if operand["partial"] else verb
 
 
 def _facts(page: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -157,15 +156,17 @@ def _facts(page: Mapping[str, Any]) -> list[tuple[str, Any]]:
     lines.extend(
         (f"overlap of {o['name']}", OVERLAP[o["overlap"]]) for o in about["operands"] if o["overlap"]
     )
-    lines.extend(("rule", _rule(rule)) for rule in about["rules"])
+    for rule in about["rules"]:
+        where = f" (on {', '.join(f'{g}xx' for g in rule['generations'])})" if rule["generations"] else ""
+        lines.append(("rule", f"{rule['legal']}{where}; refused when {rule['fails']}"))
     if page["aligned"]:
         lines.append(("rule on 2xx", "addresses are multiples of 64 bytes, sizes of 128 bytes"))
     if page["approximation"]:
         lines.append(("on the hardware", page["approximation"]))
-    known = (
+    architectures = (
         ", ".join(about["architectures"]) or f"none of the catalogue; from __BANG_ARCH__ {page['since']} on"
     )
-    lines.append(("architectures", known))
+    lines.append(("architectures", architectures))
     lines.append(("memory core", "yes" if about["memory_core"] else "no, IPU cores only"))
     lines.append(("pipe", about["pipe"]))
     if about["cost"]:
@@ -186,17 +187,12 @@ def cycles_told(cycles: Mapping[str, Any]) -> str:
     )
 
 
-def _rule(rule: Mapping[str, Any]) -> str:
-    where = f" (on {', '.join(f'{g}xx' for g in rule['generations'])})" if rule["generations"] else ""
-    return f"{rule['legal']}{where}; refused when {rule['fails']}"
-
-
 # -- the vendor's names ---------------------------------------------------------------------------------
 
 
 def _coverage(name: str | None) -> Document:
     """Return the vendor's names that contain *name*, or all.  Raises `UsageError` where no name contains it."""
-    names = [found for found in coverage.vendor_names() if name is None or name in found.spelling]
+    names = [vendor for vendor in coverage.vendor_names() if name is None or name in vendor.spelling]
     if not names:
         raise UsageError(f"none of the vendor's names contains {name!r}; leave it out to see all of them")
     return Document(lambda: {"names": [_vendor_facts(name) for name in names]}, lambda: _vendor_table(names))
@@ -204,12 +200,12 @@ def _coverage(name: str | None) -> Document:
 
 def _vendor_table(names: "Sequence[coverage.VendorName]") -> Iterator[RenderableType]:
     shown = table("name", "uses", "here", "")
-    for found in names:
-        row = coverage.row_of(found)
-        here = f"mlu.{row.name}" if row is not None else f"{found.bare}(mlu, ...)"
-        shown.add_row(found.spelling, found.uses, here, row.certainty if row is not None else "-")
+    for vendor in names:
+        row = coverage.row_of(vendor)
+        here = f"mlu.{row.name}" if row is not None else f"{vendor.bare}(mlu, ...)"
+        shown.add_row(vendor.spelling, vendor.uses, here, row.certainty if row is not None else "-")
     yield shown
-    used = sum(bool(found.uses) for found in names)
+    used = sum(bool(vendor.uses) for vendor in names)
     yield (
         f"{used} names that kernels use, {len(names) - used} {plural(len(names) - used, 'other')}.  ?: how often is not known.  "
         "C: certain, D: derived, I: inferred, U: unknown with a default chosen, -: a helper made of intrinsics."

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from rich.console import RenderableType
 from rich.text import Text
 
-from mlusim.arch.board import Arch, Board, Pipe
+from mlusim.arch.board import Board, Pipe
 from mlusim.arch.catalog import ARCHES, BOARDS, find_board
 from mlusim.cli.isa import USUAL, keep, page_told, unmarked
 from mlusim.document import Document
 from mlusim.engine.copies import routes
 from mlusim.errors import UsageError
 from mlusim.formula.render import to_python
-from mlusim.isa.declare import Approximation, Intrinsic, Operand, Passes
+from mlusim.isa.declare import Intrinsic, Operand, Passes
 from mlusim.isa.table import ISA, find_intrinsic, is_intrinsic
 from mlusim.lazy import lazy
 from mlusim.machine.mlu import Mlu
@@ -99,7 +99,12 @@ def row_facts(row: Intrinsic) -> dict[str, Any]:
         if row.cost is None
         else {"extent": to_python(row.cost.extent), "operand": row.cost.operand},
         "cycles": cycles_of(row),
-        "approximation": None if row.approximation is None else _approximation(row.approximation),
+        "approximation": None
+        if row.approximation is None
+        else {
+            "average_relative_error": row.approximation.error,
+            "ranges": {name: list(ends) for name, ends in row.approximation.ranges.items()},
+        },
         "architectures": [arch.name for arch in ARCHES.values() if row.available(arch.bang_arch)],
         "directions": [
             {"name": token.name, "number": token.value, "pipe": pipe, "forms": forms}
@@ -136,11 +141,6 @@ def _named(boards: Sequence[Board], groups: int) -> str:
     series = {series_of(board) for board in boards}
     whole = sum(series_of(board) in series for board in BOARDS.values()) == len(boards)
     return ", ".join(sorted(series) if whole else [board.name for board in boards])
-
-
-def _approximation(approximation: Approximation) -> dict[str, Any]:
-    ranges = {name: list(ends) for name, ends in approximation.ranges.items()}
-    return {"average_relative_error": approximation.error, "ranges": ranges}
 
 
 def _list() -> Iterator[RenderableType]:
@@ -182,11 +182,11 @@ def word_of(name: str) -> dict[str, Any] | None:
     for word, (spelling, space) in MEMORIES.items():
         if bare in (word, spelling.strip("_"), space.lower()):
             method = getattr(Mlu, word)
-            given = ", ".join(str(p) for p in list(inspect.signature(method).parameters)[1:])
+            parameters = ", ".join(str(p) for p in list(inspect.signature(method).parameters)[1:])
             return {
                 "name": word,
                 "kind": f"declaration of {space}",
-                "python": f"name = mlu.{word}({given})",
+                "python": f"name = mlu.{word}({parameters})",
                 "c": f"{spelling} T name[count];",
                 "doc": inspect.getdoc(method) or "",
             }
@@ -197,42 +197,35 @@ def word_of(name: str) -> dict[str, Any] | None:
 
 
 def _direction(token: Direction) -> dict[str, Any]:
-    arch = find_board(USUAL).arch
+    blocking, starting = directions_of("memcpy"), directions_of("memcpy_async")
+    forms = [f"__memcpy in {' '.join(blocking[token][1])}"]
+    if token in starting:
+        forms.append(f"__memcpy_async in {' '.join(starting[token][1])}")
     return {
         "name": token.name,
         "kind": "copy direction",
         "python": f"mlu.memcpy(dst, src, size, {token})",
         "c": f"__memcpy(dst, src, size, {token})",
         "doc": f"Number {token.value}: from {token.src} to {token.dst}, "
-        f"on the {_lanes(arch, asynchronous=False)[token][0]} pipe; {', '.join(_forms(token, arch))}.",
-    }
-
-
-def _forms(token: Direction, arch: Arch) -> list[str]:
-    blocking, starting = _lanes(arch, asynchronous=False), _lanes(arch, asynchronous=True)
-    told = [f"__memcpy in {' '.join(blocking[token][1])}"]
-    return [*told, f"__memcpy_async in {' '.join(starting[token][1])}"] if token in starting else told
-
-
-def _lanes(arch: Arch, *, asynchronous: bool) -> dict[Direction, tuple[str, list[str]]]:
-    """Return the pipe of each direction, and the forms that take it."""
-    known = routes(arch, memory_core=False, block=False)
-    forms = {
-        name: known.form(numbers, asynchronous) for name, numbers in (("1-D", 0), ("2-D", 3), ("3-D", 8))
-    }
-    every = [token for token in DIRECTIONS if any(token in lanes for lanes in forms.values())]
-    return {
-        token: (
-            next(lanes[token].value for lanes in forms.values() if token in lanes),
-            [name for name, lanes in forms.items() if token in lanes],
-        )
-        for token in every
+        f"on the {blocking[token][0]} pipe; {', '.join(forms)}.",
     }
 
 
 def directions_of(name: str) -> dict[Direction, tuple[str, list[str]]]:
     """Return the directions that the copy called *name* takes on an MLU370-X4: the pipe that carries each, and its forms."""
-    return _lanes(find_board(USUAL).arch, asynchronous=name.endswith("_async"))
+    routing = routes(find_board(USUAL).arch, memory_core=False, block=False)
+    forms = {
+        form: routing.form(numbers, name.endswith("_async"))
+        for form, numbers in (("1-D", 0), ("2-D", 3), ("3-D", 8))
+    }
+    every = [token for token in DIRECTIONS if any(token in lanes for lanes in forms.values())]
+    return {
+        token: (
+            next(lanes[token].value for lanes in forms.values() if token in lanes),
+            [form for form, lanes in forms.items() if token in lanes],
+        )
+        for token in every
+    }
 
 
 # -- parts of names ------------------------------------------------------------------------------------
@@ -243,22 +236,22 @@ def matches_told(name: str) -> Document:
 
     Raises `UsageError` with the nearest names where nothing has it.
     """
-    found = matches(name)
-    if is_helper(name) and (known_helper(name) or not found):
+    matching = matches(name)
+    if is_helper(name) and (known_helper(name) or not matching):
         helper = find_helper(name)
         return Document(lambda: helper_facts(helper), lambda: _helper(helper))
-    if not found or (len(found) == 1 and is_intrinsic(found[0][0])):
-        return page_told(page_of(find_intrinsic(found[0][0] if found else name)))
-    every = [{"name": name, "kind": kind, "summary": doc} for name, kind, doc in found]
-    return Document(lambda: {"found": every}, lambda: _found(name, found))
+    if not matching or (len(matching) == 1 and is_intrinsic(matching[0][0])):
+        return page_told(page_of(find_intrinsic(matching[0][0] if matching else name)))
+    every = [{"name": name, "kind": kind, "summary": doc} for name, kind, doc in matching]
+    return Document(lambda: {"found": every}, lambda: _found(name, matching))
 
 
-def _found(part: str, found: list[tuple[str, str, str]]) -> Iterator[RenderableType]:
+def _found(part: str, matching: list[tuple[str, str, str]]) -> Iterator[RenderableType]:
     shown = table("name", "pipe or kind", "what it does", fold=("what it does",))
-    for name, kind, summary in found:
+    for name, kind, summary in matching:
         shown.add_row(name, kind, unmarked(summary))
     yield shown
-    yield (f"{len(found)} with {part!r} in their names.  `mlusim isa NAME` shows one in full.")
+    yield (f"{len(matching)} with {part!r} in their names.  `mlusim isa NAME` shows one in full.")
 
 
 def matches(part: str) -> list[tuple[str, str, str]]:
@@ -266,21 +259,17 @@ def matches(part: str) -> list[tuple[str, str, str]]:
     wanted = part.strip("_").lower()
     if not wanted:
         return []
-    found = [
+    matching = [
         (row.spelling, row.pipe.value, row.summary) for name, row in ISA.items() if wanted in name.lower()
     ]
     helpers = (name for name in bang.__all__ if name.startswith(PREFIX) and wanted in name)
-    found += [(f"__{name}", "helper", _summary(getattr(bang, name))) for name in helpers]
-    found += [(word, "variable", f"{doc}.") for word, doc in BUILT_IN.items() if wanted in word.lower()]
+    matching += [(f"__{name}", "helper", helper_facts(getattr(bang, name))["summary"]) for name in helpers]
+    matching += [(word, "variable", f"{doc}.") for word, doc in BUILT_IN.items() if wanted in word.lower()]
     words = [*MEMORIES, *(token.name for token in DIRECTIONS)]
     for word in (word for word in words if wanted in word.lower()):
         about = word_of(word) or {}
-        found.append((word, about["kind"].partition(" of ")[0], about["doc"].splitlines()[0]))
-    return found
-
-
-def _summary(helper: object) -> str:
-    return (inspect.getdoc(helper) or "").splitlines()[0]
+        matching.append((word, about["kind"].partition(" of ")[0], about["doc"].splitlines()[0]))
+    return matching
 
 
 # -- the helper library, which is code and has no rows -------------------------------------------------
@@ -302,7 +291,7 @@ def known_helper(name: str) -> bool:
 def _bare(name: str) -> str:
     """Return *name* as it is exported; it may be in any case, with or without leading underscores."""
     wanted = name.lstrip("_").lower()
-    return next((known for known in bang.__all__ if known.lower() == wanted), wanted)
+    return next((exported for exported in bang.__all__ if exported.lower() == wanted), wanted)
 
 
 def find_helper(name: str) -> Callable[..., Any]:
@@ -311,13 +300,13 @@ def find_helper(name: str) -> Callable[..., Any]:
     Raises `UsageError` with the nearest names for an unknown one.
     """
     bare = _bare(name)
-    known = [n for n in bang.__all__ if n.startswith(PREFIX)]
-    if bare not in known:
-        guesses = near(bare, known)
+    helpers = [n for n in bang.__all__ if n.startswith(PREFIX)]
+    if bare not in helpers:
+        guesses = near(bare, helpers)
         hint = f"did you mean {', '.join(guesses)}?" if guesses else f"{PAGE} lists them"
         raise UsageError(f"there is no helper {name!r}; {hint}")
-    found: Callable[..., Any] = getattr(bang, bare)
-    return found
+    helper: Callable[..., Any] = getattr(bang, bare)
+    return helper
 
 
 def helper_facts(helper: Callable[..., Any]) -> dict[str, Any]:
@@ -339,13 +328,8 @@ def _helper(helper: Callable[..., Any]) -> Iterator[RenderableType]:
     about = helper_facts(helper)
     yield Text(about["signature"], style="bold")
     yield ""
-    yield _plain(about["doc"])
+    # One line for each paragraph and item, for the terminal to wrap.
+    yield unmarked(re.sub(r"(?<!\n)\n(?!\n|\* ) *", " ", about["doc"]))
     yield ""
     yield f"import: {about['import']}"
     yield f"all helpers: {PAGE}"
-
-
-def _plain(doc: str) -> str:
-    """Return *doc* without marks, one line for each paragraph and item, for the terminal to wrap."""
-    joined = re.sub(r"(?<!\n)\n(?!\n|\* ) *", " ", doc.replace("``", ""))
-    return re.sub(r"(?<![\w*])(\*{1,2})(\w[^*]*)\1(?!\w)", r"\2", joined)

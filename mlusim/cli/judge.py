@@ -35,10 +35,10 @@ def run(args: argparse.Namespace) -> int:
     for sentence in prepare(wanted[0].task):
         plain_text.remark(f"note: {sentence}")
     with long_work.machines(args) as executor:
-        found = _judged(args, wanted, executor)
-    told = Document(lambda: {"mlusim": mlusim.__version__, "verdicts": found}, lambda: _parts(found))
+        verdicts = _judged(args, wanted, executor)
+    told = Document(lambda: {"mlusim": mlusim.__version__, "verdicts": verdicts}, lambda: _parts(verdicts))
     show.say(told, json=args.json)
-    return entry.CLEAN if all(one["verdict"] == RIGHT for one in found) else entry.FINDINGS
+    return entry.CLEAN if all(verdict["verdict"] == RIGHT for verdict in verdicts) else entry.FINDINGS
 
 
 def _files(words: Sequence[str]) -> Iterator[str]:
@@ -103,40 +103,40 @@ def _judged(args: argparse.Namespace, wanted: Sequence[Candidate], executor: Any
             keep=args.output,
             workers=args.jobs,
             restart=args.restart,
-            progress=lambda found: step(str(found["candidate"])),
+            progress=lambda verdict: step(str(verdict["candidate"])),
         )
         return long_work.collected(judging, args.output, "verdicts")
 
 
-def _parts(found: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
+def _parts(verdicts: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
     """Yield a table with a row for each candidate, then what is wrong, then the count."""
-    made = table("candidate", "verdict", "time us", "IO", "compute", "bound by", "findings", right=("time us", "IO", "compute", "findings"), fold=("candidate",))  # fmt: skip
-    for one in found:
-        timed = one["time_us"] is not None
-        made.add_row(
-            one["candidate"],
-            one["verdict"],
-            f"{one['time_us']:.2f}" if timed else "-",
-            percent(one["io_efficiency"]) if timed else "-",
-            percent(one["compute_efficiency"]) if timed else "-",
-            one["bound"] or "-",
-            str(len(one["findings"]) + one["more_findings"]),
+    shown = table("candidate", "verdict", "time us", "IO", "compute", "bound by", "findings", right=("time us", "IO", "compute", "findings"), fold=("candidate",))  # fmt: skip
+    for verdict in verdicts:
+        timed = verdict["time_us"] is not None
+        shown.add_row(
+            verdict["candidate"],
+            verdict["verdict"],
+            f"{verdict['time_us']:.2f}" if timed else "-",
+            percent(verdict["io_efficiency"]) if timed else "-",
+            percent(verdict["compute_efficiency"]) if timed else "-",
+            verdict["bound"] or "-",
+            str(len(verdict["findings"]) + verdict["more_findings"]),
         )
-    yield made
-    for one in found:
-        yield from (Unfolded(f"{one['candidate']}: {line}") for line in _wrong(one))
-    right = sum(one["verdict"] == RIGHT for one in found)
-    seed = found[0]["seed"]
-    yield (f"{right} of {len(found)} are right; drawn with --seed {seed}.")
+    yield shown
+    for verdict in verdicts:
+        yield from (Unfolded(f"{verdict['candidate']}: {line}") for line in _wrong(verdict))
+    right = sum(verdict["verdict"] == RIGHT for verdict in verdicts)
+    seed = verdicts[0]["seed"]
+    yield (f"{right} of {len(verdicts)} are right; drawn with --seed {seed}.")
 
 
-def _wrong(one: Mapping[str, Any]) -> Iterator[str]:
-    if one["error"] is not None:
-        yield one["error"]
-    ended = one["verdict"] in (FAULT, LIMIT)  # whose error is among the findings too
-    for finding in () if ended else one["findings"][:3]:
+def _wrong(verdict: Mapping[str, Any]) -> Iterator[str]:
+    if verdict["error"] is not None:
+        yield verdict["error"]
+    ended = verdict["verdict"] in (FAULT, LIMIT)  # whose error is among the findings too
+    for finding in () if ended else verdict["findings"][:3]:
         place = f" ({finding['file']}:{finding['line']})" if finding.get("file") else ""
         yield f"{finding['id']}: {finding['message']}{place}"
-    if one["wrote_inputs"]:
-        yield f"it writes to its input {', '.join(one['wrote_inputs'])}"
-    yield from one["notes"]
+    if verdict["wrote_inputs"]:
+        yield f"it writes to its input {', '.join(verdict['wrote_inputs'])}"
+    yield from verdict["notes"]

@@ -63,8 +63,8 @@ class Launched:
 
     def tell_judged(self) -> None:
         """Say the same on standard error, where standard output holds a document."""
-        for name, one in self.judged.items():
-            plain_text.remark(f"{name}: {one.told}")
+        for name, compared in self.judged.items():
+            plain_text.remark(f"{name}: {compared.told}")
 
     def chosen(self, number: int | None = None, kernel: str | None = None) -> list[Numbered]:
         """Return the launches that are asked for, with their numbers from 1; raises `UsageError` where there are none."""
@@ -91,7 +91,7 @@ class Launched:
             return entry.USAGE
         return (
             entry.FINDINGS
-            if not self.passed or any(getattr(found, "level", "") != "note" for found in self.findings)
+            if not self.passed or any(getattr(finding, "level", "") != "note" for finding in self.findings)
             else entry.CLEAN
         )
 
@@ -102,38 +102,40 @@ def launched(program: Program, *, lines: bool, processes: bool = True, board: st
     With *processes* launches in other processes are reported.  With *board* every device is of that board.  Raises
     `UsageError` for one that comes before any launch, as for a file that is not there.
     """
-    found, forked = Profiled(lines=lines), Forked()
+    profile, forked = Profiled(lines=lines), Forked()
     ended: Any = None
     where = devices_on(board) if board is not None else contextlib.nullcontext()
     try:
-        with attending([found, *([forked] if processes else [])]), threads_watched(), where:
+        with attending([profile, *([forked] if processes else [])]), threads_watched(), where:
             ended = program.run(())
     except KeyboardInterrupt:
         raise
     # A program may raise anything, SystemExit too: that is how it ended, which `finish` reports.
     except BaseException as error:
-        if not found.launches and isinstance(error, UsageError):
+        if not profile.launches and isinstance(error, UsageError):
             raise
         ended = error
     finally:
         away = forked.close()
-    if ended is None and not found.launches and isinstance(program, ScriptProgram):
+    if ended is None and not profile.launches and isinstance(program, ScriptProgram):
         ended = program.untested or None
-    return Launched(found.launches, away or ended)
+    return Launched(profile.launches, away or ended)
 
 
-def chosen(made: Sequence[Launch], number: int | None = None, kernel: str | None = None) -> list[Numbered]:
-    """Return those of the launches *made* that are asked for, with their numbers from 1; raises `UsageError` for none."""
-    numbered = list(enumerate(made, 1))
+def chosen(
+    launches: Sequence[Launch], number: int | None = None, kernel: str | None = None
+) -> list[Numbered]:
+    """Return those of *launches* that are asked for, with their numbers from 1; raises `UsageError` for none."""
+    numbered = list(enumerate(launches, 1))
     if number is not None:
-        if not 1 <= number <= len(made):
+        if not 1 <= number <= len(launches):
             raise UsageError(
-                f"--launch {number} is not there; {counted(len(made), 'launch was', 'launches were')} made, counted from 1"
+                f"--launch {number} is not there; {counted(len(launches), 'launch was', 'launches were')} made, counted from 1"
             )
         numbered = [numbered[number - 1]]
     if kernel is not None:
-        names = ", ".join(dict.fromkeys(launch.kernel for launch in made)) or "none"
-        numbered = [one for one in numbered if one[1].kernel == kernel]
+        names = ", ".join(dict.fromkeys(launch.kernel for launch in launches)) or "none"
+        numbered = [(at, launch) for at, launch in numbered if launch.kernel == kernel]
         if not numbered:
             raise UsageError(f"no launch of a kernel {kernel!r}; what was launched: {names}")
     return numbered

@@ -54,9 +54,9 @@ KEPT = "what has ended is kept where -o or --keep says, and the same command goe
 class DaskExecutor(Executor):
     """The executor of a Dask *client*; `complaint` returns why nothing can end any more and what is *kept*, or None."""
 
-    def __init__(self, client: Any, address: str, patience: float = PATIENCE, kept: str = KEPT) -> None:
+    def __init__(self, client: Any, address: str, patience: float = PATIENCE, safe: str = KEPT) -> None:
         self._client = client
-        self._kept = kept
+        self._kept = safe
         self._address = address
         self._patience = patience
         self._inner: Executor = client.get_executor()
@@ -91,17 +91,17 @@ class DaskExecutor(Executor):
 
 
 def machines(
-    args: argparse.Namespace, kept: str = KEPT
+    args: argparse.Namespace, safe: str = KEPT
 ) -> contextlib.AbstractContextManager[DaskExecutor | None]:
     """Return the cluster of ``--dask``, as `cluster` does; None is this machine."""
-    return cluster(args.dask, kept) if args.dask is not None else contextlib.nullcontext()
+    return cluster(args.dask, safe) if args.dask is not None else contextlib.nullcontext()
 
 
 @contextlib.contextmanager
-def cluster(address: str, kept: str = KEPT) -> Iterator[DaskExecutor]:
+def cluster(address: str, safe: str = KEPT) -> Iterator[DaskExecutor]:
     """Yield the cluster of the scheduler at *address*; raises `UsageError` where there is none.
 
-    *kept* is the part of the sentence about a lost cluster that says what is not lost with it.
+    *safe* is the part of the sentence about a lost cluster that says what is not lost with it.
     """
     if not re.fullmatch(r"(tcp|tls|ws|wss|ucx)://\S+:\d+", address):  # Dask would take 20 s to refuse it
         raise UsageError(f"--dask {address!r} is not an address of a scheduler; write it as tcp://host:8786")
@@ -117,7 +117,7 @@ def cluster(address: str, kept: str = KEPT) -> Iterator[DaskExecutor]:
     except Exception as error:  # noqa: BLE001 - an address that leads nowhere raises anything
         raise UsageError(f"there is no Dask scheduler at {address!r}: {str(error)[:200]}") from None
     try:
-        yield DaskExecutor(client, address, PATIENCE, kept)
+        yield DaskExecutor(client, address, PATIENCE, safe)
     finally:
         with contextlib.suppress(Exception):
             client.close(timeout=CONNECT if client.status == "running" else 2)

@@ -52,7 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # What kernels printed is not a part of a document on standard output.
         return _refuse(error, sys.stderr if "--json" in arguments else sys.stdout)
     except BrokenPipeError:
-        return _pipe_closed()
+        drop_output()  # the reader has closed the pipe
+        return entry.BROKEN_PIPE
     except KeyboardInterrupt as stop:
         return _tell(" ".join(["interrupted", *getattr(stop, "__notes__", ())]), entry.INTERRUPTED)
     except OSError as error:
@@ -73,8 +74,8 @@ def _run(arguments: Sequence[str]) -> int:
     if word is not None and verb is None:
         raise UsageError(unknown_verb(word))
     parser = parser_of(verb)
-    own, named, behind = _divided(arguments, verb)
-    args, surplus = parser.parse_known_args(own)
+    ours, named, behind = _divided(arguments, verb)
+    args, surplus = parser.parse_known_args(ours)
     args.arguments, args.behind = [*(getattr(args, "arguments", None) or ()), *named], behind
     if verb is not None and (refused := _refused(verb, surplus, named)) is not None:
         return _run(_as_json(arguments, args, refused))
@@ -139,17 +140,16 @@ def _translated(args: argparse.Namespace) -> argparse.Namespace:
     options = [getattr(args, name, None) for name in ("grid", "constexpr", "num_warps", "num_stages")]
     if not any(options) and not (word.endswith(".py") and getattr(args, "kernel", None)):
         return args
-    found: argparse.Namespace = importlib.import_module("mlusim.cli.triton_file").as_bang(args)
-    return found
+    translated: argparse.Namespace = importlib.import_module("mlusim.cli.triton_file").as_bang(args)
+    return translated
 
 
 def _covering(args: argparse.Namespace) -> AbstractContextManager[None]:
     """Count the lines that run, where ``--coverage`` asks for it; in this process."""
     if getattr(args, "record_of_lines", None) is None:
         return nullcontext()
-    covering = importlib.import_module("mlusim.cli.cover").covering
-    made: AbstractContextManager[None] = covering(args)
-    return made
+    covering: AbstractContextManager[None] = importlib.import_module("mlusim.cli.cover").covering(args)
+    return covering
 
 
 def _divided(arguments: Sequence[str], verb: Verb | None) -> tuple[list[str], list[str], list[str]]:
@@ -162,8 +162,8 @@ def _divided(arguments: Sequence[str], verb: Verb | None) -> tuple[list[str], li
     at = arguments.index(verb.name) + 1
     parser = Parser()
     verb.add_arguments(parser)
-    own, named, behind = shared.divide(parser, arguments[at:])
-    return [*arguments[:at], *own], named, behind
+    ours, named, behind = shared.divide(parser, arguments[at:])
+    return [*arguments[:at], *ours], named, behind
 
 
 def _refused(verb: Verb, surplus: Sequence[str], named: Sequence[str]) -> str | None:
@@ -171,8 +171,8 @@ def _refused(verb: Verb, surplus: Sequence[str], named: Sequence[str]) -> str | 
     if not surplus and not named:
         return None
     ours = [word for word in named if word.partition("=")[0] in shared.OURS]
-    found = shared.refusal(verb.name, [*surplus, *ours])
-    return f"{found}; an option of the program itself stands behind --" if found and ours else found
+    refusal = shared.refusal(verb.name, [*surplus, *ours])
+    return f"{refusal}; an option of the program itself stands behind --" if refusal and ours else refusal
 
 
 def _log_hosts(args: argparse.Namespace) -> None:
@@ -226,12 +226,6 @@ def _unexpected(error: Exception) -> str:
     notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
     where = f"{Path(at.filename).name}:{at.lineno}{notes}"
     return f"unexpected {type(error).__name__} at {where}: {said(error)}; this is a bug of mlusim or of the operator"
-
-
-def _pipe_closed() -> int:
-    """Exit quietly: the reader of the output has closed the pipe."""
-    drop_output()
-    return entry.BROKEN_PIPE
 
 
 # -- the engine, and what is said where there is no compiler -------------------------------------------

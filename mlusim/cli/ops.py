@@ -14,9 +14,9 @@ from mlusim.cli.show import say
 from mlusim.document import Document
 from mlusim.errors import UsageError
 from mlusim.host.library import Status
-from mlusim.operators.listing import AS_C, SOURCE, DocumentListing, Part, Row, read_listing
+from mlusim.operators.listing import AS_C, SOURCE, DocumentListing, Row, read_listing
 from mlusim.operators.registry import find_operator, operators
-from mlusim.operators.spec import Case, Operator, Scalar, Tensor, Thresholds
+from mlusim.operators.spec import Case, Operator, Thresholds
 from mlusim.report.json_values import members
 from mlusim.text_grid import facts, table
 
@@ -29,13 +29,11 @@ def run(args: argparse.Namespace) -> int:
         operator = find_operator(args.name)
         told = Document(lambda: operator_facts(operator), lambda: _about(operator))
     else:
-        told = Document(_every, _list)
+        told = Document(
+            lambda: {"operators": [operator_facts(operator) for operator in operators().values()]}, _list
+        )
     say(told, json=args.json)
     return 0
-
-
-def _every() -> dict[str, Any]:
-    return {"operators": [operator_facts(operator) for operator in operators().values()]}
 
 
 def _listing(name: str | None) -> Document:
@@ -44,7 +42,7 @@ def _listing(name: str | None) -> Document:
         raise UsageError("--listing shows the listing of one operator; name it: mlusim ops OP --listing")
     operator = find_operator(name)
     if operator.listing is None:
-        with_one = ", ".join(one.name for one in operators().values() if one.listing is not None)
+        with_one = ", ".join(name for name, other in operators().items() if other.listing is not None)
         raise UsageError(f"{name} declares no listing of its document; these do: {with_one or 'none'}")
     listing = read_listing(operator.listing)
     return Document(lambda: listing_facts(name, listing), lambda: [BesideKernel(name, listing)])
@@ -88,14 +86,17 @@ def _about(operator: Operator) -> Iterator[RenderableType]:
     arguments = table(
         "argument", "", "dimensions or meaning", "types", fold=("dimensions or meaning", "types")
     )
-    inputs = {t.name for t in operator.inputs}
+    inputs, outputs = ({t.name for t in tensors} for tensors in (operator.inputs, operator.outputs))
     for kind, tensors in (("input", operator.inputs), ("output", operator.outputs)):
         for t in tensors:
             # A tensor that goes in and out is one argument of the host function, and has one line.
             if kind == "input" or t.name not in inputs:
-                arguments.add_row(t.name, _role(t, kind, operator), t.dims, ", ".join(t.dtypes))
+                role = f"{kind}, optional" if t.optional else kind
+                role = "in/out" if kind == "input" and t.name in outputs else role
+                arguments.add_row(t.name, role, t.dims, ", ".join(t.dtypes))
     for p in operator.params:
-        arguments.add_row(p.name, "parameter", p.meaning, _type(p))
+        default = "" if p.default is None else f" = {p.default}"
+        arguments.add_row(p.name, "parameter", p.meaning, f"{p.type.__name__}{default}")
     yield arguments
     yield ""
     about = [("rule", f"{operator.rule.words} ({operator.rule.source})")]
@@ -113,17 +114,6 @@ def _about(operator: Operator) -> Iterator[RenderableType]:
     yield facts(about)
     yield ""
     yield _cases(operator.cases)
-
-
-def _role(tensor: Tensor, kind: str, operator: Operator) -> str:
-    if any(t.name == tensor.name for t in (operator.outputs if kind == "input" else ())):
-        return "in/out"
-    return f"{kind}, optional" if tensor.optional else kind
-
-
-def _type(parameter: Scalar) -> str:
-    default = "" if parameter.default is None else f" = {parameter.default}"
-    return f"{parameter.type.__name__}{default}"
 
 
 def _accuracy(limits: Thresholds) -> str:
@@ -223,7 +213,9 @@ def listing_lines(name: str, listing: DocumentListing, width: int) -> Iterator[T
     yield from _folded(SIGNS, width, "dim")
     for part in listing.parts:
         yield Text()
-        yield from _folded(_title(part), width, "bold")
+        names = ", ".join(part.functions)
+        title = part.title if part.title == names else f"{part.title}: {names}"
+        yield from _folded(title, width, "bold")
         for row in part.rows:
             yield from _shown(row, listing, width)
     yield Text()
@@ -234,11 +226,6 @@ def listing_lines(name: str, listing: DocumentListing, width: int) -> Iterator[T
         width,
         "dim",
     )
-
-
-def _title(part: Part) -> str:
-    names = ", ".join(part.functions)
-    return part.title if part.title == names else f"{part.title}: {names}"
 
 
 def _folded(text: str, width: int, style: str, indent: str = "") -> Iterator[Text]:
@@ -258,8 +245,8 @@ def _shown(row: Row, listing: DocumentListing, width: int) -> Iterator[Text]:
             yield Text.assemble((f"{number:>5} ", "dim"), (line, right))
     else:
         room = (width - 7 - 6) // 2  # beside the marks and the numbers of lines
-        own, theirs = _code(row.lines, room, prose=row.prose), _kernel(row, listing, width - 13 - room)
-        for said, mark, there in zip_longest(own, marks, theirs):
+        ours, theirs = _code(row.lines, room, prose=row.prose), _kernel(row, listing, width - 13 - room)
+        for said, mark, there in zip_longest(ours, marks, theirs):
             number, line = there or ("", "")
             yield Text.assemble(
                 ((said or "").ljust(room), left),
@@ -277,11 +264,11 @@ def _code(lines: Sequence[str], width: int, *, prose: bool) -> list[str]:
 
 def _kernel(row: Row, listing: DocumentListing, width: int) -> list[tuple[str, str]]:
     """Return the lines that fit, with the number of each line where it begins."""
-    found = []
+    numbered = []
     for number, line in listing.shown(row):
         pieces = _wrapped(line, width, hanging=4)
-        found += [(f"{number}" if k == 0 else "", piece) for k, piece in enumerate(pieces)]
-    return found
+        numbered += [(f"{number}" if k == 0 else "", piece) for k, piece in enumerate(pieces)]
+    return numbered
 
 
 def _wrapped(line: str, width: int, *, hanging: int) -> list[str]:

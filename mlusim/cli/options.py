@@ -31,19 +31,19 @@ def parameters(operator: "Operator", settings: Iterable[str]) -> dict[str, Any]:
     Raises `UsageError` for a word that is not a ``name=value``, an unknown or repeated name, or a value
     of another type.
     """
-    known = {p.name: p for p in operator.params}
-    found: dict[str, Any] = {}
+    declared = {p.name: p for p in operator.params}
+    values: dict[str, Any] = {}
     for word in names_in(settings):
         name, equals, text = (part.strip() for part in word.partition("="))
         if not equals or not name:
             raise UsageError(f"--set {word!r} gives no value; write name=value, as in --set m=64")
-        if name not in known:
-            legal = ", ".join(known) or "it has none"
+        if name not in declared:
+            legal = ", ".join(declared) or "it has none"
             raise UsageError(f"{operator.name} has no parameter {name!r}; its parameters: {legal}")
-        if name in found:
+        if name in values:
             raise UsageError(f"--set gives {name} twice; give it once")
-        found[name] = _typed(operator, known[name], text)
-    return found
+        values[name] = _typed(operator, declared[name], text)
+    return values
 
 
 def _typed(operator: "Operator", parameter: "Scalar", text: str) -> Any:
@@ -87,10 +87,10 @@ def boards_in(words: Iterable[str], usual: Sequence[str]) -> list[str]:
 
     Raises `UsageError` for an unknown board, and for words that name none.
     """
-    given = list(words)
-    names = names_in(given)
-    if given and not names:
-        raise UsageError(f"--board {' '.join(given)!r} names no board; give one, such as {usual[0]}")
+    typed = list(words)
+    names = names_in(typed)
+    if typed and not names:
+        raise UsageError(f"--board {' '.join(typed)!r} names no board; give one, such as {usual[0]}")
     return list(dict.fromkeys(find_board(name).name for name in names or usual))
 
 
@@ -111,13 +111,13 @@ def format_of(args: argparse.Namespace, suffixes: Mapping[str, str], usual: str)
 
 def read_inputs(name: str, operator: "Operator") -> "dict[str, np.ndarray[Any, Any]]":
     """Return the inputs of *operator* in the ``.npz`` file *name*; raises `UsageError` for one that holds anything else."""
-    known = [one.name for one in operator.inputs]
+    inputs = [tensor.name for tensor in operator.inputs]
 
     def check(members: Iterable[str]) -> None:
-        odd = next((key for key in members if key not in known), None)
+        odd = next((key for key in members if key not in inputs), None)
         if odd is not None:
             # A name in a file may be of any length.
-            legal = f"its inputs are {', '.join(known)}"
+            legal = f"its inputs are {', '.join(inputs)}"
             raise UsageError(f"{operator.name} has no input {shown(odd)[:80]!r}; {legal}")
 
     return arrays.read_arrays(name, "--inputs takes an .npz file", check)

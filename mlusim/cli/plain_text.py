@@ -54,8 +54,8 @@ def print_lines(lines: Iterable[tuple[str, str]]) -> None:
 
 def judged_lines(judged: "Mapping[str, Compared]") -> Iterator[tuple[str, str]]:
     """Yield the line of each output that was compared, and its style."""
-    for name, one in judged.items():
-        yield f"  {name}: {one.told}", "green" if one.accuracy.passed else "bold red"
+    for name, compared in judged.items():
+        yield f"  {name}: {compared.told}", "green" if compared.accuracy.passed else "bold red"
 
 
 def printing_aside(aside: bool) -> contextlib.AbstractContextManager[object]:

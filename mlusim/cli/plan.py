@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from attrs import evolve, frozen
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
@@ -85,11 +85,11 @@ def _each_case(args: argparse.Namespace, form: str) -> int:
     codes = []
     for case in cases.chosen(args):
 
-        def collect(one: argparse.Namespace, name: str = case.name) -> int:
-            one.operator = [one.program, *one.arguments]
-            found = plan_source.answers(one, form)
-            answers.extend(_named(name, answer) for answer in found)
-            return 0 if all(answer.good for answer in found) else 1
+        def collect(case_args: argparse.Namespace, name: str = case.name) -> int:
+            case_args.operator = [case_args.program, *case_args.arguments]
+            of_case = plan_source.answers(case_args, form)
+            answers.extend(_named(name, answer) for answer in of_case)
+            return 0 if all(answer.good for answer in of_case) else 1
 
         codes.append(cases.ended(collect, args, case)[0])
     if form == "json":
@@ -102,10 +102,10 @@ def _each_case(args: argparse.Namespace, form: str) -> int:
         plan_answer.deliver(answers, form=form, file=args.output, title=f"The plan of {args.program}")
     if form == TEXT and args.output is None:
         # At the end, where it is seen: what each case comes to.
-        made = table("case", "answer", fold=("answer",))
+        summary = table("case", "answer", fold=("answer",))
         for answer in answers:
-            made.add_row(*answer.told.split(": ", 1))
-        show.put(("", made))
+            summary.add_row(*answer.told.split(": ", 1))
+        show.put(("", summary))
     return max(codes)
 
 
@@ -233,7 +233,7 @@ def _told(layout: Layout) -> str:
 def _cards(layout: Layout) -> list[Card]:
     """Return the figures of *layout*: what the fullest stage takes, the limit, what the stack keeps, and what is left."""
     arch = find_board(layout.board).arch
-    stage = max(layout.stages, key=lambda one: one.used)
+    stage = max(layout.stages, key=lambda each: each.used)
     tone = GOOD if layout.fits else BAD
     return [
         Card(f"{show.kib(stage.used)} KiB", f"of NRAM in stage {stage.name}", f"on {layout.board}", tone),
@@ -245,54 +245,53 @@ def _cards(layout: Layout) -> list[Card]:
 
 def _fixed(question: PlanQuestion, plan: Plan, open_: Sequence[str]) -> dict[str, int]:
     """Return the values for *plan* as set, or its example's for every other variable when none are set."""
-    given = question.values or plan.example
-    return {k: v for k, v in values_of(plan, given).items() if k not in open_}
+    values = question.values or plan.example
+    return {k: v for k, v in values_of(plan, values).items() if k not in open_}
 
 
 def _concerned(question: PlanQuestion, names: Sequence[str]) -> list[Plan]:
     """Return the plans that have all of *names*."""
     check_names(question.plans, [*names, *question.values])
-    found = [p for p in question.plans if all(n in p.variables for n in names)]
-    if not found:
+    plans = [p for p in question.plans if all(n in p.variables for n in names)]
+    if not plans:
         raise UsageError(f"no plan has {' and '.join(names)} together; ask for one of them")
-    return found
+    return plans
 
 
 def _largest(question: PlanQuestion, variable: str) -> list[plan_answer.PlanAnswer]:
-    answers = []
+    answers: list[plan_answer.PlanAnswer] = []
     for plan in _concerned(question, [variable]):
         fixed = _fixed(question, plan, [variable])
-        found = [plan.largest(variable, board=b, dtype=d, **fixed) for b, d in question.places_of(plan)]
+        bounds = [plan.largest(variable, board=b, dtype=d, **fixed) for b, d in question.places_of(plan)]
         # One view shows all boards; the other answers have facts alone.
-        views = [render.largest_view(found), *([None] * (len(found) - 1))]
-        answers += [
-            plan_answer.PlanAnswer(
-                v, f.to_json(), f.largest is not None, told=_largest_told(f), cards=_largest_cards(f)
-            )
-            for v, f in zip(views, found, strict=True)
-        ]
+        views = [render.largest_view(bounds), *([None] * (len(bounds) - 1))]
+        answers += map(_largest_answer, views, bounds)
     if variable in question.values:
-        given = f"{variable}={question.values[variable]}"
-        plain_text.remark(f"note: --max looks for {variable}; {given} of --set is not used")
+        setting = f"{variable}={question.values[variable]}"
+        plain_text.remark(f"note: --max looks for {variable}; {setting} of --set is not used")
     return answers
 
 
-def _largest_told(one: Largest) -> str:
-    named = f"{one.variable} of {one.plan} on {one.board}"
-    return f"no {named} fits" if one.largest is None else f"the largest {named} is {one.largest:,}"
-
-
-def _largest_cards(one: Largest) -> list[Card]:
-    used = "" if one.used_at_largest is None else f"{one.used_at_largest:,} of {one.capacity:,} bytes there"
-    best = "none" if one.largest is None else f"{one.largest:,}"
-    over = max(one.used_at_next - one.capacity, 0)
-    return [
-        Card(best, f"the largest {one.variable} on {one.board}", used),
+def _largest_answer(view: RenderableType | None, bound: Largest) -> plan_answer.PlanAnswer:
+    named = f"{bound.variable} of {bound.plan} on {bound.board}"
+    told = f"no {named} fits" if bound.largest is None else f"the largest {named} is {bound.largest:,}"
+    used = (
+        ""
+        if bound.used_at_largest is None
+        else f"{bound.used_at_largest:,} of {bound.capacity:,} bytes there"
+    )
+    best = "none" if bound.largest is None else f"{bound.largest:,}"
+    over = max(bound.used_at_next - bound.capacity, 0)
+    cards = [
+        Card(best, f"the largest {bound.variable} on {bound.board}", used),
         Card(
-            f"{one.next:,}", f"the next {one.variable}", f"{counted(over, 'byte')} too many" if over else ""
+            f"{bound.next:,}",
+            f"the next {bound.variable}",
+            f"{counted(over, 'byte')} too many" if over else "",
         ),
-        Card(one.stage or one.binding, "binds", one.binding if one.stage else ""),
+        Card(bound.stage or bound.binding, "binds", bound.binding if bound.stage else ""),
     ]
+    return plan_answer.PlanAnswer(view, bound.to_json(), bound.largest is not None, told=told, cards=cards)
 
 
 def _frontiers(question: PlanQuestion, text: str) -> list[plan_answer.PlanAnswer]:
@@ -337,15 +336,19 @@ def _frontier_answer(
 def _claims(question: PlanQuestion, text: str) -> list[plan_answer.PlanAnswer]:
     """Compare a stated limit, or every limit that the plans and their documents' drawings carry."""
     check_names(question.plans, list(question.values))
-    held = [(p, _stated(p, text)) for p in question.plans] if text else _stored(question.plans)
+    held: list[tuple[Plan, Sequence[Claim]]] = (
+        [(plan, [parse_claim(text, plan.variables, plan.scope.element)]) for plan in question.plans]
+        if text
+        else [(p, p.claims) for plan in question.plans for p in (plan, *plan.drawings)]
+    )
     answers = []
     for plan, claims in held:
-        found = [f for f in plan.check() if f.severity == "error"]
-        if found and not text:
-            facts = {"plan": plan.name, "findings": [f.to_json() for f in found]}
+        errors = [f for f in plan.check() if f.severity == "error"]
+        if errors and not text:
+            facts = {"plan": plan.name, "findings": [f.to_json() for f in errors]}
             answers.append(
                 plan_answer.PlanAnswer(
-                    Group(Text(plan.name, style="bold"), render.findings_view(found)), facts, good=False
+                    Group(Text(plan.name, style="bold"), render.findings_view(errors)), facts, good=False
                 )
             )
         for claim in claims:
@@ -359,14 +362,6 @@ def _claims(question: PlanQuestion, text: str) -> list[plan_answer.PlanAnswer]:
             "no document states a limit for this plan; state one yourself: --claim 'S*T <= 50000'"
         )
     return answers
-
-
-def _stated(plan: Plan, text: str) -> tuple[Claim, ...]:
-    return (parse_claim(text, plan.variables, plan.scope.element),)
-
-
-def _stored(plans: Sequence[Plan]) -> list[tuple[Plan, tuple[Claim, ...]]]:
-    return [(p, p.claims) for plan in plans for p in (plan, *plan.drawings)]
 
 
 def _compared(comparison: Comparison) -> plan_answer.PlanAnswer:
@@ -395,7 +390,7 @@ def plans_in(path: Path) -> tuple[Plan, ...]:
     plans = {id(value): value for value in names.values() if isinstance(value, Plan)}
     # The drawings of documents are plans too, and belong to the plan that names them.
     drawn = {id(drawing) for plan in plans.values() for drawing in plan.drawings}
-    found = [plan for key, plan in plans.items() if key not in drawn]
-    if not found:
+    own_plans = [plan for key, plan in plans.items() if key not in drawn]
+    if not own_plans:
         raise UsageError(f"{path} defines no Plan; see the tutorial 'plan your NRAM'")
-    return tuple(found)
+    return tuple(own_plans)

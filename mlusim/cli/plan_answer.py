@@ -77,10 +77,10 @@ def frontier_cards(frontier: Frontier) -> list[Card]:
 
 def _ends(frontier: Frontier) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return the point with the largest y, and the last one with any."""
-    kept = [
+    points = [
         (int(x), int(y)) for x, y in zip(frontier.xs.tolist(), frontier.ys.tolist(), strict=True) if y >= 0
     ]
-    return max(kept, key=lambda point: point[1]), kept[-1]
+    return max(points, key=lambda point: point[1]), points[-1]
 
 
 def deliver(answers: Sequence[PlanAnswer], *, form: str, file: str | None, title: str) -> None:

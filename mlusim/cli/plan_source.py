@@ -64,43 +64,46 @@ def answers(args: argparse.Namespace, form: str) -> list[plan_answer.PlanAnswer]
     boards = options.boards_in(args.board, DEFAULT_BOARDS[:1])
     if args.max:
         name = args.max.removeprefix("-D")
-        found = _on_each(args, boards, lambda call: largest_value(call, name, carved=form in DRAWN))
-        return _told(found, lambda one, last: _largest(one, last=last, form=form))
+        values = _on_each(args, boards, lambda call: largest_value(call, name, carved=form in DRAWN))
+        return _told(values, lambda value, last: _largest(value, last=last, form=form))
     if args.frontier:
         x, y = (name.removeprefix("-D") for name in plan_answer.frontier_names(args.frontier))
         fronts = _on_each(args, boards, lambda call: frontier_of(Shapes(call), x, y))
-        return _told(fronts, lambda one, last: _frontier(one, last=last))
+        return _told(fronts, lambda front, last: _frontier(front, last=last))
     if args.claim is not None:
         if not args.claim:
             raise UsageError("a BANG C file states no limit; state one: --claim 'rows*cols*4 <= NRAM'")
         tested = _on_each(args, boards, lambda call: tested_claim(Shapes(call), args.claim))
-        return _told(tested, lambda one, last: _claim(one, last=last))
+        return _told(tested, lambda claim, last: _claim(claim, last=last))
     carved = _on_each(args, boards, carvings_of)
-    launched = max(len(one) for one in carved if isinstance(one, list))
+    # A board that refuses has a document, the others a list of their kernels.
+    launched = max(len(carvings) for carvings in carved if isinstance(carvings, list))
     if not launched:
         raise UsageError(
             f"no kernel is launched by {args.function} with these arguments, so there is no plan"
         )
     kernels = [
         [
-            one if isinstance(one, dict) else one[number]
-            for one in carved
-            if isinstance(one, dict) or number < len(one)
+            carvings if isinstance(carvings, dict) else carvings[number]
+            for carvings in carved
+            if isinstance(carvings, dict) or number < len(carvings)
         ]
         for number in range(launched)
     ]
-    return [answer for found in kernels for answer in _carved(found)]
+    return [answer for kernel in kernels for answer in _carved(kernel)]
 
 
 def _told(
-    found: Sequence[T | dict[str, Any]], tell: Callable[[T, bool], plan_answer.PlanAnswer]
+    per_board: Sequence[T | dict[str, Any]], tell: Callable[[T, bool], plan_answer.PlanAnswer]
 ) -> list[plan_answer.PlanAnswer]:
     """Return what *tell* says of each board, given whether it is the last one; the answer of a board that refuses is only its refusal."""
     return [
-        plan_answer.PlanAnswer(_refused(one), one, good=False, column=_column(one), told=_refused(one).plain)
-        if isinstance(one, dict)
-        else tell(one, one is found[-1])
-        for one in found
+        plan_answer.PlanAnswer(
+            _refused(answer), answer, good=False, column=_column(answer), told=_refused(answer).plain
+        )
+        if isinstance(answer, dict)
+        else tell(answer, answer is per_board[-1])
+        for answer in per_board
     ]
 
 
@@ -109,29 +112,33 @@ def _note(text: str, *, last: bool) -> list[RenderableType]:
     return ["", Text(text, style="dim")] if last else []
 
 
-def _carved(found: Sequence[Carving | dict[str, Any]]) -> list[plan_answer.PlanAnswer]:
+def _carved(carvings: Sequence[Carving | dict[str, Any]]) -> list[plan_answer.PlanAnswer]:
     """Return an answer for each board; the first shows them all."""
-    view = Group(*_views(found))
+    view = Group(*_views(carvings))
     return [
         plan_answer.PlanAnswer(
             None if number else view,
-            one if isinstance(one, dict) else _document(one),
-            isinstance(one, Carving) and not one.findings,
-            "" if isinstance(one, dict) else memories_svg(layouts_of(one), told=_estimates([one])),
-            column=_column(one),
-            told=f"{one['board']}: {one['refused']}" if isinstance(one, dict) else _carved_told(one),
-            cards=[] if isinstance(one, dict) else _carved_cards(one),
+            carving if isinstance(carving, dict) else _document(carving),
+            isinstance(carving, Carving) and not carving.findings,
+            ""
+            if isinstance(carving, dict)
+            else memories_svg(layouts_of(carving), told=_estimates([carving])),
+            column=_column(carving),
+            told=f"{carving['board']}: {carving['refused']}"
+            if isinstance(carving, dict)
+            else _carved_told(carving),
+            cards=[] if isinstance(carving, dict) else _carved_cards(carving),
         )
-        for number, one in enumerate(found)
+        for number, carving in enumerate(carvings)
     ]
 
 
-def _carved_told(one: Carving) -> str:
+def _carved_told(carving: Carving) -> str:
     """Return in one line whether the arrays of a kernel and its stack fit."""
-    where = f"{one.kernel} on {one.board}"
-    if one.findings:
-        return f"{where}: {one.findings[0].message}"
-    told = [f"{space} {_left(total)}" for space, total in totals_of(one).items()]
+    where = f"{carving.kernel} on {carving.board}"
+    if carving.findings:
+        return f"{where}: {carving.findings[0].message}"
+    told = [f"{space} {_left(total)}" for space, total in totals_of(carving).items()]
     return f"{where}: {'; '.join(told) or 'it declares no on-chip memory'}"
 
 
@@ -143,12 +150,12 @@ def _left(total: MemoryTotal) -> str:
     return f"fits, with {show.kib(total.slack)} KiB to spare"
 
 
-def _carved_cards(one: Carving) -> list[Card]:
+def _carved_cards(carving: Carving) -> list[Card]:
     """Return the figures of a kernel's memories: what is declared, the limit, and the stack of what is reserved for it."""
     cards: list[Card] = []
-    for space, total in totals_of(one).items():
-        tone = BAD if not total.fits or one.findings else GOOD if total.slack >= 0 else ""
-        limit = f"of {show.kib(total.limit - total.reserve)} KiB, the limit, on {one.board}"
+    for space, total in totals_of(carving).items():
+        tone = BAD if not total.fits or carving.findings else GOOD if total.slack >= 0 else ""
+        limit = f"of {show.kib(total.limit - total.reserve)} KiB, the limit, on {carving.board}"
         cards.append(Card(f"{show.kib(total.declared)} KiB", f"of {space} declared", limit, tone))
         # The memory core's stack is in SRAM, and no kernel says how much of it is used.
         if total.reserve and space == "NRAM":
@@ -160,34 +167,34 @@ def _carved_cards(one: Carving) -> list[Card]:
                 )
             )
         cards.append(Card(f"{show.kib(total.slack)} KiB", f"of {space} to spare"))
-    arrays = len(one.arrays)
-    return [*cards[:4], Card(f"{arrays:,}", plural(arrays, "array"), counted(len(one.parts), "part"))]
+    arrays = len(carving.arrays)
+    return [*cards[:4], Card(f"{arrays:,}", plural(arrays, "array"), counted(len(carving.parts), "part"))]
 
 
-def _column(one: Carving | dict[str, Any]) -> BoardColumn:
+def _column(carving: Carving | dict[str, Any]) -> BoardColumn:
     """Return the column of this board in a picture of several."""
-    if isinstance(one, dict):
-        return BoardColumn(one["board"], (), [one["refused"]])
-    told = [*_memory(one), *(finding.message for finding in one.findings)]
-    return BoardColumn(f"{one.kernel} on {one.board}", layouts_of(one), told)
+    if isinstance(carving, dict):
+        return BoardColumn(carving["board"], (), [carving["refused"]])
+    told = [*_memory(carving), *(finding.message for finding in carving.findings)]
+    return BoardColumn(f"{carving.kernel} on {carving.board}", layouts_of(carving), told)
 
 
 def _on_each(
     args: argparse.Namespace, boards: Sequence[str], ask: Callable[["SearchedCall"], T]
 ) -> list[T | dict[str, Any]]:
     """Call *ask* for each board; if there are several, one may be refused or end in a fault, which is then its answer."""
-    found: list[T | dict[str, Any]] = []
+    per_board: list[T | dict[str, Any]] = []
     failed: list[MlusimError] = []
     for board in boards:
         try:
-            found.append(ask(_call(args, board)))
+            per_board.append(ask(_call(args, board)))
         except (UsageError, StatusError, Fault) as error:
             failed.append(error)
-            found.append({"board": board, "refused": said(error)})
+            per_board.append({"board": board, "refused": said(error)})
     # A refusal by one board is an answer; if all refuse, the command has failed.
     if len(failed) == len(boards):
         raise failed[0]
-    return found
+    return per_board
 
 
 def _call(args: argparse.Namespace, board: str) -> "SearchedCall":
@@ -206,42 +213,42 @@ def _call(args: argparse.Namespace, board: str) -> "SearchedCall":
     return call
 
 
-def _estimate(found: Carving) -> str:
+def _estimate(carving: Carving) -> str:
     """Return what the use of memory is of a kernel that was written in another language, else ""."""
-    return estimate_in(found.arrays[0].file if found.arrays else "")
+    return estimate_in(carving.arrays[0].file if carving.arrays else "")
 
 
 def _estimates(plans: Iterable[Carving]) -> list[str]:
     """Return a sentence for each that differs."""
     told = dict.fromkeys(map(_estimate, plans))
-    return [f"The use of memory is {one}." for one in told if one]
+    return [f"The use of memory is {estimate}." for estimate in told if estimate]
 
 
-def _document(found: Carving) -> dict[str, Any]:
-    totals = totals_of(found)
-    told = _estimate(found)
+def _document(carving: Carving) -> dict[str, Any]:
+    totals = totals_of(carving)
+    told = _estimate(carving)
     return {
-        "kernel": found.kernel,
-        "board": found.board,
+        "kernel": carving.kernel,
+        "board": carving.board,
         "inferred": True,
         **({"estimate": told} if told else {}),
-        "fits": not found.findings and all(total.fits for total in totals.values()),
+        "fits": not carving.findings and all(total.fits for total in totals.values()),
         "memory": {
             name: {"capacity": usage.capacity, "high_water": usage.high_water}
             | (totals[name].to_json() if name in totals else {})
-            for name, usage in found.memory.items()
+            for name, usage in carving.memory.items()
         },
-        "stages": [_stage(layout) for layout in layouts_of(found)],
+        "stages": [_stage(layout) for layout in layouts_of(carving)],
         "arrays": [
             {
                 **members(a, "name", "space", "bytes"),
-                "touched": found.touched(a),
+                "touched": carving.touched(a),
                 **members(a, "file", "line"),
-                "parts": [_part(found, part) for part in found.parts_of(a)],
+                "parts": [_part(carving, part) for part in carving.parts_of(a)],
             }
-            for a in found.arrays
+            for a in carving.arrays
         ],
-        "findings": [finding.to_json() for finding in found.findings],
+        "findings": [finding.to_json() for finding in carving.findings],
     }
 
 
@@ -256,7 +263,7 @@ def _stage(layout: Layout) -> dict[str, Any]:
     }
 
 
-def _part(found: Carving, part: ArrayPart) -> dict[str, Any]:
+def _part(carving: Carving, part: ArrayPart) -> dict[str, Any]:
     return {
         "variable": part.text,
         "type": part.names[0].type if part.names else None,
@@ -265,25 +272,25 @@ def _part(found: Carving, part: ArrayPart) -> dict[str, Any]:
         "touched": None if part.low is None else [part.low, part.high],
         "declared": [members(n, "function", "file", "line") for n in part.names],
         "moving": list(part.moving),
-        "shares": [other.text for other in found.parts if other is not part and part.meets(other)],
+        "shares": [other.text for other in carving.parts if other is not part and part.meets(other)],
     }
 
 
 def _views(carved: Sequence[Carving | dict[str, Any]]) -> Iterator[RenderableType]:
     """Yield one board with all that is known, several side by side."""
-    plans = [one for one in carved if isinstance(one, Carving)]
+    plans = [plan for plan in carved if isinstance(plan, Carving)]
     if len(carved) == 1:
         yield from _view(plans[0])
     else:
         yield Text(f"{plans[0].kernel} on {', '.join(p.board for p in plans)}", style="bold")
-        for made in _side_by_side(plans):
-            yield from ("", made)
+        for grid in _side_by_side(plans):
+            yield from ("", grid)
         for plan in plans:
             yield ""
             yield from (_line(f"{plan.board}: {text}") for text in _memory(plan))
-        for one in carved:
-            if isinstance(one, dict):
-                yield from ("", _refused(one))
+        for refusal in carved:
+            if isinstance(refusal, dict):
+                yield from ("", _refused(refusal))
         for plan in plans:
             for finding in plan.findings:
                 yield from ("", Text(f"on {plan.board}:"), finding)
@@ -296,123 +303,129 @@ def _line(text: str, style: str = "") -> Text:
     return Text(text, style=style, no_wrap=True, overflow="ignore")
 
 
-def _largest(one: LargestValue, *, last: bool, form: str) -> plan_answer.PlanAnswer:
+def _largest(largest: LargestValue, *, last: bool, form: str) -> plan_answer.PlanAnswer:
     """Return the largest value on one board, and what fails above it; the *last* says how it was found.
 
     In a *form* with pictures it has the division at the largest value.
     """
-    begin, name, fails = f"{one.kernel} on {one.board}: ", one.variable, one.fails
-    lines = [*_passed_lines(one), *_stack_lines(one, begin)]
-    binds = None if one.binding is None or fails is None or fails.kind == "limit" else one.binding
+    begin, name, fails = f"{largest.kernel} on {largest.board}: ", largest.variable, largest.fails
+    lines = [*_passed_lines(largest), *_stack_lines(largest, begin)]
+    binds = None if largest.binding is None or fails is None or fails.kind == "limit" else largest.binding
     if binds is not None and fails is not None and binds.name != fails.sentence:
         lines.append(_line(f"  {_binds(binds, f'{name} = {fails.value:,}')}"))
-    told_already = [] if one.passed is None else [one.passed.first.value, one.passed.last.value]
+    told_already = [] if largest.passed is None else [largest.passed.first.value, largest.passed.last.value]
     if fails is not None and fails.value not in told_already:
         lines.append(_line(f"  {name} = {fails.value:,} {fails.told}"))
-    if one.odd is not None:
-        searched = f"{name} was searched in {one.steps}"
-        lines.append(_line(f"  {searched}: {name} = {one.odd.value:,} {one.odd.told}"))
+    if largest.odd is not None:
+        searched = f"{name} was searched in {largest.steps}"
+        lines.append(_line(f"  {searched}: {name} = {largest.odd.value:,} {largest.odd.told}"))
     if fails is not None and fails.space == "GDRAM":
         told = (
             f"An array given with --arg is too small for {name}, so the chip sets no limit here; give its sizes as formulas, "
             f"as in --arg x=randn:float32:{name.removeprefix('dim.')}"
         )
         lines.append(_line(f"  {told}"))
-    if one.unwatched:
+    if largest.unwatched:
         lines.append(_line(f"  {UNWATCHED}"))
-    for failure in one.below:
+    for failure in largest.below:
         style = "" if failure.kind == "check" else "bold red"
         lines.append(_line(f"  below it, {name} = {failure.value:,} {failure.told}", style))
-    if one.uncarved:
-        lines.append(_line(f"  the division there is not drawn: {one.uncarved}"))
-    found = f"{SAMPLED} {_branching(one)}"
+    if largest.uncarved:
+        lines.append(_line(f"  the division there is not drawn: {largest.uncarved}"))
+    sampling = f"{SAMPLED} {_branching(largest)}"
     words = [line.plain for line in lines]
-    picture = _picture(one, words, found, form)
-    column = BoardColumn(f"{one.kernel} on {one.board}", _divided(one), [_end(one), *words[1:]])
-    lines.append(_line(f"  tried: {', '.join(f'{v:,}' for v in sorted(one.tried))}", "dim"))
-    good = one.largest is not None and one.passed is None
-    view = Group(*lines, *_note(found, last=last))
-    cards = _value_cards(one)
+    picture = _picture(largest, words, sampling, form)
+    column = BoardColumn(
+        f"{largest.kernel} on {largest.board}", _divided(largest), [_end(largest), *words[1:]]
+    )
+    lines.append(_line(f"  tried: {', '.join(f'{v:,}' for v in sorted(largest.tried))}", "dim"))
+    good = largest.largest is not None and largest.passed is None
+    view = Group(*lines, *_note(sampling, last=last))
+    cards = _value_cards(largest)
     return plan_answer.PlanAnswer(
-        view, one.to_json(), good, picture, column=column, told=words[0], cards=cards
+        view, largest.to_json(), good, picture, column=column, told=words[0], cards=cards
     )
 
 
-def _value_cards(one: LargestValue) -> list[Card]:
+def _value_cards(limit: LargestValue) -> list[Card]:
     """Return the figures of the largest value: with the stack kept, at all, and how many values ran."""
-    name = one.variable
-    safe, largest = ("none" if value is None else f"{value:,}" for value in (one.safe, one.largest))
+    name = limit.variable
+    safe, largest = ("none" if value is None else f"{value:,}" for value in (limit.safe, limit.largest))
     declared = "; ".join(
-        f"{space} {show.kib(nbytes)} KiB" for space, nbytes in one.declared.items() if nbytes
+        f"{space} {show.kib(nbytes)} KiB" for space, nbytes in limit.declared.items() if nbytes
     )
     return [
-        Card(safe, f"the largest {name} with the stack kept", f"on {one.board}", GOOD if one.safe else BAD),
+        Card(
+            safe, f"the largest {name} with the stack kept", f"on {limit.board}", GOOD if limit.safe else BAD
+        ),
         Card(largest, f"the largest {name} that runs", declared),
-        *([Card(f"{one.fails.value:,}", "the first that does not")] if one.fails is not None else []),
-        Card(f"{len(set(one.tried)):,}", "values tried"),
+        *([Card(f"{limit.fails.value:,}", "the first that does not")] if limit.fails is not None else []),
+        Card(f"{len(set(limit.tried)):,}", "values tried"),
     ]
 
 
-def _picture(one: LargestValue, lines: Sequence[str], found: str, form: str) -> str:
-    """Return the division at the largest value below the *lines* of the answer, and how it was *found*; empty in a *form* of text."""
+def _picture(largest: LargestValue, lines: Sequence[str], sampling: str, form: str) -> str:
+    """Return the division at the largest value below the *lines* of the answer, and how the values were sampled; empty in a *form* of text."""
     if form not in DRAWN:
         return ""
-    layouts = _divided(one)
+    layouts = _divided(largest)
     if form == "svg":
-        return memories_svg(layouts, lines[0], [*lines[1:], found])
+        return memories_svg(layouts, lines[0], [*lines[1:], sampling])
     # A page has the words of the answer above the picture.
     return (
-        memories_svg(layouts, f"{one.kernel} on {one.board}, {one.variable} = {one.largest:,}")
+        memories_svg(
+            layouts, f"{largest.kernel} on {largest.board}, {largest.variable} = {largest.largest:,}"
+        )
         if layouts
         else ""
     )
 
 
-def _divided(one: LargestValue) -> list[Layout]:
-    return [layout for carving in one.carved for layout in layouts_of(carving)]
+def _divided(largest: LargestValue) -> list[Layout]:
+    return [layout for carving in largest.carved for layout in layouts_of(carving)]
 
 
-def _end(one: LargestValue) -> str:
+def _end(largest: LargestValue) -> str:
     """Return the words for where the values end that run."""
-    name = one.variable
-    if one.largest is None:
+    name = largest.variable
+    if largest.largest is None:
         return f"no {name} that was tried runs"
-    if one.fails is None:
-        return f"every {name} that was tried runs, up to {one.largest:,}, the largest of its type"
-    if one.fails.kind == "limit":
-        return f"every {name} that was tried runs, up to {one.largest:,}, and the search ends there"
-    return f"the largest {name} that runs is {one.largest:,}"
+    if largest.fails is None:
+        return f"every {name} that was tried runs, up to {largest.largest:,}, the largest of its type"
+    if largest.fails.kind == "limit":
+        return f"every {name} that was tried runs, up to {largest.largest:,}, and the search ends there"
+    return f"the largest {name} that runs is {largest.largest:,}"
 
 
-def _stack_lines(one: LargestValue, begin: str) -> list[Text]:
+def _stack_lines(largest: LargestValue, begin: str) -> list[Text]:
     """Return where the values end: first the largest that leaves the compiler its stack, where a larger one runs here."""
-    if one.largest is None or one.safe == one.largest:
-        return [_line(begin + _end(one), "bold")]
-    arch, name = find_board(one.board).arch, one.variable
+    if largest.largest is None or largest.safe == largest.largest:
+        return [_line(begin + _end(largest), "bold")]
+    arch, name = find_board(largest.board).arch, largest.variable
     safe = (
         "no {} that was tried leaves the compiler its stack"
-        if one.safe is None
+        if largest.safe is None
         else "the largest {} that leaves the compiler its stack is {:,}"
     )
     limits = arch.limits(compiled=True)
     taken = [
         f"{space} {show.kib(nbytes)} of {show.kib(limits[space])} KiB{told}"
-        for space, nbytes in one.declared.items()
+        for space, nbytes in largest.declared.items()
         if (told := arch.stack_taken(space, nbytes))
     ]
     return [
-        _line(begin + safe.format(name, one.safe), "bold"),
-        _line(f"  {_end(one)}, with {'; '.join(taken)}"),
+        _line(begin + safe.format(name, largest.safe), "bold"),
+        _line(f"  {_end(largest)}, with {'; '.join(taken)}"),
     ]
 
 
-def _passed_lines(one: LargestValue) -> list[Text]:
+def _passed_lines(largest: LargestValue) -> list[Text]:
     """Return what the checks of a host function let pass though it fails."""
-    passed, name = one.passed, one.variable
+    passed, name = largest.passed, largest.variable
     if passed is None:
         return []
     first, last = passed.first, passed.last
-    begin = f"{one.kernel} on {one.board}: it accepts {name} = {last.value:,}, which fails"
+    begin = f"{largest.kernel} on {largest.board}: it accepts {name} = {last.value:,}, which fails"
     lines = [_line(begin, "bold red"), _line(f"  {name} = {last.value:,} {last.told}")]
     if first.value != last.value:
         lines.append(_line(f"  the smallest that was seen to: {name} = {first.value:,} {first.told}"))
@@ -431,56 +444,66 @@ def _binds(binding: Binding, following: str) -> str:
     return f"{told}: up to byte {binding.used:,} of {binding.capacity:,}{beyond}"
 
 
-def _branching(one: LargestValue) -> str:
+def _branching(largest: LargestValue) -> str:
     """Return the sentence that says whether the kernel branches, as values in between may take other branches."""
-    if one.function:
-        return f"{one.kernel} and its kernels may branch by shape, so that values that were not run may behave in another way."
-    if not one.branches:
-        return f"{one.kernel} has no if, switch or conditional."
-    places = ", ".join(one.branches[:BRANCHES]) + (", ..." if len(one.branches) > BRANCHES else "")
-    return f"{one.kernel} branches ({places}), so that values that were not run may behave in another way."
+    if largest.function:
+        return f"{largest.kernel} and its kernels may branch by shape, so that values that were not run may behave in another way."
+    if not largest.branches:
+        return f"{largest.kernel} has no if, switch or conditional."
+    places = ", ".join(largest.branches[:BRANCHES]) + (", ..." if len(largest.branches) > BRANCHES else "")
+    return (
+        f"{largest.kernel} branches ({places}), so that values that were not run may behave in another way."
+    )
 
 
-def _frontier(one: SampledFrontier, *, last: bool) -> plan_answer.PlanAnswer:
+def _frontier(sampled: SampledFrontier, *, last: bool) -> plan_answer.PlanAnswer:
     """Return the frontier on one board; the *last* says how it was found."""
-    found = one.frontier
-    title = Text(one.title, style="bold")
-    good = bool(len(found) and (found.ys >= 0).any()) or any(point.runs for point in one.open)
-    why = [] if one.refusal is None else [_line(f"  {found.y} = {one.refusal.value:,} {one.refusal.told}")]
-    why += [_line(f"  {told}") for told in one.unknown]
-    if one.cut:
-        why.append(_line(f"  {one.cut}", "bold red"))
+    frontier = sampled.frontier
+    title = Text(sampled.title, style="bold")
+    good = bool(len(frontier) and (frontier.ys >= 0).any()) or any(point.runs for point in sampled.open)
+    why = (
+        []
+        if sampled.refusal is None
+        else [_line(f"  {frontier.y} = {sampled.refusal.value:,} {sampled.refusal.told}")]
+    )
+    why += [_line(f"  {told}") for told in sampled.unknown]
+    if sampled.cut:
+        why.append(_line(f"  {sampled.cut}", "bold red"))
     # If time ran out nothing is known; that is no limit of the kernel.
-    late = bool(one.cut or one.open) or (one.refusal is not None and one.refusal.kind == "limit")
-    shown = [frontier_view(found, every=True)] if len(found) or not late else []
+    late = bool(sampled.cut or sampled.open) or (
+        sampled.refusal is not None and sampled.refusal.kind == "limit"
+    )
+    shown = [frontier_view(frontier, every=True)] if len(frontier) or not late else []
     view = Group(title, *shown, *why, *_note(TRACED, last=last))
-    drawn = frontier_svg(found, one.title) if len(found) else ""
-    told, cards = plan_answer.frontier_told(found, one.title), plan_answer.frontier_cards(found)
-    return plan_answer.PlanAnswer(view, one.to_json(), good, drawn, found.to_csv(), told=told, cards=cards)
+    drawn = frontier_svg(frontier, sampled.title) if len(frontier) else ""
+    told, cards = plan_answer.frontier_told(frontier, sampled.title), plan_answer.frontier_cards(frontier)
+    return plan_answer.PlanAnswer(
+        view, sampled.to_json(), good, drawn, frontier.to_csv(), told=told, cards=cards
+    )
 
 
-def _claim(one: TestedClaim, *, last: bool) -> plan_answer.PlanAnswer:
+def _claim(claim: TestedClaim, *, last: bool) -> plan_answer.PlanAnswer:
     """Return the verdict on one board, and the first shapes where claim and runs differ; the *last* says how it was tested."""
-    style = "green" if one.verdict is Verdict.SAME else "yellow" if one.holds else "red"
-    verdict = one.verdict.value.replace("the plan", "what runs")
-    lines = [Text.assemble((one.claim, "bold"), f", {one.kernel} on {one.board}: ", (verdict, style))]
-    generous = [s for s in one.samples if s.generous]
-    unknown = [s for s in one.samples if s.open]
-    strict = [s for s in one.samples if s.admits < s.runs]
+    style = "green" if claim.verdict is Verdict.SAME else "yellow" if claim.holds else "red"
+    verdict = claim.verdict.value.replace("the plan", "what runs")
+    lines = [Text.assemble((claim.claim, "bold"), f", {claim.kernel} on {claim.board}: ", (verdict, style))]
+    generous = [s for s in claim.samples if s.generous]
+    unknown = [s for s in claim.samples if s.open]
+    strict = [s for s in claim.samples if s.admits < s.runs]
     for some in (generous, unknown, strict):
         lines += [_line(f"  {sample.told}") for sample in some[:3] if sample.told]
         if len(some) > 3:
             lines.append(_line(f"  and {len(some) - 3} more such; --json has all", "dim"))
-    if one.unwatched:
+    if claim.unwatched:
         lines.append(_line(f"  {UNWATCHED}", "bold red"))
-    if one.cut:
-        lines.append(_line(f"  {one.cut}", "bold red"))
+    if claim.cut:
+        lines.append(_line(f"  {claim.cut}", "bold red"))
     view = Group(*lines, *_note(TESTED, last=last))
-    return plan_answer.PlanAnswer(view, one.to_json(), one.holds, told=lines[0].plain)
+    return plan_answer.PlanAnswer(view, claim.to_json(), claim.holds, told=lines[0].plain)
 
 
-def _refused(one: Mapping[str, Any]) -> Text:
-    return _line(f"{one['board']}: {one['refused']}", "bold red")
+def _refused(refusal: Mapping[str, Any]) -> Text:
+    return _line(f"{refusal['board']}: {refusal['refused']}", "bold red")
 
 
 def _side_by_side(plans: Sequence[Carving]) -> Iterator[Any]:
@@ -489,7 +512,7 @@ def _side_by_side(plans: Sequence[Carving]) -> Iterator[Any]:
     for key in keys:
         name, space, file, line = key
         boards = tuple(plan.board for plan in plans)
-        made = table(
+        grid = table(
             "variable", *boards, right=boards, title=f"{name}, {space}, {shown(shown_file(file))}:{line}"
         )
         rows: dict[tuple[str, int], dict[str, str]] = {}
@@ -504,30 +527,30 @@ def _side_by_side(plans: Sequence[Carving]) -> Iterator[Any]:
                 used = f"{plan.touched(array):,} of {array.bytes:,}"
                 rows.setdefault(("bytes touched", -1), {})[plan.board] = used
         for (variable, _), cells in sorted(rows.items(), key=lambda row: row[0][1] < 0):
-            made.add_row(variable, *(cells.get(board, "-") for board in boards))
-        yield made
+            grid.add_row(variable, *(cells.get(board, "-") for board in boards))
+        yield grid
 
 
-def _view(found: Carving) -> Iterator[RenderableType]:
-    yield Text(f"{found.kernel} on {found.board}", style="bold")
-    for layout in layouts_of(found):
+def _view(carving: Carving) -> Iterator[RenderableType]:
+    yield Text(f"{carving.kernel} on {carving.board}", style="bold")
+    for layout in layouts_of(carving):
         keys = region_keys(layout)
-        for array in found.arrays:
+        for array in carving.arrays:
             if array.space == layout.stages[0].name:
-                yield from ("", _table(found, array, layout.stages[0], keys))
+                yield from ("", _table(carving, array, layout.stages[0], keys))
         yield from ("", memory_map(layout))
     yield ""
-    yield from (_line(text) for text in _memory(found))
-    if not found.arrays:
+    yield from (_line(text) for text in _memory(carving))
+    if not carving.arrays:
         yield "it declares no on-chip memory"
-    for finding in found.findings:
+    for finding in carving.findings:
         yield from ("", finding)
 
 
-def _memory(found: Carving) -> Iterator[str]:
+def _memory(carving: Carving) -> Iterator[str]:
     """Yield how much of each memory the arrays and the stack take, of what there is."""
-    arch = find_board(found.board).arch
-    for space, total in totals_of(found).items():
+    arch = find_board(carving.board).arch
+    for space, total in totals_of(carving).items():
         share = f"{show.kib(total.declared)} of {show.kib(total.limit)} KiB"
         taken = arch.stack_taken(space, total.declared)
         told = [f"{space} {share}{taken}"]
@@ -540,31 +563,35 @@ def _memory(found: Carving) -> Iterator[str]:
         yield "; ".join(told)
 
 
-def _table(found: Carving, array: DeclaredArray, stage: StageLayout, keys: Mapping[str, str]) -> Any:
-    used = f"{found.touched(array):,} of {array.bytes:,} {plural(array.bytes, 'byte')} touched"
-    made = table(
+def _table(carving: Carving, array: DeclaredArray, stage: StageLayout, keys: Mapping[str, str]) -> Any:
+    used = f"{carving.touched(array):,} of {array.bytes:,} {plural(array.bytes, 'byte')} touched"
+    grid = table(
         "", "offset", "touched", "bytes", "variable", "declared", "shares bytes with",
         right=("offset", "touched", "bytes"), fold=("declared", "shares bytes with"),
         title=f"{array.name}, {array.space}, {shown(shown_file(array.file))}:{array.line}: {used}",
     )  # fmt: skip
-    for part in found.parts_of(array):
-        made.add_row(keys.get(part.text, ""), *_row(found, part))
+    for part in carving.parts_of(array):
+        grid.add_row(keys.get(part.text, ""), *_row(carving, part))
     rest = next(
-        (one for one in stage.regions if one.rest and array.start < one.end <= array.start + array.bytes),
+        (
+            region
+            for region in stage.regions
+            if region.rest and array.start < region.end <= array.start + array.bytes
+        ),
         None,
     )
     if rest is not None:
-        made.add_row(
+        grid.add_row(
             keys[rest.name], f"{rest.offset - array.start:,}", "-", f"{rest.bytes:,}", "untouched", "", ""
         )
-    return made
+    return grid
 
 
-def _row(found: Carving, part: ArrayPart) -> Iterator[str]:
+def _row(carving: Carving, part: ArrayPart) -> Iterator[str]:
     yield f"{part.offset:,}" + (" ..." if len(set(part.offsets.values())) > 1 else "")
     low, high = part.low, part.high
     yield "-" if low is None or high is None else f"[{low:,}, {high:,})"
     yield "-" if low is None or high is None else f"{high - low:,}"
     yield f"{part.names[0].type} {part.text}".strip() if part.names else part.text
     yield ", ".join(dict.fromkeys(f"{n.function}:{n.line}" for n in part.names)) or "the array itself"
-    yield ", ".join(dict.fromkeys(o.text for o in found.parts if o is not part and part.meets(o)))
+    yield ", ".join(dict.fromkeys(o.text for o in carving.parts if o is not part and part.meets(o)))

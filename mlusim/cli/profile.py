@@ -46,7 +46,7 @@ class ProfiledProgram:
     runs: Sequence[tuple[Launched, Sequence[Numbered]]]
     """Each run with those of its launches that are asked for, by number."""
     study: WhatIfStudy | None
-    found: compare.BaselineComparison | None
+    comparison: compare.BaselineComparison | None
     store: Callable[[], None]
 
     @property
@@ -62,9 +62,10 @@ class ProfiledProgram:
     def finish(self) -> int:
         """Return the exit code; raises the error that a run ended with."""
         # Findings of launches that were not asked for do not count.
-        own = [Launched([launch for _, launch in numbered], run.ended) for run, numbered in self.runs]
-        code = max(run.finish() for run in own)
-        return code or (entry.CLEAN if self.found is None or self.found.passed else entry.FINDINGS)
+        code = max(
+            Launched([launch for _, launch in numbered], run.ended).finish() for run, numbered in self.runs
+        )
+        return code or (entry.CLEAN if self.comparison is None or self.comparison.passed else entry.FINDINGS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -89,25 +90,25 @@ def _profile_cases(args: argparse.Namespace, form: str) -> int:
     done: list[ProfiledProgram] = []
     failed: list[str] = []
 
-    def one(given: argparse.Namespace) -> int:
+    def profile_case(case_args: argparse.Namespace) -> int:
         try:
-            made = _profiled(given, aside=form != TEXT and not args.output)
+            profiled_case = _profiled(case_args, aside=form != TEXT and not args.output)
         except MlusimError as error:  # it came to no launch
-            failed.append(f"{given.named_case.name}: {Launched([], error).told}")
+            failed.append(f"{case_args.named_case.name}: {Launched([], error).told}")
             raise
-        done.append(made)
+        done.append(profiled_case)
         if form in (TEXT, "json"):
-            _show(given, form, made)
-        made.store()
-        return made.finish()
+            _show(case_args, form, profiled_case)
+        profiled_case.store()
+        return profiled_case.finish()
 
     # One page takes the launches of all: the files are written here, and no case has them.
     quiet = argparse.Namespace(**{**vars(args), "trace": None, "html": None, "output": None})
     with _document_to(args):
         code = (
-            max(cases.ended(one, quiet, case)[0] for case in cases.chosen(args))
+            max(cases.ended(profile_case, quiet, case)[0] for case in cases.chosen(args))
             if form in OF_PAGES
-            else cases.each(quiet, one)
+            else cases.each(quiet, profile_case)
         )
     _write(args, form, done, failed)
     return code
@@ -151,13 +152,15 @@ def _profiled(args: argparse.Namespace, *, aside: bool) -> ProfiledProgram:
                 program,
                 first.launches,
                 others,
-                lambda all_: [one for _, one in chosen(all_, args.launch, wanted)],
+                lambda every: [launch for _, launch in chosen(every, args.launch, wanted)],
             )
     every = [launch for run, _ in runs for launch in run.launches]
     alone = [launch for _, numbered in runs for _, launch in numbered]
     case = getattr(args, "named_case", None)
-    found, store = _compared(gate, _measured(args), every, alone)
-    return ProfiledProgram("" if case is None else case.name, runs, study, found, store)
+    # The name under which a baseline keeps the program: that of a case has its file's name, too.
+    name = str(args.program) if case is None else f"{case.path} {case.name}"
+    comparison, store = _compared(gate, name, every, alone)
+    return ProfiledProgram("" if case is None else case.name, runs, study, comparison, store)
 
 
 def _boards(args: argparse.Namespace) -> Sequence[str | None]:
@@ -172,8 +175,8 @@ def _boards(args: argparse.Namespace) -> Sequence[str | None]:
 def _run_on(args: argparse.Namespace, board: str | None) -> tuple[Program, Launched]:
     """Run the program on *board*: a script or a test with devices of that board, whichever it names."""
     moves = programs.is_script(args.program)
-    given = argparse.Namespace(**{**vars(args), "board": None if moves else board})
-    program = programs.judged(programs.program_and_kernel(given)[0], given)
+    moved = argparse.Namespace(**{**vars(args), "board": None if moves else board})
+    program = programs.judged(programs.program_and_kernel(moved)[0], moved)
     return program, launched(program, lines=not args.no_lines, board=board if moves else None)
 
 
@@ -187,22 +190,16 @@ def _other_boards(args: argparse.Namespace) -> list[str]:
     return list(options.boards_in(args.what_if, DEFAULT_BOARDS))
 
 
-def _measured(args: argparse.Namespace) -> str:
-    """Return the name under which a baseline keeps the program: that of a case has its file's name, too."""
-    case = getattr(args, "named_case", None)
-    return str(args.program) if case is None else f"{case.path} {case.name}"
-
-
 def _compared(
-    gate: Gate, name: str, made: Sequence[Launch], alone: Sequence[Launch]
+    gate: Gate, name: str, launches: Sequence[Launch], alone: Sequence[Launch]
 ) -> tuple[compare.BaselineComparison | None, Callable[[], None]]:
     """Return the comparison of *alone* with a baseline, and what stores them as one."""
     program = os.path.normpath(name)
-    every = compare.measured_launches(program, made)
-    keys = {one.key for one in every}
-    kept = {id(launch) for launch in alone}
-    timed = [launch for launch in made if launch.tasks]
-    measured = [one for one, launch in zip(every, timed, strict=True) if id(launch) in kept]
+    every = compare.measured_launches(program, launches)
+    keys = {call.key for call in every}
+    compared = {id(launch) for launch in alone}
+    timed = [launch for launch in launches if launch.tasks]
+    measured = [call for call, launch in zip(every, timed, strict=True) if id(launch) in compared]
 
     # What `--launch` leaves out is not gone, nor is what a baseline keeps of other programs.
     def exists(key: compare.Key) -> bool:
@@ -222,20 +219,24 @@ def _show(args: argparse.Namespace, form: str, done: ProfiledProgram) -> None:
         return
     for run, _ in done.runs:
         run.tell_judged()
-    if done.found is not None:
-        tell_comparison(done.found)
+    if done.comparison is not None:
+        tell_comparison(done.comparison)
 
 
 def _facts(args: argparse.Namespace, done: ProfiledProgram) -> dict[str, object]:
     document = {"program": args.program, "launches": [launch_facts(launch) for launch in done.launches]}
     asked: dict[str, object] = {} if done.study is None else {"what_if": done.study.to_json()}
     accuracy = {
-        run.launches[0].board: {name: one.to_json() for name, one in run.judged.items()}
+        run.launches[0].board: {name: compared.to_json() for name, compared in run.judged.items()}
         for run, _ in done.runs
         if run.judged
     }
     asked |= {"accuracy": accuracy} if accuracy else {}
-    return document | asked | ({} if done.found is None else {"comparison": comparison_json(done.found)})
+    return (
+        document
+        | asked
+        | ({} if done.comparison is None else {"comparison": comparison_json(done.comparison)})
+    )
 
 
 def _parts(args: argparse.Namespace, done: ProfiledProgram) -> Iterator[Part]:
@@ -248,22 +249,22 @@ def _parts(args: argparse.Namespace, done: ProfiledProgram) -> Iterator[Part]:
         yield from run.judged_parts()
     if done.study is not None:
         yield from ("", what_if_table(done.study))
-    if done.found is not None:
-        yield from comparison_parts(done.found)
+    if done.comparison is not None:
+        yield from comparison_parts(done.comparison)
 
 
 def _write(
     args: argparse.Namespace, form: str, done: Sequence[ProfiledProgram], failed: Sequence[str] = ()
 ) -> None:
     """Write all launches to the files that *args* name, and to standard output as a table or a page."""
-    made = [launch for one in done for launch in one.launches]
-    if args.trace and made:
-        write_launches(args.trace, made)
+    launches = [launch for profiled in done for launch in profiled.launches]
+    if args.trace and launches:
+        write_launches(args.trace, launches)
         plain_text.wrote("timeline", args.trace)
-    if args.html and made:
+    if args.html and launches:
         options.write_text(args.html, _page(args, done, failed))
         plain_text.wrote("page", args.html)
-    if form in OF_PAGES and made:
+    if form in OF_PAGES and launches:
         text = (
             _page(args, done, failed)
             if form == "html"
@@ -273,10 +274,10 @@ def _write(
             options.write_text(args.output, text)
         else:
             sys.stdout.write(text)
-    if form != TEXT and args.output and made:
-        plain_text.remark(f"{args.output}: {counted(len(made), 'launch', 'launches')}")
+    if form != TEXT and args.output and launches:
+        plain_text.remark(f"{args.output}: {counted(len(launches), 'launch', 'launches')}")
     names = [name for name in (args.html, args.trace, args.output) if name]
-    if names and not made:
+    if names and not launches:
         verb = "are" if len(names) > 1 else "is"
         plain_text.remark(f"note: no launch came to its end, so {' and '.join(names)} {verb} not written")
 
@@ -284,17 +285,17 @@ def _write(
 def _page(args: argparse.Namespace, done: Sequence[ProfiledProgram], failed: Sequence[str]) -> str:
     """Return the page of all launches, each kernel with the name of its case."""
     alone = done[0] if len(done) + len(failed) == 1 else None
-    told = [end if alone else f"{one.case}: {end}" for one in done for end in one.told]
+    told = [end if alone else f"{profiled.case}: {end}" for profiled in done for end in profiled.told]
     launches = [
-        launch if alone else evolve(launch, kernel=f"{launch.kernel} ({one.case})")
-        for one in done
-        for launch in one.launches
+        launch if alone else evolve(launch, kernel=f"{launch.kernel} ({profiled.case})")
+        for profiled in done
+        for launch in profiled.launches
     ]
     return page_text(
         launches,
         args.program if alone is None or not alone.case else f"{args.program} {alone.case}",
         None if alone is None else alone.study,
-        None if alone is None else alone.found,
+        None if alone is None else alone.comparison,
         command=args.typed,
         ended="\n".join([*told, *failed]),
     )
@@ -305,13 +306,13 @@ def _table(done: Sequence[ProfiledProgram], *, several: bool) -> tuple[Sequence[
 
     Where a kernel was written in another language, the last column has what its time is.
     """
-    made = any(launch.estimate for one in done for launch in one.launches)
+    translated = any(launch.estimate for profiled in done for launch in profiled.launches)
     rows = (
-        [*([one.case] if several else []), *_row(launch), *([launch.estimate] if made else [])]
-        for one in done
-        for launch in one.launches
+        [*([profiled.case] if several else []), *_row(launch), *([launch.estimate] if translated else [])]
+        for profiled in done
+        for launch in profiled.launches
     )
-    return [*([CASE] if several else []), *COLUMNS, *([ESTIMATED] if made else [])], rows
+    return [*([CASE] if several else []), *COLUMNS, *([ESTIMATED] if translated else [])], rows
 
 
 def _row(launch: Launch) -> list[object]:

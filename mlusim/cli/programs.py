@@ -88,13 +88,13 @@ def behind(args: argparse.Namespace) -> tuple[str, ...]:
 
 def defines(words: Iterable[str]) -> dict[str, str | None]:
     """Return the macros of ``-D``; one without a value is 1, as compilers have it."""
-    found: dict[str, str | None] = {}
+    macros: dict[str, str | None] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not name.isidentifier():
             raise UsageError(f"-D {word!r} names no macro; write NAME or NAME=VALUE")
-        found[name] = value if equals else None
-    return found
+        macros[name] = value if equals else None
+    return macros
 
 
 def board_of(name: str | None) -> Board:
@@ -120,7 +120,8 @@ def is_native(word: str | None) -> bool:
     if word is None or is_source(word) or is_script(word):
         return False
     # A name of both, an operator and a program on the PATH, is the operator; a path is the program.
-    return _is_command(word) and (os.sep in word or word not in registry.operators())
+    is_command = not word.startswith("-") and shutil.which(word) is not None
+    return is_command and (os.sep in word or word not in registry.operators())
 
 
 def refuse_file(word: str, takes: str) -> None:
@@ -129,10 +130,6 @@ def refuse_file(word: str, takes: str) -> None:
     if word not in registry.operators() and (there or os.sep in word or is_native(word)):
         what = "a program" if is_native(word) else "a file of another kind" if there else "not there"
         raise UsageError(f"{word} is {what}; {takes}")
-
-
-def _is_command(word: str) -> bool:
-    return not word.startswith("-") and shutil.which(word) is not None
 
 
 def program_of(args: argparse.Namespace) -> "scripts.Program":
@@ -205,10 +202,10 @@ def is_call(program: "scripts.Program", args: argparse.Namespace) -> "TypeGuard[
 
 def program_on(args: argparse.Namespace, checks: tuple[str, ...], board: str | None) -> "scripts.Program":
     """Return the script, test or source that was named; a source is compiled for *board*."""
-    own = board if is_source(args.program) else None
+    source_board = board if is_source(args.program) else None
     unset = dict.fromkeys(("case", "inputs", "policy", "jobs", "seed"))
-    given = argparse.Namespace(**{**vars(args), **unset, "set": [], "board": own, "check": checks})
-    return program_and_kernel(given)[0]
+    moved = argparse.Namespace(**{**vars(args), **unset, "set": [], "board": source_board, "check": checks})
+    return program_and_kernel(moved)[0]
 
 
 def operators_behind(args: argparse.Namespace) -> list[str]:
@@ -333,8 +330,8 @@ def program_to_try(
         return _native(plain_args, (), (*args.arguments, *behind(args)))
     if not is_source(args.program) or any(getattr(args, o, None) for o in OF_KERNELS):
         return None
-    made = source_program(plain_args, ())
-    return None if isinstance(made, calls.KernelCall) else made
+    program = source_program(plain_args, ())
+    return None if isinstance(program, calls.KernelCall) else program
 
 
 def _refuse_options(args: argparse.Namespace, who: str) -> None:
@@ -355,7 +352,7 @@ def _native(
         "effects": getattr(args, "effects", None) or "late",
         "threads": getattr(args, "threads", None),
     }
-    named = tuple(find_board(name).name for one in boards for name in one.split(","))
+    named = tuple(find_board(name).name for names in boards for name in names.split(","))
     return natives.CommandProgram(args.program, words, checks, named, options)
 
 

@@ -40,19 +40,19 @@ from mlusim.report.whatif import WhatIfStudy, what_if_markdown, what_if_table
 class Extras:
     """Additions to the records: the comparison with a baseline, studies of other boards, and the words of the command line."""
 
-    found: BaselineComparison | None
+    comparison: BaselineComparison | None
     studies: Sequence[WhatIfStudy]
     command: str = ""
 
 
 def _document(records: Sequence[CallRecord], extras: Extras, version: str) -> dict[str, Any]:
-    gated = {} if extras.found is None else {"comparison": comparison_json(extras.found)}
+    gated = {} if extras.comparison is None else {"comparison": comparison_json(extras.comparison)}
     asked = {"what_if": [study.to_json() for study in extras.studies]} if extras.studies else {}
     return document(records, version) | gated | asked
 
 
 def _markdown(records: Sequence[CallRecord], extras: Extras, version: str) -> str:
-    gated = "" if extras.found is None else comparison_markdown(extras.found, version)
+    gated = "" if extras.comparison is None else comparison_markdown(extras.comparison, version)
     studies = "".join(f"\n{what_if_markdown(study)}" for study in extras.studies)
     return markdown_text(records, version) + gated + studies
 
@@ -62,7 +62,7 @@ FORMATS: Mapping[str, Callable[[Sequence[CallRecord], Extras, str], str]] = {
     "csv": lambda records, _, __: csv_text(records),
     "md": _markdown,
     "html": lambda records, extras, version: html_text(
-        records, version, extras.studies, extras.found, extras.command
+        records, version, extras.studies, extras.comparison, extras.command
     ),
 }
 GATED = ("json", "md", "html")  # formats that have room for a comparison
@@ -95,14 +95,16 @@ def run(args: argparse.Namespace) -> int:
     gate = report_gate(args, wanted)
     records = campaign.kept(args, wanted, args.keep) if keeps else campaign.perform(wanted, args.jobs)
     measured = [measured_call(record) for record in records]
-    found = gate.compared(measured, exists)
+    comparison = gate.compared(measured, exists)
     asked = form == "html" or args.what_if
     studies = campaign.studies_of(records, args.jobs) if asked else []
     try:
-        _write(args, form, records, Extras(found, studies, args.typed))
+        _write(args, form, records, Extras(comparison, studies, args.typed))
     finally:  # neither file costs the other
         gate.store(measured, exists)
-    return campaign.exit_code(records) or (entry.CLEAN if found is None or found.passed else entry.FINDINGS)
+    return campaign.exit_code(records) or (
+        entry.CLEAN if comparison is None or comparison.passed else entry.FINDINGS
+    )
 
 
 def keeps_lines(args: argparse.Namespace, form: str, job: Job) -> bool:
@@ -123,7 +125,7 @@ def engine_of(args: argparse.Namespace, job: Job) -> str:
 
 def _write(args: argparse.Namespace, form: str, records: Sequence[CallRecord], extras: Extras) -> None:
     """Show the report, or write it to where it goes; the comparison goes along, or to standard error."""
-    found = extras.found
+    comparison = extras.comparison
     if form == TEXT:
         show.put(_parts(records, extras, explain=args.explain))
         return
@@ -133,23 +135,23 @@ def _write(args: argparse.Namespace, form: str, records: Sequence[CallRecord], e
         plain_text.remark(f"{args.output}: {counted(len(records), 'call')}")
     else:
         sys.stdout.write(text if form == "json" else lines_shown(text))
-    if found is not None and (args.output or form not in GATED):
-        tell_comparison(found)
+    if comparison is not None and (args.output or form not in GATED):
+        tell_comparison(comparison)
 
 
 def _parts(records: Sequence[CallRecord], extras: Extras, *, explain: bool) -> Iterator[Part]:
     """Yield the report as tables; the first line is the verdict."""
-    found = verdicts(records)
-    met = bool(found) and all(verdict.passed for verdict in found)
-    yield Text(headline(found), style="bold green" if met else "bold red")
+    judged = verdicts(records)
+    met = bool(judged) and all(verdict.passed for verdict in judged)
+    yield Text(headline(judged), style="bold green" if met else "bold red")
     yield ""
     yield from campaign.parts(records)
     for board in boards_of(records):
         yield from ("", work_table(records, board), "", why_table(records, board))
     for told in (*(sentences(records) if explain else ()), *map(what_if_table, extras.studies)):
         yield from ("", told)
-    if extras.found is not None:
-        yield from comparison_parts(extras.found)
+    if extras.comparison is not None:
+        yield from comparison_parts(extras.comparison)
 
 
 # -- a program that is not an operator -----------------------------------------------------------------------
@@ -167,11 +169,11 @@ def _profiled(args: argparse.Namespace, form: str) -> int:
     if not programs.is_cases(args.program):
         options.refuse(args, ("case",), "goes with an operator or a file of cases; leave it out")
     words = vars(parser_of(verb_named("profile")).parse_args(["profile"]))
-    own = {
+    moved = {
         "arguments": [*args.operators[1:], *args.arguments],
         "what_if": list(BOARDS) if args.what_if else [],
         "usual_boards": DEFAULT_BOARDS,
         "jobs": None,
     }
     run: Callable[[argparse.Namespace], int] = importlib.import_module(PROFILE).run
-    return run(argparse.Namespace(**{**words, **vars(args), **own}))
+    return run(argparse.Namespace(**{**words, **vars(args), **moved}))

@@ -78,9 +78,9 @@ def _advised(args: argparse.Namespace, run: Callable[..., int], *words: object) 
 
 def loaded(module: str, name: str = "run") -> Callable[..., Any]:
     """Return the function *name* of *module*, which only an operator or a whole program needs; Python collects as usual then."""
-    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
     entry.collect_as_usual()
-    return found
+    return function
 
 
 # -- one kernel of BANG C ------------------------------------------------------------------------------
@@ -95,12 +95,14 @@ def _run_call(args: argparse.Namespace, call: "kernel_calls.KernelCall") -> int:
     judged: Mapping[str, expectation.Compared] = (
         {} if expected is None else expected.compared(call.scope(), call.inputs, done.outputs)
     )
-    passed = all(one.accuracy.passed for one in judged.values())
+    passed = all(compared.accuracy.passed for compared in judged.values())
     remark = "" if passed else call.depends_on_memory_cores(done)
     if args.json:
         show.emit(_call_document(call, done, judged) | ({"remark": remark} if remark else {}))
     else:
-        _show_call(done, judged, remark)
+        plain_text.print_lines((*_told(done, judged), *([(f"  {remark}", "bold red")] if remark else [])))
+        if done.findings:  # which alone take rich
+            show.put(show.findings(done.findings))
         if args.lines:
             show.put(("", tables.launch_lines(done.launch), texts.Text(tables.LINES_NOTE, style="dim")))
     options.write_outcome(args, done.outputs, lambda name: launches.write_launches(name, [done.launch]))
@@ -115,7 +117,7 @@ def _call_document(
         "program": call.asked.file,
         "kernel": launch.kernel,
         "board": launch.board,
-        "accuracy": {name: one.to_json() for name, one in judged.items()},
+        "accuracy": {name: compared.to_json() for name, compared in judged.items()},
         "launches": [launches.launch_facts(launch)],
         "instructions": dict(launch.instructions),
         "traffic": dict(launch.traffic),
@@ -124,14 +126,6 @@ def _call_document(
         "outputs": {n: {"shape": list(a.shape), "dtype": str(a.dtype)} for n, a in done.outputs.items()},
         "printed": list(launch.printed),
     }
-
-
-def _show_call(
-    done: "kernel_calls.Called", judged: Mapping[str, "expectation.Compared"], remark: str
-) -> None:
-    plain_text.print_lines((*_told(done, judged), *([(f"  {remark}", "bold red")] if remark else [])))
-    if done.findings:  # which alone take rich
-        show.put(show.findings(done.findings))
 
 
 def _told(
@@ -197,11 +191,11 @@ def _program_parts(args: argparse.Namespace, done: "Launched", *, printed: bool)
 
 def _program_facts(args: argparse.Namespace, program: "Program", done: "Launched") -> dict[str, Any]:
     boards = dict.fromkeys(launch.board for launch in done.launches)
-    own = program.asked.board if isinstance(program, natives.HostProgram) else next(iter(boards), None)
+    board = program.asked.board if isinstance(program, natives.HostProgram) else next(iter(boards), None)
     return {
         "program": args.program,
         "arguments": list(getattr(program, "arguments", ())),
-        "board": own,
+        "board": board,
         "exit_status": _status(done.ended) if isinstance(done.ended, SystemExit) else 0,
         "launches": [launches.launch_facts(launch) for launch in done.launches],
         "findings": [finding.to_json() for finding in done.findings],

@@ -61,9 +61,9 @@ class _Trimmed:
 def _trimmed(line: list[Segment]) -> list[Segment]:
     while line and not line[-1].control:
         text, style, _ = line.pop()
-        kept = text if style and (style.reverse or style.bgcolor) else text.rstrip(" ")
-        if kept:
-            return [*line, Segment(kept, style)]
+        visible = text if style and (style.reverse or style.bgcolor) else text.rstrip(" ")
+        if visible:
+            return [*line, Segment(visible, style)]
     return line
 
 
@@ -124,11 +124,11 @@ def put(parts: "Iterable[Part]") -> None:
             console.print(part)
 
 
-def findings(found: Iterable[Any]) -> "Iterator[Part]":
+def findings(reported: Iterable[Any]) -> "Iterator[Part]":
     """Yield the findings, a blank line before each; those of other packages' checkers may be of any type."""
-    for one in found:
+    for finding in reported:
         yield ""
-        yield one if hasattr(one, "__rich_console__") else Text(str(one))
+        yield finding if hasattr(finding, "__rich_console__") else Text(str(finding))
 
 
 def kib(nbytes: int) -> str:

@@ -50,9 +50,9 @@ def as_bang(args: argparse.Namespace) -> argparse.Namespace:
     Verbs that make it later have the Python file still.  Raises `UsageError` for options of Triton without a kernel.
     """
     if not is_triton(args):
-        given = next((name for name in OPTIONS if getattr(args, name, None)), None)
-        if given is not None:
-            option = "--" + given.replace("_", "-")
+        misplaced = next((name for name in OPTIONS if getattr(args, name, None)), None)
+        if misplaced is not None:
+            option = "--" + misplaced.replace("_", "-")
             raise UsageError(
                 f"{option} goes with a Triton kernel, as in `mlusim {args.verb} softmax.py --kernel softmax`"
             )
@@ -69,17 +69,17 @@ def as_bang(args: argparse.Namespace) -> argparse.Namespace:
         )
     options = {name: value for name in ("num_warps", "num_stages") if (value := getattr(args, name))}
     kernel = calls.TritonKernel(_named(args), args.kernel, constants, args.grid or "1", options)
-    found: dict[str, object] = {
+    replaced: dict[str, object] = {
         "triton": kernel,
         "kernel": kernel.called,
         **dict.fromkeys(OPTIONS),
         "constexpr": [],
     }
     if args.verb not in LATER:
-        found |= _translated(args, kernel)
+        replaced |= _translated(args, kernel)
     else:
         plain_text.remark(f"{kernel.called}: the use of NRAM and all times are {ESTIMATE}")
-    return argparse.Namespace(**{**vars(args), **found})
+    return argparse.Namespace(**{**vars(args), **replaced})
 
 
 def _translated(args: argparse.Namespace, kernel: "calls.TritonKernel") -> dict[str, object]:

@@ -64,26 +64,26 @@ def _tried_cases(
         )
     boards: Sequence[str] = ()
     task: TriedTask | None = None
-    found: list[tuple[str, list[dict[str, Any]]]] = []
+    by_case: list[tuple[str, list[dict[str, Any]]]] = []
     for case in cases.chosen(args):
         boards, task, rows = _tried(cases.applied(args, case))
-        found.append((case.name, rows))
+        by_case.append((case.name, rows))
     assert task is not None
-    return boards, task, ranking.together(found)
+    return boards, task, ranking.together(by_case)
 
 
 def _ranked(
     args: argparse.Namespace,
     boards: Sequence[str],
     task: TriedTask,
-    found: Sequence[Mapping[str, Any]],
+    candidates: Sequence[Mapping[str, Any]],
 ) -> int:
-    """Rank *found*, show and write it; returns 1 where no candidate fits and is right."""
-    documents = _documents(args, boards, task, found)
+    """Rank *candidates*, show and write it; returns 1 where no candidate fits and is right."""
+    documents = _documents(args, boards, task, candidates)
     _write(args, documents)
     every: Any = documents if len(documents) > 1 else documents[0]
     show.say(Document(lambda: every, lambda: _parts(documents)), json=args.json)
-    return entry.CLEAN if any(one["best"] is not None for one in documents) else entry.FINDINGS
+    return entry.CLEAN if any(document["best"] is not None for document in documents) else entry.FINDINGS
 
 
 def _write(args: argparse.Namespace, documents: Sequence[Mapping[str, Any]]) -> None:
@@ -97,16 +97,16 @@ def _documents(
     args: argparse.Namespace,
     boards: Sequence[str],
     task: TriedTask,
-    found: Sequence[Mapping[str, Any]],
+    candidates: Sequence[Mapping[str, Any]],
 ) -> list[dict[str, Any]]:
     """Return the document of each board."""
-    return [_document(args, board, task, [one for one in found if one["board"] == board]) for board in boards]
+    return [_document(args, board, task, [c for c in candidates if c["board"] == board]) for board in boards]
 
 
 def _document(
-    args: argparse.Namespace, board: str, task: TriedTask, found: Sequence[Mapping[str, Any]]
+    args: argparse.Namespace, board: str, task: TriedTask, candidates: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    rows, criterion = ranking.ranked(found, args.objective), task.asked.criterion
+    rows, criterion = ranking.ranked(candidates, args.objective), task.asked.criterion
     best = rows[0] if rows[0]["rank"] is not None else None
     return {
         "mlusim": mlusim.__version__,
@@ -132,36 +132,36 @@ def _parts(documents: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
 
 def _of_board(document: Mapping[str, Any]) -> Iterator[Part]:
     rows: Sequence[Mapping[str, Any]] = document["candidates"]
-    able = [one for one in rows if one["rank"] is not None]
-    out = [one for one in rows if one["rank"] is None]
+    able = [candidate for candidate in rows if candidate["rank"] is not None]
+    out = [candidate for candidate in rows if candidate["rank"] is None]
     if able:
         # What is ranked by is shown: by time it is there already.
         share = [] if document["objective"] == ranking.TIME else [document["objective"]]
-        made = table(
+        ranked = table(
             "rank", "candidate", *share, "time us", "band us", "cores", "bound by", "chiefly, against the best",
             right=("rank", *share, "time us", "cores"), fold=("candidate", "chiefly, against the best"),
             title=f"{document['kernel'] or document['program']} on {document['board']}, by {document['objective']}",
         )  # fmt: skip
         best = able[0]
-        for one in able:
-            chief = ranking.differences(one["mechanisms"], best["mechanisms"], best["time_us"])
-            made.add_row(
-                str(one["rank"]),
-                ranking.settings_told(one),
-                *(percent(one[ranking.OBJECTIVES[name]]) for name in share),
-                f"{one['time_us']:,.2f}",
-                "{:,.2f} to {:,.2f}".format(*one["time_band"]),
-                f"{one['mechanisms']['cores']:.0f}",
-                one["bound"],
-                "the best" if one is best else chief[0] if chief else "the same",
+        for candidate in able:
+            chief = ranking.differences(candidate["mechanisms"], best["mechanisms"], best["time_us"])
+            ranked.add_row(
+                str(candidate["rank"]),
+                ranking.settings_told(candidate),
+                *(percent(candidate[ranking.OBJECTIVES[name]]) for name in share),
+                f"{candidate['time_us']:,.2f}",
+                "{:,.2f} to {:,.2f}".format(*candidate["time_band"]),
+                f"{candidate['mechanisms']['cores']:.0f}",
+                candidate["bound"],
+                "the best" if candidate is best else chief[0] if chief else "the same",
             )
-        yield made
+        yield ranked
     if out:
-        made = table("out", "verdict", "reason", fold=("out", "reason"))
+        dropped = table("out", "verdict", "reason", fold=("out", "reason"))
         for names, verdict, reason in ranking.alike(out):
-            made.add_row(names, verdict, reason)
+            dropped.add_row(names, verdict, reason)
         yield from [""] if able else []
-        yield made
+        yield dropped
     yield ""
     yield from (Unfolded(line, "dim") for line in ranking.notes(document))
 
@@ -174,42 +174,47 @@ def sweep(args: argparse.Namespace) -> int:
     only = "goes with operators; a BANG C file takes --kernel, --arg and --param"
     options.refuse(args, OF_OPERATORS, only)
     boards = options.boards_in(args.board, DEFAULT_BOARDS)
-    task, found = tried(args, boards)
+    task, candidates = tried(args, boards)
     ranked_args = argparse.Namespace(**{**vars(args), "objective": ranking.TIME})
-    _write(args, _documents(ranked_args, boards, task, found))
+    _write(args, _documents(ranked_args, boards, task, candidates))
     about = {
         "mlusim": mlusim.__version__,
         "program": args.program,
         "kernel": args.kernel,
         **({} if args.triton is None else {"estimate": ESTIMATE}),
     }
-    show.say(Document(lambda: about | {"candidates": found}, lambda: _in_order(args, found)), json=args.json)
-    return entry.CLEAN if all(map(ranking.able, found)) else entry.FINDINGS
+    show.say(
+        Document(lambda: about | {"candidates": candidates}, lambda: _in_order(args, candidates)),
+        json=args.json,
+    )
+    return entry.CLEAN if all(map(ranking.able, candidates)) else entry.FINDINGS
 
 
-def _in_order(args: argparse.Namespace, found: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
-    made = table(
+def _in_order(args: argparse.Namespace, candidates: Sequence[Mapping[str, Any]]) -> Iterator[Part]:
+    passed = table(
         "candidate", "board", "time us", "band us", "IO", "compute", "bound by",
         right=("time us", "IO", "compute"), fold=("candidate",), title=args.kernel or args.program,
     )  # fmt: skip
-    for one in filter(ranking.able, found):
-        made.add_row(
-            ranking.settings_told(one),
-            one["board"],
-            f"{one['time_us']:,.2f}",
-            "{:,.2f} to {:,.2f}".format(*one["time_band"]),
-            percent(one["io_efficiency"]),
-            percent(one["compute_efficiency"]),
-            one["bound"],
+    for candidate in filter(ranking.able, candidates):
+        passed.add_row(
+            ranking.settings_told(candidate),
+            candidate["board"],
+            f"{candidate['time_us']:,.2f}",
+            "{:,.2f} to {:,.2f}".format(*candidate["time_band"]),
+            percent(candidate["io_efficiency"]),
+            percent(candidate["compute_efficiency"]),
+            candidate["bound"],
         )
-    yield made
-    out = [one for one in found if not ranking.able(one)]
+    yield passed
+    out = [candidate for candidate in candidates if not ranking.able(candidate)]
     if out:
-        made = table("out", "board", "verdict", "reason", fold=("out", "reason"))
-        for board in dict.fromkeys(one["board"] for one in out):
-            for names, verdict, reason in ranking.alike([one for one in out if one["board"] == board]):
-                made.add_row(names, board, verdict, reason)
-        yield from ("", made)
+        dropped = table("out", "board", "verdict", "reason", fold=("out", "reason"))
+        for board in dict.fromkeys(candidate["board"] for candidate in out):
+            for names, verdict, reason in ranking.alike(
+                [candidate for candidate in out if candidate["board"] == board]
+            ):
+                dropped.add_row(names, board, verdict, reason)
+        yield from ("", dropped)
 
 
 def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TriedTask, list[dict[str, Any]]]:
@@ -220,10 +225,12 @@ def tried(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TriedTask, l
     long_work.refuse_odd(args, args.output, "-o")
     kernel = not args.param or args.triton is not None
     program = None if kernel else programs.program_to_try(args, boards[0])
-    task, found = _tried_calls(args, boards) if program is None else _tried_programs(args, program, boards)
-    if all(one["verdict"] == ranking.REFUSED for one in found):
-        raise UsageError(found[0]["why"])
-    return task, found
+    task, candidates = (
+        _tried_calls(args, boards) if program is None else _tried_programs(args, program, boards)
+    )
+    if all(candidate["verdict"] == ranking.REFUSED for candidate in candidates):
+        raise UsageError(candidates[0]["why"])
+    return task, candidates
 
 
 def _drawn(args: argparse.Namespace, parameters: Sequence[TuneParameter]) -> list[Settings]:
@@ -252,13 +259,13 @@ def _subject(
     }
     # By its name: Triton is an extra, and takes seconds to load.
     triton = importlib.import_module("mlusim.triton.tuned")
-    made = triton.TunedTriton(args.triton, named_values(args.arg, "--arg"), board, around)
-    usual: list[Settings] = [] if args.param else made.configurations()
+    tuned = triton.TunedTriton(args.triton, named_values(args.arg, "--arg"), board, around)
+    usual: list[Settings] = [] if args.param else tuned.configurations()
     if not usual and not args.param:
         raise UsageError(
             f"nothing is to be tried: {args.kernel} has no triton.autotune; name what, as in `mlusim {args.verb} softmax.py --param BLOCK=256,512`"
         )
-    return made.parameters_of, made.task_of, usual
+    return tuned.parameters_of, tuned.task_of, usual
 
 
 def _tried_calls(args: argparse.Namespace, boards: Sequence[str]) -> tuple[TriedTask, list[dict[str, Any]]]:
@@ -274,23 +281,23 @@ def _tried_calls(args: argparse.Namespace, boards: Sequence[str]) -> tuple[Tried
         )
     wanted = _drawn(args, parameters) if args.param else usual
     task = task_of(wanted, args.limit)
-    with long_work.machines(args) as executor, _search_file(args, task, search) as kept:
+    with long_work.machines(args) as executor, _search_file(args, task, search) as file:
         if search == tuning.HALVING and rungs is not None:
 
             def rung(batch: Sequence[Settings]) -> list[dict[str, Any]]:
                 # Each rung compares with its own first: the shapes of another rung have other results.
-                own = tuning.compared_to(task_of(batch, args.limit), batch)
-                return _searched(args, kept, own, batch, executor)
+                rung_task = tuning.compared_to(task_of(batch, args.limit), batch)
+                return _searched(args, file, rung_task, batch, executor)
 
-            found = tuning.halved(wanted, rungs, args.objective, rung)
+            candidates = tuning.halved(wanted, rungs, args.objective, rung)
         elif search == tuning.TPE:
             task = tuning.compared_to(task, wanted)
-            run = functools.partial(_searched, args, kept, task, executor=executor)
-            found = tuning.proposed(parameters, args.trials, args.draws or 0, args.objective, run)
+            run = functools.partial(_searched, args, file, task, executor=executor)
+            candidates = tuning.proposed(parameters, args.trials, args.draws or 0, args.objective, run)
         else:
             task = tuning.compared_to(task, wanted)
-            found = _collected(args, task, wanted, boards, executor, args.output)
-    return task, found
+            candidates = _collected(args, task, wanted, boards, executor, args.output)
+    return task, candidates
 
 
 def _tried_programs(
@@ -320,11 +327,11 @@ def _search_file(
         yield None
         return
     words = (search, args.param, args.trials, args.rungs, args.draws, args.objective)
-    with contextlib.closing(tuning.SearchFile(task, words, args.output, restart=args.restart)) as kept:
-        if kept.reused:
-            plain_text.remark(f"{args.output}: {kept.reused} candidates are there already")
+    with contextlib.closing(tuning.SearchFile(task, words, args.output, restart=args.restart)) as file:
+        if file.reused:
+            plain_text.remark(f"{args.output}: {file.reused} candidates are there already")
         try:
-            yield kept
+            yield file
         except KeyboardInterrupt:
             plain_text.remark(f"{args.output} holds what has ended; the same command goes on")
             raise
@@ -332,24 +339,24 @@ def _search_file(
 
 def _searched(
     args: argparse.Namespace,
-    kept: tuning.SearchFile | None,
+    file: tuning.SearchFile | None,
     task: tuning.TuneTask,
     wanted: Sequence[Settings],
     executor: Executor | None,
 ) -> list[dict[str, Any]]:
     """Return the documents of *wanted*: those that the search's file has, and those that are tried now."""
-    known = {settings: kept.find(settings) for settings in wanted} if kept is not None else {}
-    rest = [settings for settings in wanted if known.get(settings) is None]
+    documents = {settings: file.find(settings) for settings in wanted} if file is not None else {}
+    rest = [settings for settings in wanted if documents.get(settings) is None]
     # Documents arrive in any order, and name their settings.
     by_name = {tuple((s.name, s.value) for s in settings): settings for settings in rest}
 
-    def keep(one: Mapping[str, Any]) -> None:
-        if kept is not None:
-            kept.add(by_name[tuple(one["parameters"].items())], one)
+    def keep(candidate: Mapping[str, Any]) -> None:
+        if file is not None:
+            file.add(by_name[tuple(candidate["parameters"].items())], candidate)
 
     tried_now = _collected(args, task, rest, (task.asked.board,), executor, None, keep) if rest else []
-    known |= dict(zip(rest, tried_now, strict=True))
-    return [found for settings in wanted if (found := known[settings]) is not None]
+    documents |= dict(zip(rest, tried_now, strict=True))
+    return [document for settings in wanted if (document := documents[settings]) is not None]
 
 
 def _space(
@@ -382,9 +389,9 @@ def _collected(
     total = len(wanted) * len(boards)
     with show.progress("candidates", total) as step:
 
-        def tell(one: Mapping[str, Any]) -> None:
-            came(one)
-            step(f"{ranking.settings_told(one)} on {one['board']}")
+        def tell(candidate: Mapping[str, Any]) -> None:
+            came(candidate)
+            step(f"{ranking.settings_told(candidate)} on {candidate['board']}")
 
         trying = tuning.tune(
             task,

@@ -185,16 +185,16 @@ def unknown_option(verb: str | None, word: str) -> str:
 
 def told_option(verb: str | None, word: str) -> str | None:
     """Return why the verb does not take the option in *word*, which verbs do, or what it may be meant to be; None where nothing is known."""
-    option, known = word.partition("=")[0], verb_named(verb)
-    if known is None or not option.startswith("-"):
+    option, declared = word.partition("=")[0], verb_named(verb)
+    if declared is None or not option.startswith("-"):
         return None
-    if (why := shared.refusal(known.name, [word])) is not None:
+    if (why := shared.refusal(declared.name, [word])) is not None:
         return why
     takers = [f"`mlusim {each.name}`" for each in VERBS if not each.instead and option in options_of(each)]
     if takers:
         named = " and ".join([", ".join(takers[:-1][:2]), takers[-1]] if takers[1:] else takers)
         return f"mlusim {verb} takes no {option}; {named} {'do' if takers[1:] else 'does'}"
-    guesses = near(option, options_of(known), 1)
+    guesses = near(option, options_of(declared), 1)
     return f"mlusim {verb} takes no {option}; did you mean {guesses[0]}?" if guesses else None
 
 

@@ -52,15 +52,15 @@ def _what_if_cases(args: argparse.Namespace) -> int:
     """Ask for each case of a file, with one page of all; the largest exit code."""
     studies: list[WhatIfStudy] = []
 
-    def one(given: argparse.Namespace) -> int:
-        own: list[WhatIfStudy] = []
-        given.studies = own
+    def ask(case_args: argparse.Namespace) -> int:
+        case_args.studies = []
         try:
-            return run(given)
+            return run(case_args)
         finally:
-            studies.extend(evolve(study, case=f"{given.named_case.name}, {study.case}") for study in own)
+            name = case_args.named_case.name
+            studies.extend(evolve(study, case=f"{name}, {study.case}") for study in case_args.studies)
 
-    code = cases.each(argparse.Namespace(**{**vars(args), "html": None}), one)
+    code = cases.each(argparse.Namespace(**{**vars(args), "html": None}), ask)
     _write(args, studies)
     return code
 
@@ -117,15 +117,19 @@ def _program_study(args: argparse.Namespace, base: str | None) -> tuple[WhatIfSt
         show.put(run.judged_parts())
     code = run.finish()
     kernel = kernel_wanted(args)
-    kept = [launch for _, launch in run.chosen(None, kernel)]
-    if not kept or code not in (entry.CLEAN, entry.FINDINGS):
+    launches = [launch for _, launch in run.chosen(None, kernel)]
+    if not launches or code not in (entry.CLEAN, entry.FINDINGS):
         return None, code
-    own = {launch.board for launch in kept}
+    usual = {launch.board for launch in launches}
     # A board on which all launches ran already would answer with the same figures.
-    boards = [name for name in boards_in(args.board, list(BOARDS)) if {name} != own]
+    boards = [name for name in boards_in(args.board, list(BOARDS)) if {name} != usual]
     with show.progress("boards", len(boards)) as step:
         study = elsewhere(
-            program, run.launches, boards, lambda made: [one for _, one in chosen(made, None, kernel)], step
+            program,
+            run.launches,
+            boards,
+            lambda all_launches: [launch for _, launch in chosen(all_launches, None, kernel)],
+            step,
         )
     return study, code
 
@@ -133,7 +137,7 @@ def _program_study(args: argparse.Namespace, base: str | None) -> tuple[WhatIfSt
 def _what_if_each(args: argparse.Namespace, base: str | None) -> int:
     """Run each candidate of ``--param`` so, of a kernel or a program; one that does not run on *base* has a sentence for an answer."""
     refuse(args, ("reference", "expect"), "goes with one call; `mlusim tune` compares each candidate")
-    found: list[dict[str, Any]] = []
+    candidates: list[dict[str, Any]] = []
     studies: list[WhatIfStudy] = []
     works = False
     program = programs.program_to_try(args, base or DEFAULT_BOARDS[0])
@@ -152,16 +156,16 @@ def _what_if_each(args: argparse.Namespace, base: str | None) -> int:
         except (Fault, UsageError) as error:
             failure = said(error)
         works = works or (study is not None and study.works)
-        found.append({"parameters": {s.name: s.value for s in settings}, "failure": failure or None})
+        candidates.append({"parameters": {s.name: s.value for s in settings}, "failure": failure or None})
         if study is not None:
-            found[-1] |= study.to_json()
+            candidates[-1] |= study.to_json()
             studies.append(evolve(study, case=space.told(settings)))
         if not args.json:
             view = Unfolded(failure, "bold red") if study is None else what_if_table(study)
-            gap = [""] if len(found) > 1 else []
+            gap = [""] if len(candidates) > 1 else []
             show.put((*gap, Text(space.told(settings), style="bold"), view))
     if args.json:
-        show.emit({"program": args.program, "candidates": found})
+        show.emit({"program": args.program, "candidates": candidates})
     _write(args, studies)
     return entry.CLEAN if works else entry.FINDINGS
 

@@ -286,7 +286,7 @@ def divide(parser: ArgumentParser, words: Sequence[str]) -> tuple[list[str], lis
     with more files.
     """
     options = {text: action for action in parser._actions for text in action.option_strings}  # noqa: SLF001 - argparse has no public list
-    own: list[str] = []
+    ours: list[str] = []
     theirs: list[str] = []
     behind: list[str] = []
     named, at = False, 0
@@ -299,14 +299,14 @@ def divide(parser: ArgumentParser, words: Sequence[str]) -> tuple[list[str], lis
         taken = 1
         if word.startswith("-") and action is not None:
             taken += _values_of(action, words[at + 1 :]) if word in options else 0
-            own += words[at : at + taken]
+            ours += words[at : at + taken]
         elif not named:
-            own.append(word)
+            ours.append(word)
             named = not word.startswith("-")
         else:
             theirs.append(word)
         at += taken
-    return own, theirs, behind
+    return ours, theirs, behind
 
 
 def _values_of(action: Action, words: Sequence[str]) -> int:
@@ -326,16 +326,16 @@ def joined(words: Sequence[str]) -> list[str]:
 
     ``--param -DNAME=V``, and others that take a macro; ``--board A B``, which would take what stands behind the boards, too.
     """
-    found: list[str] = []
+    merged: list[str] = []
     for word in words:
-        before = "" if "--" in found or not found else found[-1]
+        before = "" if "--" in merged or not merged else merged[-1]
         if before in _TAKE_MACROS and word.startswith("-D"):
-            found[-1] = f"{before}={word}"
+            merged[-1] = f"{before}={word}"
         elif before.startswith(_BOARD) and _LIKE_A_BOARD(word):
-            found[-1] = f"{before}{',' if before != _BOARD else '='}{word}"
+            merged[-1] = f"{before}{',' if before != _BOARD else '='}{word}"
         else:
-            found.append(word)
-    return found
+            merged.append(word)
+    return merged
 
 
 _BOARD = "--board"
