@@ -50,7 +50,9 @@ def check_case(job: CheckJob) -> Checked:
     operator = find_operator(job.operator)
     case = find_case(operator, job.case)
     problem = ""
-    with collecting(job.checkers, notes=job.notes, vectors=True) as collector, _directed(job):
+    director = None if job.decisions is None else Director(decisions=job.decisions)
+    directed = contextlib.nullcontext() if director is None else directing(director)
+    with collecting(job.checkers, notes=job.notes, vectors=True) as collector, directed:
         try:
             run = run_case(operator, case, board=job.board, seed=job.seed, effects=job.effects)
             problem = problem_of(run)
@@ -69,12 +71,6 @@ def explored(done: Checked, subject: Subject, schedules: Iterable[Schedule], eno
     other = explore(subject, others, enough)
     fresh = () if other.finding is None else (other.finding,)
     return evolve(done, findings=(*done.findings, *fresh), schedules=other.compared)
-
-
-def _directed(job: CheckJob) -> contextlib.AbstractContextManager[object]:
-    if job.decisions is None:
-        return contextlib.nullcontext()
-    return directing(Director(decisions=job.decisions))
 
 
 def _schedule(directed: Schedule | None) -> contextlib.AbstractContextManager[object]:
@@ -119,7 +115,9 @@ def _run_script(program: ScriptProgram, forked: Forked, collector: Collector, pa
     except Fault as fault:
         collector.add(fault)
     except SystemExit as leaving:
-        return f"it ended with exit code {said(leaving)}" + _behind(leaving, path)
+        cause = None if leaving.__suppress_context__ else leaving.__context__
+        behind = "" if cause is None else f", in {sentence_of(cause, path)}"
+        return f"it ended with exit code {said(leaving)}{behind}"
     # Ctrl-C is meant for the check; any other exception is one that the script raises.
     except KeyboardInterrupt:
         raise
@@ -185,26 +183,24 @@ def report_of(
     """
     names, accepted = tuple(checkers), tuple(suppressions)
     every = tuple(runs)
-    found = [finding for run in every for finding in run.findings]
-    sifted = [_sifted(run, accepted) for run in every]
+    findings = [finding for run in every for finding in run.findings]
+    sifted = []
+    for run in every:
+        left, covered = sift(run.findings, accepted)
+        sifted.append(evolve(run, findings=left, accepted=covered))
     comments = [c for run in every for c in run.comments if _told(c.id, names, notes=notes)]
-    remarks = unused(found, (s for s in accepted if _told(s.id, names, notes=notes)))
+    remarks = unused(findings, (s for s in accepted if _told(s.id, names, notes=notes)))
     remarks += unused_comments(comments, (a for run in every for a in run.allowed))
     return CheckReport(names, tuple(sifted), remarks)
 
 
 def _told(rule: str, checkers: tuple[str, ...], *, notes: bool) -> bool:
     """Return whether *rule* could have been reported; those of others could."""
-    known = RULES.get(rule)
+    described = RULES.get(rule)
     # Rules of other packages' checkers are in no table here, so nothing says when they are off.
-    if known is None or known.checker not in CHECKERS:
+    if described is None or described.checker not in CHECKERS:
         return True
-    return known.checker in checkers and (notes or not known.quiet)
-
-
-def _sifted(run: Checked, suppressions: tuple[Suppression, ...]) -> Checked:
-    kept, accepted = sift(run.findings, suppressions)
-    return evolve(run, findings=kept, accepted=accepted)
+    return described.checker in checkers and (notes or not described.quiet)
 
 
 def problem_of(done: Run) -> str:
@@ -218,22 +214,16 @@ def problem_of(done: Run) -> str:
     return ""
 
 
-def _behind(leaving: SystemExit, path: str) -> str:
-    """Return the error that the script was in when it left."""
-    error = leaving.__context__
-    return "" if error is None or leaving.__suppress_context__ else f", in {sentence_of(error, path)}"
-
-
 def sentence_of(error: BaseException, path: str) -> str:
     """Return the message of *error*, and the last line of the script that led to it."""
     text = " ".join(said(error).split())
     if isinstance(error, SyntaxError):
         return f"line {error.lineno}: {type(error).__name__}: {error.msg}"
     # The innermost line is often one of NumPy or of mlusim, which the author of the script cannot change.
-    own = [line.lineno for line in _lines(error) if Path(line.filename) == Path(path).resolve()]
-    where = f"line {own[-1]}: " if own else ""
+    script_lines = [
+        line.lineno
+        for line in traceback.extract_tb(error.__traceback__)
+        if Path(line.filename) == Path(path).resolve()
+    ]
+    where = f"line {script_lines[-1]}: " if script_lines else ""
     return f"{where}{type(error).__name__}: {text}" if text else f"{where}{type(error).__name__}"
-
-
-def _lines(error: BaseException) -> traceback.StackSummary:
-    return traceback.extract_tb(error.__traceback__)

@@ -105,11 +105,11 @@ class CheckReport:
 
     @property
     def unchecked(self) -> dict[str, int]:
-        """Launches that a checker could not check, by its name."""
-        found: Counter[str] = Counter()
+        """Return how many launches a checker could not check, by its name."""
+        launches: Counter[str] = Counter()
         for run in self.runs:
-            found.update(dict(run.unchecked))
-        return dict(found)
+            launches.update(dict(run.unchecked))
+        return dict(launches)
 
     @property
     def schedules(self) -> int:
@@ -183,10 +183,10 @@ def _places(alike: list[Finding]) -> tuple[RelatedPlace, ...]:
 
 def _fold_allowed(every: Iterable[Allowed]) -> tuple[Allowed, ...]:
     """Fold the findings; each keeps the reason that was given first."""
-    known = tuple(every)
+    comments = tuple(every)
     # Reversed, so that the first reason of a kind is the one that stays in the dictionary.
-    reasons = {_key(allowed.finding): allowed.reason for allowed in reversed(known)}
-    return tuple(Allowed(f, reasons[_key(f)]) for f in fold(allowed.finding for allowed in known))
+    reasons = {_key(allowed.finding): allowed.reason for allowed in reversed(comments)}
+    return tuple(Allowed(f, reasons[_key(f)]) for f in fold(allowed.finding for allowed in comments))
 
 
 def _key(finding: Finding) -> tuple[Any, ...]:

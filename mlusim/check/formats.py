@@ -15,7 +15,6 @@ from rich.text import Text
 from mlusim.check.findings import Checked, CheckReport, fold
 from mlusim.counted import counted, plural
 from mlusim.installing import shipped
-from mlusim.observe.checker import Allowed
 from mlusim.observe.finding import NOTE, Finding, columns
 from mlusim.observe.names import checkers
 from mlusim.observe.rules import RULES
@@ -68,13 +67,10 @@ def _checked_by(report: CheckReport) -> str:
     told = [f"checked by {names}"] if names else ["checked by no checker"]
     for name, number in blind.items():
         where = "" if name in every else f" in {number} of {counted(report.launches, 'launch', 'launches')}"
-        told.append(f"{name} saw no {_needs(name)}{where}")
+        # What a launch must have for this checker, in a word.
+        needs = getattr(checkers().get(name), "needs", "") or "subject"
+        told.append(f"{name} saw no {needs}{where}")
     return "; ".join(told)
-
-
-def _needs(name: str) -> str:
-    """Return what a launch must have for the checker called *name*, in a word."""
-    return getattr(checkers().get(name), "needs", "") or "subject"
 
 
 # -- JUnit: one test case for each run and checker, which fails where the checker found something ---------
@@ -129,14 +125,16 @@ def _tests(run: Checked, checkers: Sequence[str]) -> Iterator[_Test]:
     """Yield a test for each checker, for anything else that made findings, and for whatever else went wrong."""
     by_checker: dict[str, list[Finding]] = {name: [] for name in checkers}
     for finding in fold(run.findings):
-        by_checker.setdefault(_checker(finding.id, checkers), []).append(finding)
-    for checker, found in by_checker.items():
-        errors = [finding for finding in found if finding.level != NOTE]
-        notes = "\n".join(str(finding) for finding in found if finding.level == NOTE)
+        # Names of checkers first: one of another package may have a hyphen in its own.
+        named = (name for name in checkers if finding.id == name or finding.id.startswith(f"{name}-"))
+        by_checker.setdefault(next(named, finding.id.partition("-")[0]), []).append(finding)
+    for checker, findings in by_checker.items():
+        errors = [finding for finding in findings if finding.level != NOTE]
+        notes = "\n".join(str(finding) for finding in findings if finding.level == NOTE)
         blind = bool(run.launches) and dict(run.unchecked).get(checker) == run.launches
         skipped = (
             f"{checker} saw nothing to check in {counted(run.launches, 'launch', 'launches')}"
-            if blind and not found
+            if blind and not findings
             else ""
         )
         yield _Test(checker, _failure(errors) if errors else None, notes, skipped)
@@ -144,21 +142,14 @@ def _tests(run: Checked, checkers: Sequence[str]) -> Iterator[_Test]:
         yield _Test("outcome", ("outcome", run.problem, run.problem))
 
 
-def _checker(rule: str, checkers: Sequence[str]) -> str:
-    # Known names first: a checker of another package may have a hyphen in its own.
-    own = (name for name in checkers if rule == name or rule.startswith(f"{name}-"))
-    return next(own, rule.partition("-")[0])
-
-
 def _failure(errors: Sequence[Finding]) -> tuple[str, str, str]:
     first, *others = errors
     more = f" (and {len(others)} more)" if others else ""
-    return first.id, f"{first.message}{more}", "\n".join(_line(finding) for finding in errors)
-
-
-def _line(finding: Finding) -> str:
-    times = "" if finding.count == 1 else f", {finding.count} {plural(finding.count, 'time')}"
-    return f"{finding}{times}"
+    lines = (
+        f"{finding}, {finding.count} {plural(finding.count, 'time')}" if finding.count != 1 else str(finding)
+        for finding in errors
+    )
+    return first.id, f"{first.message}{more}", "\n".join(lines)
 
 
 def _legal(text: str) -> str:
@@ -184,7 +175,9 @@ def sarif(report: CheckReport, version: str, root: Path) -> dict[str, Any]:
     # The last level of a rule counts; all findings of a rule have the same but where a checker raises one.
     levels = {finding.id: finding.level for finding in every}
     results = [_result(finding, rules, root) for finding in report.findings]
-    results += [_suppressed(kind, a, rules, root) for kind, a in apart]
+    for kind, allowed in apart:
+        suppression = {"kind": kind, "justification": allowed.reason}
+        results.append(_result(allowed.finding, rules, root) | {"suppressions": [suppression]})
     run = {
         "tool": {
             "driver": {
@@ -202,13 +195,13 @@ def sarif(report: CheckReport, version: str, root: Path) -> dict[str, Any]:
 
 
 def _rule(rule: str, level: str) -> dict[str, Any]:
-    known = RULES.get(rule)
-    summary = known.summary if known else rule.replace("-", " ")
-    page = rule_page(rule) if known else None
+    row = RULES.get(rule)
+    summary = row.summary if row else rule.replace("-", " ")
+    page = rule_page(rule) if row else None
     described: dict[str, Any] = {
         "id": rule,
         "shortDescription": {"text": summary},
-        "defaultConfiguration": {"level": _level(known.level if known else level)},
+        "defaultConfiguration": {"level": _level(row.level if row else level)},
     }
     if page is None:
         return described | {"help": {"text": f"{summary[:1].upper()}{summary[1:]}."}}
@@ -228,11 +221,12 @@ def _level(level: str) -> str:
 
 
 def _result(finding: Finding, rules: list[str], root: Path) -> dict[str, Any]:
+    parts = [finding.message, *finding.context, finding.note, finding.hint and f"Hint: {finding.hint}"]
     result: dict[str, Any] = {
         "ruleId": finding.id,
         "ruleIndex": rules.index(finding.id),
         "level": _level(finding.level),
-        "message": {"text": _message(finding)},
+        "message": {"text": "\n".join(part for part in parts if part)},
         "occurrenceCount": max(1, finding.count),
         "partialFingerprints": {"mlusimFinding/v1": _fingerprint(finding)},
         "properties": {
@@ -259,16 +253,6 @@ def _result(finding: Finding, rules: list[str], root: Path) -> dict[str, Any]:
             for place in finding.places
         ]
     return result
-
-
-def _suppressed(kind: str, allowed: Allowed, rules: list[str], root: Path) -> dict[str, Any]:
-    suppression = {"kind": kind, "justification": allowed.reason}
-    return _result(allowed.finding, rules, root) | {"suppressions": [suppression]}
-
-
-def _message(finding: Finding) -> str:
-    parts = [finding.message, *finding.context, finding.note, finding.hint and f"Hint: {finding.hint}"]
-    return "\n".join(part for part in parts if part)
 
 
 def _fingerprint(finding: Finding) -> str:

@@ -19,7 +19,6 @@ from mlusim.programs.native_parts import overlaps_in_c
 from mlusim.programs.program import FunctionProgram
 
 if TYPE_CHECKING:
-    from mlusim.machine.launch import Launch
     from mlusim.programs.kernel_call import CallProgram
     from mlusim.programs.other_calls import Came
     from mlusim.programs.program import Program
@@ -69,20 +68,16 @@ def check_call(
     program = FunctionProgram(lambda observe: came.append(call.run(observe)))
     done = check_program(program, path, names, notes=notes)
     if expected is not None and came:
-        found = expected.compared(call.scope(), call.inputs, came[0].outputs)
-        wrong = "; ".join(wrong_in(found))
+        judged = expected.compared(call.scope(), call.inputs, came[0].outputs)
+        wrong = "; ".join(wrong_in(judged))
         if wrong:
             told = f"against {expected.name}, {wrong}"
             done = evolve(done, problem="; ".join(filter(None, (done.problem, told))))
     if not plans or PLANS not in names or done.faults or not isinstance(call, KernelCall):
         return done
-    long = _length(came[0].launch) if came and isinstance(came[0], Called) else 0
-    return carved(done, [(call, long)])
-
-
-def _length(launch: "Launch") -> int:
-    counts = launch.instructions, launch.scalar_loads, launch.scalar_stores
-    return sum(sum(one.values()) for one in counts)
+    launch = came[0].launch if came and isinstance(came[0], Called) else None
+    counts = () if launch is None else (launch.instructions, launch.scalar_loads, launch.scalar_stores)
+    return carved(done, [(call, sum(sum(count.values()) for count in counts))])
 
 
 def carved_again(done: Checked, launches: Iterable[LaunchAgain]) -> Checked:
@@ -98,15 +93,15 @@ def carved(done: Checked, calls: Iterable[tuple[KernelCall | LaunchAgain, int]])
     """
     for call, length in calls:
         with contextlib.suppress(MlusimError):
-            found = overlaps_in_c(call, length) or carve(call)
+            overlaps = overlaps_in_c(call, length) or carve(call)
             told = {_place(f) for f in done.findings}
-            fresh = [f for f in found.findings if _place(f) not in told]
-            accepted = [a for a in found.allowed if a not in done.allowed]
+            fresh = [f for f in overlaps.findings if _place(f) not in told]
+            accepted = [a for a in overlaps.allowed if a not in done.allowed]
             done = evolve(
                 done,
                 findings=(*done.findings, *fresh),
                 allowed=(*done.allowed, *accepted),
-                unchecked=tuple(one for one in done.unchecked if one[0] != PLANS),
+                unchecked=tuple(count for count in done.unchecked if count[0] != PLANS),
             )
     return done
 

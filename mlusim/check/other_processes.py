@@ -8,7 +8,6 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -89,23 +88,12 @@ def threads_watched() -> Iterator[None]:
     threading.setprofile(begin)
     try:
         yield
-        _wait_for_threads(older)
-        _wait_for_processes(born)
+        # Python would wait for these at its end.  Daemons it ends: waiting here would hang where the script does not.
+        for thread in threading.enumerate():
+            if thread not in older and not thread.daemon:
+                thread.join()
+        for process in multiprocessing.active_children():
+            if process not in born and not process.daemon:
+                process.join()
     finally:
         threading.setprofile(before)
-
-
-def _wait_for_processes(older: frozenset[BaseProcess]) -> None:
-    """Wait for the processes that the script began (not for *older* ones), as Python would at its end."""
-    # Daemons are ended by Python, not waited for: waiting here would hang where the script does not.
-    for process in multiprocessing.active_children():
-        if process not in older and not process.daemon:
-            process.join()
-
-
-def _wait_for_threads(older: frozenset[threading.Thread]) -> None:
-    """Wait for the threads that the script began (not for *older* ones), as Python would at its end."""
-    # Daemons are left behind, as above.
-    for thread in threading.enumerate():
-        if thread not in older and not thread.daemon:
-            thread.join()

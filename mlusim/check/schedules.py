@@ -92,9 +92,9 @@ def difference(operator: Operator, usual: Run | Fault, other: Run | Fault) -> st
         return f"the status is {other.status.name}, not {usual.status.name}"
     atomic = any("atomic" in name for name in (*usual.instructions, *other.instructions))
     for name, expected in usual.outputs.items():
-        found = other.outputs[name]
-        if not _same(found, expected, operator.thresholds.get(name) if atomic else None):
-            return _elements(name, found, expected)
+        actual = other.outputs[name]
+        if not _same(actual, expected, operator.thresholds.get(name) if atomic else None):
+            return _elements(name, actual, expected)
     return None
 
 
@@ -170,13 +170,13 @@ class LaunchesSubject:
 
     def difference(self, usual: tuple[LeftTensors, ...], other: tuple[LeftTensors, ...]) -> str | None:
         """Return the difference of the first launch that has one, or None."""
-        for number, (expected, found) in enumerate(zip(usual, other, strict=False), 1):
+        for number, (expected, actual) in enumerate(zip(usual, other, strict=False), 1):
             where = f"launch {number}, {expected.kernel}"
-            if expected.kernel != found.kernel:
-                return f"launch {number} is of {found.kernel}, not of {expected.kernel}"
-            if expected.fault != found.fault:
-                return f"{where}, ends with {found.fault or 'no fault'}, not with {expected.fault or 'none'}"
-            told = _tensors(expected, found)
+            if expected.kernel != actual.kernel:
+                return f"launch {number} is of {actual.kernel}, not of {expected.kernel}"
+            if expected.fault != actual.fault:
+                return f"{where}, ends with {actual.fault or 'no fault'}, not with {expected.fault or 'none'}"
+            told = _tensors(expected, actual)
             if told is not None:
                 return f"{where}: {told}"
         if len(usual) != len(other):
@@ -259,11 +259,11 @@ def script_digest(script: str) -> str:
         raise UsageError(f"{script} cannot be read: {brief(error)}") from None
 
 
-def _tensors(expected: LeftTensors, found: LeftTensors) -> str | None:
-    atomic = expected.atomic or found.atomic
+def _tensors(expected: LeftTensors, actual: LeftTensors) -> str | None:
+    atomic = expected.atomic or actual.atomic
     for place, array in expected.tensors.items():
-        if not _same(found.tensors[place], array, ROUNDED if atomic else None):
-            return _elements(f"argument {place}", found.tensors[place], array)
+        if not _same(actual.tensors[place], array, ROUNDED if atomic else None):
+            return _elements(f"argument {place}", actual.tensors[place], array)
     return None
 
 
@@ -274,22 +274,22 @@ def _ending(outcome: Run | Fault) -> str:
     return f"in a fault ({outcome.message})" if isinstance(outcome, Fault) else "without a fault"
 
 
-def _same(found: Array, expected: Array, allowed: Thresholds | None) -> bool:
-    if bit_equal(found, expected):
+def _same(actual: Array, expected: Array, allowed: Thresholds | None) -> bool:
+    if bit_equal(actual, expected):
         return True
-    integer = found.dtype.kind in "biu"
-    return allowed is not None and not integer and judge(found, expected, allowed).passed
+    integer = actual.dtype.kind in "biu"
+    return allowed is not None and not integer and judge(actual, expected, allowed).passed
 
 
-def _elements(name: str, found: Array, expected: Array) -> str:
+def _elements(name: str, actual: Array, expected: Array) -> str:
     """Return which elements of the output *name* differ, by their bytes."""
-    width = found.dtype.itemsize
-    raw = [np.ascontiguousarray(a).reshape(-1).view(np.uint8).reshape(-1, width) for a in (found, expected)]
+    width = actual.dtype.itemsize
+    raw = [np.ascontiguousarray(a).reshape(-1).view(np.uint8).reshape(-1, width) for a in (actual, expected)]
     places = np.flatnonzero((raw[0] != raw[1]).any(axis=1))
-    at = tuple(int(n) for n in np.unravel_index(places[0], found.shape))
+    at = tuple(int(n) for n in np.unravel_index(places[0], actual.shape))
     return (
-        f"{len(places)} of {found.size} elements of {name} differ, the first at {list(at)}: "
-        f"{found[at]} instead of {expected[at]}"
+        f"{len(places)} of {actual.size} elements of {name} differ, the first at {list(at)}: "
+        f"{actual[at]} instead of {expected[at]}"
     )
 
 
@@ -426,35 +426,31 @@ def smallest(items: Sequence[T], still: Callable[[Sequence[T]], bool], tries: in
 
     Where the tries suffice, no single item of the result can be left out.  *still* is true of *items*.
     """
-    kept, pieces = tuple(items), 2
-    while kept and tries > 0:
-        size = -(-len(kept) // pieces)
-        parts = [kept[at : at + size] for at in range(0, len(kept), size)]
-        candidates = [*parts, *_complements(parts)] if len(parts) > 2 else parts
-        candidates = candidates if len(kept) > 1 else [()]
-        found = None
+    rest, pieces = tuple(items), 2
+    while rest and tries > 0:
+        size = -(-len(rest) // pieces)
+        parts = [rest[at : at + size] for at in range(0, len(rest), size)]
+        if len(parts) > 2:
+            parts += [
+                tuple(item for part in parts[:n] + parts[n + 1 :] for item in part) for n in range(len(parts))
+            ]
+        candidates = parts if len(rest) > 1 else [()]
+        smaller = None
         for candidate in candidates:
             tries -= 1
             if still(candidate):
-                found = candidate
+                smaller = candidate
                 break
             if tries <= 0:
                 break
-        if found is not None:
-            pieces = max(pieces - 1, 2) if len(found) > size else 2
-            kept = tuple(found)
+        if smaller is not None:
+            pieces = max(pieces - 1, 2) if len(smaller) > size else 2
+            rest = tuple(smaller)
         elif size == 1:
             break
         else:
-            pieces = min(2 * pieces, len(kept))
-    return kept
-
-
-def _complements(parts: Sequence[tuple[T, ...]]) -> list[tuple[T, ...]]:
-    """Return everything but one part, for each part."""
-    return [
-        tuple(item for m, other in enumerate(parts) if m != n for item in other) for n in range(len(parts))
-    ]
+            pieces = min(2 * pieces, len(rest))
+    return rest
 
 
 # -- replay files: a program and the decisions of a schedule in which it gives something else ----------
@@ -500,11 +496,11 @@ def _subject_in(document: Mapping[str, Any], name: str) -> Recorded:
     if isinstance(script, str):
         if not isinstance(arguments, list) or not all(isinstance(word, str) for word in arguments):
             raise UsageError(f"{name} has the arguments {arguments!r:.80}; they must be a list of words")
-        if not isinstance(known := document.get("sha256"), str):
+        if not isinstance(digest := document.get("sha256"), str):
             raise UsageError(
                 f"{name} names the script {script!r:.80} without its hash; record the replay again"
             )
-        if script_digest(script) != known:
+        if script_digest(script) != digest:
             raise UsageError(
                 f"{script!r:.80} is not the script that {name} was recorded with; record the replay again"
             )

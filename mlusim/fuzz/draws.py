@@ -62,7 +62,7 @@ class CallDraw:
 
     def argument(self, name: str) -> DrawnArgument:
         """Return the argument called *name*."""
-        return next(one for one in self.arguments if one.name == name)
+        return next(argument for argument in self.arguments if argument.name == name)
 
 
 def specified(texts: Mapping[str, str]) -> tuple[DrawnArgument, ...]:
@@ -74,9 +74,9 @@ def specified(texts: Mapping[str, str]) -> tuple[DrawnArgument, ...]:
 
 
 def _option(text: str, what: str) -> ArgumentDraw:
-    found = re.match(rf"((?:host:)?(?:inout:)?){REAL}:", text)
+    prefix = re.match(rf"((?:host:)?(?:inout:)?){REAL}:", text)
     # host: and inout: say where an array lies and whether it comes back; they stand before any form of it.
-    back = "" if found is None else found[1]
+    back = "" if prefix is None else prefix[1]
     word, _, rest = text.removeprefix(back).partition(":")
     if word != REAL:
         return ArgumentDraw(value_of(text, what))
@@ -112,29 +112,29 @@ class Landmarks:
 
 def landmarks(module: "Module", board: Board) -> Landmarks:
     """Return those of *module* on *board*: what its own files write, and what memories hold of elements of 1 to 8 bytes."""
-    found: dict[int, int] = {}
-    own = set(module.paths)
+    counts: dict[int, int] = {}
+    paths = set(module.paths)
     for file in module.files:
         for function in file.form.functions.values():
-            if function.span.file in own:
+            if function.span.file in paths:
                 for node in walk(function.body):
                     if isinstance(node, ir.Const) and isinstance(node.value, int):
-                        _count(found, node.value)
+                        _count(counts, node.value)
                 for local in function.locals:
-                    _arrays(found, local.type)
+                    _arrays(counts, local.type)
         for variable in file.form.globals.values():
-            _arrays(found, variable.type)
-    constants = sorted(sorted(found), key=lambda n: -found[n])[:MOST]
+            _arrays(counts, variable.type)
+    constants = sorted(sorted(counts), key=lambda n: -counts[n])[:MOST]
     return Landmarks(tuple(constants), memory_limits(board))
 
 
 def whole_constants(path: str) -> tuple[int, ...]:
     """Return the whole numbers that a Python file writes, the most frequent first."""
-    found: dict[int, int] = {}
+    counts: dict[int, int] = {}
     for node in ast.walk(ast.parse(read_text(path))):
         if isinstance(node, ast.Constant) and type(node.value) is int:
-            _count(found, node.value)
-    return tuple(sorted(sorted(found), key=lambda n: -found[n])[:MOST])
+            _count(counts, node.value)
+    return tuple(sorted(sorted(counts), key=lambda n: -counts[n])[:MOST])
 
 
 def memory_limits(board: Board) -> tuple[int, ...]:
@@ -146,14 +146,14 @@ def memory_limits(board: Board) -> tuple[int, ...]:
     return tuple(sorted(limits))
 
 
-def _count(found: dict[int, int], value: int) -> None:
+def _count(counts: dict[int, int], value: int) -> None:
     if 2 < value <= LARGEST:
-        found[value] = found.get(value, 0) + 1
+        counts[value] = counts.get(value, 0) + 1
 
 
-def _arrays(found: dict[int, int], kind: t.Type) -> None:
+def _arrays(counts: dict[int, int], kind: t.Type) -> None:
     while isinstance(kind, t.Array):
-        _count(found, kind.count)
+        _count(counts, kind.count)
         kind = kind.of
 
 

@@ -56,11 +56,11 @@ class FuzzTask:
 
     @property
     def word(self) -> str:
-        """A word that changes with whatever a search depends on: the task, the files, mlusim, operators."""
-        found = hashlib.sha256(repr(self).encode())
+        """Return a word that changes with whatever a search depends on: the task, the files, mlusim, operators."""
+        digest = hashlib.sha256(repr(self).encode())
         for path in self.subject.files:
-            found.update(Path(path).read_bytes())
-        return f"{found.hexdigest()[:16]}-{sources_of(self.subject.operators)}"
+            digest.update(Path(path).read_bytes())
+        return f"{digest.hexdigest()[:16]}-{sources_of(self.subject.operators)}"
 
 
 @frozen
@@ -206,15 +206,15 @@ class Workplace:
             for place, outcomes in tests.items():
                 now |= {(file, *place, outcome): bool(came) for outcome, came in outcomes.items()}
         # Only news is sent to the searching process: after a few draws most lines have been reported.
-        found = {met: came for met, came in now.items() if self._told.get(met) != came}
-        self._told.update(found)
-        return found
+        news = {met: came for met, came in now.items() if self._told.get(met) != came}
+        self._told.update(news)
+        return news
 
 
 def faults_in(done: Checked) -> tuple[FoundFault, ...]:
     """Return what failed in a run: findings of the checkers, then a wrong result."""
-    found = [FoundFault(f.id, f.message, f.file, f.line) for f in done.findings if f.level != NOTE]
-    return *found, *([FoundFault(WRONG, done.problem)] if done.problem else [])
+    faults = [FoundFault(f.id, f.message, f.file, f.line) for f in done.findings if f.level != NOTE]
+    return *faults, *([FoundFault(WRONG, done.problem)] if done.problem else [])
 
 
 @frozen
@@ -248,9 +248,9 @@ def _tried(job: tuple[FuzzTask, str, int]) -> Tried:
         place = _workplace(task, search_of)
         trial = place.trial(number)
         done = place.run(*place.call(trial), plans=trial.plans)
-        found = faults_in(done.checked)
-        beyond = any(one.id == CUT_OFF for one in found)
-        fault = found[0] if found and not beyond else None
+        faults = faults_in(done.checked)
+        beyond = any(fault.id == CUT_OFF for fault in faults)
+        fault = faults[0] if faults and not beyond else None
         return Tried(fault, beyond, done.refused, place.fresh(), watch.cpu)
 
 
@@ -275,9 +275,9 @@ def search(
     search_of = secrets.token_hex(8)
     place = _workplace(task, search_of)
     # Kept calls first: a fault that has not been fixed is reported at once.
-    known, kept = _first_kept(place, corpus, typed)
-    if known is not None:
-        return FuzzResult(known, 0, 0, kept, took=Took(watch.seconds, watch.cpu))
+    failing_before, replayed = _first_kept(place, corpus, typed)
+    if failing_before is not None:
+        return FuzzResult(failing_before, 0, 0, replayed, took=Took(watch.seconds, watch.cpu))
     state = corpus.state()
     same = state is not None and (state.word, state.seed) == (task.word, task.seed)
     drawn = _Drawn(task, state.done if state is not None and same and not restart else 0)
@@ -303,7 +303,7 @@ def search(
         failing,
         drawn.first,
         drawn.reached,
-        kept,
+        replayed,
         drawn.cut_off,
         drawn.refused,
         drawn.refusal,
@@ -371,16 +371,16 @@ def _first_kept(
     place: Workplace, corpus: Corpus, typed: Callable[[KeptCall, Path], str]
 ) -> tuple[FailingCall | None, int]:
     """Run kept calls until one fails, which is returned with the number of those that ran."""
-    kept = 0
+    replayed = 0
     for folder, call in corpus.calls():
         done = _kept(place, corpus, folder, call)
         if done is None:
             continue
-        kept += 1
-        if found := faults_in(done):
+        replayed += 1
+        if faults := faults_in(done):
             now = evolve(call, command=typed(call, folder))  # from here, where other options may be
-            return FailingCall(folder, now, found[0], done), kept
-    return None, kept
+            return FailingCall(folder, now, faults[0], done), replayed
+    return None, replayed
 
 
 def _kept(place: Workplace, corpus: Corpus, folder: Path, call: KeptCall) -> Checked | None:
@@ -388,8 +388,8 @@ def _kept(place: Workplace, corpus: Corpus, folder: Path, call: KeptCall) -> Che
     board = call.asked.board
     if board not in place.task.draw.boards or call.asked.called != place.subject.name(board):
         return None
-    given = set(call.asked.arguments)
-    if not set(place.subject.needed(board)) <= given <= set(place.subject.parameters(board)):
+    arguments = set(call.asked.arguments)
+    if not set(place.subject.needed(board)) <= arguments <= set(place.subject.parameters(board)):
         return None
     return place.run(call, corpus.arrays(folder, call), plans=True).checked
 
@@ -400,23 +400,23 @@ def _smallest(
     """Make the failing draw *number* small, and keep it."""
     # Run again here: the draw may have been run by another process, which sent back its outcome without the arrays.
     trial = place.trial(number)
-    wanted = {_kind(one) for one in faults_in(place.run(*place.call(trial), plans=trial.plans).checked)}
+    wanted = {_kind(fault) for fault in faults_in(place.run(*place.call(trial), plans=trial.plans).checked)}
     if not wanted:
         raise UsageError(
             f"draw {number} failed once and not again; a reference that draws or keeps something makes it so"
         )
 
     def faults(candidate: Trial) -> tuple[FoundFault, ...]:
-        found = faults_in(place.run(*place.call(candidate), plans=candidate.plans).checked)
+        failures = faults_in(place.run(*place.call(candidate), plans=candidate.plans).checked)
         # A launch that was cut off may fail only for that reason, and would take the limit's whole time at each try.
-        return () if any(one.id == CUT_OFF for one in found) else found
+        return () if any(fault.id == CUT_OFF for fault in failures) else failures
 
     smallest, runs = shrunk(
-        place.draws, trial, lambda candidate: any(_kind(one) in wanted for one in faults(candidate))
+        place.draws, trial, lambda candidate: any(_kind(fault) in wanted for fault in faults(candidate))
     )
     call, arrays = place.call(smallest)
     done = place.run(call, arrays, plans=smallest.plans).checked
-    fault = next(one for one in faults_in(done) if _kind(one) in wanted)
+    fault = next(fault for fault in faults_in(done) if _kind(fault) in wanted)
     call = evolve(call, found=str(fault))
     folder = corpus.place(call, arrays)
     call = evolve(call, command=typed(call, folder))
@@ -432,15 +432,17 @@ def _kind(fault: FoundFault) -> tuple[str, str | None, int | None]:
 def refuse_unfit(task: FuzzTask) -> None:
     """Raise `UsageError` where a parameter has nothing to draw, or an argument is not a parameter and in no formula."""
     place = _workplace(task)
-    values = {one.name: [option.value for option in one.options] for one in task.draw.arguments}
+    values = {
+        argument.name: [option.value for option in argument.options] for argument in task.draw.arguments
+    }
     subject = place.subject
     for board in task.draw.boards:
         parameters, name = subject.parameters(board), subject.name(board)
-        needed, known = subject.needed(board), known_to(find_board(board), task.subject.asked.define)
-        sentence = misspelt(name, parameters, needed, values, known)
+        needed, usable = subject.needed(board), known_to(find_board(board), task.subject.asked.define)
+        sentence = misspelt(name, parameters, needed, values, usable)
         if sentence is not None:
             raise UsageError(sentence)
-        lacking = next((one for one in needed if one not in values), None)
+        lacking = next((parameter for parameter in needed if parameter not in values), None)
         if lacking is not None:
             pointed = subject.usual(board).get(lacking)
             example = "int:1..20000" if pointed is None else f"in:{pointed.name}:64"
@@ -466,13 +468,13 @@ class _Smallest:
 
     def take(self, candidate: Trial) -> bool:
         """Return whether *candidate*, made to fit, fails too; it is the best then."""
-        found = self.draws.fitted(candidate)
-        if found is None or found == self.best or self.left <= 0:
+        fitted = self.draws.fitted(candidate)
+        if fitted is None or fitted == self.best or self.left <= 0:
             return False
         self.left -= 1
-        if not self.fails(found):
+        if not self.fails(fitted):
             return False
-        self.best = found
+        self.best = fitted
         return True
 
 

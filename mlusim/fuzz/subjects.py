@@ -15,7 +15,7 @@ from mlusim.check.checking import CheckJob, check_arrays
 from mlusim.check.findings import Checked
 from mlusim.check.kernel_calls import check_call
 from mlusim.errors import StatusError, UsageError, said
-from mlusim.formula.expr import Expr, Var, walk
+from mlusim.formula.expr import Var, walk
 from mlusim.fuzz.corpus import BUNDLE, KeptCall
 from mlusim.fuzz.draws import Landmarks, landmarks, memory_limits, whole_constants
 from mlusim.operators.registry import find_operator
@@ -62,9 +62,9 @@ class OpenSubject:
         """Return the numbers that mean something to it."""
         raise NotImplementedError
 
-    def limit(self, random: Random, board: str, name: str, known: Mapping[str, int]) -> int | None:
-        """Return the largest *name* that a plan has room for beside the *known* numbers; None where no plan says."""
-        del random, board, name, known
+    def limit(self, random: Random, board: str, name: str, numbers: Mapping[str, int]) -> int | None:
+        """Return the largest *name* that a plan has room for beside *numbers* of others; None where no plan says."""
+        del random, board, name, numbers
         return None
 
     def settled(
@@ -169,7 +169,7 @@ class OpenOperator(OpenSubject):
         """Return the names of its inputs and parameters."""
         del board
         named: tuple[Tensor | Scalar, ...] = (*self._operator.inputs, *self._operator.params)
-        return tuple(one.name for one in named)
+        return tuple(tensor.name for tensor in named)
 
     def needed(self, board: str) -> tuple[str, ...]:
         """Return those that are not optional and have no default."""
@@ -179,38 +179,43 @@ class OpenOperator(OpenSubject):
 
     def marks(self, board: str) -> Landmarks:
         """Return the count of cores, and what memories hold."""
-        found = find_board(board)
-        return Landmarks((found.clusters * found.arch.cores_per_cluster,), memory_limits(found))
+        place = find_board(board)
+        return Landmarks((place.clusters * place.arch.cores_per_cluster,), memory_limits(place))
 
-    def limit(self, random: Random, board: str, name: str, known: Mapping[str, int]) -> int | None:
+    def limit(self, random: Random, board: str, name: str, numbers: Mapping[str, int]) -> int | None:
         """Return the largest of one of its plans, or the largest tile of it that covers *name*."""
         asked = [
             (plan, variable.name)
             for plan in self._operator.plans
             for variable in plan.variables.values()
-            if variable.name == name or (variable.tile and name in _named(variable.enough))
+            if variable.name == name
+            or (
+                variable.tile
+                and variable.enough is not None
+                and any(isinstance(part, Var) and part.name == name for part in walk(variable.enough))
+            )
         ]
         if not asked:
             return None
         plan, variable = random.choice(asked)
         held = {
-            n: known.get(n, max(v.low or 0, 1))
+            n: numbers.get(n, max(v.low or 0, 1))
             for n, v in plan.region_variables.items()
             if not v.tile and n != variable
         }
         dtype = random.choice(plan.dtypes) if plan.dtypes else None
         try:
-            found: int | None = plan.largest(variable, board=board, dtype=dtype, **held).largest
+            largest: int | None = plan.largest(variable, board=board, dtype=dtype, **held).largest
         except UsageError:
             return None
-        return found
+        return largest
 
     def settled(
         self, board: str, texts: Mapping[str, str], arrays: Mapping[str, Array]
     ) -> tuple[Mapping[str, str], Mapping[str, Array]]:
         """Return every input as an array: an operator takes them from one file.  Raises `UsageError` for what is none."""
         scope = ArgumentScope(texts, {}, find_board(board))
-        made, said_so = dict(arrays), dict(texts)
+        inputs, said_so = dict(arrays), dict(texts)
         for tensor in self._operator.inputs:
             if tensor.name not in texts or tensor.name in arrays:
                 continue
@@ -221,9 +226,9 @@ class OpenOperator(OpenSubject):
                 continue
             if not value.form.goes_in:
                 raise UsageError(f"{what} is given {value.text!r}; an input takes an array that goes in")
-            made[tensor.name] = scope.array(tensor.name, value, what)
+            inputs[tensor.name] = scope.array(tensor.name, value, what)
             said_so[tensor.name] = f"{tensor.name}.npy"
-        return said_so, made
+        return said_so, inputs
 
     def run(
         self, call: KeptCall, arrays: Mapping[str, Array], checkers: tuple[str, ...], *, plans: bool
@@ -248,10 +253,6 @@ class OpenOperator(OpenSubject):
         except Exception as error:  # noqa: BLE001 - host functions and references are the operator's
             told = f"it ended with {type(error).__name__}: {said(error)}"
             return TriedCall(Checked(operator.name, board=asked.board, problem=told))
-
-
-def _named(expr: Expr | None) -> set[str]:
-    return set() if expr is None else {part.name for part in walk(expr) if isinstance(part, Var)}
 
 
 def _parameter(parameter: Scalar, text: str, scope: ArgumentScope) -> Any:

@@ -102,7 +102,7 @@ class TrialDraws:
 
     def options(self, trial: Trial) -> dict[str, ArgumentDraw]:
         """Return the alternative of each argument."""
-        return {one.name: self.option(trial, one.name) for one in self.draw.arguments}
+        return {argument.name: self.option(trial, argument.name) for argument in self.draw.arguments}
 
     def range(self, trial: Trial, name: str) -> tuple[int, int]:
         """Return the lowest and the highest of the drawn whole number *name* beside the other numbers of *trial*."""
@@ -156,14 +156,15 @@ class TrialDraws:
             random.choice(EFFECTS),
             random.choice((None, random.randrange(1 << 16))),
             random.random() < PLANS,
-            {one.name: random.randrange(len(one.options)) for one in self.draw.arguments},
+            {argument.name: random.randrange(len(argument.options)) for argument in self.draw.arguments},
         )
         options = self.options(trial)
-        reals = {
-            name: _real(random, *here.reals)
-            for name, here in options.items()
-            if here.reals and here.is_number
-        }
+        reals = {}
+        for name, here in options.items():
+            if here.reals and here.is_number:
+                low, high = here.reals
+                ends = [end for end in (low, high, 0.0, 1.0, 0.5) if low <= end <= high]
+                reals[name] = random.choice((random.choice(ends), random.uniform(low, high)))
         fills = {
             name: FillDraw(random.choice(self.names(here, name)), random.randrange(1 << 32))
             for name, here in options.items()
@@ -172,8 +173,8 @@ class TrialDraws:
         trial = evolve(trial, numbers=reals, fills=fills)
         tasks = dim[0] * dim[1] * dim[2]
 
-        def choose(name: str, low: int, high: int, known: Mapping[str, int]) -> int:
-            most = self.limit(random, trial.board, name, known)
+        def choose(name: str, low: int, high: int, numbers: Mapping[str, int]) -> int:
+            most = self.limit(random, trial.board, name, numbers)
             if most is not None and random.random() < LIMITS:
                 return min(max(most + random.choice((0, 1)), low), high)
             return interesting(random, low, high, self.marks, tasks)
@@ -259,11 +260,6 @@ class TrialDraws:
             return np.zeros(shape, dtype)
         fill = trial.fills[name]
         return filled(fill.pattern, fill.seed, shape, dtype, self._bounds(scope, here, name))
-
-
-def _real(random: Random, low: float, high: float) -> float:
-    ends = [one for one in (low, high, 0.0, 1.0, 0.5) if low <= one <= high]
-    return random.choice((random.choice(ends), random.uniform(low, high)))
 
 
 def _is_written(text: str) -> bool:

@@ -117,11 +117,11 @@ SEED = "draw other values for --arg"
 
 def words() -> dict[str, list[ArgumentForm]]:
     """Return the forms by the word that they begin with."""
-    found: dict[str, list[ArgumentForm]] = {}
+    by_word: dict[str, list[ArgumentForm]] = {}
     for form in FORMS:
         if form.word:
-            found.setdefault(form.word, []).append(form)
-    return found
+            by_word.setdefault(form.word, []).append(form)
+    return by_word
 
 
 def spellings(forms: Sequence[ArgumentForm]) -> str:

@@ -48,11 +48,11 @@ def value_of(text: str, what: str) -> ArgumentValue:
         return _worded(text, word, rest, what)
     if text.endswith(".npy"):
         return ArgumentValue(text, forms.FILE, file=text)
-    found = _MEMBER.fullmatch(text)
-    if found is not None:
-        return ArgumentValue(text, forms.MEMBER, file=found[1], member=found[2])
+    member = _MEMBER.fullmatch(text)
+    if member is not None:
+        return ArgumentValue(text, forms.MEMBER, file=member[1], member=member[2])
     if colon and word.isidentifier():
-        meant = " or ".join(f"{one}:" for one in near(word, forms.words()))
+        meant = " or ".join(f"{meant_word}:" for meant_word in near(word, forms.words()))
         hint = f" (meant: {meant})" if meant else ""
         raise _unread(
             what, text, f"{shown(word)} is not a word of --arg{hint}; use {forms.spellings(forms.FORMS)}"
@@ -142,7 +142,7 @@ class ArgumentScope:
     macros: Mapping[str, str | None]
     board: Board
     seed: int = 0
-    given: Mapping[str, Array] = field(factory=dict)
+    supplied: Mapping[str, Array] = field(factory=dict)
     arrays: dict[str, Array] = field(factory=dict)
     _values: dict[str, ArgumentValue] = field(factory=dict)
     _numbers: dict[str, int] = field(factory=dict)
@@ -150,18 +150,18 @@ class ArgumentScope:
 
     def value(self, name: str, what: str) -> ArgumentValue:
         """Return the value of argument *name*, which *what* describes.  Raises `UsageError` as `value_of` does."""
-        found = self._values.get(name)
-        if found is None:
-            found = self._values[name] = value_of(self.texts[name], what)
-        return found
+        value = self._values.get(name)
+        if value is None:
+            value = self._values[name] = value_of(self.texts[name], what)
+        return value
 
     def refuse_misspelt(
         self, called: str, parameters: Collection[str], needed: Iterable[str], formulas: Iterable[str]
     ) -> None:
         """Raise `UsageError` for a name that is misspelt, of an argument or in a formula, as `argument_names.misspelt` finds it."""
         values = {name: [self._read(name)] for name in self.texts}
-        known = known_to(self.board, self.macros)
-        sentence = misspelt(called, parameters, needed, values, known, formulas)
+        usable = known_to(self.board, self.macros)
+        sentence = misspelt(called, parameters, needed, values, usable, formulas)
         if sentence is not None:
             raise UsageError(sentence)
 
@@ -184,11 +184,11 @@ class ArgumentScope:
             raise UsageError(f"{told} is given {shown(text)!r}; {ring} cannot be known from each other")
         self._open.append(name)
         try:
-            found = self._whole(name, text, told)
+            number = self._whole(name, text, told)
         finally:
             self._open.pop()
-        self._numbers[name] = found
-        return found
+        self._numbers[name] = number
+        return number
 
     def _whole(self, name: str, text: str, what: str) -> int:
         if name not in self.texts:
@@ -229,16 +229,16 @@ class ArgumentScope:
                 apart = f"0,{int(number[2:])} or " if number[2:].isdigit() else ""
                 why = f"{number} may be hexadecimal, or a 0 with x behind it; write {apart}{int(number, 16)}"
                 raise self._no_sizes(value, what, why)
-        spread = re.sub(r"\w+", lambda found: self._spread(found[0]), value.sizes or "")
+        spread = re.sub(r"\w+", lambda match: self._spread(match[0]), value.sizes or "")
         if not all(size.strip() for size in _apart(spread)):
             raise self._no_sizes(value, what, "a size is missing")
         try:
-            found = tuple(self._formula(size) for size in _apart(spread))
+            shape = tuple(self._formula(size) for size in _apart(spread))
         except UsageError as error:
             raise self._no_sizes(value, what, str(error)) from None
-        if any(size < 0 for size in found):
-            raise self._no_sizes(value, what, f"a size is {min(found)}")
-        return found
+        if any(size < 0 for size in shape):
+            raise self._no_sizes(value, what, f"a size is {min(shape)}")
+        return shape
 
     @staticmethod
     def _no_sizes(value: ArgumentValue, what: str, why: str) -> UsageError:
@@ -289,13 +289,14 @@ class ArgumentScope:
         rng = self._generator(name)
         if value.form is forms.DRAWS:
             low, high = self.range_of(value, what)
-            if dtype.kind != "float" and not self._holds(dtype, low, high):
+            limits = None if dtype.kind == "float" else np.iinfo(dtype.dtype)
+            if limits is not None and not limits.min <= low < high <= limits.max + 1:
                 raise _unread(what, value.text, f"{dtype} does not hold {low:,} to {high - 1:,}")
-            made = rng.integers(low, high, shape, dtype=np.int64)
+            array = rng.integers(low, high, shape, dtype=np.int64)
         else:
-            made = _MAKERS[value.form.word](shape, dtype, rng)
+            array = _MAKERS[value.form.word](shape, dtype, rng)
         with np.errstate(over="ignore"):  # arange of more than half holds: infinity, as the conversion gives
-            return np.asarray(made).astype(dtype.dtype, copy=False)
+            return np.asarray(array).astype(dtype.dtype, copy=False)
 
     def tensor(
         self, device: "Device", name: str, what: str, usual: DType | None, *, read_only: bool = False
@@ -310,7 +311,7 @@ class ArgumentScope:
         if read_only:
             _refuse_unwritten(name, value, what)
         if not value.form.goes_in:
-            made = device.empty(self.sizes(value, what), self.dtype_of(value, what))
+            tensor = device.empty(self.sizes(value, what), self.dtype_of(value, what))
         else:
             array = self._taken(name, value, what, usual)
             try:
@@ -318,9 +319,9 @@ class ArgumentScope:
             except UsageError as error:
                 raise _unread(what, value.text, f"its elements: {error}") from None
             # Shared, so that a store through a cast is a fault instead of silently changing an input.
-            made = device.put(array) if value.comes_back else device.share(array)
-        made.allocation.declared = evolve(made.allocation.declared, name=name)
-        return made
+            tensor = device.put(array) if value.comes_back else device.share(array)
+        tensor.allocation.declared = evolve(tensor.allocation.declared, name=name)
+        return tensor
 
     def host_array(self, name: str, what: str, usual: DType | None, *, read_only: bool = False) -> Array:
         """Make the array of argument *name* in memory of the host, as `tensor` makes one of the device."""
@@ -328,18 +329,18 @@ class ArgumentScope:
         if read_only:
             _refuse_unwritten(name, value, what)
         if not value.form.goes_in:
-            made = np.empty(self.sizes(value, what), self.dtype_of(value, what).dtype)
-            made.view(np.uint8).fill(POISON)
-            return made
+            array = np.empty(self.sizes(value, what), self.dtype_of(value, what).dtype)
+            array.view(np.uint8).fill(POISON)
+            return array
         return self._taken(name, value, what, usual).copy()
 
     def _taken(self, name: str, value: ArgumentValue, what: str, usual: DType | None) -> Array:
         """Return the array that goes in for *name*, and note it: the one that is given, or what *value* says."""
-        array = self.given.get(name)
-        found = self.arrays[f"input.{name}"] = (
+        array = self.supplied.get(name)
+        taken = self.arrays[f"input.{name}"] = (
             self.array(name, value, what, usual) if array is None else array
         )
-        return found
+        return taken
 
     @staticmethod
     def dtype_of(value: ArgumentValue, what: str) -> DType:
@@ -348,11 +349,6 @@ class ArgumentScope:
             return as_dtype(value.dtype)
         except UsageError as error:
             raise _unread(what, value.text, str(error)) from None
-
-    @staticmethod
-    def _holds(dtype: DType, low: int, high: int) -> bool:
-        limits = np.iinfo(dtype.dtype)
-        return limits.min <= low and high - 1 <= limits.max
 
     def drawn(self, name: str, low: int, high: int) -> int:
         """Draw the whole number of argument *name* from *low* up to, and without, *high*."""
@@ -375,29 +371,31 @@ class ArgumentScope:
         return np.random.default_rng([self.seed & (_WIDEST - 1), zlib.crc32(name.encode())])
 
     def _spread(self, word: str) -> str:
-        """*word* of sizes with a comma for each x between sizes: ``8x1024``, ``rowsxcols``."""
-        known = self._names()
-        if "x" not in word or word in known:
+        """Return *word* of sizes with a comma for each x between sizes: ``8x1024``, ``rowsxcols``."""
+        names = self._names()
+        if "x" not in word or word in names:
             return word
-        return ",".join(_between(word, known) or [word])
+        return ",".join(_between(word, names) or [word])
 
     def _names(self) -> dict[str, None]:
         """Return the names that formulas may use: the arguments and macros whose values are numbers."""
         numbers = (forms.NUMBER, forms.DRAW)
-        known = {n: None for n, text in self.macros.items() if text is not None and _is_whole(text)}
-        known |= {n: None for n in self.texts if self.value(n, f"--arg {n}").form in numbers}
-        return known
+        names = {n: None for n, text in self.macros.items() if text is not None and _is_whole(text)}
+        names |= {n: None for n in self.texts if self.value(n, f"--arg {n}").form in numbers}
+        return names
 
     def _formula(self, text: str) -> int:
         """Return the value of a formula of arguments, macros and constants of the board."""
         text = text.strip()
         if text.isdigit():
             return int(text)
-        known = board_constants(self.board)
-        free = {n: expr.Var(n) for n in self._names() if n.isidentifier() and n not in (*known, "min", "max")}
+        constants = board_constants(self.board)
+        free = {
+            n: expr.Var(n) for n in self._names() if n.isidentifier() and n not in (*constants, "min", "max")
+        }
         parsed = parse.parse_formula(text, free)
         named = [part.name for part in expr.walk(parsed) if isinstance(part, expr.Var) and part.name in free]
-        return parsed.evaluate({**known, **{n: self.whole(n) for n in named}})
+        return parsed.evaluate({**constants, **{n: self.whole(n) for n in named}})
 
 
 def _is_whole(text: str) -> bool:
@@ -408,29 +406,29 @@ def _is_whole(text: str) -> bool:
     return True
 
 
-def _between(word: str, known: Mapping[str, None]) -> list[str] | None:
+def _between(word: str, names: Mapping[str, None]) -> list[str] | None:
     """Return the sizes in *word*, x between them; the first and the last may be empty, where a parenthesis stands beside it."""
-    if not word or word.isdigit() or word in known:
+    if not word or word.isdigit() or word in names:
         return [word]
     # By trying, since names may contain an x themselves, as in `boxesx4`.
     for at, letter in enumerate(word):
-        if letter == "x" and (at == 0 or word[:at].isdigit() or word[:at] in known):
-            rest = _between(word[at + 1 :], known)
+        if letter == "x" and (at == 0 or word[:at].isdigit() or word[:at] in names):
+            rest = _between(word[at + 1 :], names)
             if rest is not None:
                 return [word[:at], *rest]
     return None
 
 
 def _apart(text: str) -> list[str]:
-    """*text* at its commas outside of parentheses."""
-    found, depth = [""], 0
+    """Return the pieces of *text* between its commas outside of parentheses."""
+    pieces, depth = [""], 0
     for letter in text:
         depth += {"(": 1, ")": -1}.get(letter, 0)
         if letter == "," and depth == 0:
-            found.append("")
+            pieces.append("")
         else:
-            found[-1] += letter
-    return found
+            pieces[-1] += letter
+    return pieces
 
 
 def _any(shape: tuple[int, ...], dtype: DType, rng: np.random.Generator) -> Array:
@@ -465,21 +463,25 @@ def misspelt(
     parameters: Collection[str],
     needed: Iterable[str],
     values: Mapping[str, Sequence[ArgumentValue | str]],
-    known: Iterable[str],
+    besides: Iterable[str],
     formulas: Iterable[str] = (),
 ) -> str | None:
     """Return the sentence for a name in *values* that *called* does not have; None where there is none.
 
     *values* are the alternatives of each argument, a text for one that cannot be read.  *parameters* are those of *called*, of
-    which *needed* have no value by themselves.  *known* are names that formulas may use besides; *formulas* are texts that
+    which *needed* have no value by themselves.  *besides* are other names that formulas may use; *formulas* are texts that
     arguments had before, whose numbers may be left over.
     """
-    names = frozenset({*values, *known, *FUNCTIONS})
+    names = frozenset({*values, *besides, *FUNCTIONS})
     uses = {name: list(_uses(alternatives, names)) for name, alternatives in values.items()}
     named = {word for name, words in uses.items() for word, _ in words if word != name}
-    named.update(one for text in formulas for word in _WORD.findall(text) for one in _split(word, names))
-    numbers = [name for name, alternatives in values.items() if any(map(_is_number, alternatives))]
-    usable = {*numbers, *known, *FUNCTIONS}
+    named.update(part for text in formulas for word in _WORD.findall(text) for part in _split(word, names))
+    numbers = [
+        name
+        for name, alternatives in values.items()
+        if any(isinstance(v, str) or not (v.is_array or v.is_null) for v in alternatives)
+    ]
+    usable = {*numbers, *besides, *FUNCTIONS}
     unknown = {w: name for name, words in uses.items() for w, sure in words if sure and w not in usable}
     lacking = [name for name in needed if name not in values]
     for name in values:
@@ -487,26 +489,21 @@ def misspelt(
             continue
         if name not in named:
             guess = near(name, [*lacking, *unknown], 1) or near(name, parameters, 1)
-            hint = _instead_of(name, parameters)
+            hint = f"its parameters: {', '.join(parameters) or 'it has none'}"
+            if name in OF_LAUNCHES:
+                hint = f"that of the launch is given as --{name}"
             if guess:
                 hint = f"did you mean {guess[0]}{_named_by(guess[0], unknown, values)}?"
             return f"{called} has no parameter {name!r}, and no formula names it; {hint}"
         if guess := near(name, lacking, 1):
             return f"{called} has no parameter {name!r}; did you mean {guess[0]}, which has no value?"
     for word, name in unknown.items():
-        others = [*(one for one in numbers if one != name), *known]
+        others = [*(number for number in numbers if number != name), *besides]
         guess = near(word, others, 1)
         hint = f"did you mean {guess[0]}?" if guess else f"known are {', '.join(others)}"
         kind = "not a number" if word in values else "not an argument or macro"
         return f"--arg {name} is given {shown(_text(values[name], word))!r}, and {word!r} is {kind}; {hint}"
     return None
-
-
-def _instead_of(name: str, parameters: Collection[str]) -> str:
-    """Return where what is typed as the argument *name* belongs, or else what arguments there are."""
-    if name in OF_LAUNCHES:
-        return f"that of the launch is given as --{name}"
-    return f"its parameters: {', '.join(parameters) or 'it has none'}"
 
 
 def _named_by(
@@ -520,10 +517,6 @@ def _named_by(
 def _text(alternatives: Iterable[ArgumentValue | str], word: str) -> str:
     texts = [value if isinstance(value, str) else value.text for value in alternatives]
     return next(text for text in texts if word in text)
-
-
-def _is_number(value: ArgumentValue | str) -> bool:
-    return isinstance(value, str) or not (value.is_array or value.is_null)
 
 
 def known_to(board: Board, macros: Mapping[str, str | None]) -> tuple[str, ...]:
@@ -540,7 +533,7 @@ def _uses(alternatives: Sequence[ArgumentValue | str], names: frozenset[str]) ->
         sure = [text for text in (value.sizes, value.low, value.high) if text is not None]
         for text in sure:
             for word in _WORD.findall(_SIZEOF.sub("0", text)):
-                yield from ((one, True) for one in _split(word, names))
+                yield from ((part, True) for part in _split(word, names))
         if value.dtype is not None:  # of a search, a type may be drawn: in:DTYPE:n
             yield value.dtype, False
         if value.form is forms.NUMBER:  # an enumerator of a host function, too

@@ -129,14 +129,14 @@ def carve(call: "KernelCall | LaunchAgain") -> Carving:
     launch = call.run([extents]).launch
     parts = sorted(extents.parts(), key=lambda p: (p.array.line, p.array.start, p.offset, p.low or 0))
     arrays = tuple(held.arrays.values())
-    found = tuple(evolve(finding, kernel=launch.kernel) for finding in extents.findings)
+    findings = tuple(evolve(finding, kernel=launch.kernel) for finding in extents.findings)
     stack = sum(variable.nbytes for variable in kernel.on_stack)
     return Carving(
         launch.kernel,
         launch.board,
         arrays,
         tuple(parts),
-        found,
+        findings,
         extents.allowed,
         launch.memory,
         stack,
@@ -192,9 +192,9 @@ class PointerPlaces(Observer):
         """Return the array that *allocation* is."""
         where = allocation.declared
         key = where.file, where.line, allocation.space.name, where.name or "array"
-        found = self.arrays.get(key)
-        if found is None:
-            found = self.arrays[key] = DeclaredArray(
+        array = self.arrays.get(key)
+        if array is None:
+            array = self.arrays[key] = DeclaredArray(
                 key[-1],
                 allocation.space.name,
                 allocation.nbytes,
@@ -202,7 +202,7 @@ class PointerPlaces(Observer):
                 where.line,
                 allocation.address - self._starts.get(allocation.space.name, allocation.address),
             )
-        return found
+        return array
 
     def stable(self, name: PointerVariable | None) -> bool:
         """Return whether *name* holds one place in every task, which is not just another variable's."""
@@ -242,9 +242,12 @@ class Extents(Checker):
         if not any(on_chip(access.allocation) for access in (*effect.reads, *effect.writes)):
             return
         ways = list(self._held.frames.behind(effect))
-        given = arguments_behind(effect.step.row, effect.arguments)
-        for stores, accesses, own in ((False, effect.reads, given[0]), (True, effect.writes, given[1])):
-            for access, argument in zip_longest(accesses, own):
+        behind = arguments_behind(effect.step.row, effect.arguments)
+        for stores, accesses, arguments in (
+            (False, effect.reads, behind[0]),
+            (True, effect.writes, behind[1]),
+        ):
+            for access, argument in zip_longest(accesses, arguments):
                 if access is not None and on_chip(access.allocation):
                     part = self._through(access, ways, argument)
                     part.touch(*access.span)
@@ -260,13 +263,13 @@ class Extents(Checker):
     def _order(self, effect: Effect, access: Access, part: ArrayPart, *, stores: bool) -> None:
         # From 1: 0 is a byte that nothing has written.
         writer = self.number(part) + 1
-        known = self._written.get(access.allocation)
-        if known is None:
-            known = self._written[access.allocation] = WrittenBytes(access.allocation.nbytes)
+        written = self._written.get(access.allocation)
+        if written is None:
+            written = self._written[access.allocation] = WrittenBytes(access.allocation.nbytes)
         if stores:
-            known.store(access, writer, self._sites.setdefault(effect.site, len(self._sites)))
+            written.store(access, writer, self._sites.setdefault(effect.site, len(self._sites)))
             return
-        for by, place, count in known.lost(access, writer):
+        for by, place, count in written.lost(access, writer):
             site = list(self._sites)[place]
             self.lose(self.numbered(by - 1), part, site, effect.site, effect.core.place.task, count)
 
@@ -321,19 +324,19 @@ class Extents(Checker):
     ) -> ArrayPart:
         """Return the part that *access* goes through: by *argument* of the call, or by the first one that leads to it."""
         chains: list[Chain] = []
-        for number, pointer, found in ways:
+        for number, pointer, led_by in ways:
             if argument is not None and pointer is not None and number != argument:
                 continue
             if pointer is None:
-                chains += found
+                chains += led_by
             elif pointer.view.allocation is access.allocation and pointer.offset == access.start:
-                chains = list(found)
+                chains = list(led_by)
                 break
         reached = [self.nearest(chain, access.allocation) for chain in chains]
-        known = [part for part in reached if part is not None]
+        parts = [part for part in reached if part is not None]
         task_low = access.span[0]
         # An access belongs to the last part that begins in front of it.
-        before = [part for part in known if part.offset <= task_low] or known
+        before = [part for part in parts if part.offset <= task_low] or parts
         return max(before, key=lambda part: part.offset) if before else self.whole(access.allocation)
 
     def nearest(self, chain: Chain, allocation: Allocation) -> ArrayPart | None:
@@ -365,11 +368,11 @@ class Extents(Checker):
         return part
 
     def _part(self, array: DeclaredArray, text: str, offset: int) -> ArrayPart:
-        found = self._parts.get((array, text, offset))
-        if found is None:
-            found = self._parts[array, text, offset] = ArrayPart(array, text, offset)
-            self._numbers.append(found)
-        return found
+        part = self._parts.get((array, text, offset))
+        if part is None:
+            part = self._parts[array, text, offset] = ArrayPart(array, text, offset)
+            self._numbers.append(part)
+        return part
 
 
 def _range(part: ArrayPart) -> str:
@@ -414,35 +417,39 @@ class MemoryTotal:
         return members(self, "declared", "stack", "reserve", "used", "limit", "slack", "fits")
 
 
-def totals_of(found: Carving) -> Mapping[str, MemoryTotal]:
+def totals_of(carving: Carving) -> Mapping[str, MemoryTotal]:
     """Return the totals of the memories that the kernel uses, by name."""
-    arch = find_board(found.board).arch
+    arch = find_board(carving.board).arch
     # The compiler keeps the stack in NRAM, and that of the memory core in SRAM.
-    kept = {"NRAM": STACK_RESERVE, "SRAM": STACK_RESERVE}
+    reserves = {"NRAM": STACK_RESERVE, "SRAM": STACK_RESERVE}
     limits = arch.limits(compiled=True)
     return {
         space: MemoryTotal(
-            space, usage.high_water, found.stack if space == "NRAM" else 0, kept.get(space, 0), limits[space]
+            space,
+            usage.high_water,
+            carving.stack if space == "NRAM" else 0,
+            reserves.get(space, 0),
+            limits[space],
         )
-        for space, usage in found.memory.items()
-        if space in limits and (usage.high_water or (space == "NRAM" and found.stack))
+        for space, usage in carving.memory.items()
+        if space in limits and (usage.high_water or (space == "NRAM" and carving.stack))
     }
 
 
-def layouts_of(found: Carving) -> tuple[Layout, ...]:
+def layouts_of(carving: Carving) -> tuple[Layout, ...]:
     """Return a layout of each memory that the kernel uses, whose one stage has the parts of its arrays and the stack's reserve."""
-    return tuple(_layout(found, total) for total in totals_of(found).values())
+    return tuple(_layout(carving, total) for total in totals_of(carving).values())
 
 
-def _layout(found: Carving, total: MemoryTotal) -> Layout:
-    arrays = [array for array in found.arrays if array.space == total.space]
-    regions = [region for array in arrays for region in _regions(found, array)]
+def _layout(carving: Carving, total: MemoryTotal) -> Layout:
+    arrays = [array for array in carving.arrays if array.space == total.space]
+    regions = [region for array in arrays for region in _regions(carving, array)]
     # Declarations come first; what they leave of the reserve is at the end of the memory.
     left = min(total.reserve, total.limit - total.declared)
     if left > 0:
         regions.append(PlacedRegion(STACK, "bytes", left, total.limit - left, left))
     stage = StageLayout(total.space, total.used, tuple(regions))
-    return Layout(found.kernel, found.board, None, {}, total.limit, (stage,))
+    return Layout(carving.kernel, carving.board, None, {}, total.limit, (stage,))
 
 
 def _elements(part: ArrayPart) -> tuple[str, int]:
@@ -454,10 +461,10 @@ def _elements(part: ArrayPart) -> tuple[str, int]:
     return "bytes", 1
 
 
-def _regions(found: Carving, array: DeclaredArray) -> Iterator[PlacedRegion]:
+def _regions(carving: Carving, array: DeclaredArray) -> Iterator[PlacedRegion]:
     """Yield the parts of *array* with what is touched through each, and what is touched through none of them."""
     before: list[ArrayPart] = []
-    for part in found.parts_of(array):
+    for part in carving.parts_of(array):
         if part.high is None or part.high <= part.offset:
             continue
         shared = tuple(other.text for other in before if part.meets(other))
@@ -466,7 +473,7 @@ def _regions(found: Carving, array: DeclaredArray) -> Iterator[PlacedRegion]:
         yield PlacedRegion(part.text, kind, nbytes // size, array.start + part.offset, nbytes, reuses=shared)
         # In the order of the offsets, so that a part names those it lies on, and not the reverse.
         before.append(part)
-    end = found.touched(array)
+    end = carving.touched(array)
     if end < array.bytes:
         rest = array.bytes - end
         yield PlacedRegion(f"{array.name} (untouched)", "bytes", rest, array.start + end, rest, rest=True)

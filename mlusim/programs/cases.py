@@ -66,7 +66,7 @@ def cases_in(path: str) -> tuple[KernelCase, ...]:
     document, text = read_toml(path, hint="write one, with a table [case.NAME] for each call of a kernel")
     file = _CaseFile(path, text)
     tables = document.pop(TABLE, {})
-    if not isinstance(tables, dict) or not all(isinstance(one, dict) for one in tables.values()):
+    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
         raise UsageError(f"{path} has cases without a name; write each as [{TABLE}.NAME]")
     if not tables:
         raise UsageError(f"{path} holds no case; write each as [{TABLE}.NAME]")
@@ -76,11 +76,11 @@ def cases_in(path: str) -> tuple[KernelCase, ...]:
 
 def chosen_case(cases: tuple[KernelCase, ...], name: str) -> KernelCase:
     """Return the one of *cases* that is called *name*.  Raises `UsageError` with the names that there are."""
-    found = next((case for case in cases if case.name == name), None)
-    if found is None:
+    chosen = next((case for case in cases if case.name == name), None)
+    if chosen is None:
         names = ", ".join(case.name for case in cases)
         raise UsageError(f"{cases[0].path} has no case {shown(name)!r}; its cases: {names}")
-    return found
+    return chosen
 
 
 @frozen
@@ -92,11 +92,11 @@ class _CaseFile:
 
     def case(self, name: str, table: dict[str, Any], usual: Mapping[str, Any]) -> KernelCase:
         """Return the case *name*, with what is *usual* in this file."""
-        own = self.facts(table, name)
-        merged = {**usual, **own}
+        stated = self.facts(table, name)
+        merged = {**usual, **stated}
         # By name and not as a whole: a case states what differs from the file's own.
         for key in ("args", "define", "expect"):
-            merged[key] = {**usual.get(key, {}), **own.get(key, {})}
+            merged[key] = {**usual.get(key, {}), **stated.get(key, {})}
         line = self.line(name, None)
         if "program" not in merged:
             raise UsageError(
@@ -114,7 +114,7 @@ class _CaseFile:
 
     def facts(self, table: dict[str, Any], case: str | None) -> dict[str, Any]:
         """Return the facts that *table*, of *case* or before all of them, says."""
-        found: dict[str, Any] = {}
+        facts: dict[str, Any] = {}
         for key, value in table.items():
             at = f"{self.path}:{self.line(case, key)}"
             if key not in _KEYS:
@@ -124,22 +124,22 @@ class _CaseFile:
                     f"{at} has the unknown key {shown(key)!r}{hint}; known are {', '.join(_KEYS)}"
                 )
             try:
-                made = _KEYS[key](value)
+                fact = _KEYS[key](value)
                 if key in _LOCATED:
-                    made = self.beside(key, made)
+                    fact = self.beside(key, fact)
             except (TypeError, ValueError):
                 raise UsageError(f"{at}: {key} is {shown(repr(value))}; {_WANTED[key]}") from None
             except MlusimError as error:
                 raise UsageError(f"{at}: {error}") from None
-            found[key] = made
-        return found
+            facts[key] = fact
+        return facts
 
-    def beside(self, key: str, made: Any) -> Any:
-        """*made*, whose files are looked for beside this file."""
+    def beside(self, key: str, fact: Any) -> Any:
+        """Return *fact* with its paths taken from the folder of this file."""
         folder = Path(self.path).parent
-        if isinstance(made, tuple):
-            return tuple(_joined(folder, one) for one in made)
-        return {name: _beside(folder, text, f"{key} {name}") for name, text in made.items()}
+        if isinstance(fact, tuple):
+            return tuple(_joined(folder, name) for name in fact)
+        return {name: _beside(folder, text, f"{key} {name}") for name, text in fact.items()}
 
     def line(self, case: str | None, key: str | None) -> int:
         """Return the line where *key* of *case* stands, or the case itself, as far as the text shows it."""
@@ -185,7 +185,7 @@ def _word(value: object) -> str:
 
 
 def _words(value: object) -> tuple[str, ...]:
-    return tuple(_word(one) for one in value) if isinstance(value, list) else (_word(value),)
+    return tuple(_word(word) for word in value) if isinstance(value, list) else (_word(value),)
 
 
 def _whole(value: object) -> int:
@@ -205,18 +205,18 @@ def _scalar(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list):
-        return ",".join(_scalar(one) for one in value)
+        return ",".join(_scalar(number) for number in value)
     if not isinstance(value, str | int | float) or value == "":
         raise TypeError
     return str(value)
 
 
 def _scalars(value: object) -> dict[str, str]:
-    return {name: _scalar(one) for name, one in value.items()} if isinstance(value, dict) else _refuse()
+    return {name: _scalar(number) for name, number in value.items()} if isinstance(value, dict) else _refuse()
 
 
 def _arrays(value: object) -> dict[str, str]:
-    return {name: _word(one) for name, one in value.items()} if isinstance(value, dict) else _refuse()
+    return {name: _word(text) for name, text in value.items()} if isinstance(value, dict) else _refuse()
 
 
 def _refuse() -> Any:

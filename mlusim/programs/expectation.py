@@ -57,7 +57,7 @@ class Compared:
 
 def wrong_in(judged: Mapping[str, Compared]) -> list[str]:
     """Return the name and the errors of each output that is not accurate."""
-    return [f"{name}: {one.told}" for name, one in judged.items() if not one.accuracy.passed]
+    return [f"{name}: {compared.told}" for name, compared in judged.items() if not compared.accuracy.passed]
 
 
 def function_of(name: str | None, folder: str | None = None) -> Any:
@@ -107,9 +107,9 @@ def module_of(name: str, folder: str | None) -> Any:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @frozen
@@ -123,7 +123,7 @@ class Expectation:
     function: Callable[..., Any] | None
     arrays: Mapping[str, str]
     close: Thresholds = CLOSE
-    given: Mapping[str, Array] = field(factory=dict)
+    supplied: Mapping[str, Array] = field(factory=dict)
 
     def compared(
         self, scope: ArgumentScope, inputs: Inputs, outputs: Mapping[str, Array]
@@ -139,7 +139,7 @@ class Expectation:
 
         Raises `UsageError` where the function cannot be called with the inputs, and for what does not come back.
         """
-        expected: dict[str, Any] = dict(self.given)
+        expected: dict[str, Any] = dict(self.supplied)
         for name, text in self.arrays.items():
             what = f"what {name} is compared with"
             value = value_of(text, what)
@@ -149,11 +149,11 @@ class Expectation:
             expected[name] = scope.array(name, value, what, legal=ARRAYS)
         if self.function is not None:
             # Both may be given, for different outputs.
-            given = _of_function(self.function, inputs(), outputs)
-            twice = next((name for name in given if name in expected), None)
+            computed = _of_function(self.function, inputs(), outputs)
+            twice = next((name for name in computed if name in expected), None)
             if twice is not None:
                 raise UsageError(f"expect and reference both give {twice!r}; leave it out of one")
-            expected |= given
+            expected |= computed
         unknown = next((name for name in expected if name not in outputs), None)
         if unknown is not None:
             legal = ", ".join(outputs) or "nothing"
@@ -164,7 +164,7 @@ class Expectation:
 
     def _who(self, name: str) -> str:
         """Return the words for what gives the output *name*."""
-        return "expect" if name in self.arrays or name in self.given else "the reference"
+        return "expect" if name in self.arrays or name in self.supplied else "the reference"
 
 
 def expectation_of(criterion: Criterion, name: str) -> Expectation | None:

@@ -42,12 +42,12 @@ Array = np.ndarray[Any, Any]
 class CallProgram:
     """A call of a kernel or a host function that can be run; a `Program`.
 
-    *given* are arrays by the name of an argument, which stand for those that its text reads or draws.  A name that is not a parameter
+    *supplied* are arrays by the name of an argument, which stand for those that its text reads or draws.  A name that is not a parameter
     stands in formulas of others: of the arguments, or of *formulas*, the texts that others of their values had.
     """
 
     asked: AskedCall
-    given: Mapping[str, Array] = field(factory=dict)
+    supplied: Mapping[str, Array] = field(factory=dict)
     formulas: tuple[str, ...] = ()
     _kept: dict[str, Any] = field(factory=dict)  # what was loaded, which other calls of the same share
     _arrays: dict[str, Array] = field(factory=dict, init=False)
@@ -119,19 +119,21 @@ class CallProgram:
         """Return all arguments in one scope, since formulas of one may name another.  Raises `UsageError` for a name that is misspelt."""
         asked = self.asked
         seed = asked.seed if asked.draws is None else asked.draws
-        scope = ArgumentScope(asked.arguments, asked.define, self.board, seed or 0, self.given, self._arrays)
+        scope = ArgumentScope(
+            asked.arguments, asked.define, self.board, seed or 0, self.supplied, self._arrays
+        )
         scope.refuse_misspelt(self.called, self.parameters(), self.needed(), self.formulas)
         return scope
 
     def asking(self, **changes: Any) -> Self:
         """Return the same program with *changes* of what is asked; it is loaded again where they decide what is loaded."""
         # The same object, and not a copy: what one of two calls loads later the other need not load again.
-        kept = {} if self.LOADED & changes.keys() else self._kept
-        return evolve(self, asked=evolve(self.asked, **changes), kept=kept)
+        loaded = {} if self.LOADED & changes.keys() else self._kept
+        return evolve(self, asked=evolve(self.asked, **changes), kept=loaded)
 
     def given_arrays(self, arguments: Mapping[str, str], arrays: Mapping[str, Array], **changes: Any) -> Self:
         """Return the same call with other *arguments*, whose files stand for *arrays*, and *changes* of the rest."""
-        return evolve(self.asking(arguments=dict(arguments), **changes), given=dict(arrays))
+        return evolve(self.asking(arguments=dict(arguments), **changes), supplied=dict(arrays))
 
     def tensor(
         self,
@@ -181,8 +183,8 @@ def source_facts(asked: AskedCall, module: Module) -> dict[str, Any]:
     mlusim's own headers are left out: they are those of the version that reads the record.
     """
     folder = Path(module.files[0].form.path).parent
-    every = {path: known for file in module.files for path, known in file.form.includes.items()}
-    own = evolve(
+    every = {path: digest for file in module.files for path, digest in file.form.includes.items()}
+    relative = evolve(
         asked,
         program=tuple(_from(file.form.path, folder) for file in module.files),
         include=tuple(_from(path, folder) for path in asked.include),
@@ -190,8 +192,8 @@ def source_facts(asked: AskedCall, module: Module) -> dict[str, Any]:
     )
     return {
         "folder": str(folder),
-        "digests": {_from(path, folder): known for path, known in every.items() if not installed(path)},
-        "asked": asdict(own),
+        "digests": {_from(path, folder): digest for path, digest in every.items() if not installed(path)},
+        "asked": asdict(relative),
     }
 
 
@@ -218,9 +220,14 @@ class MacroTexts:
 
     def defined(self, name: str) -> int | None:
         """Return the whole number that they give macro *name* unless ``-D`` does, or None if they give none."""
-        found = (_defined(name, text) for text in self.texts.values() if _guarded(name, text))
+        definitions = (_defined(name, text) for text in self.texts.values() if _guarded(name, text))
         return next(
-            (number for one in found if one is not None and (number := _whole(one[1])) is not None), None
+            (
+                number
+                for definition in definitions
+                if definition is not None and (number := _whole(definition[1])) is not None
+            ),
+            None,
         )
 
     def numbers(self) -> list[int]:
@@ -270,7 +277,7 @@ class Called:
     @property
     def passed(self) -> bool:
         """Return whether every output that was compared is accurate."""
-        return all(one.accuracy.passed for one in self.judged.values())
+        return all(compared.accuracy.passed for compared in self.judged.values())
 
     @property
     def findings(self) -> tuple[Any, ...]:
@@ -343,7 +350,7 @@ class KernelCall(SourceCall):
         back = [n for n in self.parameters() if n in self.arguments and scope.value(n, n).comes_back]
         keys = {}
         for name, array in expectation.expected(scope, self.inputs, back).items():
-            same = (key for key, one in arrays.items() if _same(one, array))
+            same = (key for key, stored in arrays.items() if _same(stored, array))
             keys[name] = next(same, f"expect.{name}")
             arrays.setdefault(keys[name], array)
         errors = members(expectation.close, "diff1", "diff2", "diff3")
@@ -355,18 +362,20 @@ class KernelCall(SourceCall):
         # A new one: what an earlier run left in memory is not seen.
         device = Device(self.board)
         scope = self.scope()
-        given = [self._argument(device, scope, kernel, p) for p in kernel.form.parameters]
+        arguments = [self._argument(device, scope, kernel, p) for p in kernel.form.parameters]
+        drawn = any(scope.value(name, name).form.drawn for name in self.arguments)
         launch = device.launch(
             kernel,
             self.dim,
             self.kind,
-            given,
+            arguments,
             observe=(*self.asked.checks, *observe),
-            seed=self._schedule_seed(scope),
+            # C has one schedule, and refuses a seed: there it is for the arguments that are drawn, if any.
+            seed=None if drawn and self.asked.engine == NATIVE else self.asked.seed,
             effects=self.asked.effects,
             engine=self.asked.engine,
         )
-        back = self.outputs(device, scope, dict(zip(self.parameters(), given, strict=True)))
+        back = self.outputs(device, scope, dict(zip(self.parameters(), arguments, strict=True)))
         expected = self.expectation
         judged = {} if expected is None else expected.compared(self.scope(), self.inputs, back)
         return Called(back, launch, judged)
@@ -388,12 +397,6 @@ class KernelCall(SourceCall):
             "lacks a guard (`if (__is_mpu()) return;`, the same as coreId == 0x80) or a barrier"
         )
 
-    def _schedule_seed(self, scope: ArgumentScope) -> int | None:
-        """Return the seed of the schedule; none on the native engine if arguments are drawn, as the seed is then for the drawing."""
-        drawn = any(scope.value(name, name).form.drawn for name in self.arguments)
-        # C has one schedule; the same option would otherwise be refused there.
-        return None if drawn and self.asked.engine == NATIVE else self.asked.seed
-
     def watched(self) -> "KernelCall":
         """Return the same call on the Python engine, whose instructions can be watched, with the sources that are loaded."""
         return self.asking(engine="python", checks=())
@@ -404,10 +407,10 @@ class KernelCall(SourceCall):
 
     def loaded(self) -> BangKernel:
         """Return the kernel, from the sources, which are loaded once."""
-        known = "module" in self._kept
+        loaded_before = "module" in self._kept
         kernel = self._found(self.module)
         # Once: calls with other values share the module.
-        if not known:
+        if not loaded_before:
             self.module.warn_of_broken()
         return kernel
 
@@ -446,26 +449,21 @@ class KernelCall(SourceCall):
         if isinstance(kind, t.Pointer):
             usual, only = t.pointed_dtype(kind), parameter.points_to_const
             tensor = self.tensor(device, scope, name, what, usual, read_only=only)
-            if tensor is not None:
-                _fit(tensor, kind.to, text, what)
+            wanted = None if tensor is None else other_elements(tensor.dtype, kind.to)
+            if tensor is not None and wanted is not None:
+                raise UsageError(f"{what} is given {text!r}, elements of {tensor.dtype}; it takes {wanted}")
             return tensor
-        scope.value(name, what)
+        value = scope.value(name, what)
         if isinstance(kind, t.Record):
             self._plain[name] = _structure(text, kind, what)
         elif isinstance(kind, t.Arithmetic):
-            self._plain[name] = _number(text, kind, scope, name, what)
+            written_out = kind.kind == "float" and value.form is not DRAW
+            self._plain[name] = _member(text, kind, what) if written_out else scope.whole(name, what)
         else:
             raise UsageError(
                 f"{what} is {with_article(str(kind))}, which the command line cannot give; launch it from Python"
             )
         return self._plain[name]
-
-
-def _fit(tensor: DeviceTensor, to: t.Type, text: str, what: str) -> None:
-    """Refuse elements of another kind than the parameter points to."""
-    wanted = other_elements(tensor.dtype, to)
-    if wanted is not None:
-        raise UsageError(f"{what} is given {text!r}, elements of {tensor.dtype}; it takes {wanted}")
 
 
 def _structure(text: str, kind: t.Record, what: str) -> tuple[float | bool, ...]:
@@ -494,17 +492,10 @@ def _member(text: str, kind: t.Arithmetic, what: str) -> float | bool:
         raise UsageError(f"{what} is given {text!r}; give {form}") from None
 
 
-def _number(text: str, kind: t.Arithmetic, scope: ArgumentScope, name: str, what: str) -> float | bool:
-    """Return a number, a draw or, where a whole number is wanted, a formula."""
-    if kind.kind == "float" and scope.value(name, what).form is not DRAW:
-        return _member(text, kind, what)
-    return scope.whole(name, what)
-
-
-def _same(one: Array, other: Array) -> bool:
+def _same(array: Array, other: Array) -> bool:
     """Return whether two arrays have the same bytes, of the same type and shape."""
-    alike = one.dtype == other.dtype and one.shape == other.shape
-    return alike and one.tobytes() == other.tobytes()
+    alike = array.dtype == other.dtype and array.shape == other.shape
+    return alike and array.tobytes() == other.tobytes()
 
 
 def kind_of(text: str | None) -> Kind:
@@ -527,16 +518,16 @@ def dim_of(text: str | None) -> tuple[int, int, int]:
 
 def named_values(words: Sequence[str], option: str) -> dict[str, str]:
     """Return the values of *option*, each ``NAME=VALUE``, by name."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name or not value:
             example = "n=8192" if option == "--arg" else "y=ref.npy"
             raise UsageError(f"{option} {word!r} gives no value; write NAME=VALUE, as {option} {example}")
-        if name in found:
+        if name in values:
             raise UsageError(f"{option} gives {name} twice; give it once")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def _from(path: str, folder: Path) -> str:

@@ -28,7 +28,7 @@ from mlusim.machine.hub import Observer, attending
 from mlusim.machine.limits import Limit, limiting
 from mlusim.observe.finding import Finding
 from mlusim.programs.argument_forms import DRAW, NUMBER
-from mlusim.programs.carving import ArrayPart, Carving, carve, totals_of
+from mlusim.programs.carving import Carving, carve, totals_of
 from mlusim.programs.kernel_call import MacroTexts
 from mlusim.programs.launch_again import LaunchAgain, LaunchKeeper
 from mlusim.programs.native_parts import overlaps_in_c
@@ -254,13 +254,13 @@ def _between(largest: int, *, few: bool) -> list[int]:
     return list(dict.fromkeys(value for value in parts if 0 < value < largest))
 
 
-def _elsewhere(own: int, written: Iterable[int]) -> list[int]:
-    """Return values of a macro to try where the source refuses its *own*.
+def _elsewhere(default: int, written: Iterable[int]) -> list[int]:
+    """Return values of a macro to try where the source refuses its *default*.
 
     They are numbers *written* beside it, which an assertion may compare it with, parts of it, and the numbers times powers of two.
     """
-    parts = [own >> n for n in range(1, own.bit_length())]
-    near = [value for value in written if 1 < value <= INT32_MAX and value != own]
+    parts = [default >> n for n in range(1, default.bit_length())]
+    near = [value for value in written if 1 < value <= INT32_MAX and value != default]
     doubled = [value << n for n in range(1, 11) for value in near if value << n <= INT32_MAX]
     return list(dict.fromkeys([*near, *parts, *doubled]))[:ELSEWHERE]
 
@@ -358,9 +358,9 @@ class Shapes:
         if name in DIMS:
             return self.call.dim[DIMS.index(name)]
         self._settle_macro(name)
-        known = self.variables()
-        if name not in known:
-            legal = ", ".join(known) or "it has none"
+        variables = self.variables()
+        if name not in variables:
+            legal = ", ".join(variables) or "it has none"
             raise UsageError(
                 f"{self.kernel} has no integer {name!r} to look for; its integers, and macros of -D: {legal}; besides, {', '.join(DIMS)}"
             )
@@ -376,9 +376,9 @@ class Shapes:
 
         Raises `UsageError` for a macro that the sources define whatever ``-D`` says.
         """
-        known = board_constants(self.call.board)
+        constants = board_constants(self.call.board)
         for word in words:
-            if word not in known:
+            if word not in constants:
                 self._settle_macro(word)
 
     def _settle_macro(self, name: str) -> None:
@@ -406,8 +406,8 @@ class Shapes:
         try:
             self.call.formals()
         except SourceError:
-            own = int(self.call.macros[name] or 1)
-            for value in _elsewhere(own, texts.numbers()):
+            default = int(self.call.macros[name] or 1)
+            for value in _elsewhere(default, texts.numbers()):
                 other = self.call.with_values({}, {name: str(value)}, self.call.dim)
                 with contextlib.suppress(SourceError):
                     other.formals()
@@ -423,7 +423,7 @@ class Shapes:
         """Return the call with *values* of its variables."""
         macros = {name: str(value) for name, value in values.items() if self.is_macro(name)}
         arguments = {name: str(v) for name, v in values.items() if name not in macros and name not in DIMS}
-        x, y, z = (values.get(name, own) for name, own in zip(DIMS, self.call.dim, strict=True))
+        x, y, z = (values.get(name, size) for name, size in zip(DIMS, self.call.dim, strict=True))
         return self.call.with_values(arguments, macros, (x, y, z))
 
     def largest(
@@ -442,8 +442,8 @@ class Shapes:
             look: Callable[[Mapping[str, int], str], Failure | None],
         ) -> Callable[[int], Failure | None]:
             def numbered(number: int) -> Failure | None:
-                found = look({**fixed, name: steps.value(number)}, name)
-                return None if found is None else evolve(found, value=number)
+                failure = look({**fixed, name: steps.value(number)}, name)
+                return None if failure is None else evolve(failure, value=number)
 
             return numbered
 
@@ -474,8 +474,8 @@ class Shapes:
             self._faults[key] = self._tried(
                 values, name, lambda call: self._run(call, values, name), first=first
             )
-        found = self._faults[key]
-        return None if found is None else evolve(found, value=values[name])
+        failure = self._faults[key]
+        return None if failure is None else evolve(failure, value=values[name])
 
     def _run(self, call: "SearchedCall", values: Mapping[str, int], name: str) -> Failure | None:
         """Run *call*, of *values*; a host function that launches nothing has refused that of *name*."""
@@ -518,17 +518,12 @@ class Shapes:
             self.unwatched = True
             return None
         if key not in self._overlaps:
-            found = self._tried(values, name, lambda call: self._overlap(call, values, name), first=False)
-            if found is not None and found.kind == "limit":
-                self.unwatched, found = True, None
-            self._overlaps[key] = found
-        found = self._overlaps[key]
-        return None if found is None else evolve(found, value=values[name])
-
-    @property
-    def _failures(self) -> dict[tuple[tuple[str, int], ...], Failure | None]:
-        """The failure of each shape that was tried, or None."""
-        return {key: found or self._overlaps.get(key) for key, found in self._faults.items()}
+            failure = self._tried(values, name, lambda call: self._overlap(call, values, name), first=False)
+            if failure is not None and failure.kind == "limit":
+                self.unwatched, failure = True, None
+            self._overlaps[key] = failure
+        failure = self._overlaps[key]
+        return None if failure is None else evolve(failure, value=values[name])
 
     def odd(self, name: str) -> Failure | None:
         """Return how a value of *name* fails that is not among those searched, where a host function or the source wants these."""
@@ -572,14 +567,14 @@ class Shapes:
                 )
                 return Failure(value, "limit", told)
             with limiting(FAR), _silent() as printed:
-                found = look(call)
+                outcome = look(call)
         except LimitReached as fault:
             return Failure(value, "limit", str(fault), fault.file, fault.line)
         except Fault as fault:
             where = (fault.file, fault.line, fault.space, fault.address, fault.nbytes, fault.declared)
             return Failure(value, "fault", str(fault), *where)
         except StatusError as refusal:
-            found = Failure(value, "check", str(refusal))
+            outcome = Failure(value, "check", str(refusal))
         except UsageError as error:
             refused = isinstance(error, LaunchError)
             unfit = _is_function(self.call) and refused
@@ -588,17 +583,19 @@ class Shapes:
             if first and not unfit and not ((refused or asserted) and self.is_macro(name)):
                 raise
             kind = "launch" if unfit else "source" if asserted else "refused"
-            found = Failure(value, kind, str(error).partition("\n")[0])
-        if isinstance(found, Failure) and found.kind == "check":
-            found = evolve(found, sentence="; ".join((found.sentence, *printed())))
-        return found if isinstance(found, Failure) else None
+            outcome = Failure(value, kind, str(error).partition("\n")[0])
+        if isinstance(outcome, Failure) and outcome.kind == "check":
+            outcome = evolve(outcome, sentence="; ".join((outcome.sentence, *printed())))
+        return outcome if isinstance(outcome, Failure) else None
 
     # -- what binds --------------------------------------------------------------------------------
 
     def binding(self, values: Mapping[str, int], fails: Failure, name: str) -> Binding:
         """Return the thing that binds with *values*, the largest *name*, where a larger one is as *fails* says."""
         if fails.kind == "overlap":
-            beyond = [pair for one in self.carved({**values, name: fails.value}) for pair in one.overlaps]
+            beyond = [
+                pair for carving in self.carved({**values, name: fails.value}) for pair in carving.overlaps
+            ]
             by, of = beyond[0]
             file, line = (by.names[0].file, by.names[0].line) if by.names else (by.array.file, by.array.line)
             return Binding(f"{by.text} overwrites {of.text}", file, line)
@@ -616,19 +613,22 @@ class Shapes:
         every, unknown = self.division(values)
         if unknown:
             return Binding(fails.space, *(fails.declared or (None, None)))
-        declared = [(one, a) for one in every for a in one.arrays if (a.file, a.line) == fails.declared]
+        declared = [
+            (carving, a) for carving in every for a in carving.arrays if (a.file, a.line) == fails.declared
+        ]
         if not declared:
-            totals = [held[fails.space] for one in every if fails.space in (held := totals_of(one))]
-            total = max(totals, key=lambda one: one.declared, default=None)
+            totals = [held[fails.space] for carving in every if fails.space in (held := totals_of(carving))]
+            total = max(totals, key=lambda total: total.declared, default=None)
             used, limit = (None, None) if total is None else (total.declared, total.limit)
             return Binding(fails.space, None, None, used, end, limit)
-        found, array = declared[0]
-        part = _at(found.parts_of(array), start - array.start)
+        carving, array = declared[0]
+        before = [part for part in carving.parts_of(array) if part.offset <= start - array.start]
+        part = max(before, key=lambda part: part.offset, default=None)
         name, file, line = array.name, array.file, array.line
         if part is not None and part.names:
             name, file, line = f"{part.text} in {array.name}", part.names[0].file, part.names[0].line
         following = None if end is None else end - array.start
-        return Binding(name, file, line, found.touched(array), following, array.bytes)
+        return Binding(name, file, line, carving.touched(array), following, array.bytes)
 
     # -- what the checks of a host function let pass ----------------------------------------------
 
@@ -640,8 +640,8 @@ class Shapes:
         steps = self.steps(name)
 
         def refused(number: int) -> Failure | None:
-            found = self.failure({name: steps.value(number)}, name)
-            return None if found is None or found.kind in PASSED else evolve(found, value=number)
+            failure = self.failure({name: steps.value(number)}, name)
+            return None if failure is None or failure.kind in PASSED else evolve(failure, value=number)
 
         _, above = ascend(steps.number(seen[-1].value), steps.number(self.top(name)), refused)
         seen = self._passed(name)
@@ -651,9 +651,11 @@ class Shapes:
 
     def _passed(self, name: str) -> list[Failure]:
         """Return the failures of values of *name* that the function has accepted, by value."""
-        known = [(dict(key)[name], failure) for key, failure in self._failures.items()]
-        found = [evolve(f, value=value) for value, f in known if f is not None and f.kind in PASSED]
-        return sorted(found, key=lambda one: one.value)
+        failures = [
+            (dict(key)[name], failure or self._overlaps.get(key)) for key, failure in self._faults.items()
+        ]
+        passed = [evolve(f, value=value) for value, f in failures if f is not None and f.kind in PASSED]
+        return sorted(passed, key=lambda failure: failure.value)
 
     def _find_steps(self, name: str, fixed: Mapping[str, int], start: int) -> None:
         """Find which values of *name* are to be searched, if the checks of a host function or an assertion of the source want some alone.
@@ -662,15 +664,15 @@ class Shapes:
         """
 
         def refused(value: int) -> Failure | None:
-            found = self.fault({**fixed, name: value}, name)
-            return found if found is not None and found.kind in ("check", "source") else None
+            failure = self.fault({**fixed, name: value}, name)
+            return failure if failure is not None and failure.kind in ("check", "source") else None
 
         def taken(value: int) -> bool:
             return 0 < value <= self.top(name) and refused(value) is None
 
         if not taken(start):
             return
-        for step in (one for one in range(1, start + 1) if start % one == 0):
+        for step in (divisor for divisor in range(1, start + 1) if start % divisor == 0):
             if taken(start - step) or taken(start + step):
                 # Beside a power of two lies its half or its double, which are not neighbours among multiples.
                 doubled = step > 1 and start & (start - 1) == 0 and 2 * step >= start
@@ -686,12 +688,6 @@ def _silent() -> Iterator[Callable[[], list[str]]]:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         yield lambda: [line.strip() for line in err.getvalue().splitlines() if line.strip()][-1:]
-
-
-def _at(parts: Iterable[ArrayPart], offset: int) -> ArrayPart | None:
-    """Return the part of *parts* that has the byte *offset* of its array."""
-    before = [part for part in parts if part.offset <= offset]
-    return max(before, key=lambda part: part.offset, default=None)
 
 
 @define(eq=False)
@@ -719,7 +715,7 @@ def _is_function(call: "SearchedCall") -> bool:
 def _integers_of(call: "SearchedCall") -> dict[str, int]:
     """Return the largest value of each whole number of *call*, by its name: parameters, and numbers of formulas."""
     formals = call.formals()
-    found = {
+    largest = {
         p.source_name: p.type.high
         for p in formals
         if isinstance(p.type, t.Arithmetic) and p.type.kind in ("int", "uint") and by_itself(p) is None
@@ -727,8 +723,8 @@ def _integers_of(call: "SearchedCall") -> dict[str, int]:
     scope, names = call.scope(), {p.source_name for p in formals}
     for name in call.arguments:
         if name not in names and scope.value(name, f"--arg {name}").form in (NUMBER, DRAW):
-            found[name] = INT32_MAX
-    return found
+            largest[name] = INT32_MAX
+    return largest
 
 
 def carvings_of(call: "SearchedCall") -> list[Carving]:
@@ -736,7 +732,9 @@ def carvings_of(call: "SearchedCall") -> list[Carving]:
 
     Raises what a launch raises.
     """
-    return [carve(one) for one in _launches(call)] if isinstance(call, HostFunctionCall) else [carve(call)]
+    return (
+        [carve(launch) for launch in _launches(call)] if isinstance(call, HostFunctionCall) else [carve(call)]
+    )
 
 
 def _launches(call: HostFunctionCall) -> Iterable[LaunchAgain]:
@@ -757,8 +755,8 @@ def _overlaps_of(call: "SearchedCall", length: int) -> Iterator[Finding]:
         calls = [(launch, launch.length) for launch in _launches(call)]
     else:
         calls = [(call, length)]
-    for one, many in calls:
-        yield from (overlaps_in_c(one, many) or carve(one)).findings
+    for launched, many in calls:
+        yield from (overlaps_in_c(launched, many) or carve(launched)).findings
 
 
 def _branches_of(call: "SearchedCall") -> tuple[str, ...]:

@@ -86,7 +86,8 @@ class LaunchKeeper(Observer):
             request.dim,
             request.kind,
             tuple(a.nbytes for a in memory),
-            _numbers(request.arguments),
+            # Whole numbers, by which kernels divide their memory.
+            tuple(int(a) if isinstance(a, int | np.integer) else None for a in request.arguments),
         )
         few = len(self.launches) < MOST and sum(a.nbytes for a in memory) <= MOST_BYTES
         if key in self._seen or not few or not isinstance(request.kernel, BangKernel):
@@ -104,9 +105,9 @@ class LaunchKeeper(Observer):
 
     def launch_end(self, launch: RunningLaunch) -> None:
         """Note how long the launch was."""
-        kept = self.launches.get(self._last)
-        if kept is not None:
-            self.launches[self._last] = evolve(kept, length=launch.tally.length)
+        launched = self.launches.get(self._last)
+        if launched is not None:
+            self.launches[self._last] = evolve(launched, length=launch.tally.length)
 
     def fault(self, core: object, fault: BaseException) -> None:
         """Forget a launch that does not come to its end."""
@@ -145,16 +146,11 @@ def _led(argument: object, follow: Callable[[Any], Any]) -> Any:
 
 
 def _memory_of(arguments: Iterable[Any]) -> dict[Allocation, None]:
-    found: dict[Allocation, None] = {}
+    memory: dict[Allocation, None] = {}
 
     def note(pointer: DeviceTensor | Ptr) -> None:
-        found[pointer.allocation if isinstance(pointer, DeviceTensor) else pointer.view.allocation] = None
+        memory[pointer.allocation if isinstance(pointer, DeviceTensor) else pointer.view.allocation] = None
 
     for argument in arguments:
         _led(argument, note)
-    return found
-
-
-def _numbers(arguments: Iterable[Any]) -> tuple[Any, ...]:
-    """Return the arguments that are whole numbers, by which kernels divide their memory."""
-    return tuple(int(a) if isinstance(a, int | np.integer) else None for a in arguments)
+    return memory

@@ -34,9 +34,9 @@ def register(shell: Any) -> None:
 
 def profile_cell(shell: Any, line: str, cell: str) -> None:
     """Run *cell* and show every launch that it makes; *line* names checkers that watch as well."""
-    with profiled(check=_names(line)) as found, _launches_unshown(shell):
+    with profiled(check=_names(line)) as profile, _launches_unshown(shell):
         shell.run_cell(cell)
-    shell.display_pub.publish(found._repr_mimebundle_())
+    shell.display_pub.publish(profile._repr_mimebundle_())
 
 
 def check_cell(shell: Any, line: str, cell: str) -> None:
@@ -71,16 +71,16 @@ def source_cell(shell: Any, line: str, cell: str) -> None:
     shell.push(
         {name: module}
         if name
-        else {one: kernel for one, kernel in module.kernels.items() if one.isidentifier()}
+        else {called: kernel for called, kernel in module.kernels.items() if called.isidentifier()}
     )
 
 
 @cache
 def _cells() -> "TemporaryDirectory[str]":
     """Make the folder for the cells of this process, in which messages name a file as the cell that it is."""
-    made = TemporaryDirectory(prefix="mlusim-cells-")
-    show_as_cells(str(Path(made.name).resolve()))
-    return made
+    folder = TemporaryDirectory(prefix="mlusim-cells-")
+    show_as_cells(str(Path(folder.name).resolve()))
+    return folder
 
 
 @contextmanager

@@ -66,12 +66,12 @@ def overlaps_in_c(call: "KernelCall | LaunchAgain", length: int) -> Overlaps | N
     with contextlib.suppress(MlusimError):
         first = PartsQuestion()
         call.run([first])
-        known = _Parts(kernel, frames, first)
-        if not known.may_overlap():
+        parts = _Parts(kernel, frames, first)
+        if not parts.may_overlap():
             return Overlaps()
-        second = PartsQuestion(known.choices())
+        second = PartsQuestion(parts.choices())
         name = call.run([second]).launch.kernel
-        return known.overlaps(second, name)
+        return parts.overlaps(second, name)
     return None
 
 
@@ -109,8 +109,8 @@ class _Outside:
         calls = [
             (caller, call)
             for caller in self._uses.values()
-            for (_, called), found in caller.calls.items()
-            for call in found
+            for (_, called), nodes in caller.calls.items()
+            for call in nodes
             if called == symbol
         ]
         return symbol in self._pointed or any(self._inside(c, call.arguments[at]) for c, call in calls)
@@ -121,16 +121,16 @@ class _Outside:
             value = value.value
         if not isinstance(value.type, t.Pointer | t.Array):
             return not isinstance(value, ir.Const) and isinstance(value.type, t.Record)
-        found = roots(value)
-        return not found or any(
-            r.local is None or bool(r.path) or self._may_be_inside(uses, r.local) for r in found
+        origins = roots(value)
+        return not origins or any(
+            r.local is None or bool(r.path) or self._may_be_inside(uses, r.local) for r in origins
         )
 
 
 def _leads(kind: t.Type) -> bool:
     """Return whether something of *kind* has pointers in it, other than an array in memory."""
     if isinstance(kind, t.Record):
-        return any(_leads(one.type) or isinstance(one.type, t.Array) for one in kind.fields)
+        return any(_leads(member.type) or isinstance(member.type, t.Array) for member in kind.fields)
     return isinstance(kind, t.Pointer)
 
 
@@ -189,12 +189,12 @@ class _Call:
 
     def _may_change(self, local: ir.Local) -> bool:
         """Return whether the called function is given the address of *local*, of which C knows what it held before the call."""
-        given = self.uses.calls.get((self.line, self.inner), ()) if self.inner is not None else ()
+        calls = self.uses.calls.get((self.line, self.inner), ()) if self.inner is not None else ()
         return any(
             isinstance(a.type, t.Pointer)
             and isinstance(a.type.to, t.Pointer)
             and any(r.local is local for r in roots(a))
-            for call in given
+            for call in calls
             for a in call.arguments
         )
 
@@ -216,97 +216,101 @@ class _Parts:
         self._frames = frames
         self._own = kernel.form.symbol
         held = PointerPlaces(kernel, frames)
-        if not all(one.whole for one in tasks):
+        if not all(record.whole for record in tasks):
             raise UnclearPart("there was no room for all")
-        self._reached = [(one, list(self._ways(one))) for one in tasks]
-        for one, rows in self._reached:
+        self._reached = [(record, list(self._ways(record))) for record in tasks]
+        for record, rows in self._reached:
             for chain in (chain for _, chains in rows for chain in chains):
                 _certain(chain)
-                for task, _ in one.tasks:
+                for task, _ in record.tasks:
                     held.note(chain, task)
         self._extents = Extents(held)
 
     def may_overlap(self) -> bool:
         """Return whether one part reads bytes that it and another one write, at whatever time."""
-        found: dict[Any, dict[int, _Pieces]] = {}
-        for one, rows in self._reached:
+        touched: dict[Any, dict[int, _Pieces]] = {}
+        for record, rows in self._reached:
             for entry, chains in rows:
-                allocation = one.allocations[int(entry["alloc"])]
+                allocation = record.allocations[int(entry["alloc"])]
                 # Tasks share only SRAM; each task has its own instance of any other array.
-                memory = allocation if allocation.space.shared else (id(one), allocation)
+                memory = allocation if allocation.space.shared else (id(record), allocation)
                 choices = self._choices(allocation, chains)
                 for low, high in entry["span"][: entry["many"]].tolist():
                     for part in _of(choices, low, high):
-                        pieces = found.setdefault(memory, {}).setdefault(part, _Pieces())
+                        pieces = touched.setdefault(memory, {}).setdefault(part, _Pieces())
                         (pieces.reads if entry["kind"] == READS else pieces.writes).append((low, high))
-        return any(_overlap(list(parts.values())) for parts in found.values() if len(parts) > 1)
+        return any(_overlap(list(parts.values())) for parts in touched.values() if len(parts) > 1)
 
     def _choices(self, allocation: Allocation, chains: Sequence[Chain]) -> list[tuple[int, int]]:
         """Return the offsets and numbers of the parts that an access through one of *chains* may belong to, by offset."""
         extents = self._extents
         reached = (extents.nearest(chain, allocation) for chain in chains)
-        known = [part for part in reached if part is not None] or [extents.whole(allocation)]
+        parts = [part for part in reached if part is not None] or [extents.whole(allocation)]
         first: dict[int, int] = {}
-        for part in known:
+        for part in parts:
             first.setdefault(part.offset, extents.number(part) + 1)
         return sorted(first.items())
 
     def choices(self) -> Mapping[tuple[int, bool], PartChoices]:
         """Return the parts that the accesses of each task belong to.  Raises `UnclearPart`."""
-        made = {}
-        for one, rows in self._reached:
-            found = [self._choices(one.allocations[int(entry["alloc"])], chains) for entry, chains in rows]
-            if any(number > MOST_WRITERS for row in found for _, number in row):
+        choices = {}
+        for record, rows in self._reached:
+            offsets = [
+                self._choices(record.allocations[int(entry["alloc"])], chains) for entry, chains in rows
+            ]
+            if any(number > MOST_WRITERS for row in offsets for _, number in row):
                 raise UnclearPart("there are too many parts")
-            made.update(dict.fromkeys(one.tasks, PartChoices.made(one, found)))
-        return made
+            choices.update(dict.fromkeys(record.tasks, PartChoices.made(record, offsets)))
+        return choices
 
     def overlaps(self, run: PartsQuestion, kernel: str) -> Overlaps:
         """Return what overwrites what in the *run* that was made with `choices`.  Raises `UnclearPart`."""
         before, now = (
-            {task: one for one in tasks for task in one.tasks} for tasks in (self._tasks, run.tasks)
+            {task: record for record in tasks for task in record.tasks} for tasks in (self._tasks, run.tasks)
         )
-        if before.keys() != now.keys() or not all(now[task].like(one) for task, one in before.items()):
+        if before.keys() != now.keys() or not all(now[task].like(record) for task, record in before.items()):
             raise UnclearPart("the launch went another way")
         sites, extents = self._program.sites, self._extents
-        for known, rows in self._reached:
+        for record, rows in self._reached:
             for entry, chains in rows:
                 row = int(entry["row"])  # loads and stores of scalars are instructions by themselves
                 call = Site(*sites[entry["site"]]), row, row < 0 and int(entry["kind"])
-                for _, number in self._choices(known.allocations[int(entry["alloc"])], chains):
+                for _, number in self._choices(record.allocations[int(entry["alloc"])], chains):
                     extents.goes_through(call, extents.numbered(number - 1), stores=entry["kind"] != READS)
-        for one in run.overwritten:
-            by, of = (extents.numbered(number - 1) for number in (one.by, one.of))
-            for _ in range(one.times):
-                extents.lose(by, of, Site(*sites[one.written]), Site(*sites[one.read]), one.task, one.nbytes)
+        for lost in run.overwritten:
+            by, of = (extents.numbered(number - 1) for number in (lost.by, lost.of))
+            for _ in range(lost.times):
+                extents.lose(
+                    by, of, Site(*sites[lost.written]), Site(*sites[lost.read]), lost.task, lost.nbytes
+                )
         extents.launch_end(None)
         return Overlaps(tuple(evolve(f, kernel=kernel) for f in extents.findings), extents.allowed)
 
-    def _ways(self, one: TaskParts) -> Iterator[tuple[Any, list[Chain]]]:
+    def _ways(self, record: TaskParts) -> Iterator[tuple[Any, list[Chain]]]:
         """Yield each row of what was touched, and the ways to its array."""
         places: dict[tuple[int, int], dict[Any, Held]] = {}
         locals_ = self._program.followed[1]
-        for row, (number, offset) in zip(one.kept, one.led_to, strict=True):
+        for row, (number, offset) in zip(record.kept, record.led_to, strict=True):
             moved = int(row["moved"])
-            held = one.allocations[number], offset, bool(moved & ~APART), bool(moved & APART)
+            held = record.allocations[number], offset, bool(moved & ~APART), bool(moved & APART)
             places.setdefault((int(row["context"]), int(row["site"])), {})[locals_[row["local"]]] = held
             if moved & ELSEWHERE:
                 raise UnclearPart("it leads to several arrays")
         stacks: dict[tuple[int, int], list[_Call]] = {}
-        for entry in one.touched:
+        for entry in record.touched:
             key = int(entry["context"]), int(entry["site"])
             if key not in stacks:
-                stacks[key] = list(self._stack(one, *key, places))
+                stacks[key] = list(self._stack(record, *key, places))
             name = None if entry["row"] < 0 else ROWS[entry["row"]]
             yield entry, self._frames.ways(stacks[key], name, int(entry["given"]))
 
     def _stack(
-        self, one: TaskParts, context: int, site: int, places: Mapping[tuple[int, int], Mapping[Any, Held]]
+        self, record: TaskParts, context: int, site: int, places: Mapping[tuple[int, int], Mapping[Any, Held]]
     ) -> Iterator[_Call]:
         """Yield the calls from the innermost, which is at *site*."""
         inner: str | None = None
         while True:
-            call = one.contexts[context - 1] if context else None
+            call = record.contexts[context - 1] if context else None
             symbol = self._own if call is None else self._program.followed[0][call["function"]]
             line, held = self._program.sites[site][1], places.get((context, site), {})
             yield _Call(self._frames.uses[symbol], line, held, inner)

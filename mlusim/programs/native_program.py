@@ -13,6 +13,7 @@ from attrs import define, evolve, field, frozen
 from mlusim.arch.catalog import find_board
 from mlusim.lazy import lazy
 from mlusim.machine.hub import attending
+from mlusim.report.json_values import members
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc import module as modules
@@ -110,10 +111,6 @@ class HostProgram:
         """Return whether a source defines ``main``."""
         return any(_MAIN.search(texts.read(path)) for path in self.asked.program) and self.module.has_main
 
-    @property
-    def _options(self) -> dict[str, Any]:
-        return {name: getattr(self.asked, name) for name in ("seed", "effects", "engine")}
-
     def asking(self, **changes: Any) -> "HostProgram":
         """Return the same program with *changes* of what is asked."""
         return HostProgram(evolve(self.asked, **changes))
@@ -143,6 +140,7 @@ class HostProgram:
                 )
             )
         file = str(Path(asked.file).resolve())
-        CommandProgram(file, asked.words, asked.checks, (asked.board,), self._options, str(self._built)).run(
+        options = members(asked, "seed", "effects", "engine")
+        CommandProgram(file, asked.words, asked.checks, (asked.board,), options, str(self._built)).run(
             observe
         )

@@ -3,7 +3,6 @@
 import contextlib
 import io
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 
 from attrs import evolve
 
@@ -26,35 +25,35 @@ Choose = Callable[[Sequence[Launch]], Sequence[Launch]]
 
 def elsewhere(
     program: Program,
-    made: Sequence[Launch],
+    launches: Sequence[Launch],
     boards: Sequence[str],
     choose: Choose,
     step: Callable[[str], None] = lambda _: None,
 ) -> WhatIfStudy:
-    """Predict *program*, which *made* these launches, on each of *boards*; only the launches that *choose* takes.
+    """Predict *program*, which made *launches*, on each of *boards*; only the launches that *choose* takes.
 
     The launches of a script or a kernel are re-timed on boards of their architecture; on any other the program runs
     again with devices of that board, where a fault or a refusal is the answer; what it prints there goes nowhere.  An
     operator is asked as by `mlusim what-if`.  *step* is called with each board that is done.
     """
-    kept = choose(made)
-    base = sum(launch.time_us for launch in kept)
-    own = tuple(dict.fromkeys(launch.board for launch in kept))
-    others = [board for board in map(find_board, boards) if (board.name,) != own]
+    shown = choose(launches)
+    base = sum(launch.time_us for launch in shown)
+    recorded = tuple(dict.fromkeys(launch.board for launch in shown))
+    others = [board for board in map(find_board, boards) if (board.name,) != recorded]
     if isinstance(program, OperatorProgram):
         asked = [program.board, *others]
         answers = what_if(program.operator, program.inputs, program.params, boards=asked, outputs=False)
         rows = [_asked(answer, choose, base) for answer in answers]
-        return WhatIfStudy(program.operator.name, program.case, own[0], tuple(rows))
-    first = launches_row(own[0], RECORDED, FIRST, kept, base)
-    if len(own) > 1:
-        first = evolve(first, board=" and ".join(own), arch="-")
+        return WhatIfStudy(program.operator.name, program.case, recorded[0], tuple(rows))
+    first = launches_row(recorded[0], RECORDED, FIRST, shown, base)
+    if len(recorded) > 1:
+        first = evolve(first, board=" and ".join(recorded), arch="-")
     rows = [first]
     for board in others:
-        rows.append(_elsewhere(program, kept, board, choose, base))
+        rows.append(_elsewhere(program, shown, board, choose, base))
         step(board.name)
-    told = next((launch.estimate for launch in kept if launch.estimate), "")
-    case = counted(len(kept), "launch", "launches")
+    told = next((launch.estimate for launch in shown if launch.estimate), "")
+    case = counted(len(shown), "launch", "launches")
     return WhatIfStudy(program.name, case, first.board, tuple(rows), told)
 
 
@@ -63,19 +62,19 @@ def _asked(answer: WhatIf, choose: Choose, base: float) -> WhatIfRow:
     (row,) = study_of("", None, [answer]).rows
     if answer.run is None or answer.failure:
         return row
-    kept = choose(answer.run.launches)
-    part = launches_row(row.board, row.how, row.why, kept, base)
-    return evolve(row, speed_up=part.speed_up) if len(kept) == len(answer.run.launches) else part
+    shown = choose(answer.run.launches)
+    part = launches_row(row.board, row.how, row.why, shown, base)
+    return evolve(row, speed_up=part.speed_up) if len(shown) == len(answer.run.launches) else part
 
 
 def _elsewhere(
-    program: Program, kept: Sequence[Launch], board: Board, choose: Choose, base: float
+    program: Program, shown: Sequence[Launch], board: Board, choose: Choose, base: float
 ) -> WhatIfRow:
-    archs = {launch.forecast.board.arch.name for launch in kept}
+    archs = {launch.forecast.board.arch.name for launch in shown}
     try:
         # Timed again is exact and takes no run; work is a function of the architecture.
         if archs == {board.arch.name}:
-            moved = [launch.on(board) for launch in kept]
+            moved = [launch.on(board) for launch in shown]
             return launches_row(
                 board.name, RETIMED, "the same architecture, and so the same work", moved, base
             )
@@ -87,11 +86,14 @@ def _elsewhere(
 
 def _run_on(program: Program, board: Board) -> list[Launch]:
     """Return the launches of *program* on devices of *board*.  Raises `UsageError` where it fails."""
-    found = Profiled(lines=False)
+    profile = Profiled(lines=False)
+    # What a native program says of its errors is kept aside: the answer tells the first.
+    native = isinstance(program, CommandProgram | HostProgram)
+    aside = contextlib.redirect_stderr(io.StringIO()) if native else contextlib.nullcontext()
     moved = program.asking(board=board.name) if isinstance(program, KernelCall | HostProgram) else program
     try:
-        with devices_on(board), contextlib.redirect_stdout(io.StringIO()), _errors_of(program):
-            moved.run([found])
+        with devices_on(board), contextlib.redirect_stdout(io.StringIO()), aside:
+            moved.run([profile])
     except MlusimError:
         raise
     except Exception as error:
@@ -99,15 +101,9 @@ def _run_on(program: Program, board: Board) -> list[Launch]:
     except SystemExit as leaving:
         raise UsageError(f"the program ends with exit code {said(leaving)} there") from leaving
     # A thread that the program started earlier is not affected by the block around this run.
-    astray = next((launch for launch in found.launches if launch.board != board.name), None)
+    astray = next((launch for launch in profile.launches if launch.board != board.name), None)
     if astray is not None:
         raise UsageError(
             f"the program launches {astray.kernel} on {astray.board} all the same, from another thread"
         )
-    return found.launches
-
-
-def _errors_of(program: Program) -> AbstractContextManager[object]:
-    """Keep aside what a native program says of its errors: the answer tells the first."""
-    native = isinstance(program, CommandProgram | HostProgram)
-    return contextlib.redirect_stderr(io.StringIO()) if native else contextlib.nullcontext()
+    return profile.launches

@@ -69,8 +69,8 @@ class PythonCall(CallProgram):
 
     def needed(self) -> tuple[str, ...]:
         """Return those without a default."""
-        given = inspect.signature(self.loaded().body).parameters
-        return tuple(name for name in self.parameters() if given[name].default is inspect.Parameter.empty)
+        declared = inspect.signature(self.loaded().body).parameters
+        return tuple(name for name in self.parameters() if declared[name].default is inspect.Parameter.empty)
 
     def run(self, observe: Iterable[Any]) -> Came:
         """Launch the kernel once on a new device."""
@@ -150,12 +150,12 @@ class HostFunctionCall(SourceCall):
 
     def form(self) -> ir.Function:
         """Return the function.  Raises `UsageError` where several share the name, or none has it."""
-        found = self.module.functions[self.name]
-        if len(found.forms) != 1:
+        function = self.module.functions[self.name]
+        if len(function.forms) != 1:
             raise UsageError(
                 f"several functions are called {self.name}; give the one that is meant a name of its own"
             )
-        form: ir.Function = found.forms[0]
+        form: ir.Function = function.forms[0]
         return form
 
     def formals(self) -> Sequence[ir.Local]:
@@ -196,9 +196,9 @@ class HostFunctionCall(SourceCall):
             handle.launches.clear()
             self.module.launches.clear()
             # The device is kept from run to run, so that what each allocates would add up.
-            for made in tensors.values():
-                if isinstance(made, DeviceTensor):
-                    device.free(made)
+            for tensor in tensors.values():
+                if isinstance(tensor, DeviceTensor):
+                    device.free(tensor)
 
     def _directed(self) -> AbstractContextManager[Any]:
         """Let launches take the schedule that is asked for; the usual one needs no director, and C has none."""
@@ -212,7 +212,8 @@ class HostFunctionCall(SourceCall):
         """Return the name of a status of the runtime, or its number."""
         names = (file.form.enumerations.get(RUNTIME_STATUS, {}) for file in self.module.files)
         return next(
-            (name for found in names for name, number in found.items() if number == status), str(status)
+            (name for enumerators in names for name, number in enumerators.items() if number == status),
+            str(status),
         )
 
     def _pointed(self, device: Device, scope: ArgumentScope, p: ir.Local) -> DeviceTensor | Array | None:
@@ -250,14 +251,14 @@ class HostFunctionCall(SourceCall):
         """Return the value of a parameter; that of a tensor is in *tensors*."""
         name, kind = parameter.source_name, by_itself(parameter)
         if kind is not None and name not in self.arguments:
-            known: Mapping[str, Callable[[], Any]] = {
+            makers: Mapping[str, Callable[[], Any]] = {
                 DIM: lambda: self.dim,
                 KIND: lambda: self.kind,
                 QUEUE: lambda: None,
                 HANDLE: lambda: handle,
                 DESCRIPTOR: lambda: self._described(parameter, tensors),
             }
-            return known[kind]()
+            return makers[kind]()
         if name in tensors:
             return tensors[name]
         text = self.arguments[self._needed_name(parameter)]
@@ -277,15 +278,17 @@ class HostFunctionCall(SourceCall):
         names = [p.source_name for p in self.form().parameters]
         name = parameter.source_name
         # The vendor's functions name a descriptor after its tensor, or have it in front of the tensor.
-        own = [one for one in tensors if name.lower() in (f"{one}_desc".lower(), f"{one}desc".lower())]
-        behind = [one for one in names[names.index(name) + 1 :] if one in tensors]
-        meant = next(iter(own + behind), None)
+        named = [
+            other for other in tensors if name.lower() in (f"{other}_desc".lower(), f"{other}desc".lower())
+        ]
+        behind = [other for other in names[names.index(name) + 1 :] if other in tensors]
+        meant = next(iter(named + behind), None)
         if meant is None:
             raise UsageError(
                 f"{self._what(parameter)} describes no tensor of the call; no pointer stands behind it"
             )
-        made = tensors[meant]
-        return None if made is None else TensorDescriptor(made.shape, made.dtype)
+        tensor = tensors[meant]
+        return None if tensor is None else TensorDescriptor(tensor.shape, tensor.dtype)
 
 
 def by_itself(parameter: ir.Local) -> str | None:

@@ -84,7 +84,9 @@ class CalledFunction:
     def held(self, root: Root) -> Held | None:
         """Return what the variable *root* holds now."""
         assert root.local is not None
-        value = _value(self.locals.get(root.local.name), root.path)
+        value = _of_cell(self.locals.get(root.local.name))
+        for name in root.path:
+            value = _of_cell(getattr(value, name, None))
         return (value.view.allocation, value.offset, False, False) if isinstance(value, Ptr) else None
 
 
@@ -121,19 +123,19 @@ class Frames:
             if isinstance(argument, Ptr):
                 yield n, argument, self.ways(stack, row.name, n)
 
-    def ways(self, stack: Sequence[FunctionCall], row: str | None, given: int = 0) -> "list[Chain]":
-        """Return the ways to the array of argument *given* of *row*, which *stack* calls; without *row* of an element."""
+    def ways(self, stack: Sequence[FunctionCall], row: str | None, argument: int = 0) -> "list[Chain]":
+        """Return the ways to the array of argument *argument* of *row*, which *stack* calls; without *row* of an element."""
         line, uses = stack[0].line, stack[0].uses
-        key = uses.function.symbol, line, row, given
-        found = self._roots.get(key)
-        if found is None:
+        key = uses.function.symbol, line, row, argument
+        origins = self._roots.get(key)
+        if origins is None:
             if row is None:
                 pointers = [*uses.elements.get(line, ()), *_scalars(uses, line)]
             else:
                 nodes = uses.rows.get((line, row), ())
-                pointers = [node.arguments[given] for node in nodes if given < len(node.arguments)]
-            found = self._roots[key] = [r for pointer in pointers for r in roots(pointer)]
-        return [c for r in found for c in self._chains(r, stack, 0)]
+                pointers = [node.arguments[argument] for node in nodes if argument < len(node.arguments)]
+            origins = self._roots[key] = [r for pointer in pointers for r in roots(pointer)]
+        return [c for r in origins for c in self._chains(r, stack, 0)]
 
     def _stack(self, frame: FrameType | None) -> Iterator[CalledFunction]:
         while frame is not None:
@@ -178,8 +180,8 @@ class Frames:
         line, caller = stack[depth + 1].line, stack[depth + 1].uses
         at = next(n for n, p in enumerate(function.parameters) if p is root.local)
         for call in caller.calls.get((line, function.symbol), ()):
-            for given in roots(call.arguments[at]):
-                yield from self._chains(given.of(*root.path), stack, depth + 1, length + 1)
+            for origin in roots(call.arguments[at]):
+                yield from self._chains(origin.of(*root.path), stack, depth + 1, length + 1)
 
 
 def _scalars(uses: FunctionUses, line: int) -> Iterator[ir.Expr]:
@@ -200,22 +202,15 @@ class _Origin:
 
 def _origin(uses: FunctionUses, root: Root) -> _Origin:
     name = None if _is_array(root) else _variable(uses.function, root)
-    given = [] if root.path or root.local is None else uses.given.get(root.local, [])
-    before = next((r for value in given for r in roots(value) if r.local is not root.local), None)
-    plain = len(given) == 1 and before is not None and before.plain
+    values = [] if root.path or root.local is None else uses.given.get(root.local, [])
+    before = next((r for value in values for r in roots(value) if r.local is not root.local), None)
+    plain = len(values) == 1 and before is not None and before.plain
     return _Origin(name, plain and before.local is not None and not _is_array(before), before)  # type: ignore[union-attr, arg-type]
 
 
 def _is_array(root: Root) -> bool:
     """Return whether a root is a local array itself, which has a line of its own only where it is used by its name."""
     return root.local is not None and not root.path and isinstance(root.local.type, t.Array)
-
-
-def _value(value: object, path: Sequence[str]) -> Any:
-    """Return the value of a local, or of a member of the record that it is."""
-    for name in path:
-        value = getattr(_of_cell(value), name, None)
-    return _of_cell(value)
 
 
 def _of_cell(value: object) -> Any:

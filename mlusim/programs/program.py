@@ -66,8 +66,8 @@ class ScriptProgram:
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
         """Return the script's own arrays, by the names of its variables, as they are now."""
-        known = vars(self._modules[-1]) if self._modules else {}
-        return {name: value for name, value in known.items() if isinstance(value, np.ndarray)}
+        variables = vars(self._modules[-1]) if self._modules else {}
+        return {name: value for name, value in variables.items() if isinstance(value, np.ndarray)}
 
     def recorded(self) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
         """Return what a recording holds of it: its text, and that of what it imports from its folder; no arrays."""
@@ -113,7 +113,7 @@ class ScriptProgram:
 
 def _beside(script: Path) -> dict[str, str]:
     """Return the text of every module that has been imported from the script's folder, by its path there."""
-    found = {}
+    texts = {}
     for module in tuple(sys.modules.values()):
         file = getattr(module, "__file__", None)
         if (
@@ -124,8 +124,8 @@ def _beside(script: Path) -> dict[str, str]:
             path = Path(file).resolve()
             inside = path.relative_to(script.parent)
             if path != script and not installed(str(path)) and path.is_file():
-                found[inside.as_posix()] = path.read_text(encoding="utf-8")
-    return found
+                texts[inside.as_posix()] = path.read_text(encoding="utf-8")
+    return texts
 
 
 @contextmanager

@@ -43,7 +43,7 @@ class SampledFrontier:
     """For each sampled x the largest y that runs; ``fails`` is what fails above it, None where nothing was seen to.
 
     ``refusal`` is how the call itself fails, where no x runs, and ``left_out`` are the values of x for which there was no time,
-    ``open`` those at which the search ended before a y that does not run, and ``own`` the value of x up to which it was sampled where nothing
+    ``open`` those at which the search ended before a y that does not run, and ``sampled_to`` the value of x up to which it was sampled where nothing
     was seen to limit it, else None.
     """
 
@@ -54,7 +54,7 @@ class SampledFrontier:
     refusal: "Failure | None" = None
     left_out: tuple[int, ...] = ()
     open: tuple[OpenPoint, ...] = ()
-    own: int | None = None
+    sampled_to: int | None = None
 
     @property
     def unknown(self) -> list[str]:
@@ -64,9 +64,9 @@ class SampledFrontier:
             f"{x} = {point.x:,}: every {y} that was tried runs, up to {point.runs:,}, and the search ends there: {point.fails.sentence}"
             for point in self.open
         ]
-        if self.own is not None:
+        if self.sampled_to is not None:
             told.append(
-                f"no limit of {x} was seen, so it is sampled up to the call's own {self.own:,}; give a larger one to look further"
+                f"no limit of {x} was seen, so it is sampled up to the call's own {self.sampled_to:,}; give a larger one to look further"
             )
         return told
 
@@ -89,7 +89,7 @@ class SampledFrontier:
             "fails": [None if failure is None else failure.to_json() for failure in self.fails],
             "left_out": list(self.left_out),
             "open": [point.to_json() for point in self.open],
-            "sampled_to": self.own,
+            "sampled_to": self.sampled_to,
         }
 
 
@@ -108,19 +108,19 @@ def frontier_of(shapes: "Shapes", x: str, y: str) -> SampledFrontier:
     shapes.until = time.monotonic() + WHOLE
     start_x, start_y = shapes.given(x), shapes.given(y)
     end, limited = _end(shapes, x, y)
-    own = start_x if end and not limited else None
-    every = sampled(own or end, start_x) if end else []
+    sampled_to = start_x if end and not limited else None
+    every = sampled(sampled_to or end, start_x) if end else []
     reached = _points(shapes, x, y, every, start_y)
-    found = {value: point for value, point in reached.items() if not _is_open(point[1])}
+    closed = {value: point for value, point in reached.items() if not _is_open(point[1])}
     beyond = tuple(
         OpenPoint(at, max(y, 0), f) for at, (y, f) in sorted(reached.items()) if f is not None and _is_open(f)
     )
-    xs = sorted(found)
-    ys = [found[value][0] for value in xs]
-    fails = [found[value][1] for value in xs]
+    xs = sorted(closed)
+    ys = [closed[value][0] for value in xs]
+    fails = [closed[value][1] for value in xs]
     names = [
         shapes.binding({x: value, y: largest}, failure, y).name if largest > 0 and failure else ""
-        for value, (largest, failure) in sorted(found.items())
+        for value, (largest, failure) in sorted(closed.items())
     ]
     constraints = tuple(dict.fromkeys(filter(None, names)))
     binding = [constraints.index(name) if name else -1 for name in names]
@@ -133,7 +133,7 @@ def frontier_of(shapes: "Shapes", x: str, y: str) -> SampledFrontier:
     refusal = None if every else shapes.failure({x: start_x, y: start_y}, y)
     left_out = tuple(value for value in every if value not in reached)
     name = shapes.call.board.name
-    return SampledFrontier(shapes.kernel, name, frontier, tuple(fails), refusal, left_out, beyond, own)
+    return SampledFrontier(shapes.kernel, name, frontier, tuple(fails), refusal, left_out, beyond, sampled_to)
 
 
 def _is_open(fails: "Failure | None") -> bool:
@@ -148,15 +148,15 @@ def _points(
 
     The search begins at *start*.  A value for which there is no time is left out.
     """
-    found: dict[int, tuple[int, Failure | None]] = {}
+    points: dict[int, tuple[int, Failure | None]] = {}
     for value in _spread(xs):
-        guess = _guess(value, {at: largest for at, (largest, _) in found.items() if largest > 0})
+        guess = _guess(value, {at: largest for at, (largest, _) in points.items() if largest > 0})
         largest, failure = shapes.largest(y, {x: value}, guess or start, near=bool(guess))
         if not shapes.over or largest is not None:
-            found[value] = (-1 if largest is None else largest, failure)
+            points[value] = (-1 if largest is None else largest, failure)
         if shapes.over:
             break
-    return found
+    return points
 
 
 def _spread(xs: list[int]) -> list[int]:
@@ -170,14 +170,17 @@ def _spread(xs: list[int]) -> list[int]:
     return order
 
 
-def _guess(x: int, known: Mapping[int, int]) -> int:
-    """Return where the largest y of *x* is expected, between its *known* neighbours on logarithmic scales; 0 where it has not two."""
-    low, high = max((at for at in known if at < x), default=0), min((at for at in known if at > x), default=0)
+def _guess(x: int, points: Mapping[int, int]) -> int:
+    """Return where the largest y of *x* is expected, between its neighbours among *points* on logarithmic scales; 0 where it has not two."""
+    low, high = (
+        max((at for at in points if at < x), default=0),
+        min((at for at in points if at > x), default=0),
+    )
     if not low or not high:
         return 0
     # A product that is limited, and a limit of y alone, are straight lines there.
     share = math.log(x / low) / math.log(high / low)
-    return max(1, int(math.exp((1 - share) * math.log(known[low]) + share * math.log(known[high])) + 1e-6))
+    return max(1, int(math.exp((1 - share) * math.log(points[low]) + share * math.log(points[high])) + 1e-6))
 
 
 def _end(shapes: "Shapes", x: str, y: str, expected: int = 0) -> tuple[int, bool]:
@@ -190,13 +193,13 @@ def _end(shapes: "Shapes", x: str, y: str, expected: int = 0) -> tuple[int, bool
     shapes.until = now + (until - now) / 2
     start = max(1, min(expected, shapes.top(x))) if expected else shapes.given(x)
     # A small y leaves the most room for x; the call's own y is tried too, where 1 is not legal.
-    found = [
+    ends = [
         shapes.largest(x, {y: value}, start, near=bool(expected))
         for value in dict.fromkeys((1, shapes.given(y)))
     ]
     shapes.until = until
-    limited = any(fails is not None and not _is_open(fails) for _, fails in found)
-    return max(value or 0 for value, _ in found), limited
+    limited = any(fails is not None and not _is_open(fails) for _, fails in ends)
+    return max(value or 0 for value, _ in ends), limited
 
 
 def _ints(values: list[int]) -> Any:
@@ -207,8 +210,8 @@ def sampled(end: int, *more: int) -> list[int]:
     """Return at most `SAMPLES` values from 1 to *end*, evenly on a logarithmic scale, and those of *more* within."""
     steps = SAMPLES - 1
     # Equal steps would hardly sample the low end of a range that may reach 2^31.
-    found = {round(math.exp(math.log(max(end, 1)) * k / steps)) for k in range(steps + 1)}
-    return sorted({1, end, *found, *(value for value in more if value <= end)})
+    spaced = {round(math.exp(math.log(max(end, 1)) * k / steps)) for k in range(steps + 1)}
+    return sorted({1, end, *spaced, *(value for value in more if value <= end)})
 
 
 # -- claims ------------------------------------------------------------------------------------------
@@ -275,11 +278,11 @@ class TestedClaim:
     @property
     def verdict(self) -> Verdict:
         """Return how the claim relates to what runs, in the words of an operator's plan."""
-        generous = any(one.generous for one in self.samples)
-        strict = any(one.admits < one.runs for one in self.samples)
+        generous = any(sample.generous for sample in self.samples)
+        strict = any(sample.admits < sample.runs for sample in self.samples)
         if generous:
             return Verdict.BOTH if strict else Verdict.GENEROUS
-        if not self.samples or any(one.open for one in self.samples):
+        if not self.samples or any(sample.open for sample in self.samples):
             return Verdict.OPEN
         return Verdict.STRICTER if strict else Verdict.SAME
 
@@ -297,14 +300,14 @@ class TestedClaim:
 
     def to_json(self) -> dict[str, Any]:
         """Return the document of ``plan FILE.mlu --claim``."""
-        first = next((one for one in self.samples if one.generous), None)
+        first = next((sample for sample in self.samples if sample.generous), None)
         return {
             **members(self, "kernel", "board", "claim"),
             "sampled": True,
             "holds": self.holds,
             "verdict": self.verdict.value,
             "counterexample": None if first is None else first.to_json(),
-            "samples": [one.to_json() for one in self.samples],
+            "samples": [sample.to_json() for sample in self.samples],
             "left_out": list(self.left_out),
             "overlaps_unknown": self.unwatched,
         }
@@ -338,7 +341,12 @@ def tested_claim(shapes: "Shapes", text: str) -> TestedClaim:
             break
     left_out = tuple(at[name] for name in beside for number, at in enumerate(every) if number not in samples)
     return TestedClaim(
-        *(shapes.kernel, shapes.call.board.name, text, tuple(one for _, one in sorted(samples.items()))),
+        *(
+            shapes.kernel,
+            shapes.call.board.name,
+            text,
+            tuple(sample for _, sample in sorted(samples.items())),
+        ),
         "".join(beside),
         left_out,
         shapes.unwatched,
@@ -369,7 +377,7 @@ def _besides(shapes: "Shapes", beside: list[str], y: str, admitted: Admits) -> l
         return [{}]
     (x,) = beside
     end = _last(lambda value: admitted({x: value, y: 1}))
-    ends = [one for one in (end, _end(shapes, x, y, end)[0]) if 0 < one < INT32_MAX]
+    ends = [value for value in (end, _end(shapes, x, y, end)[0]) if 0 < value < INT32_MAX]
     return [{x: value} for value in sampled(max(ends, default=1), shapes.given(x), min(ends, default=1))]
 
 

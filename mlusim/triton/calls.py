@@ -75,7 +75,7 @@ class TritonKernelCall(KernelCall):
     def module(self) -> Module:
         """Return the module of the text for the board."""
         if "module" not in self._kept:
-            made = self.triton.translated(self.texts, self.board, self.given)
+            made = self.triton.translated(self.texts, self.board, self.supplied)
             self._kept["module"] = load_module((made.path,), (), {}, self.board)
         module: Module = self._kept["module"]
         return module

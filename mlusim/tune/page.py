@@ -38,7 +38,7 @@ def page_text(documents: Sequence[Mapping[str, Any]], command: str) -> str:
         mlusim.__version__,
         top=_head(documents),
         parts=[_part(document) for document in documents],
-        facts=made(mlusim.__version__, command, [one["board"] for one in documents]),
+        facts=made(mlusim.__version__, command, [document["board"] for document in documents]),
     )
 
 
@@ -47,19 +47,19 @@ def _head(documents: Sequence[Mapping[str, Any]]) -> PageHead:
     first = documents[0]
     program = Path(first["program"]).name
     title = f"Tuning {first['kernel']} of {program}" if first["kernel"] else f"Tuning {program}"
-    good = any(one["best"] is not None for one in documents)
+    good = any(document["best"] is not None for document in documents)
     return PageHead(title, "; ".join(map(_verdict, documents)), _cards(first), GOOD if good else BAD)
 
 
 def _cards(document: Mapping[str, Any]) -> list[Card]:
     rows = document["candidates"]
-    able = [one for one in rows if one["rank"] is not None]
+    able = [candidate for candidate in rows if candidate["rank"] is not None]
     fits = Card(f"{len(able):,} of {len(rows):,}", "candidates fit and are right", f"on {document['board']}")
     if not able:
         return [fits]
     best = able[0]
-    slowest = max(able, key=lambda one: one["time_us"])
-    equal = sum(one["rank"] == 1 for one in able) - 1
+    slowest = max(able, key=lambda candidate: candidate["time_us"])
+    equal = sum(candidate["rank"] == 1 for candidate in able) - 1
     return [
         Card(f"{best['time_us']:,.2f} us", "the best", settings_told(best), GOOD),
         Card(f"{slowest['time_us'] / best['time_us']:.2f}x", "as fast as the slowest", settings_told(slowest)),
@@ -72,11 +72,11 @@ def _cards(document: Mapping[str, Any]) -> list[Card]:
 def _alike(able: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return *able* with those in one that take the same time for the same reason, which the names of the first say."""
     # Equal to the last digit: what the band of the model makes alike stays apart, since its settings are what one looks for.
-    found: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
-    for one in able:
-        key = (one["rank"], one["time_us"], tuple(one["time_band"]), one["bound"])
-        found.setdefault(key, []).append(one)
-    return [{**own[0], "others": [one["name"] for one in own[1:]]} for own in found.values()]
+    groups: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
+    for candidate in able:
+        key = (candidate["rank"], candidate["time_us"], tuple(candidate["time_band"]), candidate["bound"])
+        groups.setdefault(key, []).append(candidate)
+    return [{**group[0], "others": [other["name"] for other in group[1:]]} for group in groups.values()]
 
 
 def _verdict(document: Mapping[str, Any]) -> str:
@@ -84,24 +84,24 @@ def _verdict(document: Mapping[str, Any]) -> str:
     if document["best"] is None:
         return f"{document['board']}: none of {counted(len(rows), 'candidate')} fits and is right"
     best = rows[0]
-    equal = sum(one["rank"] == 1 for one in rows) - 1
+    equal = sum(candidate["rank"] == 1 for candidate in rows) - 1
     more = f", and {counted(equal, 'other')} that may be as fast" if equal else ""
     return f"{document['board']}: {settings_told(best)} takes {best['time_us']:,.2f} us{more}"
 
 
 def _part(document: Mapping[str, Any]) -> TunePart:
-    rows = [{**one, "name": settings_told(one)} for one in document["candidates"]]
-    every = [one for one in rows if one["rank"] is not None]
+    rows = [{**candidate, "name": settings_told(candidate)} for candidate in document["candidates"]]
+    every = [candidate for candidate in rows if candidate["rank"] is not None]
     able = _alike(every)
-    shown = [_bar(one) for one in able[:MOST]]
+    shown = [_bar(candidate) for candidate in able[:MOST]]
     return TunePart(
         document["board"],
         able,
-        alike([one for one in rows if one["rank"] is None]),
+        alike([candidate for candidate in rows if candidate["rank"] is None]),
         [
             name
             for name in MECHANISMS
-            if any(one["mechanisms"][name] > LEAST * one["time_us"] for one in able)
+            if any(candidate["mechanisms"][name] > LEAST * candidate["time_us"] for candidate in able)
         ],
         times_picture(shown, "Predicted time of the candidates") if shown else "",
         notes(document)
@@ -114,16 +114,9 @@ def _part(document: Mapping[str, Any]) -> TunePart:
     )
 
 
-def _color(one: Mapping[str, Any]) -> str:
-    return "c0" if one["rank"] == 1 else "other"
-
-
-def _tip(one: Mapping[str, Any]) -> str:
-    low, high = one["time_band"]
-    others = f"; the same: {', '.join(one['others'])}" if one["others"] else ""
-    return f"{one['name']}: {one['time_us']:,.2f} us ({low:,.2f} to {high:,.2f}), bound by {one['bound']}{others}"
-
-
-def _bar(one: Mapping[str, Any]) -> TimeBar:
-    more = f" and {len(one['others'])} more" if one["others"] else ""
-    return TimeBar(one["name"] + more, one["time_us"], tuple(one["time_band"]), _color(one), _tip(one))
+def _bar(candidate: Mapping[str, Any]) -> TimeBar:
+    more = f" and {len(candidate['others'])} more" if candidate["others"] else ""
+    others = f"; the same: {', '.join(candidate['others'])}" if candidate["others"] else ""
+    name, us, (low, high) = candidate["name"], candidate["time_us"], candidate["time_band"]
+    tip = f"{name}: {us:,.2f} us ({low:,.2f} to {high:,.2f}), bound by {candidate['bound']}{others}"
+    return TimeBar(name + more, us, (low, high), "c0" if candidate["rank"] == 1 else "other", tip)

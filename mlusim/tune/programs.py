@@ -46,20 +46,23 @@ class ProgramTask(TriedTask):
 
     def tried(self, job: TuneJob) -> dict[str, Any]:
         """Return the document of one candidate, here and now: whether the program ends well, its time and what sets it."""
-        found, kept, printed = job.empty(), Profiled(lines=False), io.StringIO()
+        outcome, profile, printed = job.empty(), Profiled(lines=False), io.StringIO()
         streams = contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed)
         try:
             with limiting(self.limit), variables_set(job.settings), streams[0], streams[1]:
-                self.program(job.settings, job.board).run([kept])
+                self.program(job.settings, job.board).run([profile])
         except (Fault, UsageError) as error:
-            found |= out(error)
+            outcome |= out(error)
         except SystemExit as leaving:
-            why = f"it ends with exit code {leaving.code}{_why(printed.getvalue())}"
-            found |= {"verdict": WRONG, "right": False, "why": why}
+            # The first error of the driver, or else the last line.
+            lines = [line.strip() for line in printed.getvalue().splitlines() if line.strip()]
+            first = next((line.removeprefix("error: ") for line in lines if line.startswith("error: ")), None)
+            why = f"it ends with exit code {leaving.code}" + (f": {first or lines[-1]}" if lines else "")
+            outcome |= {"verdict": WRONG, "right": False, "why": why}
         else:
-            found |= {"right": True}
-            found |= _timed(kept.launches) if kept.launches else {"verdict": REFUSED, "fits": False, "why": "it launches no kernel"}  # fmt: skip
-        document: dict[str, Any] = plain(found)
+            outcome |= {"right": True}
+            outcome |= _timed(profile.launches) if profile.launches else {"verdict": REFUSED, "fits": False, "why": "it launches no kernel"}  # fmt: skip
+        document: dict[str, Any] = plain(outcome)
         return document
 
 
@@ -71,7 +74,7 @@ def program_task(
 ) -> ProgramTask:
     """Return the task of trying *wanted* of *program*, each launch under *limit*."""
     if isinstance(program, HostProgram):
-        macros = {one.name: one.value for one in wanted[0] if one.role == MACRO}
+        macros = {setting.name: setting.value for setting in wanted[0] if setting.role == MACRO}
         digests = with_macros(program, macros).recorded()[0]["digests"]
         asked, threads = program.asked, None
     else:
@@ -82,13 +85,6 @@ def program_task(
     word = hashlib.sha256(repr(digests).encode()).hexdigest()[:16]
     files = f"{sources_of(())}-{word}"
     return ProgramTask(asked, files, None, limit, main=isinstance(program, HostProgram), threads=threads)
-
-
-def _why(printed: str) -> str:
-    """Return the line of *printed* that says why a program failed: the first error of the driver, or else the last line."""
-    lines = [line.strip() for line in printed.splitlines() if line.strip()]
-    said_first = next((line.removeprefix("error: ") for line in lines if line.startswith("error: ")), None)
-    return f": {said_first or lines[-1]}" if lines else ""
 
 
 def _timed(launches: Sequence[Launch]) -> dict[str, Any]:

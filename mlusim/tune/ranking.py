@@ -24,9 +24,9 @@ EQUAL = "Of equal rank: the bands of the model meet, so that it does not tell wh
 BESIDE = "Differences from the best are means of the cores that work; pipes work side by side, so that they do not add up."
 
 
-def able(one: Mapping[str, Any]) -> bool:
+def able(candidate: Mapping[str, Any]) -> bool:
     """Return whether a candidate fits, nothing shows that it is wrong, and no search has dropped it."""
-    return bool(one["fits"]) and one["right"] is not False and one["verdict"] != PRUNED
+    return bool(candidate["fits"]) and candidate["right"] is not False and candidate["verdict"] != PRUNED
 
 
 def out(error: Exception) -> dict[str, Any]:
@@ -35,86 +35,87 @@ def out(error: Exception) -> dict[str, Any]:
     return {"verdict": word, "fits": False, "why": said(error)}
 
 
-def ranked(found: Sequence[Mapping[str, Any]], objective: str) -> list[dict[str, Any]]:
-    """Return *found* with ``rank`` and, in ``why``, the differences from the best; those that are out come last and have no rank.
+def ranked(candidates: Sequence[Mapping[str, Any]], objective: str) -> list[dict[str, Any]]:
+    """Return *candidates* with ``rank`` and, in ``why``, the differences from the best; those that are out come last and have no rank.
 
     Candidates whose bands overlap that of the first of their group share its rank.
     """
     name = OBJECTIVES[objective]
-    good = sorted(filter(able, found), key=lambda one: one[name] if objective == TIME else -one[name])
+    good = sorted(
+        filter(able, candidates),
+        key=lambda candidate: candidate[name] if objective == TIME else -candidate[name],
+    )
     rows: list[dict[str, Any]] = []
     # Compared with the first of the group, not with the neighbour: bands that meet in a chain would make all candidates equal.
-    leader: Mapping[str, Any] | None = None
+    leader: tuple[float, float] | None = None
     rank = 1
-    for number, one in enumerate(good, 1):
-        if leader is None or not _meet(_band(one, name), _band(leader, name)):
-            leader, rank = one, number
-        why = "" if number == 1 else moved(one["mechanisms"], good[0]["mechanisms"], good[0]["time_us"])
-        rows.append({**one, "rank": rank, "why": "; ".join(filter(None, (why, one["why"])))})
-    return rows + [{**one, "rank": None} for one in found if not able(one)]
+    for number, candidate in enumerate(good, 1):
+        low, high = _band(candidate, name)
+        if leader is None or low > leader[1] or leader[0] > high:
+            leader, rank = (low, high), number
+        why = "" if number == 1 else moved(candidate["mechanisms"], good[0]["mechanisms"], good[0]["time_us"])
+        rows.append({**candidate, "rank": rank, "why": "; ".join(filter(None, (why, candidate["why"])))})
+    return rows + [{**candidate, "rank": None} for candidate in candidates if not able(candidate)]
 
 
-def together(found: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> list[dict[str, Any]]:
-    """Return one candidate for each board and settings of the cases in *found*, by name: times are added up, efficiencies weighted by them.
+def together(cases: Sequence[tuple[str, Sequence[Mapping[str, Any]]]]) -> list[dict[str, Any]]:
+    """Return one candidate for each board and settings of *cases*, by name: times are added up, efficiencies weighted by them.
 
     What is out with one case is out, and says with which.
     """
     rows: dict[tuple[object, ...], list[tuple[str, Mapping[str, Any]]]] = {}
-    for case, own in found:
-        for one in own:
-            rows.setdefault((one["board"], *one["parameters"].items()), []).append((case, one))
-    return [_joined(own) for own in rows.values()]
+    for case, candidates in cases:
+        for candidate in candidates:
+            key = candidate["board"], *candidate["parameters"].items()
+            rows.setdefault(key, []).append((case, candidate))
+    return [_joined(by_case) for by_case in rows.values()]
 
 
-def _joined(own: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
-    every = [one for _, one in own]
-    bad = next(((case, one) for case, one in own if not able(one)), None)
+def _joined(by_case: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
+    every = [candidate for _, candidate in by_case]
+    bad = next(((case, candidate) for case, candidate in by_case if not able(candidate)), None)
     if bad is not None:
-        case, one = bad
-        return {**one, "why": f"case {case}: {one['why']}"}
-    total = sum(one["time_us"] for one in every)
-    weights = [one["time_us"] / total if total else 1 / len(every) for one in every]
-    longest = max(every, key=lambda one: one["time_us"])
+        case, candidate = bad
+        return {**candidate, "why": f"case {case}: {candidate['why']}"}
+    total = sum(candidate["time_us"] for candidate in every)
+    weights = [candidate["time_us"] / total if total else 1 / len(every) for candidate in every]
+    longest = max(every, key=lambda candidate: candidate["time_us"])
     return {
         **longest,
-        "right": None if any(one["right"] is None for one in every) else True,
-        "carved": all(one["carved"] for one in every),
+        "right": None if any(candidate["right"] is None for candidate in every) else True,
+        "carved": all(candidate["carved"] for candidate in every),
         "time_us": total,
-        "time_band": [sum(one["time_band"][end] for one in every) for end in (0, 1)],
+        "time_band": [sum(candidate["time_band"][end] for candidate in every) for end in (0, 1)],
         **{
-            name: sum(weight * one[name] for weight, one in zip(weights, every, strict=True))
+            name: sum(weight * candidate[name] for weight, candidate in zip(weights, every, strict=True))
             for name in ("io_efficiency", "compute_efficiency")
         },
         "mechanisms": {
-            name: (max if name == "cores" else sum)(one["mechanisms"][name] for one in every)
+            name: (max if name == "cores" else sum)(candidate["mechanisms"][name] for candidate in every)
             for name in longest["mechanisms"]
         },
-        "cases": {case: one["time_us"] for case, one in own},
+        "cases": {case: candidate["time_us"] for case, candidate in by_case},
     }
 
 
-def _band(one: Mapping[str, Any], name: str) -> tuple[float, float]:
+def _band(candidate: Mapping[str, Any], name: str) -> tuple[float, float]:
     """Return the band of the figure that candidates are ranked by, which follows from the band of the time."""
-    low, high = one["time_band"]
+    low, high = candidate["time_band"]
     if name == OBJECTIVES[TIME]:
         return low, high
     # An efficiency is work over time: its low end belongs to the longest time.
-    value, time = one[name], one["time_us"]
+    value, time = candidate[name], candidate["time_us"]
     return value * time / high, value * time / low
 
 
-def _meet(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    return one[0] <= other[1] and other[0] <= one[1]
-
-
-def settings_told(one: Mapping[str, Any]) -> str:
+def settings_told(candidate: Mapping[str, Any]) -> str:
     """Return the settings of a candidate's document, in a line."""
-    return " ".join(f"{name}={value}" for name, value in one["parameters"].items())
+    return " ".join(f"{name}={value}" for name, value in candidate["parameters"].items())
 
 
 def _one_grid(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the sentence for the only grid that was tried, where its numbers may have been meant as several."""
-    grids = {str(one["parameters"].get("dim", "")) for one in rows}
+    grids = {str(candidate["parameters"].get("dim", "")) for candidate in rows}
     grid = grids.pop()
     if grids or grid.count(",") != 2 or grid.endswith(",1"):
         return []
@@ -124,14 +125,14 @@ def _one_grid(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 def notes(document: Mapping[str, Any]) -> list[str]:
     """Return the sentences that a reader of the table has to know."""
     rows = document["candidates"]
-    good = [one for one in rows if one["rank"] is not None]
-    left = sum(one["verdict"] == PRUNED for one in rows)
+    good = [candidate for candidate in rows if candidate["rank"] is not None]
+    left = sum(candidate["verdict"] == PRUNED for candidate in rows)
     told = [
         f"{len(good)} of {counted(len(rows), 'candidate')} {'fits and is' if len(good) == 1 else 'fit and are'} right"
         + (f"; {left} did not go on to larger calls." if left else ".")
     ]
     told += _one_grid(rows)
-    if len({one["rank"] for one in good}) < len(good):
+    if len({candidate["rank"] for candidate in good}) < len(good):
         told.append(EQUAL)
     if len(good) > 1:
         told.append(BESIDE)
@@ -145,13 +146,17 @@ def notes(document: Mapping[str, Any]) -> list[str]:
     if document["compared_with"] is not None:
         first = settings_told({"parameters": document["compared_with"]})
         told.append(f"Right is what gives the same as {first}; --reference says what is right by itself.")
-    elif document["reference"] is None and not document["expect"] and any(one["right"] for one in rows):
+    elif (
+        document["reference"] is None
+        and not document["expect"]
+        and any(candidate["right"] for candidate in rows)
+    ):
         told.append(
             "Right is what gives the same as the first of its rung; --reference says what is right by itself."
         )
     elif document["reference"] is None and not document["expect"]:
         told.append("No results were compared: nothing comes back; give outputs as out:TYPE:SIZES.")
-    unseen = sum(not one["carved"] for one in good)
+    unseen = sum(not candidate["carved"] for candidate in good)
     if unseen:
         told.append(
             f"How {counted(unseen, 'candidate')} divide{'s' if unseen == 1 else ''} on-chip arrays was not examined: it would take too long."
@@ -161,11 +166,11 @@ def notes(document: Mapping[str, Any]) -> list[str]:
 
 def alike(out: Sequence[Mapping[str, Any]]) -> list[tuple[str, str, str]]:
     """Return a row for each verdict and reason of the candidates that are *out*: their names, the verdict, the reason."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for one in out:
-        found.setdefault((one["verdict"], one["why"]), []).append(settings_told(one))
+    names_of: dict[tuple[str, str], list[str]] = {}
+    for candidate in out:
+        names_of.setdefault((candidate["verdict"], candidate["why"]), []).append(settings_told(candidate))
     rows = []
-    for (verdict, reason), names in found.items():
+    for (verdict, reason), names in names_of.items():
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
         rows.append((", ".join(names[:NAMED]) + more, verdict, reason))
     return rows
@@ -186,31 +191,31 @@ def mechanisms(launches: Sequence[Launch]) -> dict[str, float]:
     ``waits for memory`` how much longer their tasks take because they share the off-chip memory, ``balance`` how long a core has no
     task, ``launch`` the start of the launches.  Pipes work in parallel, so the sum is not the time of the launches.
     """
-    found = dict.fromkeys(("cores", *MECHANISMS), 0.0)
+    times = dict.fromkeys(("cores", *MECHANISMS), 0.0)
     for launch in launches:
         start, spent = launch.forecast.start_us, launch.profile
         working = max(1, len(spent.cores))
-        found[LAUNCH] += start
+        times[LAUNCH] += start
         for pipe, us in spent.busy_us.items():
-            found[pipe] += us / working
-        found[BARRIERS] += spent.core_wait_us / working
-        found[MEMORY] += spent.memory_wait_us / working
-        found[BALANCE] += max(0.0, launch.time_us - start - spent.elapsed_us / working)
-        found["cores"] = max(found["cores"], sum(not core.memory_core for core in spent.cores))
-    return found
+            times[pipe] += us / working
+        times[BARRIERS] += spent.core_wait_us / working
+        times[MEMORY] += spent.memory_wait_us / working
+        times[BALANCE] += max(0.0, launch.time_us - start - spent.elapsed_us / working)
+        times["cores"] = max(times["cores"], sum(not core.memory_core for core in spent.cores))
+    return times
 
 
-def moved(own: Mapping[str, Any], best: Mapping[str, Any], time_us: float) -> str:
-    """Say in which mechanisms *own* differs from *best*, which takes *time_us*, the largest difference first, and how many cores work."""
-    words = differences(own, best, time_us)[:MOST_NAMED]
-    cores = round(own["cores"])
+def moved(times: Mapping[str, Any], best: Mapping[str, Any], time_us: float) -> str:
+    """Say in which mechanisms the *times* differ from *best*, which takes *time_us*, the largest difference first, and how many cores work."""
+    words = differences(times, best, time_us)[:MOST_NAMED]
+    cores = round(times["cores"])
     if cores != round(best["cores"]):
         words.append(f"{counted(cores, 'core works', 'cores work')}, not {best['cores']:.0f}")
     return ", ".join(words) or "the same in every mechanism"
 
 
-def differences(own: Mapping[str, Any], best: Mapping[str, Any], time_us: float) -> list[str]:
-    """Return each mechanism in which *own* differs from *best*, which takes *time_us*, by enough for a word; the largest first."""
-    apart = {name: own[name] - best[name] for name in MECHANISMS}
+def differences(times: Mapping[str, Any], best: Mapping[str, Any], time_us: float) -> list[str]:
+    """Return each mechanism in which the *times* differ from *best*, which takes *time_us*, by enough for a word; the largest first."""
+    apart = {name: times[name] - best[name] for name in MECHANISMS}
     chief = sorted((n for n in apart if abs(apart[n]) > LEAST * time_us), key=lambda n: -abs(apart[n]))
     return [f"{name} {apart[name]:+,.2f} us" for name in chief]

@@ -70,19 +70,25 @@ def parameters_of(words: Sequence[str], call: KernelCall) -> tuple[TuneParameter
     name, or else a macro that the source uses.  Raises `UsageError` for anything else, and `SourceError` where the source does not
     compile even with those macros.
     """
-    found = [word_of(word) for word in words]
-    names = [word.name for word in found]
+    spelled = [word_of(word) for word in words]
+    names = [word.name for word in spelled]
     for name in names:
         if names.count(name) > 1:
             raise UsageError(f"--param gives {name} twice; give it once, with all of its values")
-    call = _compiling(call, found)
-    own = [parameter.source_name for parameter in call.loaded().form.parameters]
-    made = tuple(_parameter(word, own, call) for word in found)
-    for one in made:
-        taken = call.arguments if one.role == ARGUMENT else call.asked.define if one.role == MACRO else ()
-        if one.name in taken and (one.role == ARGUMENT or one.name not in names):
-            raise UsageError(f"--param and --arg both give {one.name}; leave the --arg out")
-    return made
+    call = _compiling(call, spelled)
+    formals = [parameter.source_name for parameter in call.loaded().form.parameters]
+    parameters = tuple(_parameter(word, formals, call) for word in spelled)
+    for declared in parameters:
+        taken = (
+            call.arguments
+            if declared.role == ARGUMENT
+            else call.asked.define
+            if declared.role == MACRO
+            else ()
+        )
+        if declared.name in taken and (declared.role == ARGUMENT or declared.name not in names):
+            raise UsageError(f"--param and --arg both give {declared.name}; leave the --arg out")
+    return parameters
 
 
 def word_of(text: str) -> ParameterWord:
@@ -95,19 +101,19 @@ def word_of(text: str) -> ParameterWord:
     apart = ";" if ";" in values or (name == DIM and not macro) else ","
     if name == DIM and apart not in values and values.count(",") > 2:
         raise UsageError(f"--param {text!r} is not a grid; {FORM}, so {values.replace(',', ';')} here")
-    each = [one.strip() for one in values.split(apart)]
+    each = [piece.strip() for piece in values.split(apart)]
     if not all(each):
         raise UsageError(f"--param {text!r} has an empty value; {FORM}")
-    every = itertools.chain.from_iterable(_values(one, text) for one in each)
+    every = itertools.chain.from_iterable(_values(piece, text) for piece in each)
     return ParameterWord(name, macro, tuple(dict.fromkeys(every)))
 
 
 def _values(text: str, word: str) -> Sequence[str]:
     """Return the values that *text* stands for: itself, or the numbers of ``LOW..HIGH`` or ``LOW..HIGH:STEP``."""
-    found = _RANGE.fullmatch(text)
-    if found is None:
+    match = _RANGE.fullmatch(text)
+    if match is None:
         return (text,)
-    low, high, step = int(found[1]), int(found[2]), int(found[3] or 1)
+    low, high, step = int(match[1]), int(match[2]), int(match[3] or 1)
     if low > high or step < 1 or (high - low) // step >= MOST:
         raise UsageError(
             f"--param {word!r} has the range {text}; write LOW..HIGH:STEP with at most {MOST:,} values, as 16..512:16"
@@ -124,27 +130,27 @@ def _compiling(call: KernelCall, words: Sequence[ParameterWord]) -> KernelCall:
     free = {word.name: word.values[0] for word in words if not word.macro and word.name not in (DIM, KIND)}
     first: SourceError | None = None
     while True:
-        made = call.asking(define={**call.asked.define, **macros})
+        trial = call.asking(define={**call.asked.define, **macros})
         try:
-            made.loaded()
+            trial.loaded()
         except SourceError as error:
             first = first or error
-            told = " ".join(one.message for one in error.diagnostics)
+            told = " ".join(diagnostic.message for diagnostic in error.diagnostics)
             missing = {name for name in free if name not in macros and re.search(rf"\b{name}\b", told)}
             if not missing:
                 raise first from None
             macros |= {name: free[name] for name in missing}
         else:
-            return made
+            return trial
 
 
-def _parameter(word: ParameterWord, own: Sequence[str], call: KernelCall) -> TuneParameter:
+def _parameter(word: ParameterWord, formals: Sequence[str], call: KernelCall) -> TuneParameter:
     name, values = word.name, word.values
     if word.macro:
-        refuse_unused(name, own, call)
+        refuse_unused(name, formals, call)
         return TuneParameter(name, MACRO, values)
     if name in (DIM, KIND):
-        if name in own:
+        if name in formals:
             raise UsageError(
                 f"--param {name} is that of the launch, and {call.name} has a parameter {name} as well; rename that"
             )
@@ -153,19 +159,19 @@ def _parameter(word: ParameterWord, own: Sequence[str], call: KernelCall) -> Tun
             kind_of(text)
         return TuneParameter(name, name, tuple(dict.fromkeys(texts)))
     formulas = re.findall(r"\b[A-Za-z_]\w*\b", " ".join(call.arguments.values()))
-    if name in own or (name in formulas and name not in _texts(call).identifiers()):
+    if name in formals or (name in formulas and name not in _texts(call).identifiers()):
         return TuneParameter(name, ARGUMENT, values)
-    refuse_unused(name, own, call)
+    refuse_unused(name, formals, call)
     return TuneParameter(name, MACRO, values)
 
 
-def refuse_unused(name: str, own: Sequence[str], call: KernelCall | HostProgram) -> None:
+def refuse_unused(name: str, formals: Sequence[str], call: KernelCall | HostProgram) -> None:
     """Raise `UsageError` where no source of *call* uses a macro *name*, or one defines it whatever ``-D`` says."""
     texts = _texts(call)
     identifiers = texts.identifiers()
     if name not in identifiers:
-        legal = ", ".join(["dim", "kind", *own])
-        guess = near(name, [*own, *identifiers], 1)
+        legal = ", ".join(["dim", "kind", *formals])
+        guess = near(name, [*formals, *identifiers], 1)
         hint = f"did you mean {guess[0]}?" if guess else f"there are {legal}, and macros"
         raise UsageError(
             f"--param {name}: {call.name} has no parameter {name}, and its source uses no such macro; {hint}"
@@ -255,16 +261,16 @@ def program_parameters(
     ``{NAME}`` in a word stands for a value, ``env:NAME`` is a variable of the environment; any other name is a macro of the sources.
     Raises `UsageError` for anything else.
     """
-    made: list[TuneParameter] = []
+    parameters: list[TuneParameter] = []
     for text in words:
         variable = text.startswith(ENVIRONMENT)
         word = word_of(text.removeprefix(ENVIRONMENT))
         name = f"{ENVIRONMENT}{word.name}" if variable else word.name
-        if any(name == one.name for one in made):
+        if any(name == parameter.name for parameter in parameters):
             raise UsageError(f"--param gives {name} twice; give it once, with all of its values")
         if variable:
             role = VARIABLE
-        elif not word.macro and any(f"{{{word.name}}}" in one for one in program.arguments):
+        elif not word.macro and any(f"{{{word.name}}}" in argument for argument in program.arguments):
             role = WORD
         elif isinstance(program, HostProgram):
             role = MACRO
@@ -272,14 +278,14 @@ def program_parameters(
                 raise UsageError(f"--param and -D both give {name}; leave the -D out")
         else:
             raise UsageError(f"--param {name}: no word of {program.name} has {{{name}}}; {BEHIND}")
-        made.append(TuneParameter(name, role, word.values))
-    macros = {one.name: one.values[0] for one in made if one.role == MACRO}
+        parameters.append(TuneParameter(name, role, word.values))
+    macros = {parameter.name: parameter.values[0] for parameter in parameters if parameter.role == MACRO}
     # A macro that no source uses would give equal candidates, and a table without a difference.
     if isinstance(program, HostProgram) and macros:
         compiled = with_macros(program, macros)
         for name in macros:
             refuse_unused(name, (), compiled)
-    return tuple(made)
+    return tuple(parameters)
 
 
 def with_macros(program: HostProgram, macros: Mapping[str, str]) -> HostProgram:
@@ -289,14 +295,18 @@ def with_macros(program: HostProgram, macros: Mapping[str, str]) -> HostProgram:
 
 def filled(word: str, settings: Settings) -> str:
     """Return *word* with each name in braces replaced by its value in *settings*."""
-    values = {one.name: one.value for one in settings if one.role == WORD}
-    return re.sub(r"\{(\w+)\}", lambda found: values.get(found[1], found[0]), word)
+    values = {setting.name: setting.value for setting in settings if setting.role == WORD}
+    return re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), word)
 
 
 @contextlib.contextmanager
 def variables_set(settings: Settings) -> Iterator[None]:
     """Set the variables of *settings* for the block."""
-    values = {one.name.removeprefix(ENVIRONMENT): one.value for one in settings if one.role == VARIABLE}
+    values = {
+        setting.name.removeprefix(ENVIRONMENT): setting.value
+        for setting in settings
+        if setting.role == VARIABLE
+    }
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:

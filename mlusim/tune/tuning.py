@@ -53,24 +53,24 @@ class TuneTask(TriedTask):
 
     def tried(self, job: "TuneJob") -> dict[str, Any]:
         """Return the document of a call with the settings."""
-        found = job.empty()
+        outcome = job.empty()
         try:
             with limiting(self.limit):
                 call = self.call(job.settings, job.board)
                 done = call.run(())
-                found["right"], why = _right(self, job, call, done)
+                outcome["right"], why = _right(self, job, call, done)
         except SourceError as error:
             why = f"it does not compile: {error.args[0]}"
-            found |= {"verdict": ranking.UNTRANSLATED, "fits": False, "why": why}
+            outcome |= {"verdict": ranking.UNTRANSLATED, "fits": False, "why": why}
         except (Fault, UsageError) as error:
-            found |= ranking.out(error)
+            outcome |= ranking.out(error)
         else:
-            found |= _timed(call, done)
-            if found["right"] is False:
-                found |= {"verdict": ranking.WRONG, "why": why}
+            outcome |= _timed(call, done)
+            if outcome["right"] is False:
+                outcome |= {"verdict": ranking.WRONG, "why": why}
             else:
-                found |= _carved(call) or {"why": why}
-        document: dict[str, Any] = plain(found)
+                outcome |= _carved(call) or {"why": why}
+        document: dict[str, Any] = plain(outcome)
         return document
 
 
@@ -92,25 +92,25 @@ def _digests(call: KernelCall, wanted: Iterable[Settings]) -> Mapping[str, str]:
     first: SourceError | None = None
     for settings in wanted:
         try:
-            found: Mapping[str, str] = with_settings(call, settings).recorded()[0]["digests"]
+            digests: Mapping[str, str] = with_settings(call, settings).recorded()[0]["digests"]
         except SourceError as error:
             first = first or error
         else:
-            return found
+            return digests
     raise first or UsageError("there is nothing to try")
 
 
 def files_word(digests: Mapping[str, str], texts: Iterable[str], criterion: Criterion) -> str:
     """Return a word for the files of the source, by their *digests*, those that arguments name, and the reference's module."""
-    found = hashlib.sha256(repr(sorted(digests.items())).encode())
+    digest = hashlib.sha256(repr(sorted(digests.items())).encode())
     code = getattr(function_of(criterion.reference, criterion.folder), "__code__", None)
     for text in [*dict.fromkeys(texts), *([code.co_filename] if code else [])]:
         value = text.removeprefix("inout:")
         path = Path(f"{value.partition('.npz:')[0]}.npz" if ".npz:" in value else value)
         # By its contents: results that a file keeps hold for the arrays that they were made of, whatever these are called.
         if path.suffix in (".npy", ".npz", ".py") and path.is_file():
-            found.update(hashlib.sha256(path.read_bytes()).digest())
-    return found.hexdigest()[:16]
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()[:16]
 
 
 # -- one candidate -----------------------------------------------------------------------------------
@@ -129,8 +129,8 @@ def _right(task: TuneTask, job: TuneJob, call: KernelCall, done: Called) -> tupl
         if name not in right or right[name].shape != array.shape:
             other = f"{name} has other sizes than that of {told(task.first)}"
             return None, f"{other}, so nothing says whether it is right"
-    found = {name: beside(array, right[name], CLOSE) for name, array in done.outputs.items()}
-    return _verdict(found, f"unlike {told(task.first)}: ")
+    compared = {name: beside(array, right[name], CLOSE) for name, array in done.outputs.items()}
+    return _verdict(compared, f"unlike {told(task.first)}: ")
 
 
 @functools.lru_cache(maxsize=2)
@@ -139,8 +139,10 @@ def _right_of(task: TuneTask, settings: Settings) -> Mapping[str, np.ndarray[Any
     return dict(task.call(settings, task.asked.board).run(()).outputs)
 
 
-def _verdict(found: Mapping[str, Compared], unlike: str) -> tuple[bool, str]:
-    wrong = next(((name, one) for name, one in found.items() if not one.accuracy.passed), None)
+def _verdict(judged: Mapping[str, Compared], unlike: str) -> tuple[bool, str]:
+    wrong = next(
+        ((name, compared) for name, compared in judged.items() if not compared.accuracy.passed), None
+    )
     return (True, "") if wrong is None else (False, f"{unlike}{wrong[0]} is wrong, {wrong[1].told}")
 
 
@@ -166,15 +168,17 @@ def _timed(call: KernelCall, done: Called) -> dict[str, Any]:
 
 def _carved(call: KernelCall) -> dict[str, Any]:
     """Return what is wrong with how the kernel divides its arrays; empty where nothing is, or it takes too long to see."""
-    call.given = {name.removeprefix("input."): array for name, array in call.arrays().items()}  # drawn once
+    call.supplied = {
+        name.removeprefix("input."): array for name, array in call.arrays().items()
+    }  # drawn once
     try:
         with limiting(CARVED):
-            found = carve(call).findings
+            findings = carve(call).findings
     except Fault:  # only runs in Python raise it, for example at their limit
         return {}
-    if not found:
+    if not findings:
         return {"carved": True}
-    first = found[0]
+    first = findings[0]
     where = f" ({shown(first.file)}:{first.line})" if first.file else ""
     return {"carved": True, "verdict": ranking.OVERLAP, "fits": False, "why": f"{first.message}{where}"}
 
@@ -222,11 +226,11 @@ def tune(
     """
     every = dict.fromkeys(wanted)
     jobs = [TuneJob(settings, board, task) for board in boards or (task.asked.board,) for settings in every]
-    kept = None if keep is None else Keep(keep, jobs, _word(task), _kept_work(task), restart=restart)
-    known = () if kept is None else kept.known
-    waiting = [job for job in jobs if job not in known]
+    keeper = None if keep is None else Keep(keep, jobs, _word(task), _kept_work(task), restart=restart)
+    ended_before = () if keeper is None else keeper.known
+    waiting = [job for job in jobs if job not in ended_before]
     ended = carried(_work, waiting, executor=executor, workers=workers if len(waiting) > 1 else None)
-    return in_order(jobs, waiting, ended, kept, _outcome, lambda _, document: dict(document), progress)
+    return in_order(jobs, waiting, ended, keeper, _outcome, lambda _, document: dict(document), progress)
 
 
 class SearchFile:
@@ -244,8 +248,8 @@ class SearchFile:
 
     def find(self, settings: Settings) -> dict[str, Any] | None:
         """Return the document of *settings*, None where the file has none."""
-        found = self._kept.known.get(self._job(settings))
-        return None if found is None else dict(found)
+        document = self._kept.known.get(self._job(settings))
+        return None if document is None else dict(document)
 
     def add(self, settings: Settings, document: Mapping[str, Any]) -> None:
         """Append the document of *settings*; where its worker died, a search that goes on tries it once more."""
@@ -285,13 +289,13 @@ def _word(task: TriedTask, *more: object) -> str:
 
 
 def _kept_work(task: TriedTask, last: str = " or limit") -> KeptWork[TuneJob]:
-    def job(facts: Mapping[str, Any]) -> TuneJob:
+    def job_of(facts: Mapping[str, Any]) -> TuneJob:
         return TuneJob(tuple(Setting(*map(str, row)) for row in facts["settings"]), str(facts["board"]), task)
 
     return KeptWork(
         "tune",
-        lambda one: {"settings": [[s.name, s.role, s.value] for s in one.settings], "board": one.board},
-        job,
+        lambda job: {"settings": [[s.name, s.role, s.value] for s in job.settings], "board": job.board},
+        job_of,
         _check,
         drops=True,
         basis=f"sources of mlusim, NumPy or the kernel, or of another call, reference{last}",
@@ -299,8 +303,12 @@ def _kept_work(task: TriedTask, last: str = " or limit") -> KeptWork[TuneJob]:
 
 
 def _check(job: TuneJob, document: Mapping[str, Any], where: str) -> None:
-    own = {s.name: s.value for s in job.settings}
-    if not isinstance(document, Mapping) or document.get("parameters") != own or "verdict" not in document:
+    settings = {s.name: s.value for s in job.settings}
+    if (
+        not isinstance(document, Mapping)
+        or document.get("parameters") != settings
+        or "verdict" not in document
+    ):
         raise UsageError(f"{where} is not a result of {shown(str(job))}; --restart starts the file over")
 
 
@@ -316,18 +324,18 @@ Run = Callable[[Sequence[Settings]], list[dict[str, Any]]]
 
 
 def drawn(parameters: Sequence[TuneParameter], number: int, seed: int) -> list[Settings]:
-    """*number* different combinations of values, or all where there are no more, in the order of the grid."""
+    """Return *number* different combinations of values, or all where there are no more, in the order of the grid."""
     total = math.prod(len(parameter.values) for parameter in parameters)
     places = random.Random(seed).sample(range(total), min(number, total))  # noqa: S311 - no secret
     return [_at(parameters, place) for place in sorted(places)]
 
 
 def _at(parameters: Sequence[TuneParameter], place: int) -> Settings:
-    found = []
+    settings = []
     for parameter in reversed(parameters):
-        place, own = divmod(place, len(parameter.values))
-        found.append(Setting(parameter.name, parameter.role, parameter.values[own]))
-    return tuple(reversed(found))
+        place, index = divmod(place, len(parameter.values))
+        settings.append(Setting(parameter.name, parameter.role, parameter.values[index]))
+    return tuple(reversed(settings))
 
 
 def halved(
@@ -341,24 +349,24 @@ def halved(
     # The cheap call orders candidates well enough to drop most of them, and only the best pay for the large one.
     alive = list(wanted)
     for number, value in enumerate(rungs.values, 1):
-        found = run([(*settings, Setting(rungs.name, rungs.role, value)) for settings in alive])
-        good = [one for one in ranking.ranked(found, objective) if ranking.able(one)]
+        results = run([(*settings, Setting(rungs.name, rungs.role, value)) for settings in alive])
+        good = [candidate for candidate in ranking.ranked(results, objective) if ranking.able(candidate)]
         if number == len(rungs.values) or not good:
-            return found + out
+            return results + out
         best = good[: math.ceil(len(good) / KEPT)]
-        on = [one["parameters"] for one in best]
-        out += [
-            _pruned(one, rungs, value, len(best)) if ranking.able(one) else one
-            for one in found
-            if one["parameters"] not in on
+        on = [candidate["parameters"] for candidate in best]
+        for candidate in results:
+            if candidate["parameters"] in on:
+                continue
+            why = f"with {rungs.name}={value} it takes {candidate['time_us']:,.2f} us and is not among the best {len(best)}, which went on"
+            pruned = {"verdict": ranking.PRUNED, "why": why} if ranking.able(candidate) else {}
+            out.append({**candidate, **pruned})
+        alive = [
+            settings
+            for settings, candidate in zip(alive, results, strict=True)
+            if candidate["parameters"] in on
         ]
-        alive = [settings for settings, one in zip(alive, found, strict=True) if one["parameters"] in on]
     return out
-
-
-def _pruned(one: Mapping[str, Any], rungs: TuneParameter, value: str, kept: int) -> dict[str, Any]:
-    why = f"with {rungs.name}={value} it takes {one['time_us']:,.2f} us and is not among the best {kept}, which went on"
-    return {**one, "verdict": ranking.PRUNED, "why": why}
 
 
 def proposed(
@@ -377,30 +385,30 @@ def proposed(
     study = optuna.create_study(sampler=sampler, direction="minimize")
     space: Any = {p.name: optuna.distributions.CategoricalDistribution(p.values) for p in parameters}
     number = min(number, math.prod(len(parameter.values) for parameter in parameters))
-    known: dict[Settings, dict[str, Any]] = {}
+    results: dict[Settings, dict[str, Any]] = {}
     idle = 0
-    while len(known) < number and idle < PATIENCE:
+    while len(results) < number and idle < PATIENCE:
         asked: dict[Settings, Any] = {}
-        while len(asked) < min(TOGETHER, number - len(known)) and idle < PATIENCE:
+        while len(asked) < min(TOGETHER, number - len(results)) and idle < PATIENCE:
             trial = study.ask(space)
             settings = tuple(Setting(p.name, p.role, trial.params[p.name]) for p in parameters)
-            if settings in known or settings in asked:
+            if settings in results or settings in asked:
                 idle += 1
-                _tell(study, trial, known.get(settings), objective)
+                _tell(study, trial, results.get(settings), objective)
                 continue
             asked[settings], idle = trial, 0
-        for (settings, trial), one in zip(asked.items(), run(list(asked)), strict=True):
-            known[settings] = one
-            _tell(study, trial, one, objective)
-    return list(known.values())
+        for (settings, trial), result in zip(asked.items(), run(list(asked)), strict=True):
+            results[settings] = result
+            _tell(study, trial, result, objective)
+    return list(results.values())
 
 
-def _tell(study: Any, trial: Any, one: Mapping[str, Any] | None, objective: str) -> None:
+def _tell(study: Any, trial: Any, result: Mapping[str, Any] | None, objective: str) -> None:
     """Tell Optuna the result of *trial*; report a candidate that is out as a failure."""
     from optuna.trial import TrialState  # noqa: PLC0415 - an extra
 
-    if one is None or not ranking.able(one):
+    if result is None or not ranking.able(result):
         study.tell(trial, state=TrialState.FAIL)
         return
-    value = one[ranking.OBJECTIVES[objective]]
+    value = result[ranking.OBJECTIVES[objective]]
     study.tell(trial, value if objective == ranking.TIME else -value)
