@@ -155,12 +155,12 @@ def _lowest(expr: Expr, space: _Space) -> tuple[int, Mapping[str, int] | None]:
 
 def _what_matters(expr: Expr, witness: Mapping[str, int], space: _Space) -> Mapping[str, int]:
     """Return the part of *witness* without which *expr* would not be 0."""
-    kept = dict(witness)
-    for name in list(kept):
+    values = dict(witness)
+    for name in list(values):
         # A value that may as well be the largest does not cause it, and is left out of the sentence.
-        if expr.evaluate({**kept, name: space.ranges[name].high}) == 0:
-            kept[name] = space.ranges[name].high
-    return {n: v for n, v in kept.items() if v == witness[n]}
+        if expr.evaluate({**values, name: space.ranges[name].high}) == 0:
+            values[name] = space.ranges[name].high
+    return {n: v for n, v in values.items() if v == witness[n]}
 
 
 def _sizes(stage: str, place: RegionBounds, space: _Space) -> Iterator[PlanFinding]:
@@ -302,7 +302,7 @@ def check_places(
 ) -> tuple[PlanFinding, ...]:
     """Return every finding of the `RULES` over all legal values, errors first."""
     space = _space(variables, requires, element)
-    found: list[PlanFinding] = []
+    findings: list[PlanFinding] = []
     told: set[Expr] = set()
     for stage in places:
         for number, place in enumerate(stage.places):
@@ -313,11 +313,11 @@ def check_places(
                 if number + 1 < len(stage.places)
                 else "what lies behind the plan"
             )
-            found += _units(stage.name, place, space)
-            found += _sizes(stage.name, place, space)
-            found += _touched(stage.name, place, space, behind)
-            found += _unaligned(stage.name, place, space)
-        found += _overlapping(stage, space)
-        found += _int32(stage, space, told)
+            findings += _units(stage.name, place, space)
+            findings += _sizes(stage.name, place, space)
+            findings += _touched(stage.name, place, space, behind)
+            findings += _unaligned(stage.name, place, space)
+        findings += _overlapping(stage, space)
+        findings += _int32(stage, space, told)
     order = {"error": 0, "warning": 1, "note": 2}
-    return tuple(sorted(found, key=lambda f: order[f.severity]))
+    return tuple(sorted(findings, key=lambda f: order[f.severity]))

@@ -38,7 +38,8 @@ from mlusim.plan.solver import (
 )
 
 
-def _constraints(value: Iterable[Constraint]) -> tuple[Constraint, ...]:
+def constraints_of(value: Iterable[Constraint]) -> tuple[Constraint, ...]:
+    """Return the constraints that an author lists, as a plan holds them."""
     return tuple(value)
 
 
@@ -50,7 +51,7 @@ class ScaleLimit:
     """
 
     name: str
-    limits: tuple[Constraint, ...] = field(converter=_constraints)
+    limits: tuple[Constraint, ...] = field(converter=constraints_of)
     over: tuple[str, ...]
     source: str = ""
 
@@ -201,7 +202,7 @@ def _cleared(constraint: Constraint) -> tuple[Expr, Expr]:
 
 def _relations(plan: Problem, claim: ScaleLimit) -> tuple[str, ...]:
     """Return the sentences about pairs (limit, stage) whose needs differ by a constant for all values."""
-    found = []
+    sentences = []
     for number, limit in enumerate(claim.limits, start=1):
         left, right = _cleared(limit)
         for stage in plan.constraints:
@@ -215,8 +216,8 @@ def _relations(plan: Problem, claim: ScaleLimit) -> tuple[str, ...]:
                 if gap == 0
                 else f"is {abs(gap)} {plural(abs(gap), 'byte')} {'short of' if gap > 0 else 'above'}"
             )
-            found.append(f"{name} {said} {stage.name}, for all values")
-    return tuple(found)
+            sentences.append(f"{name} {said} {stage.name}, for all values")
+    return tuple(sentences)
 
 
 def _verdict(generous: tuple[Disagreement, ...], strict: tuple[Disagreement, ...]) -> Verdict:
@@ -243,9 +244,9 @@ def compare(plan: Problem, claim: Claim, fixed: Mapping[str, int], board: str) -
         )
     for name in names:
         plan.variable(name)
-    found = differences(plan, _as_problem(plan, claim), names, fixed, exact)
-    generous = _runs(plan, found.variable, found.only_second, fixed)
-    strict = _runs(plan, found.variable, found.only_first, fixed)
+    apart = differences(plan, _as_problem(plan, claim), names, fixed, exact)
+    generous = _runs(plan, apart.variable, apart.only_second, fixed)
+    strict = _runs(plan, apart.variable, apart.only_first, fixed)
     return Comparison(
         plan.name,
         claim.name,
@@ -424,7 +425,7 @@ def _admits(problem: Problem, y: str, ys: Ints, fixed: Mapping[str, int]) -> npt
 def _value_by_value(
     first: Problem, second: Problem, y: str, rows: Sequence[Mapping[str, int]], fixed: Mapping[str, int]
 ) -> Differences:
-    found: tuple[list[ShapeRange], list[ShapeRange]] = ([], [])
+    ranges: tuple[list[ShapeRange], list[ShapeRange]] = ([], [])
     left = MOST_POINTS
     for row in rows:
         here = {**fixed, **row}
@@ -438,10 +439,10 @@ def _value_by_value(
                 f" state a limit on {y} as well"
             )
         ys = ask.first + np.arange(count, dtype=np.int64) * ask.step
-        one, two = (_admits(p, y, ys, here) for p in (first, second))
-        found[0].extend(_stretches(row, ys, one & ~two, ask.step))
-        found[1].extend(_stretches(row, ys, two & ~one, ask.step))
-    return Differences(y, tuple(found[0]), tuple(found[1]))
+        first_admits, second_admits = (_admits(p, y, ys, here) for p in (first, second))
+        ranges[0].extend(_stretches(row, ys, first_admits & ~second_admits, ask.step))
+        ranges[1].extend(_stretches(row, ys, second_admits & ~first_admits, ask.step))
+    return Differences(y, tuple(ranges[0]), tuple(ranges[1]))
 
 
 def _stretches(row: Mapping[str, int], ys: Ints, mask: npt.NDArray[np.bool_], step: int) -> list[ShapeRange]:
@@ -479,7 +480,7 @@ def staircase_differences(
     none = ask.first - ask.step
     step = search(first, x, {**fixed, y: ask.first}).step
     edges = sorted({e for steps in stairs for s in steps for e in (s.first, s.last + step)})
-    found: tuple[list[ShapeRange], list[ShapeRange]] = ([], [])
+    ranges: tuple[list[ShapeRange], list[ShapeRange]] = ([], [])
     at = [0, 0]
     for left, after in pairwise(edges):
         heights = []
@@ -489,9 +490,9 @@ def staircase_differences(
             heights.append(steps[at[which]].y if at[which] < len(steps) else none)
         low, high = min(heights), max(heights)
         if low != high:
-            spans = found[heights.index(high)]
+            spans = ranges[heights.index(high)]
             spans += _rectangles(x, range(left, after, step), (low + ask.step, high, ask.step))
-    return Differences(y, tuple(found[0]), tuple(found[1]))
+    return Differences(y, tuple(ranges[0]), tuple(ranges[1]))
 
 
 def _need_tightening(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> None:

@@ -129,9 +129,9 @@ _START = expr.Amount(0, expr.Unit.BYTES)
 def _check_names(stage: Stage, earlier: dict[str, RegionBounds]) -> None:
     for name in stage.keeps:
         if name not in earlier:
-            known = ", ".join(earlier) or "none"
+            legal = ", ".join(earlier) or "none"
             raise UsageError(
-                f"stage {stage.name!r} keeps {name!r}, which no earlier stage has; earlier regions: {known}"
+                f"stage {stage.name!r} keeps {name!r}, which no earlier stage has; earlier regions: {legal}"
             )
     seen = set(stage.keeps)
     for region in stage.regions:

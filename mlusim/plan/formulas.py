@@ -80,8 +80,12 @@ def _mixed(expr: Operation) -> UnitFault | None:
     )
     if expr.op in {UP, DOWN}:
         first, second = expr.args
-        one, two = ("elements", "bytes") if unit(first) is Unit.COUNT else ("bytes", "elements")
-        return UnitFault(expr, f"{first} ({one}) is padded to a multiple of {second} ({two}); {cure}")
+        first_unit, second_unit = (
+            ("elements", "bytes") if unit(first) is Unit.COUNT else ("bytes", "elements")
+        )
+        return UnitFault(
+            expr, f"{first} ({first_unit}) is padded to a multiple of {second} ({second_unit}); {cure}"
+        )
     return UnitFault(
         expr, f"{elements} (elements) {meets} {nbytes} (bytes){tail}: a sizeof is missing; {cure}"
     )
@@ -91,23 +95,23 @@ def unit_faults(expr: Expr) -> tuple[UnitFault, ...]:
     """Return every place in *expr* where elements meet bytes, or where bytes are multiplied by bytes."""
     if not isinstance(expr, Operation):
         return ()
-    found = [f for a in expr.args for f in unit_faults(a)]
+    faults = [f for a in expr.args for f in unit_faults(a)]
     if expr.op in {ADD, SUB, MIN, MAX, UP, DOWN}:
         fault = _mixed(expr)
-        found += [fault] if fault else []
+        faults += [fault] if fault else []
     if expr.op is MUL and all(unit(a) is Unit.BYTES for a in expr.args):
         first, second = expr.args
-        found.append(
+        faults.append(
             UnitFault(expr, f"{first} and {second} are both bytes: a sizeof is there twice; take one out")
         )
     if expr.op in {DIV, CEIL} and unit(expr.args[0]) is Unit.COUNT and unit(expr.args[1]) is Unit.BYTES:
         first, second = expr.args
-        found.append(
+        faults.append(
             UnitFault(
                 expr, f"{first} (elements) is divided by {second} (bytes); divide a number of bytes by it"
             )
         )
-    return tuple(found)
+    return tuple(faults)
 
 
 # -- sums of products: the form in which two formulas that mean the same become the same -----------
@@ -209,14 +213,6 @@ def shift(expr: Expr, name: str) -> Expr:
     return expr
 
 
-def _one_sizeof(expr: Expr) -> SizeOf | None:
-    """Return the sizeof that every byte of *expr* comes from, or None when there are several sources."""
-    # If the formula also adds plain bytes, those come from no element.
-    sizes = {e for e in walk(expr) if isinstance(e, SizeOf)}
-    plain = any(isinstance(e, Amount) and e.unit is Unit.BYTES and e.value for e in walk(expr))
-    return sizes.pop() if len(sizes) == 1 and not plain else None
-
-
 def _divided(poly: Poly, by: SizeOf) -> Poly | None:
     """*poly* without one factor *by* in every product; None where one lacks it."""
     size = normal(by)
@@ -235,9 +231,12 @@ def _divided(poly: Poly, by: SizeOf) -> Poly | None:
 
 
 def total(expr: Expr) -> str:
-    """*expr*, a number of bytes, as a sum of products; elements times sizeof where there is one dtype."""
+    """Return *expr*, a number of bytes, as a sum of products; elements times sizeof where there is one dtype."""
     poly = normal(expr)
-    by = _one_sizeof(expr)
+    sizes = {e for e in walk(expr) if isinstance(e, SizeOf)}
+    # Plain bytes that the formula adds come from no element.
+    plain = any(isinstance(e, Amount) and e.unit is Unit.BYTES and e.value for e in walk(expr))
+    by = sizes.pop() if len(sizes) == 1 and not plain else None
     inner = None if by is None or not poly else _divided(poly, by)
     if by is None or inner is None:
         return text(formula(poly))
@@ -380,9 +379,9 @@ def trend(expr: Expr, name: str, ranges: Ranges) -> Trend | None:
 
     Tried in turn: the structure; then the step ``expr(name+1) - expr(name)`` as a sum of products.
     """
-    found = structural(expr, name, ranges)
-    if found is not None or name not in ranges or ranges[name].low == ranges[name].high:
-        return found or Trend.STILL
+    proven = structural(expr, name, ranges)
+    if proven is not None or name not in ranges or ranges[name].low == ranges[name].high:
+        return proven or Trend.STILL
     here = ranges[name]
     step = formula(difference(shift(expr, name), expr))
     size = interval(step, {**ranges, name: Interval(here.low, here.high - 1)})

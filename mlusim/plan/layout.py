@@ -89,12 +89,12 @@ class StageLayout:
         for region in self.regions:
             if region.name == name:
                 return region
-        known = ", ".join(r.name for r in self.regions)
-        raise UsageError(f"stage {self.name!r} has no region {name!r}; it has {known}")
+        legal = ", ".join(r.name for r in self.regions)
+        raise UsageError(f"stage {self.name!r} has no region {name!r}; it has {legal}")
 
     def overlaps(self) -> tuple[Overlap, ...]:
         """Return the pairs that share bytes and are not declared aliases."""
-        found = []
+        overlaps = []
         for i, first in enumerate(self.regions):
             for second in self.regions[i + 1 :]:
                 shared = min(first.end, second.end) - max(first.offset, second.offset)
@@ -102,8 +102,8 @@ class StageLayout:
                 # reverse.
                 declared = first.name in second.reuses or second.name in first.reuses
                 if shared > 0 and not declared:
-                    found.append(Overlap(self.name, first.name, second.name, shared))
-        return tuple(found)
+                    overlaps.append(Overlap(self.name, first.name, second.name, shared))
+        return tuple(overlaps)
 
 
 @frozen
@@ -186,13 +186,6 @@ _PYTHON = re.compile(r"\s*(\w+)\s*(?::[^=]+)?=[^=]")
 _BANG = re.compile(r"__(?:nram|wram)__\s[^;=({]*?(\w+)\s*(?:\[[^;,]*)?[;=]")
 
 
-def _written(file: str, line: int) -> str:
-    """Return the variable that a line of source declares; return "" if it declares none, or several."""
-    text = linecache.getline(file, line)
-    found = (_PYTHON if file.endswith(".py") else _BANG).match(text.lstrip())
-    return found[1] if found else ""
-
-
 def layout_of_regions(
     kernel: str, board: Board, space: str, capacity: int, regions: Iterable[PlacedRegion]
 ) -> Layout:
@@ -200,21 +193,24 @@ def layout_of_regions(
 
     Where *capacity* is what a compiled kernel may declare, the stack's share is drawn at its end, as in a plan.
     """
-    found = tuple(regions)
-    used = max((region.end for region in found), default=0)
+    placed = tuple(regions)
+    used = max((region.end for region in placed), default=0)
     compiled, plain = board.arch.limits(compiled=True), board.arch.limits(compiled=False)
     reserve = compiled[space] - plain[space] if capacity == compiled.get(space) else 0
     left = min(reserve, capacity - used)
     stack = (PlacedRegion(STACK, "bytes", left, capacity - left, left),) if left > 0 else ()
-    return Layout(kernel, board.name, None, {}, capacity, (StageLayout(space, used, (*found, *stack)),))
+    return Layout(kernel, board.name, None, {}, capacity, (StageLayout(space, used, (*placed, *stack)),))
 
 
 def declared_region(allocation: Allocation, base: int) -> PlacedRegion:
     """Return a declaration as a region; *base* is the address of the memory's first byte."""
     declared = allocation.declared
-    name = (
-        declared.name or _written(declared.file, declared.line) or f"{declared.dtype.name}[{declared.count}]"
-    )
+    name = declared.name
+    if not name:
+        # The variable that the line of source declares; a line with none or several does not match.
+        pattern = _PYTHON if declared.file.endswith(".py") else _BANG
+        match = pattern.match(linecache.getline(declared.file, declared.line).lstrip())
+        name = match[1] if match else f"{declared.dtype.name}[{declared.count}]"
     if declared.line:
         name = f"{name} (line {declared.line})"
     return PlacedRegion(
@@ -241,15 +237,15 @@ class BarSegment:
 
 def lanes(stage: StageLayout) -> list[list[PlacedRegion]]:
     """Return the regions that have bytes in lanes without overlaps: aliases go to further lanes."""
-    found: list[list[PlacedRegion]] = []
+    packed: list[list[PlacedRegion]] = []
     for region in sorted((r for r in stage.regions if r.bytes), key=lambda r: (bool(r.reuses), r.offset)):
-        for lane in found:
+        for lane in packed:
             if all(region.offset >= other.end or region.end <= other.offset for other in lane):
                 lane.append(region)
                 break
         else:
-            found.append([region])
-    return [sorted(lane, key=lambda r: r.offset) for lane in found]
+            packed.append([region])
+    return [sorted(lane, key=lambda r: r.offset) for lane in packed]
 
 
 def ruler(layout: Layout, columns: int, least: int) -> Mapping[int, int]:

@@ -16,7 +16,7 @@ from mlusim.formula.compiled import Compiled, compile_exprs
 from mlusim.formula.expr import NRAM, Constraint, ElementType, Expr, SizeOf, Var, walk
 from mlusim.memory.regions import PlacedPlan
 from mlusim.plan.check import PlanFinding, check_places
-from mlusim.plan.claims import Claim, Comparison, compare
+from mlusim.plan.claims import Claim, Comparison, compare, constraints_of
 from mlusim.plan.declare import RegionBounds, Stage, StagePlaces, place_stages
 from mlusim.plan.formulas import total
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
@@ -83,8 +83,8 @@ class PlanScope:
     def variable(self, name: str) -> Var:
         """Return the variable called *name*; raises `UsageError` with the names that exist."""
         if name not in self.variables:
-            known = ", ".join(self.variables) or "none"
-            raise UsageError(f"plan {self.plan} has no variable {name!r}; its variables are {known}")
+            legal = ", ".join(self.variables) or "none"
+            raise UsageError(f"plan {self.plan} has no variable {name!r}; its variables are {legal}")
         return self.variables[name]
 
     def legal(self, name: str, value: object) -> int:
@@ -113,9 +113,9 @@ def smallest(variable: Var, env: Mapping[str, int]) -> int:
 
 def is_known(constraint: Constraint, names: Iterable[str]) -> bool:
     """Return whether every variable of *constraint* is among *names*."""
-    given = set(names)
+    legal = set(names)
     sides = (constraint.left, constraint.right)
-    return all(e.name in given for side in sides for e in walk(side) if isinstance(e, Var))
+    return all(e.name in legal for side in sides for e in walk(side) if isinstance(e, Var))
 
 
 # -- regions as pointers, which a kernel gets from its plan --------------------------------------------
@@ -165,10 +165,6 @@ def _stages(value: Iterable[Stage]) -> tuple[Stage, ...]:
     return tuple(value)
 
 
-def _constraints(value: Iterable[Constraint]) -> tuple[Constraint, ...]:
-    return tuple(value)
-
-
 def _claims(value: Iterable[Claim]) -> tuple[Claim, ...]:
     return tuple(value)
 
@@ -192,7 +188,7 @@ class Plan(Presented):
     name: str
     stages: tuple[Stage, ...] = field(converter=_stages)
     capacity: Expr = field(default=NRAM, kw_only=True)
-    requires: tuple[Constraint, ...] = field(default=(), converter=_constraints, kw_only=True)
+    requires: tuple[Constraint, ...] = field(default=(), converter=constraints_of, kw_only=True)
     claims: tuple[Claim, ...] = field(default=(), converter=_claims, kw_only=True)
     example: Mapping[str, int] = field(factory=dict, kw_only=True)
     grow: Grow | None = field(default=None, kw_only=True)
@@ -305,7 +301,14 @@ class Plan(Presented):
             chosen.name if chosen else None,
             {n: env[n] for n in self.variables if n in env},
             self.capacity.evaluate(env),
-            tuple(self._stage_layout(s, env, chosen) for s in self.places),
+            tuple(
+                StageLayout(
+                    stage.name,
+                    stage.used.evaluate(env),
+                    tuple(self._placed(place, env, chosen) for place in stage.places),
+                )
+                for stage in self.places
+            ),
             tuple(c.name or str(c) for c in limits if not c.holds(env)),
         )
 
@@ -356,8 +359,10 @@ class Plan(Presented):
             others = {k: v for k, v in done.items() if k != name}
             best, _, _ = largest_value(problem, name, others)
             if best is not None:
-                enough = self._enough(name, {**problem.constants, **others})
-                done[name] = best if enough is None else max(done[name], min(best, enough))
+                enough, env = self.region_variables[name].enough, {**problem.constants, **others}
+                if enough is not None and is_known(enough <= 0, env):
+                    best = max(done[name], min(best, enough.evaluate(env)))
+                done[name] = best
         return done
 
     def largest(self, variable: str, *, board: Board | str, dtype: object = None, **fixed: int) -> Largest:
@@ -435,12 +440,8 @@ class Plan(Presented):
         for name in open_:
             self.scope.variable(name)
         self.scope.need([n for n in self.region_variables if n not in open_], held)
-        known = tuple(c for c in problem.constraints if is_known(c, {*held, *open_}))
-        return Problem(problem.name, problem.variables, known, problem.constants), held
-
-    def _enough(self, name: str, env: Mapping[str, int]) -> int | None:
-        enough = self.region_variables[name].enough
-        return enough.evaluate(env) if enough is not None and is_known(enough <= 0, env) else None
+        settled = tuple(c for c in problem.constraints if is_known(c, {*held, *open_}))
+        return Problem(problem.name, problem.variables, settled, problem.constants), held
 
     def _binding(
         self, problem: Problem, asked: Var, beyond: Mapping[str, int]
@@ -457,10 +458,6 @@ class Plan(Presented):
 
     def _used(self, env: Mapping[str, int]) -> int:
         return int(max(self._needs(env)))
-
-    def _stage_layout(self, stage: StagePlaces, env: Mapping[str, int], chosen: DType | None) -> StageLayout:
-        regions = tuple(self._placed(p, env, chosen) for p in stage.places)
-        return StageLayout(stage.name, stage.used.evaluate(env), regions)
 
     def _placed(self, place: RegionBounds, env: Mapping[str, int], chosen: DType | None) -> PlacedRegion:
         region = place.region
@@ -485,11 +482,11 @@ def values_of(plan: Plan, values: Mapping[str, int]) -> dict[str, int]:
 
 def check_names(plans: Sequence[Plan], names: Sequence[str]) -> None:
     """Raise `UsageError` for a name that is not a variable of any of *plans*."""
-    known = list(dict.fromkeys(name for plan in plans for name in plan.variables))
+    variables = list(dict.fromkeys(name for plan in plans for name in plan.variables))
     for name in names:
-        if name not in known:
+        if name not in variables:
             raise UsageError(
-                f"{plans[0].name} has no variable {name!r}; its variables are {', '.join(known) or 'none'}"
+                f"{plans[0].name} has no variable {name!r}; its variables are {', '.join(variables) or 'none'}"
             )
 
 

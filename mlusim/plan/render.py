@@ -109,7 +109,10 @@ def findings_view(findings: Sequence[PlanFinding]) -> RenderableType:
 
 def layout_view(layout: Layout, plan: Plan) -> RenderableType:
     """Return table and proportional memory map of every stage, then the verdict."""
-    parts: list[RenderableType] = [_title(layout)]
+    values = ", ".join(f"{k}={v}" for k, v in layout.values.items())
+    dtype = f", {layout.dtype}" if layout.dtype else ""
+    title = Text.assemble((layout.plan, "bold"), f" on {layout.board}{dtype}: {values}")
+    parts: list[RenderableType] = [title]
     keys = {name: key_of(i) for i, name in enumerate(plan.regions)}
     for stage in layout.stages:
         parts += [
@@ -119,12 +122,6 @@ def layout_view(layout: Layout, plan: Plan) -> RenderableType:
             _Fitted(partial(_maps, stage, layout, keys)),
         ]
     return Group(*parts, Text(), _verdict(layout))
-
-
-def _title(layout: Layout) -> Text:
-    values = ", ".join(f"{k}={v}" for k, v in layout.values.items())
-    dtype = f", {layout.dtype}" if layout.dtype else ""
-    return Text.assemble((layout.plan, "bold"), f" on {layout.board}{dtype}: {values}")
 
 
 def _stage_title(stage: StageLayout, layout: Layout) -> Text:
@@ -243,7 +240,10 @@ def largest_view(answers: Sequence[Largest]) -> RenderableType:
     for plan in dict.fromkeys(a.plan for a in answers):
         rows = [a for a in answers if a.plan == plan]
         parts += [Text(plan, style="bold"), _largest_table(rows)]
-        parts += [_what_binds(a) for a in rows]
+        for a in rows:
+            fixed = (f"{k}={v}" for k, v in a.fixed.items())
+            where = ", ".join([a.board, *([a.dtype] if a.dtype else []), *fixed])
+            parts.append(Text.assemble((f"{where}: ", "bold"), f"{a.variable}={a.next} breaks {a.binding}"))
     return Group(*parts)
 
 
@@ -259,11 +259,6 @@ def _largest_table(answers: Sequence[Largest]) -> Grid:
         used = "" if a.used_at_largest is None else str(a.used_at_largest)
         table.add_row(a.board, name, best, used, str(a.next), str(a.used_at_next), str(a.capacity))
     return table
-
-
-def _what_binds(a: Largest) -> Text:
-    where = ", ".join([a.board, *([a.dtype] if a.dtype else []), *(f"{k}={v}" for k, v in a.fixed.items())])
-    return Text.assemble((f"{where}: ", "bold"), f"{a.variable}={a.next} breaks {a.binding}")
 
 
 def comparison_view(comparison: Comparison, most: int = 40) -> RenderableType:

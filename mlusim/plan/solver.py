@@ -36,8 +36,8 @@ class Problem:
     def variable(self, name: str) -> Var:
         """Return the variable called *name*; raises `UsageError` with the names that exist."""
         if name not in self.variables:
-            known = ", ".join(self.variables) or "none"
-            raise UsageError(f"{self.name} has no variable {name!r}; its variables are {known}")
+            legal = ", ".join(self.variables) or "none"
+            raise UsageError(f"{self.name} has no variable {name!r}; its variables are {legal}")
         return self.variables[name]
 
     def broken(self, env: Mapping[str, int]) -> tuple[Constraint, ...]:
@@ -202,8 +202,8 @@ def last_index(ask: Search) -> tuple[int | None, str]:
             hard.append(constraint)
     if not hard or count == 0:
         return (count - 1 if count else None), "bisection: every constraint only tightens"
-    found = _last_by_intervals(tuple(hard), ask, 0, count - 1)
-    return found, "interval search: growth is not proven for every constraint"
+    index = _last_by_intervals(tuple(hard), ask, 0, count - 1)
+    return index, "interval search: growth is not proven for every constraint"
 
 
 def largest_value(problem: Problem, name: str, fixed: Mapping[str, int]) -> tuple[int | None, int, str]:
@@ -341,8 +341,8 @@ def _one_by_one(problem: Problem, xs: Ints, x: str, y: str, fixed: Mapping[str, 
             f"{x} can take {len(xs)} {plural(len(xs), 'value')} in {problem.name}, and for each {y} would have to be searched, since its "
             f"constraints do not only tighten or only loosen with {y}; give {x} an upper bound of {_MOST_SEARCHED}"
         )
-    found = [largest_value(problem, y, {**fixed, x: int(v)})[0] for v in xs]
-    return [-1 if f is None else f for f in found]
+    tops = [largest_value(problem, y, {**fixed, x: int(v)})[0] for v in xs]
+    return [-1 if f is None else f for f in tops]
 
 
 def _xs(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Ints:
@@ -376,10 +376,10 @@ def trace(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Frontie
     ask = search(problem, y, {**fixed, x: problem.variable(x).low})
     code = compile_exprs([side for c in problem.constraints for side in (c.left, c.right)], vector=True)
     ranges = box(problem, x, xs, y, fixed)
-    found = ways(problem, y, ranges) if len(xs) else None
-    tighter = frozenset(n for n, c in enumerate(problem.constraints) if found is not None and c in found[0])
+    split = ways(problem, y, ranges) if len(xs) else None
+    tighter = frozenset(n for n, c in enumerate(problem.constraints) if split is not None and c in split[0])
     grid = _Grid(code, {**problem.constants, **fixed, x: xs}, y, ask.first, ask.step, tighter)
-    if found is not None and _is_exact(problem, ranges):
+    if split is not None and _is_exact(problem, ranges):
         ys = ask.first + (_bisect(grid, len(xs), ask.count) - 1) * ask.step
         ys = np.where(ys < ask.first, -1, ys)
     else:
@@ -428,8 +428,8 @@ def span(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> tuple[in
         return across.first, across.step, 0
     whole = _Box(0, across.count - 1, 0, along.count - 1)
     ranges = whole.ranges(across, along)
-    found = ways(problem, y, ranges)
-    if found is not None and not found[1]:
+    split = ways(problem, y, ranges)
+    if split is not None and not split[1]:
         last, _, _ = largest_value(problem, x, {**fixed, y: along.first})
         return across.first, across.step, 0 if last is None else (last - across.first) // across.step + 1
     index = _last_with_any(across, along, _below(across, along, whole, ranges))
@@ -438,10 +438,10 @@ def span(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> tuple[in
 
 def _below(across: Search, along: Search, whole: "_Box", ranges: Mapping[str, Interval]) -> "_Box":
     """Cut *whole* off after the last x that the constraints that tighten with x allow; the answer lies in the rest."""
-    found = ways(across.problem, across.name, ranges)
-    if found is None:
+    split = ways(across.problem, across.name, ranges)
+    if split is None:
         return whole
-    only = evolve(across.problem, constraints=found[0])
+    only = evolve(across.problem, constraints=split[0])
 
     def holds(index: int) -> bool:
         return _fits(across, evolve(along, problem=only), evolve(whole, left=index, right=index))

@@ -75,7 +75,7 @@ def _maps(layout: Layout, y: float, word: str = "", *, named: bool = True) -> tu
     names, small = _names(layout), legend(layout) if named else []
     for stage in layout.stages:
         drawn, y = _stage(stage, layout, at, names, y, word)
-        keys, y = _keys([one for one in small if one.stage == stage.name], y)
+        keys, y = _keys([region for region in small if region.stage == stage.name], y)
         parts += [*drawn, *keys]
     return parts, y
 
@@ -115,11 +115,13 @@ def boards_svg(columns: Sequence[BoardColumn], title: str, note: str = "") -> st
     """
     marks: dict[str, int] = {}
     sizes: dict[str, int] = {}
-    for layout in (layout for one in columns for layout in one.layouts):
+    for layout in (layout for column in columns for layout in column.layouts):
         space = _space(layout)
         marks[space] = max(marks.get(space, 1), _last_mark(layout))
         sizes[space] = max(sizes.get(space, 1), _limits(layout)[1], layout.high_water)
-    every = list(dict.fromkeys(name for one in columns for layout in one.layouts for name in _names(layout)))
+    every = list(
+        dict.fromkeys(name for column in columns for layout in column.layouts for name in _names(layout))
+    )
     parts, y = [], 6.0
     for row in _rows(columns):
         ends = []
@@ -138,13 +140,13 @@ def boards_svg(columns: Sequence[BoardColumn], title: str, note: str = "") -> st
 def _rows(columns: Sequence[BoardColumn]) -> list[list[BoardColumn]]:
     """Return the *columns* in rows, of which each has one kernel."""
     rows: list[list[BoardColumn]] = []
-    for one in columns:
+    for column in columns:
         before = rows[-1] if rows else []
-        kernels = {column.kernel for column in (*before, one)} - {""}
+        kernels = {other.kernel for other in (*before, column)} - {""}
         if before and len(before) < ACROSS and len(kernels) <= 1:
-            before.append(one)
+            before.append(column)
         else:
-            rows.append([one])
+            rows.append([column])
     return rows
 
 
@@ -180,7 +182,7 @@ def _column(
         word = "" if layout.stages[0].name in _SPACES else "stage "
         for stage in layout.stages:
             drawn, y = _stage(stage, layout, at, names, y, word, width)
-            keys, y = _keys([one for one in small if one.stage == stage.name], y, 1, most - 3)
+            keys, y = _keys([region for region in small if region.stage == stage.name], y, 1, most - 3)
             parts += [*drawn, *keys]
     return parts, y
 
@@ -191,14 +193,18 @@ def _keys(small: Sequence["Named"], y: float, across: int = 2, most: int = 1000)
     Each row has *across* entries, each of at most *most* characters.
     """
     shown = small if len(small) <= _MOST_KEYS else small[: _MOST_KEYS - 1]
-    words = [one.words for one in shown] + [f"and {len(small) - len(shown)} more"] * (len(shown) < len(small))
+    words = [region.words for region in shown] + [f"and {len(small) - len(shown)} more"] * (
+        len(shown) < len(small)
+    )
     parts = []
     for number, text in enumerate(words):
         x, top = _LEFT + number % across * _INNER / across, y + number // across * _KEY
         if number < len(shown):
-            one = shown[number]
+            region = shown[number]
             look = (
-                'fill="none" stroke="currentColor"' if one.rest else f'fill="{one.color}" fill-opacity="0.85"'
+                'fill="none" stroke="currentColor"'
+                if region.rest
+                else f'fill="{region.color}" fill-opacity="0.85"'
             )
             parts.append(f'<rect x="{x:.1f}" y="{top:.0f}" width="9" height="9" {look}/>')
         parts.append(_text(x + 15, top + 8, text if len(text) <= most else text[: most - 1] + "…"))
