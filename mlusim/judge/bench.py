@@ -65,7 +65,7 @@ class Bench:
             "seconds": seconds,
             "memory": memory,
             "written": self._most,
-            "include": [str(Path(one).resolve()) for one in asked.include],
+            "include": [str(Path(folder).resolve()) for folder in asked.include],
             "define": [list(pair) for pair in asked.define.items()],
             "draws": [_facts(draw, bind) for draw in draws],
         }
@@ -116,8 +116,8 @@ def _closed(end: socket.socket, server: "subprocess.Popen[bytes]") -> None:
 
 def _facts(draw: Draw, bind: Mapping[str, str]) -> dict[str, Any]:
     """Return the facts of *draw* that a candidate's process gets: everything but what is expected."""
-    own = [a for n, a in draw.inputs.items() if n not in draw.weights]
-    every = [*own, *draw.expected.values()]
+    inputs = [a for n, a in draw.inputs.items() if n not in draw.weights]
+    every = [*inputs, *draw.expected.values()]
     offered = CallOffer(
         list(draw.inputs),
         list(draw.expected),

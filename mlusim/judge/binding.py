@@ -51,14 +51,14 @@ def bound(
     """
     if returns:
         offered = evolve(offered, outputs=())
-    found: dict[int, GivenParameter] = {}
+    values: dict[int, GivenParameter] = {}
     for place, parameter in enumerate(parameters):
         by_name = _by_name(parameter, offered)
         if by_name is not None:
-            found[place] = by_name
-    taken = {b.name for b in found.values()}
+            values[place] = by_name
+    taken = {b.name for b in values.values()}
     inputs = [n for n in offered.inputs if n not in taken]
-    left = [p for n, p in enumerate(parameters) if n not in found]
+    left = [p for n, p in enumerate(parameters) if n not in values]
     pairs = _in_order(left, inputs, [n for n in offered.outputs if n not in taken], offered.weights)
     by_place = {id(p): GivenParameter(p.source_name, INPUT if n in inputs else OUTPUT, n) for p, n in pairs}
     whole = [p for p in left if isinstance(p.type, t.Arithmetic) and p.type.whole and p.type.kind != "bool"]
@@ -66,13 +66,13 @@ def bound(
         (count,) = offered.elements
         by_place[id(whole[0])] = GivenParameter(whole[0].source_name, NUMBER, "", count)
     for place, parameter in enumerate(parameters):
-        if place not in found and id(parameter) in by_place:
-            found[place] = by_place[id(parameter)]
-    missing = [p for n, p in enumerate(parameters) if n not in found]
-    given = {b.name for b in found.values()}
-    if missing or not set(offered.outputs) <= given:
-        raise UsageError(_refusal(missing, offered, given, what))
-    return [found[n] for n in range(len(parameters))]
+        if place not in values and id(parameter) in by_place:
+            values[place] = by_place[id(parameter)]
+    missing = [p for n, p in enumerate(parameters) if n not in values]
+    taken_names = {b.name for b in values.values()}
+    if missing or not set(offered.outputs) <= taken_names:
+        raise UsageError(_refusal(missing, offered, taken_names, what))
+    return [values[n] for n in range(len(parameters))]
 
 
 def _in_order(
@@ -82,28 +82,28 @@ def _in_order(
     tensors = [p for p in left if _tensor(p)]
     reads = [p for p in left if isinstance(p.type, t.Pointer) and _const(p) and not _tensor(p)]
     writes = tensors or [p for p in left if isinstance(p.type, t.Pointer) and not _const(p)]
-    for given in ([n for n in inputs if n not in weights], inputs):
-        if len(reads) == len(given) and len(writes) == len(outputs):
-            return [*zip(reads, given, strict=True), *zip(writes, outputs, strict=True)]
-        if not reads and len(writes) == len(given) + len(outputs):
+    for read in ([n for n in inputs if n not in weights], inputs):
+        if len(reads) == len(read) and len(writes) == len(outputs):
+            return [*zip(reads, read, strict=True), *zip(writes, outputs, strict=True)]
+        if not reads and len(writes) == len(read) + len(outputs):
             # the source does not show which of them are outputs: inputs come first
-            return list(zip(writes, [*given, *outputs], strict=True))
+            return list(zip(writes, [*read, *outputs], strict=True))
     return []
 
 
 def _by_name(parameter: ir.Local, offered: CallOffer) -> GivenParameter | None:
-    own = parameter.source_name
-    name = offered.bind.get(own, own)
+    spelled = parameter.source_name
+    name = offered.bind.get(spelled, spelled)
     if parameter.spelling.startswith(QUEUE):
-        return GivenParameter(own, NOTHING)
+        return GivenParameter(spelled, NOTHING)
     if isinstance(parameter.type, t.Pointer) or _tensor(parameter):
         takes, gives = name in offered.inputs, name in offered.outputs
         if takes or gives:
-            return GivenParameter(own, BOTH if takes and gives else INPUT if takes else OUTPUT, name)
+            return GivenParameter(spelled, BOTH if takes and gives else INPUT if takes else OUTPUT, name)
         if name in ("null", "nullptr"):
-            return GivenParameter(own, NOTHING)
+            return GivenParameter(spelled, NOTHING)
     elif name in offered.numbers:
-        return GivenParameter(own, NUMBER, name, offered.numbers[name])
+        return GivenParameter(spelled, NUMBER, name, offered.numbers[name])
     return None
 
 
@@ -116,14 +116,14 @@ def _const(parameter: ir.Local) -> bool:
     return parameter.spelling.startswith("const ") or " const *" in parameter.spelling
 
 
-def _refusal(missing: Sequence[ir.Local], offered: CallOffer, given: set[str], what: str) -> str:
+def _refusal(missing: Sequence[ir.Local], offered: CallOffer, stored: set[str], what: str) -> str:
     have = [f"{role} {', '.join(names)}" for role, names in (
         ("inputs", offered.inputs), ("outputs", offered.outputs), ("numbers", list(offered.numbers))) if names]  # fmt: skip
     if missing:
         names = ", ".join(f"{p.spelling} {p.source_name}".strip() for p in missing)
         start = f"{what} takes {names}, for which the reference has nothing"
     else:
-        lost = ", ".join(n for n in offered.outputs if n not in given)
+        lost = ", ".join(n for n in offered.outputs if n not in stored)
         start = f"{what} has no parameter for the output {lost}"
     return f"{start}; it has {'; '.join(have)}: name parameters so, or write bind = {{'parameter': 'name'}} in its file"
 

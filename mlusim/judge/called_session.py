@@ -52,7 +52,7 @@ class JudgedSession(CalledSession):
     @property
     def _origins(self) -> Origins | None:
         """The origins of the call that goes on; None while the process is loaded."""
-        return next((one for one in attendants() if isinstance(one, Origins)), None)
+        return next((attendant for attendant in attendants() if isinstance(attendant, Origins)), None)
 
     def line(self, request: ProgramRequest) -> ProgramReply:  # noqa: ARG002 - whichever it is
         """Say that lines of Python are of no use: those that call a candidate are judge's own."""

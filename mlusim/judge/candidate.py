@@ -120,7 +120,9 @@ def run(
         judged.facts["errors"] = [members(d, *PLACED) for d in error.diagnostics[:MOST_FINDINGS]]
         judged.facts["error"] = str(error.args[0])
     except LimitReached as reached:
-        judged.facts["error"], judged.facts["fault"] = _late(reached), "limit"
+        where = "" if reached.file is None else f" ({shown_file(reached.file)}:{reached.line})"
+        hint = "look for a loop that does not end, or raise --seconds"
+        judged.facts["error"], judged.facts["fault"] = f"{reached.message}; {hint}{where}", "limit"
     except Fault as fault:
         judged.facts["error"], judged.facts["fault"] = str(fault), type(fault).__name__
     except MissingPart as error:
@@ -138,11 +140,6 @@ def run(
     return ArrayMessage(judged.facts, judged.arrays)
 
 
-def _late(reached: LimitReached) -> str:
-    where = "" if reached.file is None else f" ({shown_file(reached.file)}:{reached.line})"
-    return f"{reached.message}; look for a loop that does not end, or raise --seconds{where}"
-
-
 def _translated_and_called(
     request: Mapping[str, Any], draws: Sequence[tuple[Mapping[str, Any], Mapping[str, Array]]], judged: Judged
 ) -> None:
@@ -150,17 +147,13 @@ def _translated_and_called(
     module = load_module(request["path"], request["include"], dict(request["define"]), board)
     subject = _subject(module, request)
     judged.facts |= {"translated": True, "subject": subject.name, "host": subject.host}
-    judged.facts["includes"] = _includes(module, request["path"])
+    # What it reads beside its own file and the supplied headers.
+    files = {name for unit in module.units for name in unit.form.includes} - {request["path"]}
+    judged.facts["includes"] = sorted(name for name in files if not name.startswith(str(INCLUDE)))
     memory = _Memory(Device(board))
     for facts, inputs in draws:
         judged.facts["calls"].append(_call(subject, memory, facts, inputs, judged))
         gc.collect(1)
-
-
-def _includes(module: Module, path: str) -> list[str]:
-    """Return the files that a candidate reads beside its own and the supplied headers."""
-    files = {name for unit in module.units for name in unit.form.includes}
-    return sorted(n for n in files if n != path and not n.startswith(str(INCLUDE)))
 
 
 class _Memory:
@@ -215,16 +208,16 @@ def _call(
 ) -> dict[str, Any]:
     device = memory.device
     placed, outputs = memory.place(facts, inputs)
-    given = binding.bound(
+    bound = binding.bound(
         subject.parameters, binding.offered_of(facts["offered"]), subject.name, returns=subject.returns
     )
     profile = Profiled(lines=True)
-    numbers = [one.value for one in given if one.role == binding.NUMBER]
+    numbers = [parameter.value for parameter in bound if parameter.role == binding.NUMBER]
     origins = Origins(placed, numbers) if subject.host else None
     left = {name: LeftOutput.whole(tensor) for name, tensor in outputs.items()}
     with collecting() as collector, attending((profile, *([origins] if origins else []))):
         try:
-            left |= subject.call(device, facts, [_argument(b, placed, outputs) for b in given])
+            left |= subject.call(device, facts, [_argument(b, placed, outputs) for b in bound])
         except Fault as fault:
             collector.add(fault)
             raise
@@ -238,31 +231,27 @@ def _call(
         "draw": facts["draw"],
         "launches": _launches(profile.launches, facts, judged),
     }
-    own = {n: t.allocation.raw for n, t in placed.items() if n not in outputs}
-    about["wrote"] = [n for n, raw in own.items() if not np.array_equal(raw, _raw(inputs[n]))]
+    inputs_only = {n: t.allocation.raw for n, t in placed.items() if n not in outputs}
+    about["wrote"] = [n for n, raw in inputs_only.items() if raw.tobytes() != inputs[n].tobytes()]
     if origins is not None:
         about |= origins.facts(left, list(placed))
-    sys.stdout.writelines(text for made in profile.launches for text in made.printed)
+    sys.stdout.writelines(text for launch in profile.launches for text in launch.printed)
     for name, output in left.items():
         judged.arrays[f"{facts['case']}/{facts['draw']}/{name}"] = output.array()
     return about
 
 
-def _keep(kept: list[Finding], found: Sequence[Finding]) -> None:
-    """Add those of *found* that are not known yet: each call of the same kernel makes the same findings, of other sizes and places."""
-    known = {_mistake(f) for f in kept}
-    for one in found:
-        if _mistake(one) not in known:
-            known.add(_mistake(one))
-            kept.append(one)
+def _keep(findings: list[Finding], fresh: Sequence[Finding]) -> None:
+    """Add those of *fresh* that are not there yet: each call of the same kernel makes the same findings, of other sizes and places."""
+    mistakes = {_mistake(f) for f in findings}
+    for finding in fresh:
+        if _mistake(finding) not in mistakes:
+            mistakes.add(_mistake(finding))
+            findings.append(finding)
 
 
 def _mistake(finding: Finding) -> tuple[str, str | None, int | None, str]:
     return finding.id, finding.file, finding.line, _COUNT.sub("", finding.message)
-
-
-def _raw(array: Array) -> Array:
-    return np.frombuffer(array.tobytes(), np.uint8)
 
 
 def _argument(
@@ -278,21 +267,21 @@ def _argument(
 
 def _launches(launches: Sequence[Launch], facts: Mapping[str, Any], judged: Judged) -> list[dict[str, Any]]:
     """Return the part of *launches* that a verdict needs: counts, and for the first draw of a case also the times."""
-    told = [{"kernel": one.kernel, "instructions": dict(one.instructions)} for one in launches]
+    told = [{"kernel": launch.kernel, "instructions": dict(launch.instructions)} for launch in launches]
     if facts["draw"] != 1:
         return told
-    for one in launches:
-        if judged.dearest is None or one.time_us > judged.dearest.time_us:
-            judged.dearest = one
+    for launch in launches:
+        if judged.dearest is None or launch.time_us > judged.dearest.time_us:
+            judged.dearest = launch
     return [
-        known
+        counts
         | {
-            "time_us": one.time_us,
-            "time_band": list(one.time_band),
-            "achieved": [part.to_json() for part in achieved([one])],
-            "lines": [members(line, "file", "line", "time_us") for line in one.lines],
+            "time_us": launch.time_us,
+            "time_band": list(launch.time_band),
+            "achieved": [part.to_json() for part in achieved([launch])],
+            "lines": [members(line, "file", "line", "time_us") for line in launch.lines],
         }
-        for known, one in zip(told, launches, strict=True)
+        for counts, launch in zip(told, launches, strict=True)
     ]
 
 
@@ -392,8 +381,8 @@ def _host_subject(module: Module, name: str, request: Mapping[str, Any]) -> Call
     if len(forms) != 1:
         what = "several forms" if forms else "no form in the file"
         raise UsageError(f"the host function {name} has {what}; it has one")
-    made: CalledSubject = importlib.import_module(TORCH).TorchSubject(forms[0], request)
-    return made
+    subject: CalledSubject = importlib.import_module(TORCH).TorchSubject(forms[0], request)
+    return subject
 
 
 def _subject(module: Module, request: Mapping[str, Any]) -> CalledSubject:

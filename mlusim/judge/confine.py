@@ -146,7 +146,7 @@ def _restricted(libc: ctypes.CDLL, folder: str, readable: Iterable[str]) -> int:
     for path, legal in (
         (folder, rights),
         *((d, written) for d in DEVICES),
-        *((one, _READS) for one in readable),
+        *((readable_path, _READS) for readable_path in readable),
     ):
         with contextlib.suppress(OSError):
             place = os.open(path, _PATH)
@@ -163,8 +163,8 @@ def _own_tree(libc: ctypes.CDLL, folder: str, readable: Iterable[str]) -> bool:
 
     Rules forbid to open a file, and not to ask for its size and times, or to send to a socket that has a name among files.
     """
-    known = _PIVOT.get(platform.machine())
-    if known is None or libc.unshare(_NEWNS) != 0:
+    numbers = _PIVOT.get(platform.machine())
+    if numbers is None or libc.unshare(_NEWNS) != 0:
         return False
     try:
         _check(libc.mount(b"none", b"/", None, _RECURSIVE | _SLAVE, None))
@@ -176,7 +176,7 @@ def _own_tree(libc: ctypes.CDLL, folder: str, readable: Iterable[str]) -> bool:
         _bind(libc, folder, root, only_read=False)
         old = Path(root) / ".old"
         old.mkdir()
-        _check(libc.syscall(known[0], root.encode(), str(old).encode()))
+        _check(libc.syscall(numbers[0], root.encode(), str(old).encode()))
         os.chdir("/")
         _check(libc.umount2(b"/.old", _DETACH))
         Path("/.old").rmdir()
@@ -188,7 +188,7 @@ def _own_tree(libc: ctypes.CDLL, folder: str, readable: Iterable[str]) -> bool:
 
 def _apart(paths: Iterable[str]) -> Iterator[str]:
     """Yield *paths* and what they lead to by links, without those that lie in another one of them."""
-    every = {one for path in paths for one in (str(Path(path)), str(Path(path).resolve()))}
+    every = {spelled for path in paths for spelled in (str(Path(path)), str(Path(path).resolve()))}
     for path in sorted(every):
         if not any(str(above) in every for above in Path(path).parents) or Path(path).parent == Path("/"):
             yield path
@@ -216,10 +216,10 @@ def _check(result: int) -> None:
 
 def _drop_capabilities(libc: ctypes.CDLL) -> None:
     """Give up what root may do beside other users, but for files, of which the rules tell which; children have no more."""
-    known = _PIVOT.get(platform.machine())
-    if known is not None and os.geteuid() == 0:
+    numbers = _PIVOT.get(platform.machine())
+    if numbers is not None and os.geteuid() == 0:
         words = struct.pack("<6I", _FILES_OF_OTHERS, _FILES_OF_OTHERS, 0, 0, 0, 0)
-        libc.syscall(known[1], struct.pack("<Ii", _CAPABILITIES, 0), words)
+        libc.syscall(numbers[1], struct.pack("<Ii", _CAPABILITIES, 0), words)
 
 
 def limited(seconds: float, memory: int, written: int) -> None:
@@ -259,19 +259,21 @@ def _private() -> int:
 
 def family(process: int) -> list[int]:
     """Return *process* and all processes that it has started, as far as the system shows them."""
-    found = [process]
-    for one in found:
+    processes = [process]
+    for number in processes:
         with contextlib.suppress(OSError, ValueError):
-            found += map(int, Path(f"/proc/{one}/task/{one}/children").read_text(encoding="ascii").split())
-    return found
+            processes += map(
+                int, Path(f"/proc/{number}/task/{number}/children").read_text(encoding="ascii").split()
+            )
+    return processes
 
 
 def resident(processes: Sequence[int]) -> int:
     """Return the bytes of memory that *processes* hold; shared bytes count once for each process."""
     total = 0
-    for one in processes:
+    for process in processes:
         with contextlib.suppress(OSError, ValueError, IndexError):
-            total += int(Path(f"/proc/{one}/statm").read_text(encoding="ascii").split()[1])
+            total += int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
     return total * resource.getpagesize()
 
 
@@ -298,20 +300,29 @@ def remove(folder: str) -> None:
     while folders:
         place = folders.pop()
         place.chmod(0o700)
-        for one in place.iterdir():
-            if one.is_symlink() or not one.is_dir():
-                one.unlink()
+        for entry in place.iterdir():
+            if entry.is_symlink() or not entry.is_dir():
+                entry.unlink()
                 continue
             number += 1  # beside the others, so that no path gets too long
-            one.chmod(0o700)
-            folders.append(one.rename(Path(folder) / f".{number}"))
+            entry.chmod(0o700)
+            folders.append(entry.rename(Path(folder) / f".{number}"))
         if place != Path(folder):
             place.rmdir()
     Path(folder).rmdir()
 
 
-def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that a candidate sees of those *given*: none that names a server or holds a word of the user's."""
-    kept = ("PATH", "LANG", "LC_ALL", "HOME", "LD_LIBRARY_PATH", "SYSTEMROOT", "VIRTUAL_ENV", "PYTHONPATH")
-    own = {k: v for k, v in given.items() if k in kept or k.startswith("MLUSIM_")}
-    return own | {"MLUSIM_PARSE_TRIAL": "0", "OPENBLAS_NUM_THREADS": "1"}
+def environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that a candidate sees of *variables*: none that names a server or holds a word of the user's."""
+    harmless = (
+        "PATH",
+        "LANG",
+        "LC_ALL",
+        "HOME",
+        "LD_LIBRARY_PATH",
+        "SYSTEMROOT",
+        "VIRTUAL_ENV",
+        "PYTHONPATH",
+    )
+    seen = {k: v for k, v in variables.items() if k in harmless or k.startswith("MLUSIM_")}
+    return seen | {"MLUSIM_PARSE_TRIAL": "0", "OPENBLAS_NUM_THREADS": "1"}

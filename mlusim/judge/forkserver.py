@@ -96,8 +96,8 @@ class Server:
 
     def _readable(self) -> list[str]:
         """Return what a candidate may read beside its own files: the cache has more once something was compiled."""
-        found: list[str] = importlib.import_module(READABLE).readable(self._setup["include"])
-        return found
+        paths: list[str] = importlib.import_module(READABLE).readable(self._setup["include"])
+        return paths
 
     def _probe(self) -> dict[str, Any]:
         """Try in a child which powers can be taken from a process on this system."""
@@ -182,9 +182,9 @@ class Server:
             confine.limited(self._setup["seconds"], self._setup["memory"], self._setup["written"])
             readable = [*self._readable(), *importlib.import_module(READABLE).own(request["path"])]
             confine.confined(folder, readable, network=self._network)
-            made = room.run(self._request(request), self._draws).packed()
+            packed = room.run(self._request(request), self._draws).packed()
             with os.fdopen(result, "wb", closefd=False) as file:
-                file.write(made)
+                file.write(packed)
             code = 0
         finally:
             os._exit(code)
@@ -248,7 +248,7 @@ def main() -> None:
     """Serve the socket that the first argument numbers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A candidate's folder will be the current one: no module comes from there.
-    sys.path[:] = [str(Path(one).absolute()) for one in sys.path]
+    sys.path[:] = [str(Path(folder).absolute()) for folder in sys.path]
     judge = socket.socket(fileno=int(sys.argv[1]))
     network = confine.without_network()  # while there is one thread
     confine.adopt_orphans()

@@ -117,8 +117,8 @@ def judged(candidate: Candidate) -> dict[str, Any]:
     task = candidate.task
     place = _workplace(task)
     ended = place.bench.run(candidate.path)
-    found = verdict(candidate.path, ended, place.draws, _about(task), place.weak, place.bench.confinement)
-    plained: dict[str, Any] = plain(found)
+    reached = verdict(candidate.path, ended, place.draws, _about(task), place.weak, place.bench.confinement)
+    plained: dict[str, Any] = plain(reached)
     return plained
 
 
@@ -161,14 +161,14 @@ def judge(
     *keep* as they come; the same task goes on from there (*restart*: from the start), and a file that has changed is judged again.
     Raises `UsageError` for a file of something else, and for a worker that has other files.
     """
-    kept = None
+    keeper = None
     if keep is not None and wanted:
-        kept = Keep(keep, wanted, _word(wanted[0].task), _kept_work(wanted[0].task), restart=restart)
-    known = () if kept is None else kept.known
-    waiting = [one for one in wanted if one not in known]
+        keeper = Keep(keep, wanted, _word(wanted[0].task), _kept_work(wanted[0].task), restart=restart)
+    judged_before = () if keeper is None else keeper.known
+    waiting = [candidate for candidate in wanted if candidate not in judged_before]
     number = None if workers == 1 else workers or min(os.cpu_count() or 1, max(1, len(waiting)))
     ended = carried(_work, waiting, executor=executor, workers=number)
-    return in_order(wanted, waiting, ended, kept, _outcome, lambda _, document: dict(document), progress)
+    return in_order(wanted, waiting, ended, keeper, _outcome, lambda _, document: dict(document), progress)
 
 
 def _outcome(candidate: Candidate, future: "Future[WorkerAnswer]") -> tuple[dict[str, Any], bool]:
@@ -196,13 +196,13 @@ def _word(task: JudgeTask) -> str:
 
 
 def _kept_work(task: JudgeTask) -> KeptWork[Candidate]:
-    def candidate(facts: Mapping[str, Any]) -> Candidate:
+    def candidate_of(facts: Mapping[str, Any]) -> Candidate:
         return Candidate(str(facts["path"]), str(facts["digest"]), task)
 
     return KeptWork(
         "judge",
-        lambda one: {"path": one.path, "digest": one.digest},
-        candidate,
+        lambda candidate: {"path": candidate.path, "digest": candidate.digest},
+        candidate_of,
         _check,
         drops=True,
         more=members(task.asked, "seed"),

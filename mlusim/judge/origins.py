@@ -84,8 +84,8 @@ class Handed:
 
     def _explained(self, content: bytes) -> bool:
         same = content.count(content[:1]) == len(content) and content[:1] in (b"\0", b"\xff")
-        known = content if len(content) <= SMALL else _digest(content).encode()
-        return same or known in self.values or content in self._content
+        key = content if len(content) <= SMALL else _digest(content).encode()
+        return same or key in self.values or content in self._content
 
 
 def _digest(content: bytes) -> str:
@@ -120,11 +120,11 @@ class Origins(Observer):
             allocation = access.allocation
             if allocation.heap is not None:
                 flags = self._of(allocation)
-                known = self._known_of(allocation)
+                informed = self._known_of(allocation)
                 for start in access.starts:
                     flags[start : start + access.size] = STORED
-                    if known is not None:
-                        known[start : start + access.size] = min(self._read, MOST)
+                    if informed is not None:
+                        informed[start : start + access.size] = min(self._read, MOST)
 
     def launched(self, launch: Launch) -> None:
         """Count a launch that is over."""
@@ -176,10 +176,10 @@ class Origins(Observer):
         """Note that bytes are copied within the device: they bring their origin."""
         self._replace(target, to, to + nbytes, self._of(source)[at : at + nbytes].copy())
         if self._known or self.informed:
-            known, before = self._known_of(target), self._known_of(source)
-            assert known is not None
+            after, before = self._known_of(target), self._known_of(source)
+            assert after is not None
             assert before is not None
-            known[to : to + nbytes] = before[at : at + nbytes].copy()
+            after[to : to + nbytes] = before[at : at + nbytes].copy()
 
     def _replace(self, allocation: Allocation, low: int, high: int, flags: Array | int) -> None:
         held = self._of(allocation)[low:high]
@@ -189,24 +189,24 @@ class Origins(Observer):
         )
 
     def _of(self, allocation: Allocation) -> Array:
-        found = self._flags.get(allocation)
-        if found is None:
-            found = np.full(allocation.raw.size, INPUT if allocation in self._names else 0, np.uint8)
-            self._flags[allocation] = found
-        return found
+        flags = self._flags.get(allocation)
+        if flags is None:
+            flags = np.full(allocation.raw.size, INPUT if allocation in self._names else 0, np.uint8)
+            self._flags[allocation] = flags
+        return flags
 
     def _known_of(self, allocation: Allocation) -> Array | None:
-        found = self._known.get(allocation)
-        if found is None and (self._known or self.informed):
-            found = self._known[allocation] = np.zeros(allocation.raw.size, np.uint8)
-        return found
+        reads = self._known.get(allocation)
+        if reads is None and (self._known or self.informed):
+            reads = self._known[allocation] = np.zeros(allocation.raw.size, np.uint8)
+        return reads
 
     # -- the end ---------------------------------------------------------------------------------
 
-    def facts(self, outputs: "Mapping[str, Any]", given: Sequence[str]) -> dict[str, Any]:
+    def facts(self, outputs: "Mapping[str, Any]", inputs: Sequence[str]) -> dict[str, Any]:
         """Return what a verdict needs: outputs that no kernel has stored whole, that the host has changed, and what it knew before.
 
-        *outputs* are `LeftOutput`s; those of *given* are inputs too, which kernels may leave as they are.
+        *outputs* are `LeftOutput`s; those of *inputs* are inputs too, which kernels may leave as they are.
         """
         unstored, replaced, informed = [], [], False
         for name, output in outputs.items():
@@ -215,19 +215,19 @@ class Origins(Observer):
             flags = output.picked(self._of(output.allocation))
             if (flags & REPLACED).any():
                 replaced.append(name)
-            elif not (flags & (STORED | INPUT if name in given else STORED)).all():
+            elif not (flags & (STORED | INPUT if name in inputs else STORED)).all():
                 unstored.append(name)
-            known = self._known.get(output.allocation)
+            reads = self._known.get(output.allocation)
             most = min(FLAG, output.nbytes // SHARE)
-            informed |= known is not None and bool((output.picked(known) > most).any())
+            informed |= reads is not None and bool((output.picked(reads) > most).any())
         fetched = dict.fromkeys(name for before, name in self._fetched if before < self._launches)
         return {
             "unstored": unstored,
             "refilled": replaced,
             "read": list(fetched),
             "fetched": list(fetched) if informed else [],
-            "words": [list(one) for one in self.handed.words],
-            "data": [list(one) for one in self.handed.data],
+            "words": [list(pair) for pair in self.handed.words],
+            "data": [list(pair) for pair in self.handed.data],
         }
 
 
@@ -242,8 +242,8 @@ def computed(calls: Sequence[Mapping[str, Any]]) -> str | None:
     for what in ("data", "words"):
         several = [{(str(place), str(value)) for place, value in call[what]} for call in calls]
         constant = set.intersection(*several) if len(several) > 1 else set()
-        varying[what] = [one - constant for one in several]
-    data = sorted({place for one in varying["data"] for place, _ in one})
+        varying[what] = [pairs - constant for pairs in several]
+    data = sorted({place for pairs in varying["data"] for place, _ in pairs})
     if data:
         return f"{data[0]}" + (f" and {len(data) - 1} more" if len(data) > 1 else "")
     most = max(varying["words"], key=len)

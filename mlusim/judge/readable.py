@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import mlusim
@@ -35,30 +35,24 @@ MOST_HEADERS = 1000
 def readable(include: Sequence[str]) -> list[str]:
     """Return the files and folders that every candidate may read, among them those of the judge's own *include*."""
     roots = ["/", "/usr", "/usr/local", sys.prefix, sys.base_prefix, *_compilers()]
-    found = [str(Path(root) / name) for root in roots for name in _BELOW]
-    found += [str(Path(root) / "pyvenv.cfg") for root in roots[3:5]]
-    found += [str(Path(mlusim.__file__).parent), *_SYSTEM, *include]
-    found += [one for one in sys.path if Path(one).name in ("site-packages", "dist-packages")]
-    found += [one for one in os.environ.get("LD_LIBRARY_PATH", "").split(":") if one]
+    paths = [str(Path(root) / name) for root in roots for name in _BELOW]
+    paths += [str(Path(root) / "pyvenv.cfg") for root in roots[3:5]]
+    paths += [str(Path(mlusim.__file__).parent), *_SYSTEM, *include]
+    paths += [folder for folder in sys.path if Path(folder).name in ("site-packages", "dist-packages")]
+    paths += [folder for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
     home = user_cache()
     if home is not None:
-        found += [str(one) for name in _KEPT for one in home.glob(name)]
-    return [*_there(found)]
+        paths += [str(path) for name in _KEPT for path in home.glob(name)]
+    return [path for path in dict.fromkeys(paths) if Path(path).is_absolute() and Path(path).exists()]
 
 
 def own(path: str) -> list[str]:
     """Return the source at *path* and the headers in its folder: other sources, and whatever else lies there, are not the candidate's."""
-    found = [path]
+    paths = [path]
     with os.scandir(Path(path).parent) as entries:
-        headers = (one for one in entries if Path(one.name).suffix in HEADERS and one.is_file())
-        found += [one.path for one, _ in zip(headers, range(MOST_HEADERS), strict=False)]
-    return found
-
-
-def _there(paths: Iterable[str]) -> Iterator[str]:
-    for path in dict.fromkeys(paths):
-        if Path(path).is_absolute() and Path(path).exists():
-            yield path
+        headers = (entry for entry in entries if Path(entry.name).suffix in HEADERS and entry.is_file())
+        paths += [entry.path for entry, _ in zip(headers, range(MOST_HEADERS), strict=False)]
+    return paths
 
 
 def _compilers() -> Iterator[str]:

@@ -136,29 +136,29 @@ def _median(values: Array, *, zero: bool = False) -> float:
     return float(np.median(told)) if told.size else 0.0
 
 
-def tolerances(given: object, outputs: Mapping[str, Array]) -> dict[str, Tolerance]:
-    """Return the tolerance of each of *outputs*: *given* is None, a number, a mapping with "rtol" and "atol", or one by output."""
-    if isinstance(given, Mapping) and not set(given) <= {"rtol", "atol"}:
-        unknown = next((name for name in given if name not in outputs), None)
+def tolerances(declared: object, outputs: Mapping[str, Array]) -> dict[str, Tolerance]:
+    """Return the tolerance of each of *outputs*: *declared* is None, a number, a mapping with "rtol" and "atol", or one by output."""
+    if isinstance(declared, Mapping) and not set(declared) <= {"rtol", "atol"}:
+        unknown = next((name for name in declared if name not in outputs), None)
         if unknown is not None:
             raise UsageError(
                 f"tolerance names {unknown!r}, which is not an output; there are {', '.join(outputs)}"
             )
-        return {name: _tolerance(given.get(name), array) for name, array in outputs.items()}
-    return {name: _tolerance(given, array) for name, array in outputs.items()}
+        return {name: _tolerance(declared.get(name), array) for name, array in outputs.items()}
+    return {name: _tolerance(declared, array) for name, array in outputs.items()}
 
 
-def _tolerance(given: Any, array: Array) -> Tolerance:
-    if given is None:
+def _tolerance(declared: Any, array: Array) -> Tolerance:
+    if declared is None:
         return usual(array.dtype)
-    parts = given if isinstance(given, Mapping) else {"rtol": given}
+    parts = declared if isinstance(declared, Mapping) else {"rtol": declared}
     try:
         rtol, atol = float(parts.get("rtol", 0)), float(parts.get("atol", 0))
     except (TypeError, ValueError):
         rtol = atol = -1.0
     if not set(parts) <= {"rtol", "atol"} or not (0 <= rtol < 1 and 0 <= atol < np.inf):
         raise UsageError(
-            f"tolerance = {given!r:.80} is not a tolerance; give a number from 0 to 1, or {{'rtol': 1e-3, 'atol': 1e-5}}"
+            f"tolerance = {declared!r:.80} is not a tolerance; give a number from 0 to 1, or {{'rtol': 1e-3, 'atol': 1e-5}}"
         )
     return Tolerance(rtol, atol)
 
@@ -218,11 +218,11 @@ class JudgeReference:
                 raise UsageError(
                     f"{self.path} has no case {name!r}; there are {', '.join(close or self.cases)}"
                 )
-        made = []
+        drawn = []
         for place, (name, case) in enumerate(self.cases.items()):
             if not chosen or name in chosen:
-                made += self._of_case(name, case, [seed, place], count)
-        return made, list(_weaknesses(made))
+                drawn += self._of_case(name, case, [seed, place], count)
+        return drawn, list(_weaknesses(drawn))
 
     def _of_case(self, name: str, case: Mapping[str, Any], seed: list[int], count: int) -> list[Draw]:
         drawn: list[Draw] = []
@@ -244,9 +244,9 @@ class JudgeReference:
         numbers: dict[str, float],
     ) -> Draw:
         model = self._model() if self._modelled else None
-        weights, given = ({}, {}) if model is None else self._of_model(model, arrays)
+        weights, sizes = ({}, {}) if model is None else self._of_model(model, arrays)
         expected = self._expected(arrays, numbers, case, model)
-        arrays, numbers = {**arrays, **weights}, {**given, **numbers}
+        arrays, numbers = {**arrays, **weights}, {**sizes, **numbers}
         launch = (
             self._called("launch", case)
             if callable(self.names.get("launch"))
@@ -287,11 +287,11 @@ class JudgeReference:
         if torch is not None:
             torch.manual_seed(seed)
         drawn = self.names.get("inputs") is not None
-        given = self._called("inputs", rng, case) if drawn else self._called("get_inputs")
-        if not isinstance(given, Mapping):
-            given = dict(zip(self._parameters(len(given)), given, strict=True))
+        inputs = self._called("inputs", rng, case) if drawn else self._called("get_inputs")
+        if not isinstance(inputs, Mapping):
+            inputs = dict(zip(self._parameters(len(inputs)), inputs, strict=True))
         arrays, numbers = {}, {}
-        for name, value in given.items():
+        for name, value in inputs.items():
             array = _array(value)
             if array is None:
                 raise UsageError(
@@ -322,22 +322,22 @@ class JudgeReference:
         model: object,
     ) -> dict[str, Array]:
         if model is not None:
-            given = self._by_model(model, arrays, numbers)
+            results = self._by_model(model, arrays, numbers)
         else:
             wanted = inspect.signature(self.names["reference"]).parameters
             every = any(p.kind is p.VAR_KEYWORD for p in wanted.values())
-            known = {**case, **numbers, **{n: a.copy() for n, a in arrays.items()}}
-            given = self._called("reference", **{n: v for n, v in known.items() if every or n in wanted})
+            values = {**case, **numbers, **{n: a.copy() for n, a in arrays.items()}}
+            results = self._called("reference", **{n: v for n, v in values.items() if every or n in wanted})
         named = self.names.get("outputs", OUTPUT)
         kinds = named if isinstance(named, Mapping) else {}
-        given = _by_name(given, [named] if isinstance(named, str) else list(named))
+        results = _by_name(results, [named] if isinstance(named, str) else list(named))
         widest = max(
             (a.dtype for a in arrays.values() if as_dtype(a.dtype).kind == "float"),
             default=np.dtype("f4"),
             key=lambda d: d.itemsize,
         )
-        found = {}
-        for name, value in given.items():
+        outputs = {}
+        for name, value in results.items():
             array = _array(value)
             if array is None:
                 raise UsageError(
@@ -347,16 +347,16 @@ class JudgeReference:
             if name in kinds:
                 kind = as_dtype(kinds[name]).dtype
             with np.errstate(over="ignore"):
-                found[str(name)] = np.ascontiguousarray(array.astype(kind)).reshape(array.shape)
-        if not found:
+                outputs[str(name)] = np.ascontiguousarray(array.astype(kind)).reshape(array.shape)
+        if not outputs:
             raise UsageError(
                 f"{self.path}: the reference gives no output; it returns an array, or arrays by name"
             )
-        return found
+        return outputs
 
     def _model(self) -> Any:
-        given = self._called("get_init_inputs") if "get_init_inputs" in self.names else []
-        return self._guarded("Model", self.names["Model"], *given).eval()
+        inputs = self._called("get_init_inputs") if "get_init_inputs" in self.names else []
+        return self._guarded("Model", self.names["Model"], *inputs).eval()
 
     def _of_model(
         self, model: object, arrays: Mapping[str, Array]
@@ -373,17 +373,17 @@ class JudgeReference:
             name = short if last[short] == 1 and short not in arrays else key.replace(".", "_")
             if array is not None and array.ndim and name not in arrays:
                 weights[name] = np.ascontiguousarray(array).copy()
-        made = self.names["get_init_inputs"]() if "get_init_inputs" in self.names else []
+        inputs = self.names["get_init_inputs"]() if "get_init_inputs" in self.names else []
         names = [n for n in inspect.signature(self.names["Model"]).parameters if n != "self"]
-        numbers = {n: v for n, v in zip(names, made, strict=False) if isinstance(v, int | float)}
+        numbers = {n: v for n, v in zip(names, inputs, strict=False) if isinstance(v, int | float)}
         return weights, numbers
 
     def _by_model(self, model: Any, arrays: Mapping[str, Array], numbers: Mapping[str, float]) -> Any:
         torch = sys.modules["torch"]
         names = self._parameters(len(arrays) + len(numbers))
-        given = [torch.from_numpy(arrays[n].copy()) if n in arrays else numbers[n] for n in names]
+        inputs = [torch.from_numpy(arrays[n].copy()) if n in arrays else numbers[n] for n in names]
         with torch.no_grad():
-            return self._guarded("Model.forward", model, *given)
+            return self._guarded("Model.forward", model, *inputs)
 
     def _called(self, name: str, *words: object, **named: object) -> Any:
         return self._guarded(name, self.names[name], *words, **named)
@@ -429,11 +429,11 @@ def digest(path: str) -> str:
     return hashlib.sha256(read_bytes(path)).hexdigest()[:16]
 
 
-def _cases(path: str, given: object) -> Mapping[str, Mapping[str, Any]]:
-    if isinstance(given, Mapping):
-        named = {str(name): case for name, case in given.items()}
+def _cases(path: str, declared: object) -> Mapping[str, Mapping[str, Any]]:
+    if isinstance(declared, Mapping):
+        named = {str(name): case for name, case in declared.items()}
     else:
-        listed = list(given) if isinstance(given, list | tuple) else [None]
+        listed = list(declared) if isinstance(declared, list | tuple) else [None]
         named = {
             ",".join(f"{k}={v}" for k, v in case.items()) or "default": case
             for case in listed
@@ -444,14 +444,20 @@ def _cases(path: str, given: object) -> Mapping[str, Mapping[str, Any]]:
                 f"{path}: cases are mappings that differ, as [{{'n': 1024}}, {{'n': 4099}}], or mappings by name"
             )
     if not named or not all(isinstance(case, Mapping) for case in named.values()):
-        raise UsageError(f"{path}: cases = {given!r:.80} has none; write [{{'n': 1024}}, {{'n': 4099}}]")
+        raise UsageError(f"{path}: cases = {declared!r:.80} has none; write [{{'n': 1024}}, {{'n': 4099}}]")
     return MappingProxyType(named)
 
 
-def _dim(path: str, given: object) -> tuple[int, int, int]:
-    sizes = [given] if isinstance(given, int) else list(given) if isinstance(given, tuple | list) else []
+def _dim(path: str, declared: object) -> tuple[int, int, int]:
+    sizes = (
+        [declared]
+        if isinstance(declared, int)
+        else list(declared)
+        if isinstance(declared, tuple | list)
+        else []
+    )
     if not 1 <= len(sizes) <= 3 or not all(isinstance(n, int) for n in sizes):
-        raise UsageError(f"{path}: dim = {given!r:.40} is not a grid; write (x, y, z), as (4, 8, 1)")
+        raise UsageError(f"{path}: dim = {declared!r:.40} is not a grid; write (x, y, z), as (4, 8, 1)")
     x, y, z = [*sizes, 1, 1][:3]
     return x, y, z
 
@@ -471,8 +477,10 @@ def _sentence(error: BaseException, path: str) -> str:
     text = " ".join(said(error).split())
     if isinstance(error, SyntaxError):
         return f"SyntaxError in line {error.lineno}: {error.msg}"
-    own = Path(path).resolve()
-    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).resolve() == own]
+    file = Path(path).resolve()
+    lines = [
+        f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename).resolve() == file
+    ]
     where = f" in line {lines[-1]}" if lines else ""
     return f"{type(error).__name__}{where}: {text}"
 
@@ -488,13 +496,13 @@ def _apart(
     A file may give one tensor for three inputs, or seed its own generator: a candidate that swaps inputs, or keeps a result, would
     not be seen.  Integers may be indices, whose order means something.
     """
-    made: dict[str, Array] = {}
+    apart: dict[str, Array] = {}
     for name, array in arrays.items():
-        others = [*made.values(), *([before[name]] if name in before else [])]
+        others = [*apart.values(), *([before[name]] if name in before else [])]
         if as_dtype(array.dtype).kind == "float" and any(_same(array, other) for other in others):
             array = rng.permutation(array.reshape(-1)).reshape(array.shape)  # noqa: PLW2901
-        made[name] = array
-    return made
+        apart[name] = array
+    return apart
 
 
 def _same(a: Array, b: Array) -> bool:
@@ -536,11 +544,11 @@ def with_launch(draw: Draw, dim: tuple[int, int, int] | None, kind: str | None) 
     return evolve(draw, dim=dim or draw.dim, kind=kind or draw.kind)
 
 
-def _by_name(given: object, names: list[str]) -> Mapping[Any, Any]:
-    """Return the outputs that a reference has *given*, which may be one, several in a row, or named already."""
-    if isinstance(given, Mapping):
-        return given
-    several = list(given) if isinstance(given, tuple | list) else [given]
+def _by_name(results: object, names: list[str]) -> Mapping[Any, Any]:
+    """Return the *results* of a reference by name: one, several in a row, or named already."""
+    if isinstance(results, Mapping):
+        return results
+    several = list(results) if isinstance(results, tuple | list) else [results]
     if len(names) != len(several):
         names = [f"{OUTPUT}{n}" for n in range(len(several))]
     return dict(zip(names, several, strict=True))

@@ -60,16 +60,16 @@ _NUMBER, _MACHINE, _FIRST, _SECOND = (
 Instruction = tuple[int, int, int, int]
 
 
-def filtered(own: int) -> bool:
-    """Forbid the process *own*, which this is, and its threads what the rows above name; return whether the system permits that.
+def filtered(process: int) -> bool:
+    """Forbid *process*, which is this one, and its threads what the rows above name; return whether the system permits that.
 
     It cannot be taken back, and holds for what the process executes.
     """
-    known = _MACHINES.get(platform.machine()) if sys.platform == "linux" else None
-    if known is None:
+    numbers = _MACHINES.get(platform.machine()) if sys.platform == "linux" else None
+    if numbers is None:
         return False
-    program = [*_program(own, *known)]
-    words = b"".join(struct.pack("<HBBI", *one) for one in program)
+    program = [*_program(process, *numbers)]
+    words = b"".join(struct.pack("<HBBI", *instruction) for instruction in program)
     text = ctypes.create_string_buffer(words, len(words))
     whole = ctypes.create_string_buffer(struct.pack("@HP", len(program), ctypes.addressof(text)))
     libc = ctypes.CDLL(None, use_errno=True)
@@ -77,7 +77,7 @@ def filtered(own: int) -> bool:
     return bool(libc.prctl(_SECCOMP, _FILTER, whole, 0, 0) == 0)
 
 
-def _program(own: int, machine: int, column: int) -> Iterator[Instruction]:
+def _program(process: int, machine: int, column: int) -> Iterator[Instruction]:
     refused, unknown, allowed = (
         (_LEAVE, 0, 0, n) for n in (_ERROR | errno.EPERM, _ERROR | errno.ENOSYS, _ALLOWED)
     )
@@ -98,7 +98,7 @@ def _program(own: int, machine: int, column: int) -> Iterator[Instruction]:
         refused,
         allowed,
     )
-    for call, legal in ((_KILL, (own,)), (_TGKILL, (own,)), (_LIMITS, (0, own))):
+    for call, legal in ((_KILL, (process,)), (_TGKILL, (process,)), (_LIMITS, (0, process))):
         yield from _only(call[column], _FIRST, legal, allowed, refused)
     yield from _only(_IOCTL[column], _SECOND, _CONTROLS, allowed, refused)
     yield from _only(_FCNTL[column], _SECOND, _OWNERS, refused, allowed)

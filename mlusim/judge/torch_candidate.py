@@ -23,7 +23,6 @@ from mlusim.judge.called_session import JudgedSession
 from mlusim.judge.candidate import LeftOutput, MissingPart
 from mlusim.machine.device import Device
 from mlusim.machine.tensor import DeviceTensor
-from mlusim.memory.allocation import Allocation
 from mlusim.toolkit import messages
 from mlusim.toolkit.built import toolkit_folder
 from mlusim.toolkit.server.called import CallingProcess
@@ -67,10 +66,10 @@ def _prepared(board: str) -> PreparedTorch:
 
 def prepare(board: str, path: str) -> None:
     """Make ready what the candidate at *path* is compiled with, which its process may not write."""
-    found = _prepared(board)
-    if found.place is not None:
+    prepared = _prepared(board)
+    if prepared.place is not None:
         text = Path(path).read_text(encoding="utf-8", errors="replace")
-        TorchBuilder(found.place).prepare(text)
+        TorchBuilder(prepared.place).prepare(text)
 
 
 class TorchSession(JudgedSession):
@@ -90,7 +89,8 @@ class TorchSession(JudgedSession):
         dtype = as_dtype(str(place["dtype"])).dtype
         address = int(place["address"])
         if 0 in sizes:
-            return LeftOutput(_nothing(), 0, sizes, (0,) * len(sizes), dtype)
+            empty = Device("MLU370-X4").empty((1,), "uint8").allocation
+            return LeftOutput(empty, 0, sizes, (0,) * len(sizes), dtype)
         pointer = self.pointing(address)
         if pointer is None or len(sizes) != len(counts) or min(counts, default=0) < 0:
             raise UsageError(f"{name} is returned where no memory of the device is")
@@ -103,10 +103,6 @@ class TorchSession(JudgedSession):
                 f"{name} is returned as a tensor that reaches {counted(last - allocation.raw.size, 'byte')} past the end of its memory"
             )
         return LeftOutput(allocation, offset, sizes, strides, dtype)
-
-
-def _nothing() -> Allocation:
-    return Device("MLU370-X4").empty((1,), "uint8").allocation
 
 
 class TorchSubject:
@@ -155,19 +151,19 @@ class TorchSubject:
             raise UsageError(
                 f"{self.name} returns {len(tensors)} of {len(wanted)} outputs; the reference has {', '.join(name for name, *_ in wanted)}"
             )
-        found = {}
+        outputs = {}
         for (name, dtype, sizes), place in zip(wanted, tensors, strict=True):
             if place["kind"] != "mlu":
                 what = "a tensor of the CPU" if place["kind"] == "cpu" else place["kind"]
                 raise UsageError(f"{self.name} returns {what} as {name}; return a tensor of the device")
-            one = session.returned(place, name)
-            if (as_dtype(one.dtype).name, list(one.sizes)) != (dtype, list(sizes)):
-                shown = f"{as_dtype(one.dtype).name} {one.sizes}"
+            output = session.returned(place, name)
+            if (as_dtype(output.dtype).name, list(output.sizes)) != (dtype, list(sizes)):
+                shown = f"{as_dtype(output.dtype).name} {output.sizes}"
                 raise UsageError(
                     f"{self.name} returns {name} as {shown}, where the reference has {dtype} {tuple(sizes)}"
                 )
-            found[name] = one
-        return found
+            outputs[name] = output
+        return outputs
 
 
 def _given(session: TorchSession, value: object) -> dict[str, Any]:
@@ -182,7 +178,7 @@ def _sources(function: ir.Function, request: Mapping[str, Any]) -> ExtensionSour
     path = request["path"]
     text = Path(path).read_text(encoding="utf-8", errors="replace")
     defines = tuple(f"-D{n}" if v is None else f"-D{n}={v}" for n, v in request["define"])
-    made = ExtensionSources(
+    sources = ExtensionSources(
         NAME,
         files=(path,),
         include=tuple(request["include"]),
@@ -190,7 +186,7 @@ def _sources(function: ir.Function, request: Mapping[str, Any]) -> ExtensionSour
         cxx_flags=defines,
     )
     if _OWN_MODULE.search(text):
-        return made
-    given = ", ".join(f"{p.spelling} {p.source_name}" for p in function.parameters)
-    declared = f"{_BARE.sub('at::Tensor', str(function.result))} {function.name}({given});"
-    return evolve(made, cpp=declared, functions={function.name: function.name})
+        return sources
+    parameters = ", ".join(f"{p.spelling} {p.source_name}" for p in function.parameters)
+    declared = f"{_BARE.sub('at::Tensor', str(function.result))} {function.name}({parameters});"
+    return evolve(sources, cpp=declared, functions={function.name: function.name})

@@ -52,23 +52,23 @@ def verdict(
     *about* is what all verdicts of a run share: the reference, the board, the seed.  *weak* says what a wrong candidate could hide
     behind, *held* what its process could not do (None: it had none).
     """
-    found: dict[str, Any] = {"candidate": candidate, **about, **_empty(), "confinement": None}
+    row: dict[str, Any] = {"candidate": candidate, **about, **_empty(), "confinement": None}
     notes = list(weak)
     if held is not None:
-        found["confinement"] = held.to_json()
+        row["confinement"] = held.to_json()
     if held is not None and held.missing:
         notes.append(f"the system let the candidate {held.missing}")
-    found["printed"] = ended.printed
+    row["printed"] = ended.printed
     document = ended.document
     if document is None:
-        found |= _lost(ended)
+        row |= _lost(ended)
     else:
         try:
-            _judged(found, document, draws, str(about["board"]), notes)
+            _judged(row, document, draws, str(about["board"]), notes)
         except (KeyError, TypeError, ValueError, AttributeError):  # which no honest process sends
-            found |= _empty() | {"verdict": DIED, "error": "what its process left is not a result"}
-    found["notes"] = notes
-    return found
+            row |= _empty() | {"verdict": DIED, "error": "what its process left is not a result"}
+    row["notes"] = notes
+    return row
 
 
 def _empty() -> dict[str, Any]:
@@ -94,26 +94,26 @@ def _lost(ended: EndedProcess) -> dict[str, Any]:
 
 
 def _judged(
-    found: dict[str, Any], document: ArrayMessage, draws: Sequence[Draw], board: str, notes: list[str]
+    row: dict[str, Any], document: ArrayMessage, draws: Sequence[Draw], board: str, notes: list[str]
 ) -> None:
     facts = document.facts
     for name in ("translated", "errors", "includes", "findings", "more_findings"):
-        found[name] = facts[name]
-    found["function"] = facts.get("subject")
+        row[name] = facts[name]
+    row["function"] = facts.get("subject")
     calls = {(call["case"], call["draw"]): call for call in facts["calls"]}
-    found["wrote_inputs"] = sorted({name for call in calls.values() for name in call["wrote"]})
-    found["error"] = facts["error"]
+    row["wrote_inputs"] = sorted({name for call in calls.values() for name in call["wrote"]})
+    row["error"] = facts["error"]
     if facts["error"] is not None:
-        found["verdict"] = _kind_of_end(facts)
+        row["verdict"] = _kind_of_end(facts)
     differences, cases = _compared(document, draws, calls)
-    found["cases"] = list(cases.values())
+    row["cases"] = list(cases.values())
     if differences:
-        draw, name, one = max(differences, key=lambda d: (not d[2].right, d[2].excess))
-        if one.index is not None:
+        draw, name, worst = max(differences, key=lambda d: (not d[2].right, d[2].excess))
+        if worst.index is not None:
             where = {"case": draw.case, "draw": draw.number, "output": name}
-            found["difference"] = where | one.to_json()
-    _timed(found, calls, draws, board, cases)
-    found |= {name: facts["dearest"][name] for name in ("bound", "because", "advice")}
+            row["difference"] = where | worst.to_json()
+    _timed(row, calls, draws, board, cases)
+    row |= {name: facts["dearest"][name] for name in ("bound", "because", "advice")}
     notes += _doubts(differences, calls)
     if facts["error"] is None:
         whole = len(calls) == len(draws)
@@ -122,11 +122,11 @@ def _judged(
             if whole
             else "it was not called with every draw"
         )
-        errors = [f for f in found["findings"] if f["level"] != "note"]
-        right = whole and all(one.right for _, _, one in differences) and cheat is None
-        found["right"] = right
-        found["verdict"] = RIGHT if right and not errors else WRONG
-        found["error"] = cheat or _told(differences)
+        errors = [f for f in row["findings"] if f["level"] != "note"]
+        right = whole and all(difference.right for _, _, difference in differences) and cheat is None
+        row["right"] = right
+        row["verdict"] = RIGHT if right and not errors else WRONG
+        row["error"] = cheat or _told(differences)
 
 
 def _compared(
@@ -143,12 +143,15 @@ def _compared(
             got = document.arrays[f"{draw.case}/{draw.number}/{name}"]
             if got.dtype != expected.dtype:
                 raise ValueError(got.dtype)
-            one = compared(got, expected, draw.tolerance[name])
-            differences.append((draw, name, one))
-            known = shown["outputs"].get(name)
-            if known is None or one.excess > known["excess"]:
-                shown["outputs"][name] = one.to_json() | {"draw": draw.number, "excess": one.excess}
-            shown["right"] = shown["right"] and one.right
+            difference = compared(got, expected, draw.tolerance[name])
+            differences.append((draw, name, difference))
+            worst = shown["outputs"].get(name)
+            if worst is None or difference.excess > worst["excess"]:
+                shown["outputs"][name] = difference.to_json() | {
+                    "draw": draw.number,
+                    "excess": difference.excess,
+                }
+            shown["right"] = shown["right"] and difference.right
     return differences, cases
 
 
@@ -157,7 +160,11 @@ def _doubts(
 ) -> Iterator[str]:
     """Return the oddities of outputs that may be right, in sentences."""
     rough = sorted(
-        {n for d, n, one in differences if d.expected[n].dtype == np.float32 and ROUGH < one.typical < COARSE}
+        {
+            n
+            for d, n, difference in differences
+            if d.expected[n].dtype == np.float32 and ROUGH < difference.typical < COARSE
+        }
     )
     if rough:
         yield f"the elements of {', '.join(rough)} are right to three digits or so, as if they were computed in half"
@@ -184,11 +191,11 @@ def _told(differences: Sequence[tuple[Draw, str, Difference]]) -> str | None:
     wrong = [d for d in differences if not d[2].right]
     if not wrong:
         return None
-    draw, name, one = max(wrong, key=lambda d: d[2].excess)
-    place = ", ".join(map(str, one.index or ()))
+    draw, name, worst = max(wrong, key=lambda d: d[2].excess)
+    place = ", ".join(map(str, worst.index or ()))
     return (
-        f"{name}[{place}] is {one.got:.6g} and {one.expected:.6g} was expected, in draw {draw.number} of case {draw.case}; "
-        f"{one.wrong} of {counted(one.elements, 'element is', 'elements are')} wrong there"
+        f"{name}[{place}] is {worst.got:.6g} and {worst.expected:.6g} was expected, in draw {draw.number} of case {draw.case}; "
+        f"{worst.wrong} of {counted(worst.elements, 'element is', 'elements are')} wrong there"
     )
 
 
@@ -233,7 +240,7 @@ def _listed(calls: Iterable[Mapping[str, Any]], what: str) -> str:
 
 
 def _timed(
-    found: dict[str, Any],
+    row: dict[str, Any],
     calls: Mapping[tuple[str, int], Mapping[str, Any]],
     draws: Sequence[Draw],
     board: str,
@@ -246,23 +253,23 @@ def _timed(
         call = calls.get((draw.case, draw.number))
         if call is None:
             continue
-        found["launches"] += len(call["launches"])
+        row["launches"] += len(call["launches"])
         if draw.number != 1:
             continue
         launches = call["launches"]
         every += launches
         sizes += draw.nbytes
-        own = _efficiencies(launches, board, draw, draw.nbytes, draw.operations)
+        of_case = _efficiencies(launches, board, draw, draw.nbytes, draw.operations)
         operations = -1 if draw.operations is None else operations + draw.operations
-        cases[draw.case] |= own
+        cases[draw.case] |= of_case
     if not every:
         return
-    found |= _efficiencies(every, board, draws[0], sizes, None if operations < 0 else operations)
-    found["lines"] = _lines(every)
+    row |= _efficiencies(every, board, draws[0], sizes, None if operations < 0 else operations)
+    row["lines"] = _lines(every)
     total = Counter[str]()
     for launch in every:
         total.update(launch["instructions"])
-    found["instructions"] = dict(sorted(total.items()))
+    row["instructions"] = dict(sorted(total.items()))
 
 
 def _efficiencies(
@@ -276,16 +283,16 @@ def _efficiencies(
     time = math.fsum(launch["time_us"] for launch in launches)
     low, high = (math.fsum(launch["time_band"][n] for launch in launches) for n in (0, 1))
     first = next(iter(draw.inputs.values()), next(iter(draw.expected.values())))
-    made = efficiency(find_board(board), str(np.dtype(first.dtype)), operations or 0, nbytes, time)
-    compute = made.compute_efficiency
+    reached = efficiency(find_board(board), str(np.dtype(first.dtype)), operations or 0, nbytes, time)
+    compute = reached.compute_efficiency
     if operations is None:
         compute = _reached(launches, time)
     return {
         "time_us": time,
         "time_band": [low, high],
-        "io_efficiency": made.io_efficiency,
+        "io_efficiency": reached.io_efficiency,
         "compute_efficiency": compute,
-        "bottleneck": "io" if made.io_efficiency > compute else "compute",
+        "bottleneck": "io" if reached.io_efficiency > compute else "compute",
     }
 
 
@@ -293,9 +300,9 @@ def _reached(launches: Iterable[Mapping[str, Any]], time: float) -> float:
     """Return the greatest share of a unit that computes, over the *time* of all launches."""
     shares = Counter[str]()
     for launch in launches:
-        for one in launch["achieved"]:
-            if one["what"] in ("vector", "tensor"):
-                shares[one["what"]] += one["share"] * launch["time_us"]
+        for part in launch["achieved"]:
+            if part["what"] in ("vector", "tensor"):
+                shares[part["what"]] += part["share"] * launch["time_us"]
     return max(shares.values(), default=0.0) / time if time > 0 else 0.0
 
 

@@ -98,7 +98,9 @@ def judge(output: Array, reference: Array, thresholds: Thresholds) -> Accuracy:
         raise UsageError(f"cannot judge shape {output.shape} against shape {reference.shape}")
     if bit_equal(output, reference):
         return Accuracy(0.0, 0.0, 0.0, 0.0, -1.0, passed=True)
-    sums = _Sums(_diff3_floor(output.dtype), np.empty((3, min(output.size, CHUNK))))
+    # diff3's switch from absolute to relative; other 2-byte floats go with half (inferred).
+    floor = 0.0 if output.dtype.kind in "biu" else 1e-4 if output.dtype.itemsize <= 2 else 1e-6
+    sums = _Sums(floor, np.empty((3, min(output.size, CHUNK))))
     with np.errstate(over="ignore", invalid="ignore"):
         for start, o, r in _chunks(output, reference):
             _collect(sums, start, o, r)
@@ -197,7 +199,7 @@ def _diff4(output: Array, reference: Array, unequal: int, *, judged: bool) -> fl
 
 def _distinct_pairs(output: Array, reference: Array, part: int, parts: int) -> Array:
     """Return the distinct finite pairs o and r with o != r, as words, whose hash is *part* modulo *parts*."""
-    found = np.empty(0, np.uint64)
+    distinct = np.empty(0, np.uint64)
     waiting: list[Array] = []
     held = 0
     for _, o, r in _chunks(output, reference):
@@ -207,8 +209,8 @@ def _distinct_pairs(output: Array, reference: Array, part: int, parts: int) -> A
         waiting.append(pairs)
         held += pairs.size
         if held > PAIRS:
-            found, waiting, held = _distinct([found, *waiting]), [], 0
-    return _distinct([found, *waiting])
+            distinct, waiting, held = _distinct([distinct, *waiting]), [], 0
+    return _distinct([distinct, *waiting])
 
 
 def _words(o: Array, r: Array) -> Array:
@@ -249,13 +251,6 @@ def _distance(o: Array, r: Array, wide: Array, *, out: Array) -> None:
     np.abs(np.subtract(out, wide, out=out), out=out)
 
 
-def _diff3_floor(dtype: np.dtype[Any]) -> float:
-    """Return diff3's switch from absolute to relative; other 2-byte floats go with half (inferred)."""
-    if dtype.kind in "biu":
-        return 0.0
-    return 1e-4 if dtype.itemsize <= 2 else 1e-6
-
-
 def _index(flat: int, shape: tuple[int, ...]) -> tuple[int, ...] | None:
     return None if flat < 0 else tuple(int(i) for i in np.unravel_index(flat, shape))
 
@@ -294,18 +289,18 @@ def judge_dynamic(
     *reference* computes what the vendor's cpu mode compares with; it is called only where the dynamic one is missed, too.
     """
     floor = dynamic.half if output.dtype.itemsize <= 2 else dynamic.single
-    found = judge(output, exact, Thresholds(diff1=floor, diff2=floor, diff4=dynamic.diff4))
-    if found.passed:
-        return found
+    accuracy = judge(output, exact, Thresholds(diff1=floor, diff2=floor, diff4=dynamic.diff4))
+    if accuracy.passed:
+        return accuracy
     other = judge(device(), exact, Thresholds(diff4=dynamic.diff4))
     limits = Thresholds(
         diff1=max(dynamic.diff1 * other.diff1, floor),
         diff2=max(dynamic.diff2 * other.diff2, floor),
         diff4=None if other.diff4 in {0.0, 1.0} else dynamic.diff4,
     )
-    found = judge(output, exact, limits)
+    accuracy = judge(output, exact, limits)
     said = f"dynamic thresholds: diff1 {limits.diff1:.3g}, diff2 {limits.diff2:.3g}"
-    if not found.passed and dynamic.cpu_mode:
-        found = judge(output, reference(), Thresholds(diff1=floor, diff2=floor))
+    if not accuracy.passed and dynamic.cpu_mode:
+        accuracy = judge(output, reference(), Thresholds(diff1=floor, diff2=floor))
         said += f" missed; cpu mode: {floor:g}"
-    return evolve(found, note=f"{found.note}; {said}" if found.note else said)
+    return evolve(accuracy, note=f"{accuracy.note}; {said}" if accuracy.note else said)

@@ -96,9 +96,9 @@ def perform_in_order(of: OneAfterTheOther) -> list[CallRecord]:
     """Run the jobs one after the other, each as `perform` does."""
     records = []
     for (operator, name), same in groupby(of.jobs, _case):
-        made = made_of(operator, find_case(find_operator(operator), name))
-        records += [executed(job, made)[0] for job in same]
-        del made  # the next one takes its memory
+        prepared = made_of(operator, find_case(find_operator(operator), name))
+        records += [executed(job, prepared)[0] for job in same]
+        del prepared  # the next one takes its memory
     return records
 
 
@@ -106,8 +106,8 @@ def _case(job: Job) -> tuple[str, str]:
     return job.operator, job.case
 
 
-def executed(job: Job, made: Made | None = None) -> tuple[CallRecord, Run | None]:
-    """Perform *job* as `perform` does, and return also the run itself (None after a fault); *made* is what `made_of` made of the case."""
+def executed(job: Job, prepared: Made | None = None) -> tuple[CallRecord, Run | None]:
+    """Perform *job* as `perform` does, and return also the run itself (None after a fault); *prepared* is what `made_of` made of the case."""
     case = find_case(find_operator(job.operator), job.case)
     try:
         run = run_case(
@@ -117,7 +117,7 @@ def executed(job: Job, made: Made | None = None) -> tuple[CallRecord, Run | None
             options=job.options,
             reference=job.reference,
             policy=job.policy,
-            made=made,
+            prepared=prepared,
         )
     except Fault as fault:
         return record_of_fault(fault, job.operator, job.case, job.board, case.status.name, job.policy), None
@@ -151,15 +151,15 @@ def perform_all(jobs: Sequence[Job], workers: int = 1, done: Done | None = None)
     """
     started = _portions(longest_first(jobs))
 
-    def tell(found: list[CallRecord], each: Done = done or (lambda _: None)) -> None:
-        for record in found:
+    def tell(portion: list[CallRecord], each: Done = done or (lambda _: None)) -> None:
+        for record in portion:
             each(record)
 
     ended = spread(perform_in_order, started, workers, tell)
     records = {
         job: r
-        for of, found in zip(started, ended, strict=True)
-        for job, r in zip(of.jobs, found, strict=True)
+        for of, portion in zip(started, ended, strict=True)
+        for job, r in zip(of.jobs, portion, strict=True)
     }
     return [records[job] for job in jobs]
 
@@ -173,16 +173,14 @@ def _portions(jobs: Sequence[Job]) -> list[OneAfterTheOther]:
     cases: dict[tuple[str, str], list[Job]] = {}
     for job in jobs:
         cases.setdefault(_case(job), []).append(job)
-    memory = {key: find_case(find_operator(key[0]), key[1]).memory for key in cases if _in_c(cases[key])}
+    memory = {}
+    for key, (job, *_) in cases.items():
+        case = find_case(find_operator(job.operator), job.case)
+        if job.engine == NATIVE or (case.slow and takes_source(job.board, job.options)):
+            memory[key] = case.memory
     large = sorted((key for key in memory if memory[key]), key=lambda key: -memory[key])
     portions = [[job for key in large for job in cases.pop(key)]] if large else []
     return [OneAfterTheOther(tuple(portion)) for portion in (*portions, *cases.values())]
-
-
-def _in_c(jobs: Sequence[Job]) -> bool:
-    job = jobs[0]
-    slow = find_case(find_operator(job.operator), job.case).slow
-    return job.engine == NATIVE or (slow and takes_source(job.board, job.options))
 
 
 def spread(
@@ -238,16 +236,16 @@ def record_of_fault(
     fault: Fault, operator: str, case: str | None, board: str, expected: str, policy: str | None = None
 ) -> CallRecord:
     """Return the record of a call that ended in *fault*."""
-    found = find_board(board)
+    place = find_board(board)
     return CallRecord(
         operator=operator,
         case=case,
-        board=found.name,
+        board=place.name,
         status=FAULTED,
         expected=expected,
         passed=False,
         message=str(fault),
-        memory=unused_memory(found),
+        memory=unused_memory(place),
         fault={"type": type(fault).__name__, "message": fault.message}
         | {key: getattr(fault, key) for key in _FAULT_KEYS},
         policy=policy,

@@ -127,13 +127,13 @@ class Keep(Generic[J]):
         """Make the error for a file that takes no more; keep all of it and *text* elsewhere, if that can be."""
         self._file.seek(0)
         whole = self._file.read() + text
-        kept = kept_elsewhere(self.name, lambda file: file.write(whole))
+        rescued = kept_elsewhere(self.name, lambda file: file.write(whole))
         instead = (
             "what it holds already is whole, and the same command goes on from there"
-            if kept is None
-            else f"all results until now are in {kept}, and the same command with that file goes on from there"
+            if rescued is None
+            else f"all results until now are in {rescued}, and the same command with that file goes on from there"
         )
-        return Unwritten(f"{self.name} cannot be written: {brief(error)}; {instead}", kept)
+        return Unwritten(f"{self.name} cannot be written: {brief(error)}; {instead}", rescued)
 
     def _is_ours(self) -> bool:
         """Return whether the file is empty or a sweep's, possibly with a torn first line."""
@@ -165,10 +165,10 @@ class Keep(Generic[J]):
                 "--restart starts it over"
             )
         if head.get("sources") != self._head["sources"]:
-            made = shown(f"{head.get('mlusim')!s:.20}, {head.get('sources')!s:.20}")
+            origin = shown(f"{head.get('mlusim')!s:.20}, {head.get('sources')!s:.20}")
             raise UsageError(
                 f"the results in {self.name} are of other {self._work.basis} "
-                f"(mlusim {made}) than these "
+                f"(mlusim {origin}) than these "
                 f"({self._head['mlusim']}, {self._head['sources']}); name another file, or --restart to start it over"
             )
 
@@ -216,12 +216,12 @@ def _sum(line: Mapping[str, Any]) -> str:
 
 def _decoded(line: bytes, where: str) -> Mapping[str, Any]:
     try:
-        found = json.loads(line)
+        document = json.loads(line)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        document = None
+    if not isinstance(document, dict):
         raise UsageError(f"{where} is not a JSON object; name another file, or --restart to start it over")
-    return found
+    return document
 
 
 def _opened(name: str, word: str) -> io.FileIO:
@@ -277,12 +277,12 @@ class InOrder(Iterator[R], Generic[R]):
     """
 
     def __init__(
-        self, total: int, reused: int, results: Generator[R, None, None], kept: Keep[Any] | None
+        self, total: int, reused: int, results: Generator[R, None, None], keeper: Keep[Any] | None
     ) -> None:
         self.total = total
         self.reused = reused
         self._results = results
-        self._kept = kept
+        self._kept = keeper
 
     def __next__(self) -> R:
         return next(self._results)
@@ -304,24 +304,24 @@ def in_order(
     wanted: Sequence[J],
     waiting: Sequence[J],
     ended: Generator[tuple[int, "Future[Any]"], None, None],
-    kept: Keep[J] | None,
+    keeper: Keep[J] | None,
     outcome: Callable[[J, "Future[Any]"], tuple[Mapping[str, Any], bool]],
     result: Callable[[J, Mapping[str, Any]], R],
     progress: Callable[[R], object] | None,
 ) -> InOrder[R]:
-    """Return the results of *wanted*: those that *kept* knows, and those of *waiting*, by index, as *ended* brings them.
+    """Return the results of *wanted*: those that *keeper* has, and those of *waiting*, by index, as *ended* brings them.
 
     *outcome* makes a document of an ended job, and says whether it comes from an accident that may not happen again; *result* makes
     of a document what is yielded, and told to *progress* as it comes.
     """
-    known = {} if kept is None else dict(kept.known)
+    ended_before = {} if keeper is None else dict(keeper.known)
     tell = progress or (lambda _: None)
 
     def results() -> Generator[R, None, None]:
-        ready = {job: result(job, document) for job, document in known.items()}
-        for found in ready.values():
-            tell(found)
-        with closing(ended), closing(kept) if kept is not None else nullcontext():
+        ready = {job: result(job, document) for job, document in ended_before.items()}
+        for stored in ready.values():
+            tell(stored)
+        with closing(ended), closing(keeper) if keeper is not None else nullcontext():
             for due in wanted:
                 while due not in ready:
                     index, future = next(ended)
@@ -329,15 +329,15 @@ def in_order(
                     document, again = outcome(job, future)
                     ready[job] = result(job, document)
                     try:
-                        if kept is not None:
-                            kept.add(job, document, again=again)
+                        if keeper is not None:
+                            keeper.add(job, document, again=again)
                     finally:  # a disk may be full
                         tell(ready[job])
                 yield ready.pop(due)
-            if kept is not None:
-                kept.finish(wanted)
+            if keeper is not None:
+                keeper.finish(wanted)
 
-    return InOrder(len(wanted), len(known), results(), kept)
+    return InOrder(len(wanted), len(ended_before), results(), keeper)
 
 
 # -- which sources results come from ---------------------------------------------------------------
@@ -361,11 +361,11 @@ def word_of(packages: frozenset[str]) -> str:
     The cache is keyed by packages, not by names of operators: the same name may be another operator later, where
     another distribution gives it.
     """
-    found = hashlib.sha256(f"mlusim {mlusim.__version__}, numpy {np.__version__}\n".encode())
+    digest = hashlib.sha256(f"mlusim {mlusim.__version__}, numpy {np.__version__}\n".encode())
     for package in sorted(packages):
         for name, path in _files(package):
-            found.update(f"{name}\n{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
-    return found.hexdigest()[:16]
+            digest.update(f"{name}\n{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()[:16]
 
 
 def _packages(operator: Operator) -> set[str]:

@@ -146,7 +146,7 @@ def read_listing(path: Path) -> DocumentListing:
     text = tuple(source.read_text(encoding="utf-8").splitlines())
     about, parts = _parsed(path)
     functions = _statements(text)
-    found, used = [], set[int]()
+    matched, used = [], set[int]()
     for part in parts:
         missing = [name for name in part.functions if name not in functions]
         if missing:
@@ -154,9 +154,11 @@ def read_listing(path: Path) -> DocumentListing:
         statements = [s for name in part.functions for s in functions[name]]
         used.update(n for name in part.functions for n in _lines_of(text, functions[name]))
         rows = list(_rows(path, part, statements, text))
-        found.append(Part(part.title, tuple(part.functions), tuple(_closed(text, rows))))
-    rest = tuple(n for n in range(1, len(text) + 1) if n not in used and _is_code(text[n - 1]))
-    return DocumentListing(tuple(about), source, text, tuple(found), rest)
+        matched.append(Part(part.title, tuple(part.functions), tuple(_closed(text, rows))))
+    rest = tuple(
+        n for n, line in enumerate(text, 1) if n not in used and line.strip() and not _is_brace(line)
+    )
+    return DocumentListing(tuple(about), source, text, tuple(matched), rest)
 
 
 # -- the file ----------------------------------------------------------------------------------------
@@ -236,10 +238,6 @@ def _plain(text: str) -> str:
     return re.sub(r" ?([^\w ]) ?", r"\1", " ".join(_NOISE.sub(" ", _COMMENT.sub("", text)).split()))
 
 
-def _is_code(line: str) -> bool:
-    return bool(line.strip()) and not _is_brace(line)
-
-
 def _is_brace(line: str) -> bool:
     """Return whether a line only ends the block above."""
     return line.strip() in {"}", "};"}
@@ -248,7 +246,7 @@ def _is_brace(line: str) -> bool:
 def _statements(text: Sequence[str]) -> dict[str, list[KernelStatement]]:
     """Return the statements of every function, the head first; functions that share a name follow one another."""
     whole = "\n".join(text)
-    found: dict[str, list[KernelStatement]] = {}
+    by_function: dict[str, list[KernelStatement]] = {}
     for head in _FUNCTION.finditer(whole):
         first = whole.count("\n", 0, head.start())
         body = []
@@ -259,8 +257,8 @@ def _statements(text: Sequence[str]) -> dict[str, list[KernelStatement]]:
             ):
                 break
         if "{" in "".join(body):
-            found.setdefault(head[1], []).extend(_split(head[1], body, first + 1))
-    return found
+            by_function.setdefault(head[1], []).extend(_split(head[1], body, first + 1))
+    return by_function
 
 
 def _split(function: str, lines: Sequence[str], start: int) -> Iterator[KernelStatement]:
@@ -371,32 +369,32 @@ def _between(
     for place in places:
         if place in claimed:
             continue
-        one = statements[place]
-        if not one.marks:
-            said = text[one.first - 1].strip()
+        statement = statements[place]
+        if not statement.marks:
+            said = text[statement.first - 1].strip()
             raise UsageError(
-                f"{path.with_name(SOURCE)}:{one.first}: no line of {path.name} is of this statement, and no mark: {said}"
+                f"{path.with_name(SOURCE)}:{statement.first}: no line of {path.name} is of this statement, and no mark: {said}"
             )
         numbers = _numbers(statements, (place,), text, shown)
         if numbers:
-            yield Row((), numbers, one.marks)
+            yield Row((), numbers, statement.marks)
 
 
 def _numbers(
     statements: Sequence[KernelStatement], places: Iterable[int], text: Sequence[str], shown: set[int]
 ) -> tuple[int, ...]:
     """Return the lines of statements, with the comments right above them; each only once where *shown* has it."""
-    found: list[int] = []
+    numbers: list[int] = []
     for place in places:
-        one = statements[place]
-        first = one.first
+        statement = statements[place]
+        first = statement.first
         while first > 1 and first - 1 not in shown and _belongs(text[first - 2]):
             first -= 1
-        found += [n for n in range(first, one.last + 1) if n not in shown and n not in found]
-    if not found:
-        found = [n for place in places for n in range(statements[place].first, statements[place].last + 1)]
-    shown.update(found)
-    return tuple(dict.fromkeys(found))
+        numbers += [n for n in range(first, statement.last + 1) if n not in shown and n not in numbers]
+    if not numbers:
+        numbers = [n for place in places for n in range(statements[place].first, statements[place].last + 1)]
+    shown.update(numbers)
+    return tuple(dict.fromkeys(numbers))
 
 
 def _belongs(line: str) -> bool:
@@ -408,7 +406,7 @@ def _matches(
     path: Path, part: _Part, statements: Sequence[KernelStatement]
 ) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
     """Return the places of the statements of every entry, and its marks."""
-    found: list[tuple[tuple[int, ...], tuple[str, ...]]] = []
+    matches: list[tuple[tuple[int, ...], tuple[str, ...]]] = []
     at = 0
     for entry in part.entries:
         places: tuple[int, ...] = ()
@@ -433,8 +431,8 @@ def _matches(
         if entry.added:
             marks += tuple(m for k in places for m in statements[k].marks if m not in marks)
         at = places[-1] + 1 if places else at
-        found.append((places, marks))
-    return found
+        matches.append((places, marks))
+    return matches
 
 
 def _find(
@@ -442,7 +440,7 @@ def _find(
 ) -> Sequence[int]:
     """Return the places of the statements that *piece* names, looked for from *at* on and then from the start."""
     if re.fullmatch(r"\w+\(\)", piece):
-        places = [k for k, one in enumerate(statements) if one.function == piece[:-2]]
+        places = [k for k, statement in enumerate(statements) if statement.function == piece[:-2]]
         if places:
             return places
     first, _, last = (_plain(each) for each in piece.partition(" .. "))

@@ -31,36 +31,32 @@ def registered() -> Registered:
     One that cannot be loaded, is something else, or has the name of another is left out, with a sentence
     that names the distribution to blame: it takes itself away, and nothing else.
     """
-    found: dict[str, tuple[Operator, str]] = {}
+    by_name: dict[str, tuple[Operator, str]] = {}
     refusals: list[str] = []
     for entry in entry_points(group=GROUP):
-        at = _described(entry)
+        distribution = getattr(entry, "dist", None)
+        source = f" of {distribution.name}" if distribution is not None else ""
+        at = f"the operator entry point {entry.name} = {entry.value}{source}"
         try:
             loaded = _loaded(entry, at)
         except UsageError as error:
             refusals.append(str(error))
             continue
         for operator in loaded:
-            known, other = found.setdefault(operator.name, (operator, at))
-            if known is not operator:
+            first, other = by_name.setdefault(operator.name, (operator, at))
+            if first is not operator:
                 refusals.append(
                     f"{at} and {other} both have an operator {operator.name!r}; the first is left out, "
                     "uninstall one of them"
                 )
     return Registered(
-        MappingProxyType({name: operator for name, (operator, _) in sorted(found.items())}), tuple(refusals)
+        MappingProxyType({name: operator for name, (operator, _) in sorted(by_name.items())}), tuple(refusals)
     )
 
 
 def operators() -> Mapping[str, Operator]:
     """Return every registered operator by name, in alphabetical order."""
     return registered().operators
-
-
-def _described(entry: EntryPoint) -> str:
-    distribution = getattr(entry, "dist", None)
-    source = f" of {distribution.name}" if distribution is not None else ""
-    return f"the operator entry point {entry.name} = {entry.value}{source}"
 
 
 def _loaded(entry: EntryPoint, at: str) -> tuple[Operator, ...]:
@@ -77,11 +73,11 @@ def _loaded(entry: EntryPoint, at: str) -> tuple[Operator, ...]:
 
 def find_operator(name: str) -> Operator:
     """Return the operator called *name*.  Raises `UsageError` with the nearest names for an unknown one."""
-    known = operators()
+    declared = operators()
     if not isinstance(name, str):
         raise UsageError(f"{name!r:.80} is not an operator; give a name or an Operator")
-    if name in known:
-        return known[name]
+    if name in declared:
+        return declared[name]
     # Commands take an operator or a file by one word: say which of them is missing.
     if Path(name).exists():
         raise UsageError(
@@ -89,7 +85,7 @@ def find_operator(name: str) -> Operator:
         )
     if "/" in name or Path(name).suffix:
         raise UsageError(f"there is no file {shown(name)}, and no operator of that name")
-    guesses = near(name, known)
+    guesses = near(name, declared)
     hint = f"did you mean {' or '.join(guesses)}?" if guesses else "`mlusim ops` lists them"
     refusals = "".join(f"; {sentence}" for sentence in registered().refusals)
     raise UsageError(f"there is no operator {name!r}; {hint}{refusals}")

@@ -8,7 +8,7 @@ import importlib.util
 import inspect
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,18 +74,16 @@ class Expected:
             if name not in outputs:
                 continue
             if thresholds.dynamic is not None and name in self.exact:
-                exact = self.exact[name]
-                other, cpu = partial(self._other, name), partial(self._rounded, name)
-                accuracy[name] = judge_dynamic(outputs[name], thresholds.dynamic, exact, other, cpu)
+                accuracy[name] = judge_dynamic(
+                    outputs[name],
+                    thresholds.dynamic,
+                    self.exact[name],
+                    lambda name=name: self.device[name],  # type: ignore[misc]
+                    lambda name=name: self.reference[name],  # type: ignore[misc]
+                )
             elif thresholds.dynamic is None and name in self.reference:
                 accuracy[name] = judge(outputs[name], self.reference[name], thresholds)
         return accuracy
-
-    def _other(self, name: str) -> np.ndarray[Any, Any]:
-        return self.device[name]
-
-    def _rounded(self, name: str) -> np.ndarray[Any, Any]:
-        return self.reference[name]
 
 
 SUCCESS = Status.MLUOP_STATUS_SUCCESS
@@ -140,8 +138,8 @@ class Run:
         merged: dict[str, Usage] = {}
         for launch in self.launches:
             for space, usage in launch.memory.items():
-                known = merged.get(space, usage)
-                merged[space] = Usage(usage.capacity, max(known.high_water, usage.high_water))
+                highest = merged.get(space, usage)
+                merged[space] = Usage(usage.capacity, max(highest.high_water, usage.high_water))
         return merged
 
     @property
@@ -203,16 +201,16 @@ def run_case(
     policy: str | None = None,
     engine: str = "auto",
     reference: bool = True,
-    made: "Made | None" = None,
+    prepared: "Made | None" = None,
     options: LaunchOptions | None = None,
 ) -> Run:
     """Run *case* of an operator; its outputs are judged, its status compared with the expected one.
 
-    *options* replace *observe*, *seed*, *effects* and *engine*.  *made* is what `made_of` made of the case, for a case that runs several times.  A case
+    *options* replace *observe*, *seed*, *effects* and *engine*.  *prepared* is what `made_of` made of the case, for a case that runs several times.  A case
     that takes a second and more in Python takes ``kernel.mlu`` where *engine* leaves that open (`takes_source`).
     """
     spec = _operator(operator).called_as(case)
-    inputs, params, expected = made or made_of(spec, case)
+    inputs, params, expected = prepared or made_of(spec, case)
     options = options or LaunchOptions(observe, seed, effects, engine)
     done = attempt(
         spec,
@@ -292,12 +290,12 @@ def attempt(
     except Fault as fault:
         show_kernel(fault)
         raise
-    kept = [t.name for t in spec.outputs if tensors[t.name] is not None] if status == SUCCESS else []
+    returned = [t.name for t in spec.outputs if tensors[t.name] is not None] if status == SUCCESS else []
     return Run(
         operator=spec.name,
         board=handle.board.name,
         status=status,
-        outputs={name: handle.device.take(tensors[name]) for name in kept},
+        outputs={name: handle.device.take(tensors[name]) for name in returned},
         launches=tuple(handle.launches),
         efficiency=_efficiency(spec, handle, arrays, complete),
         message=handle.last_error,
@@ -440,8 +438,15 @@ def _tensors(
     written = {t.name for t in spec.outputs}
     for t in spec.inputs:
         array = arrays.get(t.name)
-        tensors[t.name] = None if array is None else _lend(handle, array, copy=t.name in written)
-        descriptors[t.name] = None if array is None else TensorDescriptor(array.shape, array.dtype, t.layout)
+        if array is None:
+            tensors[t.name] = descriptors[t.name] = None
+            continue
+        descriptor = TensorDescriptor(array.shape, array.dtype, t.layout)
+        # The descriptor keeps a type that no board has as a word, for the host function to refuse by its status; its bytes go there.
+        if isinstance(descriptor.dtype, str):
+            array = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        tensors[t.name] = handle.device.put(array) if t.name in written else handle.device.share(array)
+        descriptors[t.name] = descriptor
     shapes = _output_shapes(spec, arrays, params)
     for t in spec.outputs:
         if t.name not in tensors:
@@ -454,10 +459,10 @@ def _check_sizes(spec: Operator, name: str, shape: tuple[int, ...], params: Mapp
     """Refuse a negative size, of which the library makes no descriptor."""
     if any(n < 0 for n in shape):
         status = Status.MLUOP_STATUS_BAD_PARAM
-        given = ", ".join(f"{key} = {value}" for key, value in params.items())
+        values = ", ".join(f"{key} = {value}" for key, value in params.items())
         raise StatusError(
             status,
-            f"{status.name}: {spec.name}: {name} would be {list(shape)} with {given}; give sizes of 0 or more",
+            f"{status.name}: {spec.name}: {name} would be {list(shape)} with {values}; give sizes of 0 or more",
         )
 
 
@@ -471,22 +476,14 @@ def _output_shapes(
         return {t.name: ((0,), t.dtypes[0]) for t in spec.outputs}
 
 
-def _lend(handle: Handle, array: np.ndarray[Any, Any], *, copy: bool) -> Any:
-    """Return the array on the device; an array whose dtype no board has is put there as raw bytes, for the checks to refuse."""
-    # The descriptor keeps a type that no board has as a word, for the host function to refuse by its status.
-    known = isinstance(TensorDescriptor((), array.dtype).dtype, str) is False
-    host = array if known else np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    return handle.device.put(host) if copy else handle.device.share(host)
-
-
 def _output(handle: Handle, t: Tensor, shape: tuple[int, ...], dtype: str) -> tuple[Any, TensorDescriptor]:
     """Return a tensor for an output; what the checks refuse, unknown dtypes and large tensors, gets a stand-in."""
     descriptor = TensorDescriptor(shape, dtype, t.layout)
-    known = not isinstance(descriptor.dtype, str)
+    of_board = not isinstance(descriptor.dtype, str)
     # Nothing is allocated for what is refused by its size.
     if descriptor.size >= LARGE_TENSOR:
         return handle.device.empty((0,), "uint8"), descriptor
-    return handle.device.empty(shape, descriptor.dtype if known else "uint8"), descriptor
+    return handle.device.empty(shape, descriptor.dtype if of_board else "uint8"), descriptor
 
 
 def _efficiency(
@@ -546,10 +543,10 @@ class SourceHandle(Handle):
             return self._launched("python", kernel, dim, kind, args)
         names = list(inspect.signature(kernel.body).parameters)[1:]
         layouts = [a for a in args if isinstance(a, Layout)]
-        given = {**(layouts[0].values if layouts else {}), **dict(zip(names, args, strict=True))}
+        values = {**(layouts[0].values if layouts else {}), **dict(zip(names, args, strict=True))}
         wanted = [p.source_name for p in twin.form.parameters]
         self.layouts.extend(a for a in layouts if a not in self.layouts)
-        launch = self._launched(None, twin, dim, kind, [given[name] for name in wanted])
+        launch = self._launched(None, twin, dim, kind, [values[name] for name in wanted])
         self.launches[-1] = named = evolve(launch, kernel=kernel.name)
         return named
 
@@ -557,12 +554,12 @@ class SourceHandle(Handle):
         self, engine: str | None, kernel: object, dim: Sequence[int], kind: Kind, args: Sequence[Any]
     ) -> Launch:
         """Launch *kernel* on *engine*, None: that of the handle."""
-        own = self.options
-        self.options = evolve(own, engine=engine or own.engine)
+        options = self.options
+        self.options = evolve(options, engine=engine or options.engine)
         try:
             return super().launch(kernel, dim, kind, args)
         finally:
-            self.options = own
+            self.options = options
 
     def _twin(self, kernel: Any, args: Sequence[Any]) -> Any:
         body = getattr(kernel, "body", None)

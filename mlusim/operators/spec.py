@@ -133,8 +133,8 @@ def policy_of(operator: str, policies: Sequence[Policy], name: str | None) -> Po
     for policy in policies:
         if name is None or policy.name == name:
             return policy
-    known = f"its policies are {', '.join(p.name for p in policies)}" if policies else "it has none"
-    raise UsageError(f"{operator} has no policy {name!r}; {known}")
+    legal = f"its policies are {', '.join(p.name for p in policies)}" if policies else "it has none"
+    raise UsageError(f"{operator} has no policy {name!r}; {legal}")
 
 
 def no_workspace(inputs: Arrays, params: Params) -> int:
@@ -201,14 +201,14 @@ class Operator:
             return self
         unknown = next((name for name in case.outputs if name not in {t.name for t in self.outputs}), None)
         if unknown is not None:
-            known = ", ".join(t.name for t in self.outputs)
+            legal = ", ".join(t.name for t in self.outputs)
             raise UsageError(
-                f"case {case.name} of {self.name} declares a shape of {unknown!r}; its outputs: {known}"
+                f"case {case.name} of {self.name} declares a shape of {unknown!r}; its outputs: {legal}"
             )
 
         def shapes(inputs: Arrays, params: Params) -> Mapping[str, tuple[tuple[int, ...], str]]:
-            found = self.shapes(inputs, params)
-            return {name: (case.outputs.get(name, shape), dtype) for name, (shape, dtype) in found.items()}
+            declared = self.shapes(inputs, params)
+            return {name: (case.outputs.get(name, shape), dtype) for name, (shape, dtype) in declared.items()}
 
         return evolve(self, shapes=shapes)
 

@@ -51,20 +51,17 @@ def sweep(
     wanted = list(dict.fromkeys(_checked(job) for job in jobs))
     operators = tuple(sorted({job.operator for job in wanted}))
     sources = sources_of(operators)
-    kept = None if keep is None else Keep(fspath(keep), wanted, sources, SWEEP, restart=restart)
-    known = () if kept is None else kept.known
+    keeper = None if keep is None else Keep(fspath(keep), wanted, sources, SWEEP, restart=restart)
+    ended_before = () if keeper is None else keeper.known
     # Long jobs first, so that no worker is left alone with the longest at the end.
-    waiting = longest_first([job for job in wanted if job not in known])
+    waiting = longest_first([job for job in wanted if job not in ended_before])
     work = partial(_work, operators, sources)
     # One worker is this process: debuggers and profilers see it, and nothing has to be pickled.
     number = None if workers == 1 else workers or usual_workers(waiting)
     ended = carried(work, waiting, executor=executor, workers=number)
-    return in_order(wanted, waiting, ended, kept, _outcome, _restored, progress)
-
-
-def _restored(job: Job, document: Mapping[str, Any]) -> CallRecord:
-    record: CallRecord = restored(document, str(job))
-    return record
+    return in_order(
+        wanted, waiting, ended, keeper, _outcome, lambda job, document: restored(document, str(job)), progress
+    )
 
 
 def _outcome(job: Job, future: "Future[WorkerAnswer]") -> tuple[Mapping[str, Any], bool]:
@@ -101,10 +98,10 @@ def _failed(job: Job, error: Exception) -> CallRecord:
 
 def _work(operators: tuple[str, ...], sources: str, job: Job) -> WorkerAnswer:
     """Run one job, wherever this is."""
-    own = sources_of(operators)
-    same = own == sources
+    here = sources_of(operators)
+    same = here == sources
     # The sources are compared where the work is done: results of two versions must not mix.
-    return WorkerAnswer(platform.node(), plain(perform(job).to_json()) if same else None, own)
+    return WorkerAnswer(platform.node(), plain(perform(job).to_json()) if same else None, here)
 
 
 def _checked(job: Job) -> Job:
@@ -128,23 +125,21 @@ def jobs_of(jobs: Iterable[Job], policies: Iterable[str] = ()) -> list[Job]:
     """
     listed, names = list(jobs), list(dict.fromkeys(policies))
     declared = {job.operator: [p.name for p in find_operator(job.operator).policies] for job in listed}
-    known = dict.fromkeys(name for own in declared.values() for name in own)
+    every = dict.fromkeys(name for policies_ in declared.values() for name in policies_)
     for name in names:
-        if name != ALL and name not in known:
-            legal = f"there are {', '.join(known)}" if known else "they declare none"
+        if name != ALL and name not in every:
+            legal = f"there are {', '.join(every)}" if every else "they declare none"
             raise UsageError(f"none of these operators has a policy {name!r}; {legal}")
-    chosen = {operator: [p for p in own if p in names or ALL in names] for operator, own in declared.items()}
+    chosen = {
+        operator: [p for p in policies_ if p in names or ALL in names]
+        for operator, policies_ in declared.items()
+    }
     # An operator without these policies runs once as usual.
     return [evolve(job, policy=policy) for job in listed for policy in chosen[job.operator] or (None,)]
 
 
 ALL = "all"
 """Stands for every policy."""
-
-
-def _job(facts: Mapping[str, Any]) -> Job:
-    job: Job = typed(Job, facts, "the job")
-    return job
 
 
 def _refuse_another(job: Job, document: Mapping[str, Any], where: str) -> None:
@@ -158,4 +153,4 @@ def _refuse_another(job: Job, document: Mapping[str, Any], where: str) -> None:
         )
 
 
-SWEEP: KeptWork[Job] = KeptWork("sweep", asdict, _job, _refuse_another)
+SWEEP: KeptWork[Job] = KeptWork("sweep", asdict, lambda facts: typed(Job, facts, "the job"), _refuse_another)

@@ -124,7 +124,7 @@ class _Study:
     params: Mapping[str, Any] | None
     policy: str | None
     outputs: bool
-    known: list[_Recorded] = field(factory=list)
+    recorded: list[_Recorded] = field(factory=list)
 
     def answer(self, board: Board) -> WhatIf:
         """Return the call on *board*."""
@@ -138,9 +138,13 @@ class _Study:
         if asked is not None and asked.status != SUCCESS:
             why = "the host interface was asked there"
             return WhatIf(board.name, asked, rerun=False, why=why, failure=asked.message)
-        for known in self.known:
-            if choices is not None and known.choices == choices and known.board.arch.name == board.arch.name:
-                return self._retimed(known, board)
+        for before in self.recorded:
+            if (
+                choices is not None
+                and before.choices == choices
+                and before.board.arch.name == board.arch.name
+            ):
+                return self._retimed(before, board)
         why = self._difference(board, choices)
         # One board that C leaves out does not end the question.
         options = LaunchOptions(engine=AUTO if Engine.takes(board.arch) else PYTHON)
@@ -159,7 +163,7 @@ class _Study:
         # It made other launches than it predicted without launching: it chooses by their results.
         if choices is not None and not _came(choices, run):
             choices = None  # it reads what its launches left in memory
-        self.known.append(_Recorded(board, choices, run))
+        self.recorded.append(_Recorded(board, choices, run))
         return WhatIf(board.name, run, rerun=True, why=why)
 
     def _asked(self, board: Board) -> tuple[Run | None, Choices | None]:
@@ -173,35 +177,33 @@ class _Study:
 
     def _difference(self, board: Board, choices: Choices | None) -> str:
         """Return why the work on *board* differs from that on the boards before it."""
-        if not self.known:
+        if not self.recorded:
             return FIRST
-        first = next((known for known in self.known if known.board.arch.name == board.arch.name), None)
+        first = next((before for before in self.recorded if before.board.arch.name == board.arch.name), None)
         if first is None:
-            return f"another architecture: {board.arch.name} instead of {self.known[0].board.arch.name}"
+            return f"another architecture: {board.arch.name} instead of {self.recorded[0].board.arch.name}"
         if choices is None or first.choices is None:
             return "the host interface looks at what its launches did"
-        shapes = [[(dim, kind.name) for _, dim, kind, _ in made] for made in (first.choices, choices)]
+        shapes = [[(dim, kind.name) for _, dim, kind, _ in chosen] for chosen in (first.choices, choices)]
         if shapes[0] != shapes[1]:
             return f"the host interface launches {_shown(shapes[1])} instead of {_shown(shapes[0])}"
         return "the host interface passes other arguments"
 
-    def _retimed(self, known: _Recorded, board: Board) -> WhatIf:
-        same = f"the work is that of {known.board.name}: same architecture, same launches"
+    def _retimed(self, before: _Recorded, board: Board) -> WhatIf:
+        same = f"the work is that of {before.board.name}: same architecture, same launches"
         try:
-            return WhatIf(board.name, _on(self.spec, known.run, board), rerun=False, why=same)
+            return WhatIf(board.name, _on(self.spec, before.run, board), rerun=False, why=same)
         except UsageError as error:  # the board cannot start it
             return WhatIf(board.name, None, rerun=False, why=same, failure=str(error))
 
 
 def _came(choices: Choices, run: Run) -> bool:
     """Return whether *run* launched what the host interface had chosen while nothing was launched."""
-    asked = [(_name(kernel), dim, kind.name) for kernel, dim, kind, _ in choices]
+    asked = [
+        ((kernel if hasattr(kernel, "name") else Kernel(kernel)).name, dim, kind.name)
+        for kernel, dim, kind, _ in choices
+    ]
     return asked == [(launch.kernel, launch.dim, launch.kind) for launch in run.launches]
-
-
-def _name(kernel: Any) -> str:
-    found = kernel if hasattr(kernel, "name") else Kernel(kernel)
-    return str(found.name)
 
 
 def _shown(shapes: list[tuple[tuple[int, ...], str]]) -> str:
@@ -237,15 +239,15 @@ def _row(answer: WhatIf, base: float | None, group: str | None) -> WhatIfRow:
         return WhatIfRow(answer.board, arch, FAILS, answer.why, answer.failure)
     how = RECORDED if answer.why == FIRST else RUN if answer.rerun else RETIMED
     row = launches_row(answer.board, how, answer.why, answer.run.launches, base)
-    found = answer.run.efficiency
-    if found is None:
+    reached = answer.run.efficiency
+    if reached is None:
         return evolve(row, time_us=None, time_band=None, speed_up=None)
     return evolve(
         row,
-        io_efficiency=found.io_efficiency,
-        compute_efficiency=found.compute_efficiency,
-        bottleneck=found.bottleneck,
-        grade=acceptance(found, group).grade,
+        io_efficiency=reached.io_efficiency,
+        compute_efficiency=reached.compute_efficiency,
+        bottleneck=reached.bottleneck,
+        grade=acceptance(reached, group).grade,
     )
 
 
@@ -253,25 +255,21 @@ def launches_row(board: str, how: str, why: str, launches: Sequence[Launch], bas
     """Return the row of *launches* on *board*, whose time is compared with *base* us."""
     time_us = sum(launch.time_us for launch in launches) if launches else None
     bandwidth, compute = shares(launches) if launches else (None, None)
+    bands = [launch.time_band for launch in launches]
     return WhatIfRow(
         board,
         find_board(board).arch.name,
         how,
         why,
         time_us=time_us,
-        time_band=_band(launches) if launches else None,
+        # The lowest and the highest time of all together that the model allows.
+        time_band=(sum(low for low, _ in bands), sum(high for _, high in bands)) if bands else None,
         speed_up=base / time_us if base is not None and time_us else None,
-        launches=tuple(f"{one.kernel} {_shown([(one.dim, one.kind)])}" for one in launches),
+        launches=tuple(f"{launch.kernel} {_shown([(launch.dim, launch.kind)])}" for launch in launches),
         bandwidth_share=bandwidth,
         compute_share=compute,
-        engines=tuple(one.engine for one in launches),
+        engines=tuple(launch.engine for launch in launches),
     )
-
-
-def _band(launches: Sequence[Launch]) -> tuple[float, float]:
-    """Return the lowest and the highest time of *launches* together that the model allows."""
-    bands = [launch.time_band for launch in launches]
-    return sum(low for low, _ in bands), sum(high for _, high in bands)
 
 
 @frozen
