@@ -303,47 +303,45 @@ def _line(text: str, style: str = "") -> Text:
     return Text(text, style=style, no_wrap=True, overflow="ignore")
 
 
-def _largest(largest: LargestValue, *, last: bool, form: str) -> plan_answer.PlanAnswer:
+def _largest(limit: LargestValue, *, last: bool, form: str) -> plan_answer.PlanAnswer:
     """Return the largest value on one board, and what fails above it; the *last* says how it was found.
 
     In a *form* with pictures it has the division at the largest value.
     """
-    begin, name, fails = f"{largest.kernel} on {largest.board}: ", largest.variable, largest.fails
-    lines = [*_passed_lines(largest), *_stack_lines(largest, begin)]
-    binds = None if largest.binding is None or fails is None or fails.kind == "limit" else largest.binding
+    begin, name, fails = f"{limit.kernel} on {limit.board}: ", limit.variable, limit.fails
+    lines = [*_passed_lines(limit), *_stack_lines(limit, begin)]
+    binds = None if limit.binding is None or fails is None or fails.kind == "limit" else limit.binding
     if binds is not None and fails is not None and binds.name != fails.sentence:
         lines.append(_line(f"  {_binds(binds, f'{name} = {fails.value:,}')}"))
-    told_already = [] if largest.passed is None else [largest.passed.first.value, largest.passed.last.value]
+    told_already = [] if limit.passed is None else [limit.passed.first.value, limit.passed.last.value]
     if fails is not None and fails.value not in told_already:
         lines.append(_line(f"  {name} = {fails.value:,} {fails.told}"))
-    if largest.odd is not None:
-        searched = f"{name} was searched in {largest.steps}"
-        lines.append(_line(f"  {searched}: {name} = {largest.odd.value:,} {largest.odd.told}"))
+    if limit.odd is not None:
+        searched = f"{name} was searched in {limit.steps}"
+        lines.append(_line(f"  {searched}: {name} = {limit.odd.value:,} {limit.odd.told}"))
     if fails is not None and fails.space == "GDRAM":
         told = (
             f"An array given with --arg is too small for {name}, so the chip sets no limit here; give its sizes as formulas, "
             f"as in --arg x=randn:float32:{name.removeprefix('dim.')}"
         )
         lines.append(_line(f"  {told}"))
-    if largest.unwatched:
+    if limit.unwatched:
         lines.append(_line(f"  {UNWATCHED}"))
-    for failure in largest.below:
+    for failure in limit.below:
         style = "" if failure.kind == "check" else "bold red"
         lines.append(_line(f"  below it, {name} = {failure.value:,} {failure.told}", style))
-    if largest.uncarved:
-        lines.append(_line(f"  the division there is not drawn: {largest.uncarved}"))
-    sampling = f"{SAMPLED} {_branching(largest)}"
+    if limit.uncarved:
+        lines.append(_line(f"  the division there is not drawn: {limit.uncarved}"))
+    sampling = f"{SAMPLED} {_branching(limit)}"
     words = [line.plain for line in lines]
-    picture = _picture(largest, words, sampling, form)
-    column = BoardColumn(
-        f"{largest.kernel} on {largest.board}", _divided(largest), [_end(largest), *words[1:]]
-    )
-    lines.append(_line(f"  tried: {', '.join(f'{v:,}' for v in sorted(largest.tried))}", "dim"))
-    good = largest.largest is not None and largest.passed is None
+    picture = _picture(limit, words, sampling, form)
+    column = BoardColumn(f"{limit.kernel} on {limit.board}", _divided(limit), [_end(limit), *words[1:]])
+    lines.append(_line(f"  tried: {', '.join(f'{v:,}' for v in sorted(limit.tried))}", "dim"))
+    good = limit.largest is not None and limit.passed is None
     view = Group(*lines, *_note(sampling, last=last))
-    cards = _value_cards(largest)
+    cards = _value_cards(limit)
     return plan_answer.PlanAnswer(
-        view, largest.to_json(), good, picture, column=column, told=words[0], cards=cards
+        view, limit.to_json(), good, picture, column=column, told=words[0], cards=cards
     )
 
 
@@ -364,68 +362,66 @@ def _value_cards(limit: LargestValue) -> list[Card]:
     ]
 
 
-def _picture(largest: LargestValue, lines: Sequence[str], sampling: str, form: str) -> str:
+def _picture(limit: LargestValue, lines: Sequence[str], sampling: str, form: str) -> str:
     """Return the division at the largest value below the *lines* of the answer, and how the values were sampled; empty in a *form* of text."""
     if form not in DRAWN:
         return ""
-    layouts = _divided(largest)
+    layouts = _divided(limit)
     if form == "svg":
         return memories_svg(layouts, lines[0], [*lines[1:], sampling])
     # A page has the words of the answer above the picture.
     return (
-        memories_svg(
-            layouts, f"{largest.kernel} on {largest.board}, {largest.variable} = {largest.largest:,}"
-        )
+        memories_svg(layouts, f"{limit.kernel} on {limit.board}, {limit.variable} = {limit.largest:,}")
         if layouts
         else ""
     )
 
 
-def _divided(largest: LargestValue) -> list[Layout]:
-    return [layout for carving in largest.carved for layout in layouts_of(carving)]
+def _divided(limit: LargestValue) -> list[Layout]:
+    return [layout for carving in limit.carved for layout in layouts_of(carving)]
 
 
-def _end(largest: LargestValue) -> str:
+def _end(limit: LargestValue) -> str:
     """Return the words for where the values end that run."""
-    name = largest.variable
-    if largest.largest is None:
+    name = limit.variable
+    if limit.largest is None:
         return f"no {name} that was tried runs"
-    if largest.fails is None:
-        return f"every {name} that was tried runs, up to {largest.largest:,}, the largest of its type"
-    if largest.fails.kind == "limit":
-        return f"every {name} that was tried runs, up to {largest.largest:,}, and the search ends there"
-    return f"the largest {name} that runs is {largest.largest:,}"
+    if limit.fails is None:
+        return f"every {name} that was tried runs, up to {limit.largest:,}, the largest of its type"
+    if limit.fails.kind == "limit":
+        return f"every {name} that was tried runs, up to {limit.largest:,}, and the search ends there"
+    return f"the largest {name} that runs is {limit.largest:,}"
 
 
-def _stack_lines(largest: LargestValue, begin: str) -> list[Text]:
+def _stack_lines(limit: LargestValue, begin: str) -> list[Text]:
     """Return where the values end: first the largest that leaves the compiler its stack, where a larger one runs here."""
-    if largest.largest is None or largest.safe == largest.largest:
-        return [_line(begin + _end(largest), "bold")]
-    arch, name = find_board(largest.board).arch, largest.variable
+    if limit.largest is None or limit.safe == limit.largest:
+        return [_line(begin + _end(limit), "bold")]
+    arch, name = find_board(limit.board).arch, limit.variable
     safe = (
         "no {} that was tried leaves the compiler its stack"
-        if largest.safe is None
+        if limit.safe is None
         else "the largest {} that leaves the compiler its stack is {:,}"
     )
     limits = arch.limits(compiled=True)
     taken = [
         f"{space} {show.kib(nbytes)} of {show.kib(limits[space])} KiB{told}"
-        for space, nbytes in largest.declared.items()
+        for space, nbytes in limit.declared.items()
         if (told := arch.stack_taken(space, nbytes))
     ]
     return [
-        _line(begin + safe.format(name, largest.safe), "bold"),
-        _line(f"  {_end(largest)}, with {'; '.join(taken)}"),
+        _line(begin + safe.format(name, limit.safe), "bold"),
+        _line(f"  {_end(limit)}, with {'; '.join(taken)}"),
     ]
 
 
-def _passed_lines(largest: LargestValue) -> list[Text]:
+def _passed_lines(limit: LargestValue) -> list[Text]:
     """Return what the checks of a host function let pass though it fails."""
-    passed, name = largest.passed, largest.variable
+    passed, name = limit.passed, limit.variable
     if passed is None:
         return []
     first, last = passed.first, passed.last
-    begin = f"{largest.kernel} on {largest.board}: it accepts {name} = {last.value:,}, which fails"
+    begin = f"{limit.kernel} on {limit.board}: it accepts {name} = {last.value:,}, which fails"
     lines = [_line(begin, "bold red"), _line(f"  {name} = {last.value:,} {last.told}")]
     if first.value != last.value:
         lines.append(_line(f"  the smallest that was seen to: {name} = {first.value:,} {first.told}"))
@@ -444,16 +440,14 @@ def _binds(binding: Binding, following: str) -> str:
     return f"{told}: up to byte {binding.used:,} of {binding.capacity:,}{beyond}"
 
 
-def _branching(largest: LargestValue) -> str:
+def _branching(limit: LargestValue) -> str:
     """Return the sentence that says whether the kernel branches, as values in between may take other branches."""
-    if largest.function:
-        return f"{largest.kernel} and its kernels may branch by shape, so that values that were not run may behave in another way."
-    if not largest.branches:
-        return f"{largest.kernel} has no if, switch or conditional."
-    places = ", ".join(largest.branches[:BRANCHES]) + (", ..." if len(largest.branches) > BRANCHES else "")
-    return (
-        f"{largest.kernel} branches ({places}), so that values that were not run may behave in another way."
-    )
+    if limit.function:
+        return f"{limit.kernel} and its kernels may branch by shape, so that values that were not run may behave in another way."
+    if not limit.branches:
+        return f"{limit.kernel} has no if, switch or conditional."
+    places = ", ".join(limit.branches[:BRANCHES]) + (", ..." if len(limit.branches) > BRANCHES else "")
+    return f"{limit.kernel} branches ({places}), so that values that were not run may behave in another way."
 
 
 def _frontier(sampled: SampledFrontier, *, last: bool) -> plan_answer.PlanAnswer:

@@ -266,9 +266,7 @@ class ArgumentScope:
     ) -> Array:
         """Make or read the array that goes in as argument *name*; *usual* are its elements where its text names none.
 
-        *legal* are the forms that a sentence about a missing file names.
-
-        Raises `UsageError` for files, types and sizes that do not do.
+        *legal* are the forms that a sentence about a missing file names.  Raises `UsageError` where a file, type or size does not do.
         """
         wanted = f"{what} takes {forms.spellings(legal)}"
         if value.form is forms.FILE:
@@ -476,11 +474,7 @@ def misspelt(
     uses = {name: list(_uses(alternatives, names)) for name, alternatives in values.items()}
     named = {word for name, words in uses.items() for word, _ in words if word != name}
     named.update(part for text in formulas for word in _WORD.findall(text) for part in _split(word, names))
-    numbers = [
-        name
-        for name, alternatives in values.items()
-        if any(isinstance(v, str) or not (v.is_array or v.is_null) for v in alternatives)
-    ]
+    numbers = [name for name, alternatives in values.items() if any(map(_is_number, alternatives))]
     usable = {*numbers, *besides, *FUNCTIONS}
     unknown = {w: name for name, words in uses.items() for w, sure in words if sure and w not in usable}
     lacking = [name for name in needed if name not in values]
@@ -489,9 +483,7 @@ def misspelt(
             continue
         if name not in named:
             guess = near(name, [*lacking, *unknown], 1) or near(name, parameters, 1)
-            hint = f"its parameters: {', '.join(parameters) or 'it has none'}"
-            if name in OF_LAUNCHES:
-                hint = f"that of the launch is given as --{name}"
+            hint = _instead_of(name, parameters)
             if guess:
                 hint = f"did you mean {guess[0]}{_named_by(guess[0], unknown, values)}?"
             return f"{called} has no parameter {name!r}, and no formula names it; {hint}"
@@ -506,6 +498,13 @@ def misspelt(
     return None
 
 
+def _instead_of(name: str, parameters: Collection[str]) -> str:
+    """Return where what is typed as the argument *name* belongs, or else what arguments there are."""
+    if name in OF_LAUNCHES:
+        return f"that of the launch is given as --{name}"
+    return f"its parameters: {', '.join(parameters) or 'it has none'}"
+
+
 def _named_by(
     word: str, unknown: Mapping[str, str], values: Mapping[str, Sequence[ArgumentValue | str]]
 ) -> str:
@@ -517,6 +516,10 @@ def _named_by(
 def _text(alternatives: Iterable[ArgumentValue | str], word: str) -> str:
     texts = [value if isinstance(value, str) else value.text for value in alternatives]
     return next(text for text in texts if word in text)
+
+
+def _is_number(value: ArgumentValue | str) -> bool:
+    return isinstance(value, str) or not (value.is_array or value.is_null)
 
 
 def known_to(board: Board, macros: Mapping[str, str | None]) -> tuple[str, ...]:
