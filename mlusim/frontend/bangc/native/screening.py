@@ -87,8 +87,8 @@ def _single(c: CWalker, op: str, left: str, right: str, kind: t.Arithmetic, site
 def _half(c: CWalker, text: str, *, wide: bool, site: int) -> str:
     """Render the float *text*, or with *wide* the double, rounded to half."""
     change = c.changes.setdefault(HalfTest(), len(c.changes))
-    kept = emit.rounded("z_", t.HALF, wide=wide)
-    return f"HALF_({'double' if wide else 'float'}, {text}, {kept}, {change}, {site})"
+    rounded = emit.rounded("z_", t.HALF, wide=wide)
+    return f"HALF_({'double' if wide else 'float'}, {text}, {rounded}, {change}, {site})"
 
 
 def computed(
@@ -97,8 +97,8 @@ def computed(
     """``left op right`` in the type *kind*; *steps* as in `change_of_operation`."""
     change = change_of_operation(op, kind, steps=steps)
     if change in (OVERFLOW, COUNTER):
-        made, number = ctype(kind), _change(c, change, kind, kind, op)
-        return f"FITS_({made}, {BINARY[op].tested}, ({made})({left}), ({made})({right}), {number}, {site})"
+        c_type, number = ctype(kind), _change(c, change, kind, kind, op)
+        return f"FITS_({c_type}, {BINARY[op].tested}, ({c_type})({left}), ({c_type})({right}), {number}, {site})"
     if change == HALF:
         return _half(c, f"({real(left, kind)} {op} {real(right, kind)})", wide=False, site=site)
     if change == BEYOND:
@@ -150,8 +150,8 @@ def converted(
 
 def negated(c: CWalker, text: str, kind: t.Arithmetic, site: int) -> str:
     """Render the negative of an integer."""
-    made = ctype(kind)
-    return f"FITS_({made}, sub, ({made})0, ({made})({text}), {_change(c, OVERFLOW, kind, kind, '-')}, {site})"
+    c_type = ctype(kind)
+    return f"FITS_({c_type}, sub, ({c_type})0, ({c_type})({text}), {_change(c, OVERFLOW, kind, kind, '-')}, {site})"
 
 
 def unset(form: ir.Function) -> frozenset[ir.Local]:
@@ -189,10 +189,10 @@ def _numbers(kind: t.Type, at: int) -> Iterator[tuple[int, int]]:
 
 def lacking(unset: frozenset[ir.Local], at: ir.Place) -> str | None:
     """Render the condition that the variable *at*, or a part of one, has no value; None where that is known to be otherwise."""
-    found = _within(unset, at)
-    if found is None:
+    within = _within(unset, at)
+    if within is None:
         return None
-    local, offset = found
+    local, offset = within
     if local.storage is ir.Storage.VALUE:
         return flag(local)
     return f"any_({flags(local)} + {offset}, {at.type.size})"
@@ -200,10 +200,10 @@ def lacking(unset: frozenset[ir.Local], at: ir.Place) -> str | None:
 
 def given(unset: frozenset[ir.Local], at: ir.Place) -> str:
     """Render a statement that marks *at* as having a value; empty where no mark is kept."""
-    found = _within(unset, at)
-    if found is None:
+    within = _within(unset, at)
+    if within is None:
         return ""
-    local, offset = found
+    local, offset = within
     if local.storage is ir.Storage.VALUE:
         return f"{flag(local)} = 0;"
     return f"memset({flags(local)} + {offset}, 0, {at.type.size});"
@@ -241,9 +241,9 @@ def _held(local: ir.Local) -> str:
     return f"(*d_{local.name})" if in_cell(local) else name(local)
 
 
-def _behind(c: CWalker, found: Iterable[Root]) -> Iterator[tuple[ir.Local, ir.Local | None]]:
-    """Yield *found* and the variables that they are computed from, each with the one that it is itself computed from."""
-    for root in found:
+def _behind(c: CWalker, sources: Iterable[Root]) -> Iterator[tuple[ir.Local, ir.Local | None]]:
+    """Yield *sources* and the variables that they are computed from, each with the one that it is itself computed from."""
+    for root in sources:
         for _ in range(MOST):
             if root.local is None or root.local.parameter:
                 break
@@ -256,28 +256,28 @@ def _behind(c: CWalker, found: Iterable[Root]) -> Iterator[tuple[ir.Local, ir.Lo
             root = before  # noqa: PLW2901 - the next on the way
 
 
-def _behind_kept(c: CWalker, found: Iterable[Root], made: str, span: ir.Span) -> str:
-    """Render *made* after the code that keeps the variables behind *found* at *span*, in a screened run where there are some."""
+def _behind_kept(c: CWalker, sources: Iterable[Root], code: str, span: ir.Span) -> str:
+    """Render *code* behind what keeps the variables behind *sources* at *span*, in a screened run where there are some."""
     if not c.checked:
-        return made
-    kept = " ".join(
+        return code
+    keeping = " ".join(
         f"keeps_(m, {c.site(span)}, {c.locals.setdefault(local, len(c.locals))}, {_held(local)}, {_held(local if before is None else before)});"
-        for local, before in dict(_behind(c, found)).items()
+        for local, before in dict(_behind(c, sources)).items()
     )
-    return f"({{ if (FOLLOWS(m)) {{ {kept} }} {made}; }})" if kept else made
+    return f"({{ if (FOLLOWS(m)) {{ {keeping} }} {code}; }})" if keeping else code
 
 
-def with_pointers(c: CWalker, arguments: Sequence[ir.Expr], made: str, span: ir.Span) -> str:
-    """Render *made*, which uses *arguments* at *span*, after the code that keeps which variables the pointers among them come from."""
+def with_pointers(c: CWalker, arguments: Sequence[ir.Expr], code: str, span: ir.Span) -> str:
+    """Render *code*, which uses *arguments* at *span*, after the code that keeps which variables the pointers among them come from."""
     return _behind_kept(
-        c, (r for a in arguments if isinstance(a.type, t.Pointer) for r in roots(a)), made, span
+        c, (r for a in arguments if isinstance(a.type, t.Pointer) for r in roots(a)), code, span
     )
 
 
-def with_pointer(c: CWalker, at: ir.Place, made: str, span: ir.Span) -> str:
-    """Render *made*, an access of the place *at* at *span*, in the same way."""
-    found = address_roots(at) if isinstance(at, ir.Element | ir.Member) else ()
-    return _behind_kept(c, found, made, span)
+def with_pointer(c: CWalker, at: ir.Place, code: str, span: ir.Span) -> str:
+    """Render *code*, an access of the place *at* at *span*, in the same way."""
+    sources = address_roots(at) if isinstance(at, ir.Element | ir.Member) else ()
+    return _behind_kept(c, sources, code, span)
 
 
 def with_call(c: CWalker, node: ir.Call) -> str:
