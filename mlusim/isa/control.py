@@ -218,24 +218,20 @@ def _formatted(fmt: str, values: Sequence[Any]) -> str:
             return match[0]
         converted.extend(itertools.islice(pending, [match[1], match[2]].count("*")))
         for value in itertools.islice(pending, 1):
-            whole = letter in "diuoxX" and isinstance(value, _WHOLE)
             if letter == "p":
                 place = getattr(value, "address", value)  # a pointer, or an integer that stands for one
                 converted.append(hex(place) if isinstance(place, int) and place else "(nil)")
+            elif letter in "diuoxX" and isinstance(value, _WHOLE):
+                bits = {"hh": 8, "h": 16}.get(size or "", 64 if size in _LONG else 32)
+                low = int(value) & ((1 << bits) - 1)
+                converted.append(low - (1 << bits) if letter in "di" and low >> (bits - 1) else low)
             else:
-                converted.append(_sized(int(value), size, signed=letter in "di") if whole else value)
+                converted.append(value)
         start = match[0][: -1 - len(size or "")]
         return start + ("s" if letter == "p" else letter)
 
     text = _DIRECTIVE.sub(directive, fmt)
     return text % (*converted, *pending)  # values that are left over make Python raise; C would drop them
-
-
-def _sized(value: int, size: str | None, *, signed: bool) -> int:
-    """*value* as an integer of a *size*, of 32 bits where there is none."""
-    bits = {"hh": 8, "h": 16}.get(size or "", 64 if size in _LONG else 32)
-    value &= (1 << bits) - 1
-    return value - (1 << bits) if signed and value >> (bits - 1) else value
 
 
 def _check_format(fmt: str, values: Sequence[Any]) -> None:

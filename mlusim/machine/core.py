@@ -329,8 +329,15 @@ class Core:
         self._take(flight, load)
         if not self.late:
             self.drain(flight.pipe)
-        elif flight.inside and self.session.compiled:
-            self._land_inside(flight)
+        elif (
+            flight.inside
+            and self.session.compiled
+            and all(f.landed for f in self.flights if f.pipe is Pipe.MOVE and f is not flight)
+        ):
+            # The bytes of a copy inside NRAM are in order with vector instructions; its end still has to be waited for.
+            # Behind other copies of the move-DMA that have not landed it waits as they do.
+            self._land(flight)
+            flight.land, flight.effect, flight.landed = lambda: None, None, True
 
     def _take(self, flight: Flight, load: CopyLoad) -> None:
         if self.fence:
@@ -403,15 +410,6 @@ class Core:
             self.hub.sync(Sync(name, self, tuple(p.value for p in pipes or Pipe), waiting=heads, route=route))
 
     # Copies from NRAM to NRAM are in order with the compute stream of compiled code; how is inferred.
-
-    def _land_inside(self, flight: Flight) -> None:
-        """Order the bytes of a copy inside NRAM with vector instructions; its end still has to be waited for.
-
-        After other copies of the move-DMA that have not landed it waits as they do.
-        """
-        if all(f.landed for f in self.flights if f.pipe is Pipe.MOVE and f is not flight):
-            self._land(flight)
-            flight.land, flight.effect, flight.landed = lambda: None, None, True  # the bytes are there
 
     def wait_inside(self, name: str) -> None:
         """Wait for the asynchronous copies inside NRAM, and for what the move-DMA does before them."""

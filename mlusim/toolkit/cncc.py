@@ -461,7 +461,12 @@ class CompilerDriver:
     def _source(self, path: str) -> RecordSource:
         ours, command = self.home / "include", self.command
         folders = [str(Path(name).resolve()) for name in command.include]
-        searched = [name for name in folders if name != str(ours.resolve()) and not _system(Path(name))]
+        # The front end has its own headers of the C and C++ libraries, of PyTorch and of Python.
+        searched = [
+            name
+            for name in folders
+            if name != str(ours.resolve()) and not any(Path(name, header).exists() for header in _OWN_HEADERS)
+        ]
         before = [str(Path(name).resolve()) if Path(name).exists() else name for name in command.before]
         return RecordSource(
             str(Path(path).resolve()),
@@ -493,7 +498,10 @@ class CompilerDriver:
             return code
         listing = assembly.read_text(encoding="utf-8")
         source = self._source(path)
-        forms = "".join(f"// {b.arch.name}\n{module_text(_form_of(source, b))}\n" for b in source.boards)
+        forms = ""
+        for board in source.boards:
+            form = record.device_side(translate(source.path, _options(source, board)).form)
+            forms += f"// {board.arch.name}\n{module_text(form)}\n"
         text = record.text_of(forms, listing, path, [b.arch.name for b in self.boards])
         if "-S" in command.modes:
             Path(str(target)).write_text(text, encoding="utf-8")
@@ -554,11 +562,6 @@ def _links(embedded: EmbeddedRecord, binding: str) -> str:
     return f'__asm__("{text}");' if lines else ""
 
 
-def _system(folder: Path) -> bool:
-    """Return whether *folder* has headers for which the front end has its own: of the C or C++ library, PyTorch, Python."""
-    return any((folder / name).exists() for name in _OWN_HEADERS)
-
-
 def _tell(diagnostic: Diagnostic, kind: str) -> None:
     below = f"\n{diagnostic.below}" if diagnostic.below else ""
     sys.stderr.write(
@@ -567,11 +570,6 @@ def _tell(diagnostic: Diagnostic, kind: str) -> None:
 
 
 # The device code of a file, translated for each architecture.
-
-
-def _form_of(source: RecordSource, board: Board) -> ir.TranslationUnit:
-    """Return the device's side of *source* for *board*.  Raises `SourceError` where it does not parse, `UsageError` where it cannot be read."""
-    return record.device_side(translate(source.path, _options(source, board)).form)
 
 
 def _options(source: RecordSource, board: Board) -> Options:

@@ -89,9 +89,13 @@ def without(broken: Sequence[BrokenFunction]) -> Mapping[str, str] | None:
         if text[first : first + 1] != b"{" or text[end - 1 : end] != b"}":
             return None
         lines = b"\n" * text.count(b"\n", first, end)  # the others keep their lines
+        sentence = b"".join(
+            b"\\%03o" % byte if byte in b'"\\?' or not 32 <= byte < 127 else bytes((byte,))
+            for byte in function.sentence.encode("utf-8", "surrogateescape")
+        )
         texts[body.file] = b"%s{ __mlusim_broken(%s); %s}%s" % (
             text[:first],
-            b'"%s"' % b"".join(_escaped(function.sentence)),
+            b'"%s"' % sentence,
             lines,
             text[end:],
         )
@@ -103,11 +107,6 @@ def _offset(text: bytes, line: int, column: int) -> int:
     for _ in range(line - 1):
         start = text.index(b"\n", start) + 1
     return start + column - 1
-
-
-def _escaped(text: str) -> Iterator[bytes]:
-    for byte in text.encode("utf-8", "surrogateescape"):
-        yield b"\\%03o" % byte if byte in b'"\\?' or not 32 <= byte < 127 else bytes((byte,))
 
 
 # The library of those that Python may call, and its processes.

@@ -98,7 +98,9 @@ def computed(
     change = change_of_operation(op, kind, steps=steps)
     if change in (OVERFLOW, COUNTER):
         c_type, number = ctype(kind), _change(c, change, kind, kind, op)
-        return f"FITS_({c_type}, {BINARY[op].tested}, ({c_type})({left}), ({c_type})({right}), {number}, {site})"
+        return (
+            f"FITS_({c_type}, {BINARY[op].tested}, ({c_type})({left}), ({c_type})({right}), {number}, {site})"
+        )
     if change == HALF:
         return _half(c, f"({real(left, kind)} {op} {real(right, kind)})", wide=False, site=site)
     if change == BEYOND:

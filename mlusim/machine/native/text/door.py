@@ -19,7 +19,7 @@ from mlusim.engine.recipes import steps
 from mlusim.engine.recipes.recipe import LaunchPolicy, Recipe, lanes_of, recipe
 from mlusim.formula.expr import Expr, SizeOf
 from mlusim.formula.render import c_leaf, to_c
-from mlusim.isa.declare import Intrinsic, Operand, Parameter, Passes
+from mlusim.isa.declare import Intrinsic, Operand, Passes
 from mlusim.isa.table import ISA, NUMBERS, settles
 from mlusim.machine.native.text.screen import (
     Footprint,
@@ -596,13 +596,8 @@ def _uses(row: Intrinsic) -> list[Use]:
             elif p.name == "pointer":
                 arguments.append(NativeArgument(True, None))
             else:
-                arguments.append(NativeArgument(False, _number(row, p, dtype)))
+                typed = p.kind == "value" or p.name in row.void.values()
+                whole = not typed and (p.kind == "count" or bool(row.operands))
+                arguments.append(NativeArgument(False, int32 if whole else dtype))
         uses.append(Use(row.name, tuple(arguments)))
     return uses
-
-
-def _number(row: Intrinsic, p: Parameter, dtype: DType) -> DType:
-    """Return the type of a number that is given for *p*."""
-    if p.kind == "value" or p.name in row.void.values():
-        return dtype
-    return int32 if p.kind == "count" or row.operands else dtype

@@ -156,11 +156,6 @@ def _cycle(call: RowCall, function: Callable[..., Any]) -> str | None:
     )
 
 
-def _map(call: RowCall, text: str) -> str:
-    """Render an expression of all sources that is the same for every kind of element."""
-    return _elementwise(call, text, [*call.sources, *(p.name for p in call.row.given if p.kind == "value")])
-
-
 def _bits(call: RowCall, function: Callable[..., Any]) -> str | None:
     expression = _expression(function, call.types["src0"])
     return (
@@ -570,7 +565,10 @@ def _conv(call: RowCall) -> str:
 TEMPLATES: Mapping[str, str | Callable[..., str | None]] = {
     "compared_filter": _compared_filter,
     "cycle": _cycle,
-    "map": _map,
+    # An expression of all sources that is the same for every kind of element.
+    "map": lambda call, text: _elementwise(
+        call, text, [*call.sources, *(p.name for p in call.row.given if p.kind == "value")]
+    ),
     "bits": _bits,
     "to_int": _to_int,
     "narrowing": _narrowing,

@@ -232,18 +232,15 @@ class BuildExtension(build_ext):
             *(ext.extra_objects or ()),
             *(ext.extra_link_args or ()),
         ]
+        bang: Iterable[str] = next((flags[name] for name in ("cncc", "bang", "mlu") if name in flags), ())
         pythons = {Path(sysconfig.get_paths()[name]) for name in ("include", "platinclude")}
         extension = {
             "name": ext.name,
             "files": [_file(source) for source in ext.sources],
             "include": [folder for folder in folders if Path(folder) not in pythons],
             "cxx_flags": [*macros, *flags.get("cxx", ())],
-            "bang_flags": [*macros, *_first(flags, ("cncc", "bang", "mlu"))],
+            "bang_flags": [*macros, *bang],
             "link_flags": link,
             "output": str(path.absolute()),
         }
         _built(extension, bool(self.verbose))
-
-
-def _first(flags: Mapping[str, Iterable[str]], names: Iterable[str]) -> Iterable[str]:
-    return next((flags[name] for name in names if name in flags), ())
