@@ -237,7 +237,7 @@ def _parts(
 
 
 def overflow(row: Intrinsic, dtype: DType, arguments: Mapping[str, Any]) -> VectorChange | None:
-    """Return the first element of a sum, difference or product of integers of *dtype*, or of floats made integers, that is none of its numbers."""
+    """Return the first element of a sum, difference or product of integers of *dtype*, or of floats made integers, that does not fit into *dtype*."""
     exact = _exact(row, dtype, arguments)
     if exact is None:
         return None

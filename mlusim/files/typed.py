@@ -48,7 +48,7 @@ def typed(kind: Any, value: Any, where: str = "it", absent: frozenset[str] = fro
 
 
 def _one_of(kinds: tuple[Any, ...], value: Any, where: str, absent: frozenset[str]) -> Any:
-    """Return the first of *kinds* that *value* is; the refusal of the first, where it is none."""
+    """Return the first of *kinds* that *value* is an instance of; the refusal of the first kind, where it is of none."""
     if value is None and types.NoneType in kinds:
         return None
     said: TypeError | None = None

@@ -87,7 +87,7 @@ def _number(part: str, text: str) -> float:
 
 
 def number_in(text: str) -> float | None:
-    """Return the number that *text* is, with or without a unit: 60, 1e6, 2M, 256MiB; None where it is none."""
+    """Return the number that *text* is, with or without a unit: 60, 1e6, 2M, 256MiB; None where it is not a number."""
     digits = text.rstrip("".join(set("".join(UNITS)))).rstrip()
     try:
         return float(digits) * UNITS[text[len(digits) :].lstrip()]

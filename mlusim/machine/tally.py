@@ -52,7 +52,7 @@ class Usage:
 class SilentTasks(NamedTuple):
     """Tasks that C ran without telling Python, and that all did the same: their places, counters, log rows, and what each loaded first and read.
 
-    A place is the number of the task, whether a memory core ran it, its union, its cluster there, and its core.  ``counted`` are the counters of a task, as `time.quantities` lays them out; ``reads`` are bytes by the number of the allocation, of which 0 is none.
+    A place is the number of the task, whether a memory core ran it, its union, its cluster there, and its core.  ``counted`` are the counters of a task, as `time.quantities` lays them out; ``reads`` are bytes by the number of the allocation; 0 stands for none of them.
     ``met`` is how many arrays of functions each has declared.
     """
 

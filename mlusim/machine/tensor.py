@@ -73,7 +73,7 @@ class DeviceTensor(Presented):
 
 
 def host_array(array: object) -> np.ndarray[Any, Any]:
-    """*array* as NumPy has it; raises `UsageError` for what is none."""
+    """*array* as NumPy has it; raises `UsageError` for what is not an array."""
     try:
         return np.asarray(array)
     except ValueError as error:

@@ -384,7 +384,7 @@ class InitCheck(Checker):
         if not self._compiled and unread(effect):
             return
         if any(effect.core.flights) or (access.allocation.space is GDRAM and not self._compiled):
-            # What is in flight is told now or never.
+            # What is in flight is reported now or never.
             self._escape("initcheck-undefined-scalar", effect, "reads")
             return
         core = effect.core

@@ -207,7 +207,7 @@ class Strand:
             body()
         except Abandoned:
             pass
-        except BaseException as error:  # noqa: BLE001 - the one who resumes is told, whatever it is
+        except BaseException as error:  # noqa: BLE001 - it is raised again where the strand was resumed
             self.error = error
 
     @property

@@ -151,7 +151,7 @@ def _watching() -> dict[str, str]:
 class PrintedStream:
     """The output of a program to *stream*, a text stream of this process, as it is redirected now.
 
-    ``target`` is for the new process: the stream's own file, or a pipe that is read here where the stream is none.
+    ``target`` is for the new process: the stream's own file, or a pipe that is read here where the stream has no file.
     """
 
     def __init__(self, stream: Any) -> None:

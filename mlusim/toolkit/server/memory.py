@@ -189,7 +189,7 @@ class MappedMemory:
         return self._memory[first : first + nbytes]
 
     def free(self, address: int, caller: int) -> None:
-        """Give a piece back.  Raises `UsageError` for what is none."""
+        """Give a piece back.  Raises `UsageError` where there is no such piece."""
         piece = self._pieces.get(address)
         if piece is None or isinstance(piece, LentPiece):
             raise self.mistaken(
@@ -213,7 +213,7 @@ class MappedMemory:
         self.device.free(piece.tensor)
 
     def share(self, address: int, call: str) -> Piece:
-        """Return the piece that begins at *address*, which other processes may map from now on.  Raises `UsageError` for what is none."""
+        """Return the piece that begins at *address*, which other processes may map from now on.  Raises `UsageError` where no piece begins there."""
         self._refuse_sharing()
         piece = self._pieces.get(address)
         if piece is None or isinstance(piece, LentPiece):
@@ -252,7 +252,7 @@ class MappedMemory:
         return start
 
     def unmap(self, address: int, caller: int) -> int:
-        """Forget memory of another process, and return how many bytes that was.  Raises `UsageError` for what is none."""
+        """Forget memory of another process, and return how many bytes that was.  Raises `UsageError` for an address without such memory."""
         piece = self._pieces.get(address)
         if not isinstance(piece, SharedPiece):
             raise self.mistaken(

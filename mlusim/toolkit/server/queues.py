@@ -80,7 +80,7 @@ class QueueOrder:
         clock = self._queues[queue] = self._known(queue)
         clock[queue] = number = clock.get(queue, 0) + 1
         key = queue, caller, _key(touched.reads), _key(touched.writes)
-        # Where this is not in order with something, that was not either, and is told once.
+        # Where this is not in order with something, that was not either, and is reported once.
         self._works.pop(key, None)
         self._works[key] = work = QueueWork(what, queue, number, caller, touched)
         if len(self._works) > MOST:
