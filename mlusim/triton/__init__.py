@@ -77,14 +77,14 @@ def _checked(
         raise UsageError(
             f"the grid of {function.__name__} is programs in x, y and z, as (48,), not {grid!r:.60}"
         )
-    signature, own = (
+    signature, passed = (
         inspect.signature(function.fn),
         {k: v for k, v in named.items() if k not in KNOWN_OPTIONS},
     )
     # What stands around a function, as autotune does, gives it some of its arguments.
     bind = signature.bind if kernel is function else signature.bind_partial
     try:
-        bound = bind(*arguments, **own)
+        bound = bind(*arguments, **passed)
     except TypeError as error:
         raise UsageError(f"{function.__name__}({', '.join(signature.parameters)}): {error}") from None
     constant = {p.name for p in function.params if p.is_constexpr}

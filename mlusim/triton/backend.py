@@ -85,8 +85,8 @@ def refusal_of(function: JITFunction, error: CompilationError) -> str:
     """Return what Triton says against *function* in one sentence, with the line of its file."""
     # Triton counts from the function; behind its own frames stands what the innermost one says.
     head = next(n for n, text in enumerate(function.raw_src) if text.lstrip().startswith("def "))
-    own = error.src == function.src and hasattr(error.node, "lineno")
-    line = function.starting_line_number + head + error.node.lineno - 1 if own else None
+    of_function = error.src == function.src and hasattr(error.node, "lineno")
+    line = function.starting_line_number + head + error.node.lineno - 1 if of_function else None
     cause: BaseException = error
     while isinstance(cause, CompilationError) and cause.__cause__ is not None:
         cause = cause.__cause__
@@ -163,17 +163,17 @@ class MluBackend(BaseBackend):  # type: ignore[misc]
 
     def parse_options(self, opts: Mapping[str, Any]) -> MluOptions:
         """Return the options; what is not an option of the card is left out."""
-        known = {name: value for name, value in opts.items() if name in KNOWN_OPTIONS and value is not None}
+        options = {name: value for name, value in opts.items() if name in KNOWN_OPTIONS and value is not None}
         for name, least in (("num_stages", 0), ("num_warps", 1)):
-            value = known.get(name, least)
+            value = options.get(name, least)
             if not isinstance(value, int) or value < least:
                 raise UsageError(f"{name}={value!r} of a kernel is not a whole number of at least {least}")
-        kind = known.get("task_type", "")
+        kind = options.get("task_type", "")
         if kind not in TASK_TYPES:
             raise UsageError(
                 f"task_type={kind!r} of a kernel says nothing here; it is 'block' or 'union1', or left out for the launcher's choice"
             )
-        return MluOptions(**{**known, "arch": self.target.arch})
+        return MluOptions(**{**options, "arch": self.target.arch})
 
     def pack_metadata(self, metadata: Any) -> tuple[int, int, int]:
         """Return what the launcher needs to know of a kernel."""
@@ -214,15 +214,15 @@ def _simplified(module: Any, metadata: Mapping[str, Any]) -> Any:
     del metadata
     # Those that every back end of Triton begins with, in its order: what comes of them is what public tools print as TTIR.
     manager = ir.pass_manager(module.context)
-    common, own = passes.common, passes.ttir
+    common, triton_passes = passes.common, passes.ttir
     common.add_inliner(manager)
-    own.add_rewrite_tensor_descriptor_to_pointer(manager)
+    triton_passes.add_rewrite_tensor_descriptor_to_pointer(manager)
     common.add_canonicalizer(manager)
-    own.add_combine(manager)
+    triton_passes.add_combine(manager)
     common.add_canonicalizer(manager)
-    own.add_reorder_broadcast(manager)
+    triton_passes.add_reorder_broadcast(manager)
     common.add_cse(manager)
-    own.add_triton_licm(manager)
+    triton_passes.add_triton_licm(manager)
     common.add_symbol_dce(manager)
     manager.run(module, "make_ttir")
     return module
@@ -230,10 +230,10 @@ def _simplified(module: Any, metadata: Mapping[str, Any]) -> Any:
 
 def _own_digest() -> str:
     """Return a digest of the files of this folder: Triton keeps what they make."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("*.py")):
-        found.update(path.read_bytes())
-    return found.hexdigest()[:16]
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 # -- the driver ----------------------------------------------------------------------------------------
@@ -311,7 +311,7 @@ class _Utils:
     ) -> tuple[Any, TextKernel, int, int, int]:
         """Load a kernel from its text."""
         del shared, device
-        path = kept(name, kernel.decode())
+        path = kept_text(name, kernel.decode())
         board = active_board()
         module = load_module((str(path),), (), {}, board)
         return module, TextKernel(path, name, module, module[name], board), 0, 0, 1 << 20
@@ -387,7 +387,7 @@ def launch_kernel(kernel: BangKernel, kind: Kind, dim: tuple[int, int, int], arg
     # A new device for each launch, as `mlusim run` has it: what an earlier one left in memory is not seen.
     device = Device(active_board())
     tensors: dict[Any, tuple[DeviceTensor, np.ndarray[Any, Any]]] = {}
-    given: list[Any] = []
+    passed: list[Any] = []
     for argument in arguments:
         if isinstance(argument, ArrayArgument):
             # Two arguments may be one array, as those of a kernel in place.
@@ -400,12 +400,12 @@ def launch_kernel(kernel: BangKernel, kind: Kind, dim: tuple[int, int, int], arg
             # In memory a truth value is a byte.
             held = array.view(np.int8) if array.dtype == np.bool_ else array
             tensors.setdefault(key, (device.put(held), array))
-            given.append(tensors[key][0])
+            passed.append(tensors[key][0])
         elif isinstance(argument, bool | int | float | np.generic):
-            given.append(argument)
+            passed.append(argument)
         else:
             raise UsageError(_no_argument(argument))
-    launch = device.launch(kernel, dim, kind, given, observe=_STATE.observe)
+    launch = device.launch(kernel, dim, kind, passed, observe=_STATE.observe)
     for tensor, array in tensors.values():
         left = device.get(tensor)
         if array.flags.writeable:
@@ -498,7 +498,7 @@ def collecting() -> Iterator[list[Launch]]:
         _STATE.collected.pop()
 
 
-def kept(name: str, text: str) -> Path:
+def kept_text(name: str, text: str) -> Path:
     """Write *text* where it is found again, in the user's cache, and return its path."""
     base = user_cache()
     folder = Path(tempfile.mkdtemp(prefix="mlusim-")) if base is None else base / "triton"
@@ -539,7 +539,7 @@ def _lend_names() -> None:
     vars(library).update(libdevice=libdevice, __path__=[])
     vars(back_ends)["mlu"], vars(extra)["mlu"] = back_end, library
     names = {f"{library.__name__}.libdevice": libdevice}
-    sys.modules.update(names | {one.__name__: one for one in (back_end, library, driver)})
+    sys.modules.update(names | {room.__name__: room for room in (back_end, library, driver)})
 
 
 def _taking_arrays(kernel: KernelInterface, grid: object) -> Callable[..., Any]:
@@ -583,8 +583,8 @@ ELEMENTS = (
 def check_argument(name: str, value: object) -> None:
     """Raise `UsageError` for a *value* of parameter *name* that is not an array, tensor, number, descriptor or tuple of these."""
     if isinstance(value, tuple):
-        for one in value:
-            check_argument(name, one)
+        for member in value:
+            check_argument(name, member)
     elif isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
         raise UsageError(f"{name} is {value:,}, which has no place in 64 bits")
     elif not (

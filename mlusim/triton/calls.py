@@ -75,8 +75,8 @@ class TritonKernelCall(KernelCall):
     def module(self) -> Module:
         """Return the module of the text for the board."""
         if "module" not in self._kept:
-            made = self.triton.translated(self.texts, self.board, self.supplied)
-            self._kept["module"] = load_module((made.path,), (), {}, self.board)
+            translation = self.triton.translated(self.texts, self.board, self.supplied)
+            self._kept["module"] = load_module((translation.path,), (), {}, self.board)
         module: Module = self._kept["module"]
         return module
 
@@ -129,7 +129,8 @@ class TritonKernel:
         if not isinstance(around, Autotuner):
             return []
         return [
-            [*one.kwargs.items(), *((name, getattr(one, name)) for name in OPTIONS)] for one in around.configs
+            [*configuration.kwargs.items(), *((name, getattr(configuration, name)) for name in OPTIONS)]
+            for configuration in around.configs
         ]
 
     def defaults(self) -> frozenset[str]:
@@ -149,20 +150,20 @@ class TritonKernel:
         self,
         arguments: Mapping[str, str],
         board: Board,
-        given: Mapping[str, np.ndarray[Any, Any]] = NO_ARRAYS,
+        supplied: Mapping[str, np.ndarray[Any, Any]] = NO_ARRAYS,
         seed: int | None = None,
         *,
         advised: bool = False,
     ) -> TritonCall:
         """Return the kernel as BANG C for *board*, called with *arguments*, texts as ``--arg`` has them.
 
-        Pointers have the element types of the arrays that *arguments* say, or of those in *given*; a whole number 1 is a constant,
+        Pointers have the element types of the arrays that *arguments* say, or of those in *supplied*; a whole number 1 is a constant,
         as for Triton's launcher.  Raises `UsageError` for a parameter that is not there and for what Triton refuses, `Unsupported`
         for what has no form, and `OutOfNram`, which says (*advised*) with which constants it fits.
         """
         function = self.function
-        signature, fixed = _signature(function, arguments, self.constants, given)
-        kind, dim = backend.kind_and_dim(board, self._grid(arguments, board, given, seed or 0))
+        signature, fixed = _signature(function, arguments, self.constants, supplied)
+        kind, dim = backend.kind_and_dim(board, self._grid(arguments, board, supplied, seed or 0))
         try:
             compiled = _compiled(function, signature, fixed, board, self.options)
         except backend.OutOfNram as error:
@@ -176,34 +177,34 @@ class TritonKernel:
         name = compiled.metadata.name
         nram = compiled.metadata.nram
         told = estimate_of(nram, board.arch.limits(compiled=True)[NRAM])
-        return TritonCall(str(backend.kept(name, text)), name, left, dim, kind, nram, text, told)
+        return TritonCall(str(backend.kept_text(name, text)), name, left, dim, kind, nram, text, told)
 
     def call(
         self,
         arguments: Mapping[str, str],
         board: Board,
-        given: Mapping[str, np.ndarray[Any, Any]] = NO_ARRAYS,
+        supplied: Mapping[str, np.ndarray[Any, Any]] = NO_ARRAYS,
         **around: Any,
     ) -> KernelCall:
         """Return the launch with *arguments* on *board*; *around* are fields of `AskedCall`.  Raises as `translated` does."""
-        made = self.translated(arguments, board, given, around.get("draws") or around.get("seed"))
+        translation = self.translated(arguments, board, supplied, around.get("draws") or around.get("seed"))
         asked = AskedCall(
-            (made.path,),
-            made.kernel,
-            dim=made.dim,
-            kind=made.kind.name,
-            arguments=made.arguments,
+            (translation.path,),
+            translation.kernel,
+            dim=translation.dim,
+            kind=translation.kind.name,
+            arguments=translation.arguments,
             board=board.name,
             **around,
         )
-        return TritonKernelCall(asked, given, triton=self, texts=arguments)
+        return TritonKernelCall(asked, supplied, triton=self, texts=arguments)
 
     def _grid(
-        self, arguments: Mapping[str, str], board: Board, given: Mapping[str, Any], seed: int
+        self, arguments: Mapping[str, str], board: Board, supplied: Mapping[str, Any], seed: int
     ) -> tuple[int, int, int]:
         # As Triton's users write it; the language of formulas has another word.
         text = re.sub(r"\b(?:triton\.)?cdiv\(", "CEIL_DIV(", self.grid)
-        scope = ArgumentScope({**self.constants, **arguments}, {}, board, seed, given)
+        scope = ArgumentScope({**self.constants, **arguments}, {}, board, seed, supplied)
         try:
             sizes = scope.numbers(text, "--grid")
         except UsageError as error:
@@ -271,29 +272,29 @@ def _specialised(
 def _function(path: str, changed: int, kernel: str | None) -> Any:
     """Return the JIT function, without what tunes around it, of the file as it was *changed* last."""
     del changed
-    found = {
+    kernels = {
         name: plain
-        for name, one in vars(file_module(path)).items()
-        if (plain := backend.plain_function(one)) is not None
+        for name, global_ in vars(file_module(path)).items()
+        if (plain := backend.plain_function(global_)) is not None
     }
     if kernel is None:
-        if len(found) == 1:
-            return next(iter(found.values()))
-        raise UsageError(f"name the kernel of {path} with --kernel; {', '.join(found) or 'it has none'}")
-    if kernel not in found:
-        meant = near(kernel, found)
+        if len(kernels) == 1:
+            return next(iter(kernels.values()))
+        raise UsageError(f"name the kernel of {path} with --kernel; {', '.join(kernels) or 'it has none'}")
+    if kernel not in kernels:
+        meant = near(kernel, kernels)
         hint = f" (meant: {' or '.join(meant)})" if meant else ""
         raise UsageError(
-            f"{path} has no Triton kernel {kernel!r}{hint}; its kernels: {', '.join(found) or 'none'}"
+            f"{path} has no Triton kernel {kernel!r}{hint}; its kernels: {', '.join(kernels) or 'none'}"
         )
-    return found[kernel]
+    return kernels[kernel]
 
 
 def _signature(
     function: JITFunction,
     arguments: Mapping[str, str],
     constants: Mapping[str, str],
-    given: Mapping[str, np.ndarray[Any, Any]],
+    supplied: Mapping[str, np.ndarray[Any, Any]],
 ) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the types of the parameters by name, and the values of those that are constants."""
     parameters = inspect.signature(function.fn).parameters
@@ -310,7 +311,7 @@ def _signature(
         if text is not None:
             signature[name], fixed[name] = "constexpr", constant_of(text)
         elif name in arguments:
-            signature[name] = _type(name, arguments[name], fixed, given.get(name))
+            signature[name] = _type(name, arguments[name], fixed, supplied.get(name))
         elif parameter.default is not inspect.Parameter.empty:
             signature[name], fixed[name] = "constexpr", parameter.default
         else:

@@ -14,9 +14,9 @@ POINTER = "pointer to "
 
 def loop(low: KernelLowering, op: TtirOperation) -> Lowered:
     """Lower ``scf.for``: what it carries is in variables and blocks that each round writes again."""
-    first, last, step, *given = low.operands(op)
+    first, last, step, *initial = low.operands(op)
     index, *names = op.arguments[0]
-    carried = carried_values(low, given, names, op.regions[0])
+    carried = carried_values(low, initial, names, op.regions[0])
     low.values.update(zip(names, carried, strict=True))
     assert isinstance(first, ScalarValue)
     assert isinstance(last, ScalarValue)
@@ -53,7 +53,7 @@ def carried_values(
 ) -> list[Value]:
     """Return what a loop with this *body* carries for *values* under *names*: variables and blocks of its own."""
     ends = body[-1].operands if body and body[-1].name == "scf.yield" else names
-    makers = {result: one.name for one in body for result in one.results}
+    makers = {result: operation.name for operation in body for result in operation.results}
     return [
         _carried(low, value, name, makers.get(end, ""))
         for value, name, end in zip(values, names, ends, strict=True)
@@ -67,10 +67,10 @@ def _carried(low: KernelLowering, value: Value, name: str, maker: str) -> Value:
     if isinstance(value, Ramp) and not value.pointer and not stepping:
         value = low.whole(value, value.shape)
     if isinstance(value, ScalarValue):
-        kind = f"{value.type} *" if _is_pointer(low, value) else value.type
-        own = low.text.name(name)
-        low.text.line(f"{kind} {own} = {value.c};")
-        return ScalarValue(own, value.type)
+        kind = f"{value.type} *" if value.c in low.pointers else value.type
+        variable = low.text.name(name)
+        low.text.line(f"{kind} {variable} = {value.c};")
+        return ScalarValue(variable, value.type)
     if isinstance(value, Ramp) and (value.pointer or not value.terms):
         # Strides stay; only where it begins moves on, which a C variable can hold.
         base = low.text.name(name)
@@ -85,10 +85,6 @@ def _carried(low: KernelLowering, value: Value, name: str, maker: str) -> Value:
         size = count(block.shape) * BYTES[block.type]
         low.text.line(f"__bang_move({block.name}, {source.name}, {size});", block.name, [source.name])
     return block
-
-
-def _is_pointer(low: KernelLowering, value: ScalarValue) -> bool:
-    return value.c in low.pointers
 
 
 def _round(low: KernelLowering, operations: Sequence[TtirOperation], carried: Sequence[Value]) -> None:
@@ -131,7 +127,8 @@ def _ready(low: KernelLowering, target: Value, value: Value, names: set[str]) ->
             return ScalarValue(copy, value.type)
         return value
     if isinstance(target, Ramp):
-        alike = isinstance(value, Ramp) and (value.strides, value.pointer, value.terms) == _steps(target)
+        steps = target.strides, target.pointer, target.terms
+        alike = isinstance(value, Ramp) and (value.strides, value.pointer, value.terms) == steps
         if not isinstance(value, Ramp) or not alike:
             raise low.refuse(
                 "strides, pointers or data that change from round to round have no form in BANG C here"
@@ -142,19 +139,15 @@ def _ready(low: KernelLowering, target: Value, value: Value, names: set[str]) ->
         return value
     block = low.whole(value, target.shape)
     if block.name in names and block.name != target.name:
-        kept = low.text.block(block.type, block.shape, "next round")
+        moved = low.text.block(block.type, block.shape, "next round")
         size = count(block.shape) * BYTES[block.type]
-        low.text.line(f"__bang_move({kept.name}, {block.name}, {size});", kept.name)
-        return kept
+        low.text.line(f"__bang_move({moved.name}, {block.name}, {size});", moved.name)
+        return moved
     if block.type != target.type:
         raise low.refuse(
             f"a mask that is {block.type} in one round and {target.type} in the next has no form here"
         )
     return block
-
-
-def _steps(value: Ramp) -> tuple[object, ...]:
-    return value.strides, value.pointer, value.terms
 
 
 def branch(low: KernelLowering, op: TtirOperation) -> Lowered:
@@ -179,7 +172,7 @@ def branch(low: KernelLowering, op: TtirOperation) -> Lowered:
 
 def _branch(low: KernelLowering, operations: Sequence[TtirOperation], results: Sequence[Value]) -> None:
     # What a branch gives back is written where both can write it.
-    inner = [one for one in operations if one.name != "scf.yield"]
+    inner = [operation for operation in operations if operation.name != "scf.yield"]
     low.body(inner)
     if results:
         assign(low, results, low.operands(operations[-1]))
@@ -188,14 +181,14 @@ def _branch(low: KernelLowering, operations: Sequence[TtirOperation], results: S
 def _result(low: KernelLowering, kind: str, name: str) -> Value:
     """Return the place for a result of a branch."""
     if kind.startswith("!tt.ptr"):
-        of, own = c_type(ttir.pointed(kind)), low.text.name(name)
-        low.text.line(f"{of} *{own};")
-        low.pointers.add(own)
-        return ScalarValue(own, of)
+        of, variable = c_type(ttir.pointed(kind)), low.text.name(name)
+        low.text.line(f"{of} *{variable};")
+        low.pointers.add(variable)
+        return ScalarValue(variable, of)
     if not ttir.is_tensor(kind):
-        own = low.text.name(name)
-        low.text.line(f"{c_type(kind)} {own};")
-        return ScalarValue(own, c_type(kind))
+        variable = low.text.name(name)
+        low.text.line(f"{c_type(kind)} {variable};")
+        return ScalarValue(variable, c_type(kind))
     shape, element_type = shape_and_element(kind)
     if element_type.startswith("!tt.ptr"):
         raise low.refuse("a branch that gives back a tensor of pointers has no form in BANG C here")
@@ -232,9 +225,9 @@ def show(low: KernelLowering, op: TtirOperation) -> Lowered:
         cast = "float" if directive == "%f" else "int64_t" if directive in ("%ld", "%lx") else "int"
         indices, heads = _each(low, shape)
         places = f" idx ({', '.join(['%d'] * len(shape))})" if shape else ""
-        given = ", ".join(["taskIdX", "taskIdY", "taskIdZ", *indices, f"({cast})({element(value, indices)})"])
+        words = ", ".join(["taskIdX", "taskIdY", "taskIdZ", *indices, f"({cast})({element(value, indices)})"])
         text = f"pid (%d, %d, %d){places}{label}{directive}\\n"
-        low.text.line(f'{heads} __bang_printf("{text}", {given});'.lstrip())
+        low.text.line(f'{heads} __bang_printf("{text}", {words});'.lstrip())
     return None
 
 

@@ -219,15 +219,15 @@ class TileCopy:
             element(pointer, indices),
         )
         # Under a condition or in a loop a copy does not make the whole block.
-        made = self.block.name if self.direction == LOAD and part.whole and not head else ""
+        makes = self.block.name if self.direction == LOAD and part.whole and not head else ""
         if not inner:
-            self._line(head, near, far, str(self.size), "", made)
+            self._line(head, near, far, str(self.size), "", makes)
         elif strides[inner[-1]] != "1" or inner[-1] != axes[-1]:
-            self._segments(head, pointer, inner, sizes, near, far, made)
+            self._segments(head, pointer, inner, sizes, near, far, makes)
         else:
             row, width = inner[0], count(pointer.shape[inner[0] + 1 :])
             gaps = self._strides(width, strides[row], sizes[row]) if len(inner) == 2 else ""
-            self._line(head, near, far, f"{sizes[inner[-1]]} * {self.size}", gaps, made)
+            self._line(head, near, far, f"{sizes[inner[-1]]} * {self.size}", gaps, makes)
 
     def _strides(self, near: int, far: str, rows: str) -> str:
         """Return the last three arguments of a copy of rows, bytes."""
@@ -235,10 +235,10 @@ class TileCopy:
         pair = f"{here}, {there}" if self.direction == LOAD else f"{there}, {here}"
         return f", {pair}, {rows} - 1"
 
-    def _line(self, head: str, near: str, far: str, size: str, strides: str, made: str) -> None:
+    def _line(self, head: str, near: str, far: str, size: str, strides: str, makes: str) -> None:
         ends = f"{near}, {far}" if self.direction == LOAD else f"{far}, {near}"
         name = "__memcpy" if self.waits else "__memcpy_async"
-        self.text.line(f"{head} {name}({ends}, {size}, {self.direction}{strides});".lstrip(), made)
+        self.text.line(f"{head} {name}({ends}, {size}, {self.direction}{strides});".lstrip(), makes)
 
     def _across(
         self, pointer: Ramp, runs: Mapping[int, tuple[Runs, str]], by_data: Sequence[bool]
@@ -279,7 +279,7 @@ class TileCopy:
         sizes: Sequence[str],
         near: str,
         far: str,
-        made: str,
+        makes: str,
     ) -> None:
         """Copy each element by itself: no axis is contiguous."""
         self.text.remark("no axis is contiguous: a segment for each element")
@@ -290,9 +290,9 @@ class TileCopy:
             head = f"{head} for (int {row} = 0; {row} < {sizes[axes[0]]}; ++{row})".strip()
             near = f"{near} + {row} * {count(pointer.shape[axes[0] + 1 :])}"
             far = f"{far} + {row} * ({pointer.strides[axes[0]]})"
-            made = ""
+            makes = ""
         self._line(
-            head, near, far, str(self.size), self._strides(here, pointer.strides[last], sizes[last]), made
+            head, near, far, str(self.size), self._strides(here, pointer.strides[last], sizes[last]), makes
         )
 
     def _elements(self, pointer: Ramp, mask: Mask | None) -> None:
@@ -323,7 +323,7 @@ class _Part:
         """Return the part of it from *low* on, of *size* indices along *axis*, where index i adds *factor* times ``base + step * i``."""
 
         def at(items: Sequence[str], item: str) -> list[str]:
-            return [item if d == axis else one for d, one in enumerate(items)]
+            return [item if d == axis else old for d, old in enumerate(items)]
 
         strides = self.pointer.strides
         pointer = evolve(
@@ -342,11 +342,11 @@ class _Part:
 
 def _runs(pointer: Ramp, mask: Mask | None) -> dict[int, tuple[Runs, str]]:
     """Return the terms of *pointer* that are runs along an axis that no data decides, by the axis, with their factors."""
-    found = {block.axis: (block, factor) for block, factor in pointer.terms if isinstance(block, Runs)}
+    runs = {block.axis: (block, factor) for block, factor in pointer.terms if isinstance(block, Runs)}
     alone = {
-        d for d in found if sum(block.held[d] > 1 for block, _ in pointer.terms) == 1 and not _tested(mask, d)
+        d for d in runs if sum(block.held[d] > 1 for block, _ in pointer.terms) == 1 and not _tested(mask, d)
     }
-    return {axis: term for axis, term in found.items() if axis in alone}
+    return {axis: term for axis, term in runs.items() if axis in alone}
 
 
 def _tested(mask: Mask | None, axis: int) -> bool:

@@ -48,10 +48,10 @@ class Sizes:
 
     def power(self, size: int) -> int:
         """Return what stands for *size*: products stay products, so that a reshape is one of the powers, too."""
-        found = size & -size
+        power = size & -size
         for prime in _odd_primes(size):
-            found *= self.primes.setdefault(prime, 1 << self.first + self.step * len(self.primes))
-        return found
+            power *= self.primes.setdefault(prime, 1 << self.first + self.step * len(self.primes))
+        return power
 
     def powers(self) -> dict[int, int]:
         """Return the size behind each power.  Of two sizes with one power it has the second."""
@@ -194,11 +194,11 @@ def true_sizes(module: ir.module) -> str:
     if not sizes:
         return text
 
-    def shape(found: re.Match[str]) -> str:
-        return "".join(f"{sizes.get(int(word), int(word))}x" for word in found[0].split("x")[:-1])
+    def shape(match: re.Match[str]) -> str:
+        return "".join(f"{sizes.get(int(word), int(word))}x" for word in match[0].split("x")[:-1])
 
-    def ends(found: re.Match[str]) -> str:
-        first, end = int(found[2]), int(found[1])
+    def ends(match: re.Match[str]) -> str:
+        first, end = int(match[2]), int(match[1])
         return f"end = {first + sizes.get(end - first, end - first)} : i32, start = {first} : i32"
 
     text = re.sub(r"(?<=tensor<)(?:\d+x)+", shape, text)

@@ -245,7 +245,7 @@ def _bounded(low: KernelLowering, mask: Value, yes: Value, no: Value, kind: str)
         return None
     axis = _neighbours(yes)
     bound = [d for d in range(len(mask.shape)) if mask.bounds(d)]
-    if axis is None or mask.given != "1" or mask.tests or bound != [axis] or mask.low[axis] != "0":
+    if axis is None or mask.condition != "1" or mask.tests or bound != [axis] or mask.low[axis] != "0":
         return None
     base, other = low.text.variable(yes.base, kind), low.text.variable(no.c, kind)
     return _ramp_of(Bounded(base, kind, yes.shape, _along(yes.shape, axis), mask.high[axis], other))
@@ -339,33 +339,33 @@ def binary(
             a = low.whole(a, held)
         else:
             a, b, name = b, a, TURNED[name]
-    vectors, one, cycle = FORMS[name]
+    vectors, by_scalar, cycle = FORMS[name]
     # Each form in its turn: a scalar, a vector as long, a row again and again, a column by scalars, and all written out.
     if not low.has(vectors, kind):
         return _by_reciprocal(low, a, b, shape, kind, word) if name == "div" and kind in FLOATS else None
     a = low.whole(evolve(a, shape=a.held) if isinstance(a, Tile) else a, held)
-    if isinstance(b, ScalarValue | Uniform) and not low.has(one, kind):
+    if isinstance(b, ScalarValue | Uniform) and not low.has(by_scalar, kind):
         b = low.whole(b, held)
     out = low.text.block(kind, held, name, word=word, logic=logic)
-    _issue(low, (vectors, one, cycle), out, a, b)
+    _issue(low, (vectors, by_scalar, cycle), out, a, b)
     return evolve(out, shape=shape)
 
 
 def _issue(low: KernelLowering, forms: tuple[str, str, str], out: Tile, a: Tile, b: Value) -> None:
     """Write the instruction of *forms* that takes *b* as it lies: once, as long as *a*, as a row, or as a column."""
-    vectors, one, cycle = forms
+    vectors, by_scalar, cycle = forms
     held, kind = out.held, out.type
     n, width, ends = count(held), held[-1], f"{out.name}, {a.name}"
     if isinstance(b, ScalarValue | Uniform):
-        low.text.line(f"__{one}({ends}, ({kind})({b.c}), {n});", out.name, [a.name])
+        low.text.line(f"__{by_scalar}({ends}, ({kind})({b.c}), {n});", out.name, [a.name])
     elif isinstance(b, Tile) and b.held == held:
         low.text.line(f"__{vectors}({ends}, {b.name}, {n});", out.name, [a.name, b.name])
     elif isinstance(b, Tile) and b.held == (*[1] * (len(held) - 1), width) and low.has(cycle, kind):
         # The segment must not overlap what is written, so that only the long operand may be in its place.
         low.text.line(f"__{cycle}({ends}, {b.name}, {n}, {width});", out.name, [a.name])
-    elif isinstance(b, Tile) and b.held == (*held[:-1], 1) and low.has(one, kind):
+    elif isinstance(b, Tile) and b.held == (*held[:-1], 1) and low.has(by_scalar, kind):
         at = f"{out.name} + i * {width}, {a.name} + i * {width}, {b.name}[i], {width}"
-        low.text.line(f"for (int i = 0; i < {n // width}; ++i) __{one}({at});", out.name, [a.name])
+        low.text.line(f"for (int i = 0; i < {n // width}; ++i) __{by_scalar}({at});", out.name, [a.name])
     else:
         b = low.whole(evolve(b, shape=b.held) if isinstance(b, Tile) else b, held)
         low.text.line(f"__{vectors}({ends}, {b.name}, {n});", out.name, [a.name, b.name])
@@ -429,9 +429,9 @@ def compare(low: KernelLowering, op: TtirOperation) -> Lowered:
     values = [low.small(v) if isinstance(v, Mask | Ramp) else v for v in (a, b)]
     plain = word if word in COMPARED else word[1:]
     if word[0] != "u" or (op.name == "arith.cmpf" and word == "une"):
-        found = binary(low, plain, values[0], values[1], shape, kind, op.results[0], logic=True)
-        if found is not None:
-            return found
+        tile = binary(low, plain, values[0], values[1], shape, kind, op.results[0], logic=True)
+        if tile is not None:
+            return tile
     low.text.remark(SCALAR_UNIT)
     out = low.text.block(
         "float", common_held(values, len(shape)), "comparison", word=op.results[0], logic=True
@@ -531,8 +531,14 @@ def _both(low: KernelLowering, a: Mask, b: Mask) -> Mask:
 
     lows = tuple(narrower(x, y, "0", "MOST") for x, y in zip(a.low, b.low, strict=True))
     highs = tuple(narrower(x, y, str(n), "LEAST") for x, y, n in zip(a.high, b.high, a.shape, strict=True))
-    given = a.given if b.given == "1" else b.given if a.given == "1" else f"({a.given} && {b.given})"
-    return Mask(a.shape, lows, highs, given, (*a.tests, *b.tests))
+    condition = (
+        a.condition
+        if b.condition == "1"
+        else b.condition
+        if a.condition == "1"
+        else f"({a.condition} && {b.condition})"
+    )
+    return Mask(a.shape, lows, highs, condition, (*a.tests, *b.tests))
 
 
 def _logic_block(low: KernelLowering, value: Value, shape: Shape, kind: str) -> Tile:
@@ -792,8 +798,8 @@ def extents(low: KernelLowering, mask: Mask | None, shape: Shape) -> tuple[list[
         lows.append(first)
         extent = f"WITHIN({last}, {first}, {size})" + ("" if first == "0" else f" - {first}")
         sizes.append(str(size) if whole else low.text.variable(extent, "int", "size"))
-    if mask is not None and mask.given != "1":
-        sizes[0] = low.text.variable(f"({mask.given}) ? {sizes[0]} : 0", "int", "size")
+    if mask is not None and mask.condition != "1":
+        sizes[0] = low.text.variable(f"({mask.condition}) ? {sizes[0]} : 0", "int", "size")
     return lows, sizes
 
 

@@ -61,8 +61,8 @@ class OpenTriton(OpenSubject):
 
     def marks(self, board: str) -> Landmarks:
         """Return the constants, the whole numbers of the file, and what memories hold."""
-        own = [int(text) for text in self._triton.constants.values() if text.isdigit()]
-        return Landmarks((*own, *whole_constants(self._triton.path)), memory_limits(find_board(board)))
+        constants = [int(text) for text in self._triton.constants.values() if text.isdigit()]
+        return Landmarks((*constants, *whole_constants(self._triton.path)), memory_limits(find_board(board)))
 
     def run(
         self, call: KeptCall, arrays: Mapping[str, Array], checkers: tuple[str, ...], *, plans: bool

@@ -71,9 +71,9 @@ def _of_types(symbols: dict[tuple[core.dtype, ...], tuple[str, core.dtype]]) -> 
             operands = [*_semantic.binary_op_type_checking_impl(*operands)]
         if _types(operands) not in symbols:
             name = next(iter(symbols.values()))[0].removeprefix("__cn_")
-            known = " or ".join(", ".join(map(str, types)) for types in symbols)
+            legal = " or ".join(", ".join(map(str, types)) for types in symbols)
             raise ValueError(
-                f"libdevice.{name} takes {known}, not {', '.join(map(str, _types(operands)))}; convert with .to(tl.float32)"
+                f"libdevice.{name} takes {legal}, not {', '.join(map(str, _types(operands)))}; convert with .to(tl.float32)"
             )
         return core.extern_elementwise("", "", operands, symbols, is_pure=True, _semantic=_semantic)
 

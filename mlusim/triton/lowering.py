@@ -58,14 +58,14 @@ class KernelLowering:
         self.function = function
         self.bang_arch = bang_arch
         self.operations = operations
-        results = (name for one in every(function.body) for name in one.results)
+        results = (name for operation in every(function.body) for name in operation.results)
         self.text = KernelText((name for name, _ in function.parameters), results)
         self.pointers = {
             name for name, kind in function.parameters if kind.startswith("!tt.ptr")
         }  # C names of addresses
         self.values: dict[str, Value] = {}
         self.text.place = function.place
-        self.used = {name for one in every(function.body) for name in one.operands}
+        self.used = {name for operation in every(function.body) for name in operation.operands}
         # Scalars are what C passes; tensors exist only in the body.
         for name, kind in function.parameters:
             try:
@@ -223,9 +223,9 @@ Operations = dict[str, Callable[[KernelLowering, TtirOperation], Any]]
 
 def every(operations: Iterable[TtirOperation]) -> Iterator[TtirOperation]:
     """Yield *operations* and all inside of them."""
-    for one in operations:
-        yield one
-        for region in one.regions:
+    for operation in operations:
+        yield operation
+        for region in operation.regions:
             yield from every(region)
 
 
@@ -245,8 +245,8 @@ def c_type(element_type: str) -> str:
 
 def pointed_type(kind: str) -> str:
     """Return the C type that a pointer of TTIR leads to; in memory a truth value has a byte."""
-    found = ttir.pointed(kind)
-    return "int8_t" if found == "i1" else c_type(found)
+    inner = ttir.pointed(kind)
+    return "int8_t" if inner == "i1" else c_type(inner)
 
 
 def dtype_of(kind: str) -> DType | None:

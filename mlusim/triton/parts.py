@@ -19,12 +19,12 @@ from mlusim.triton.ttir import count
 
 @frozen
 class AxisPart:
-    """The part of one axis of *whole* elements that an index takes: *size* of them from *start*, or with *kept* unset one, whose axis goes."""
+    """The part of one axis of *whole* elements that an index takes: *size* of them from *start*, or without *stays* one, whose axis goes."""
 
     start: "int | core.tensor"
     size: int
     whole: int
-    kept: bool = True
+    stays: bool = True
 
     @property
     def is_all(self) -> bool:
@@ -47,7 +47,7 @@ class BlockIndex:
     @property
     def shape(self) -> list[int]:
         """The shape of what is read, without new axes."""
-        return [part.size for part in self.parts if part.kept]
+        return [part.size for part in self.parts if part.stays]
 
 
 def index_of(block: core.tensor, index: object) -> BlockIndex | None:
@@ -86,7 +86,7 @@ def _new_axes(words: Sequence[object], index: BlockIndex) -> Iterator[int]:
     for word in words:
         if word is None:
             yield at
-        at += word is None or next(parts).kept
+        at += word is None or next(parts).stays
 
 
 def _is_slice(word: object) -> bool:
@@ -114,25 +114,25 @@ def _part(word: object, whole: int) -> AxisPart:
     if isinstance(word, int):
         if not -whole <= word < whole:
             raise ValueError(f"the index {word} of an axis of {whole} elements")
-        return AxisPart(word % whole, 1, whole, kept=False)
+        return AxisPart(word % whole, 1, whole, stays=False)
     if isinstance(word, core.tensor) and not word.type.is_block() and word.dtype.is_int():
-        return AxisPart(word, 1, whole, kept=False)
+        return AxisPart(word, 1, whole, stays=False)
     raise ValueError(f"unsupported tensor index: {word}")
 
 
 def load(semantic: TritonSemantic, block: core.tensor, index: BlockIndex) -> core.tensor:
     """Return the part of *block* that *index* takes."""
-    shape, found = [part.whole for part in index.parts], block
+    shape, taken = [part.whole for part in index.parts], block
     for axis, part in enumerate(index.parts):
         if not part.is_all:
             shape[axis] = part.size
-            found = semantic.gather(found, _ramp(semantic, part.start, shape, axis), axis)
+            taken = semantic.gather(taken, _ramp(semantic, part.start, shape, axis), axis)
     if not index.shape and not index.new:
-        return semantic.unsplat(semantic.reshape(found, [1], can_reorder=False))
-    found = semantic.reshape(found, index.shape or [1], can_reorder=False)
+        return semantic.unsplat(semantic.reshape(taken, [1], can_reorder=False))
+    taken = semantic.reshape(taken, index.shape or [1], can_reorder=False)
     for at in index.new[not index.shape :]:  # a part of one element has its first axis already
-        found = semantic.expand_dims(found, at)
-    return found
+        taken = semantic.expand_dims(taken, at)
+    return taken
 
 
 def _ramp(
@@ -192,7 +192,7 @@ def _spread(semantic: TritonSemantic, value: core.tensor, index: BlockIndex) -> 
     ):
         raise ValueError(f"a block of shape {sizes} in the place of a part of shape {index.shape}")
     rest = iter(sizes)
-    aligned = [next(rest) if part.kept else 1 for part in index.parts]
+    aligned = [next(rest) if part.stays else 1 for part in index.parts]
     assert count(aligned) == count(sizes)
     value = semantic.reshape(value, aligned, can_reorder=False)
     return semantic.broadcast_impl_shape(value, [*index.sizes])

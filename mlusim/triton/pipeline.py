@@ -31,8 +31,8 @@ OTHER = "its loads have an `other` that is not a number from outside of the loop
 
 def stages_of(low: KernelLowering, op: TtirOperation) -> int:
     """Return the stages of a loop: its own, of ``tl.range``, or else those of the kernel."""
-    own = re.search(r"tt\.num_stages = (\d+)", op.attributes)
-    return int(own[1]) if own is not None else low.num_stages
+    stages = re.search(r"tt\.num_stages = (\d+)", op.attributes)
+    return int(stages[1]) if stages is not None else low.num_stages
 
 
 def loop(low: KernelLowering, op: TtirOperation) -> Lowered:
@@ -68,30 +68,43 @@ def _parts(op: TtirOperation) -> tuple[list[TtirOperation], tuple[str, ...]]:
     return body, ()
 
 
-def _plan(op: TtirOperation, function: JitFunction, known: Mapping[str, Value]) -> _Plan:
-    body, memory = op.regions[0], [one for one in every(op.regions[0]) if one.name.startswith(MEMORY)]
+def _plan(op: TtirOperation, function: JitFunction, values: Mapping[str, Value]) -> _Plan:
+    body, memory = (
+        op.regions[0],
+        [operation for operation in every(op.regions[0]) if operation.name.startswith(MEMORY)],
+    )
     origin = _Origins(function)
-    written = {origin.of(one) for one in memory if one.name != "tt.load"}
+    written = {origin.of(operation) for operation in memory if operation.name != "tt.load"}
     loads, reasons = [], dict[str, None]()
-    for one in body:
-        if one.name != "tt.load" or not result_of(one)[0]:
+    for operation in body:
+        if operation.name != "tt.load" or not result_of(operation)[0]:
             continue
-        reason = _against(one, op, written, origin, known)
-        loads += [one] if reason is None else []
+        reason = _against(operation, op, written, origin, values)
+        loads += [operation] if reason is None else []
         reasons |= {} if reason is None else {reason: None}
     # A store may end late where nothing else that is in order with it looks at the same memory.
-    others = {origin.of(one) for one in memory if one not in loads and not _is_late(one, body)}
-    late = [one for one in body if _is_late(one, body)]
-    apart = [one for one in late if not {origin.of(one), ""} & others and origin.of(one)]
+    others = {
+        origin.of(operation)
+        for operation in memory
+        if operation not in loads and not _is_late(operation, body)
+    }
+    late = [operation for operation in body if _is_late(operation, body)]
+    apart = [
+        operation for operation in late if not {origin.of(operation), ""} & others and origin.of(operation)
+    ]
     return _Plan(tuple(loads), tuple(apart if len(apart) == len(late) else ()), tuple(reasons))
 
 
-def _is_late(one: TtirOperation, body: Sequence[TtirOperation]) -> bool:
-    return one.name == "tt.store" and "tensor" in " ".join(one.types) and any(one is own for own in body)
+def _is_late(operation: TtirOperation, body: Sequence[TtirOperation]) -> bool:
+    return (
+        operation.name == "tt.store"
+        and "tensor" in " ".join(operation.types)
+        and any(operation is direct for direct in body)
+    )
 
 
 def _against(
-    load: TtirOperation, op: TtirOperation, written: set[str], origin: "_Origins", known: Mapping[str, Value]
+    load: TtirOperation, op: TtirOperation, written: set[str], origin: "_Origins", values: Mapping[str, Value]
 ) -> str | None:
     """Return why *load* cannot be started a round early; None where it can."""
     if _early(load.operands, op) is None:
@@ -99,7 +112,7 @@ def _against(
     if written & {origin.of(load), ""}:
         return SAME_MEMORY
     other = load.operands[2:3]
-    return None if all(isinstance(known.get(name), Uniform | ScalarValue) for name in other) else OTHER
+    return None if all(isinstance(values.get(name), Uniform | ScalarValue) for name in other) else OTHER
 
 
 @frozen
@@ -112,9 +125,9 @@ class _Early:
 
 def _early(operands: Iterable[str], op: TtirOperation) -> _Early | None:
     """Return what computes *operands* of the next round from the values of this one; None where that reads memory or is more than a formula."""
-    body, given = _parts(op)
-    makers = {name: one for one in body for name in one.results}
-    nexts = dict(zip(op.arguments[0][1:], given, strict=True))
+    body, ends = _parts(op)
+    makers = {name: operation for operation in body for name in operation.results}
+    nexts = dict(zip(op.arguments[0][1:], ends, strict=True))
     names, carried, waiting = set[str](), dict[str, None](), [*operands]
     while waiting:
         name = waiting.pop()
@@ -136,20 +149,21 @@ class _Origins:
 
     def __init__(self, function: JitFunction) -> None:
         self._from = {name: name for name, kind in function.parameters if kind.startswith("!tt.ptr")}
-        for one in every(function.body):
-            if one.name == "scf.for":
-                pairs = zip(one.arguments[0][1:], one.operands[3:], strict=False)
+        for operation in every(function.body):
+            if operation.name == "scf.for":
+                pairs = zip(operation.arguments[0][1:], operation.operands[3:], strict=False)
                 self._from |= {inner: self._from.get(outer, "") for inner, outer in pairs}
                 self._from |= {
-                    r: self._from.get(o, "") for r, o in zip(one.results, one.operands[3:], strict=False)
+                    r: self._from.get(o, "")
+                    for r, o in zip(operation.results, operation.operands[3:], strict=False)
                 }
-            elif one.name.startswith(FORMULAS) and one.operands:
-                first = self._from.get(one.operands[0], "")
-                self._from |= dict.fromkeys(one.results, first)
+            elif operation.name.startswith(FORMULAS) and operation.operands:
+                first = self._from.get(operation.operands[0], "")
+                self._from |= dict.fromkeys(operation.results, first)
 
-    def of(self, one: TtirOperation) -> str:
+    def of(self, operation: TtirOperation) -> str:
         """Return that of the pointer of a load, a store or an atomic."""
-        return self._from.get(one.operands[0], "")
+        return self._from.get(operation.operands[0], "")
 
 
 # -- the text ------------------------------------------------------------------------------------------
@@ -182,10 +196,10 @@ class _Pipeline:
         self.low, self.text, self.op, self.plan = low, low.text, op, plan
         self.body, self.nexts = _parts(op)
         self.turn = self.text.name("turn")  # 0 and 1
-        self.early = _early([name for one in plan.loads for name in one.operands], op)
-        self.ahead = [self._buffer(one) for one in plan.loads]
+        self.early = _early([name for load in plan.loads for name in load.operands], op)
+        self.ahead = [self._buffer(load) for load in plan.loads]
         self.pointers: list[str] = []  # of this round, declared where it begins
-        self.kept: list[str] = [one.both for one in self.ahead]
+        self.kept: list[str] = [ahead.both for ahead in self.ahead]
 
     def _buffer(self, load: TtirOperation) -> _Ahead:
         shape, kind = result_of(load)
@@ -198,9 +212,9 @@ class _Pipeline:
     def write(self) -> Lowered:
         """Write what stands before the loop, the loop, and the wait behind it."""
         low, text = self.low, self.text
-        first, last, step, *given = low.operands(self.op)
+        first, last, step, *initial = low.operands(self.op)
         index, *names = self.op.arguments[0]
-        carried = control.carried_values(low, given, names, self.op.regions[0])
+        carried = control.carried_values(low, initial, names, self.op.regions[0])
         assert isinstance(first, ScalarValue)
         assert isinstance(last, ScalarValue)
         assert isinstance(step, ScalarValue)
@@ -221,15 +235,15 @@ class _Pipeline:
 
     def _before(self, test: str) -> None:
         """Fill what masks leave out, and start the loads of the first round."""
-        filled = [one for one in self.ahead if one.other is not None]
-        for one in filled:
-            all_of_it = (2 * one.elements,)
-            self.low.fill(evolve(one.block, name=one.both, held=all_of_it), one.other or "0")
+        filled = [ahead for ahead in self.ahead if ahead.other is not None]
+        for ahead in filled:
+            all_of_it = (2 * ahead.elements,)
+            self.low.fill(evolve(ahead.block, name=ahead.both, held=all_of_it), ahead.other or "0")
         if filled:  # by another pipe than that of the loads
             self.text.line("__sync();")
         if self.ahead:
             with self.text.inside(f"if ({test})"):
-                self._fetch({one.both: one.both for one in self.ahead})
+                self._fetch({ahead.both: ahead.both for ahead in self.ahead})
             self.text.line("__sync();")
         self.text.line(f"int {self.turn} = 0;")
 
@@ -240,13 +254,13 @@ class _Pipeline:
         assert self.early is not None
         if self.early.carried:
             nexts = dict(zip(self.op.arguments[0][1:], self.nexts, strict=True))
-            low.body([one for one in self.body if self.early.names & {*one.results}])
+            low.body([operation for operation in self.body if self.early.names & {*operation.results}])
             low.values |= {name: low.values[nexts[name]] for name in self.early.carried}
         low.values[index] = following
         targets = {}
-        for one in self.ahead:
-            targets[one.both] = name = self.text.name(f"{one.block.name}_next")
-            self.text.line(f"{one.block.type} *{name} = {one.half(f'(1 - {self.turn})')};")
+        for ahead in self.ahead:
+            targets[ahead.both] = name = self.text.name(f"{ahead.block.name}_next")
+            self.text.line(f"{ahead.block.type} *{name} = {ahead.half(f'(1 - {self.turn})')};")
         self._fetch(targets)
         low.values = before
 
@@ -254,29 +268,31 @@ class _Pipeline:
         """Start the loads into *targets*, each a pointer by the block with both copies."""
         assert self.early is not None
         low = self.low
-        low.body([one for one in self.body if self.early.names & {*one.results}])
-        for one in self.ahead:
-            self.text.place = one.op.place or self.text.place
-            pointer, mask = [*low.operands(one.op), None][:2]
+        low.body([operation for operation in self.body if self.early.names & {*operation.results}])
+        for ahead in self.ahead:
+            self.text.place = ahead.op.place or self.text.place
+            pointer, mask = [*low.operands(ahead.op), None][:2]
             assert isinstance(pointer, Ramp)
             window = window_of(low, mask, pointer.shape)
-            copy = TileCopy(low, evolve(one.block, name=targets[one.both]), LOAD, waits=False)
+            copy = TileCopy(low, evolve(ahead.block, name=targets[ahead.both]), LOAD, waits=False)
             copy.write(pointer, window)
-            one.partial, one.turned = window is not None, copy.turned
+            ahead.partial, ahead.turned = window is not None, copy.turned
 
     def _round(self, begin: TextLine, carried: Sequence[Value]) -> None:
         """Write what a round computes and stores, and what the next one finds."""
         low, text = self.low, self.text
-        known = text.blocks()
+        before = text.blocks()
         stores = []
-        for one in self.body:
-            text.place = one.place or text.place
-            if any(one is load for load in self.plan.loads):
-                low.values[one.results[0]] = self._arrived(next(a for a in self.ahead if a.op is one))
-            elif any(one is store for store in self.plan.stores):
-                stores.append(self._held(one, known))
-            elif not self._is_idle(one):
-                low.body([one])
+        for operation in self.body:
+            text.place = operation.place or text.place
+            if any(operation is load for load in self.plan.loads):
+                low.values[operation.results[0]] = self._arrived(
+                    next(a for a in self.ahead if a.op is operation)
+                )
+            elif any(operation is store for store in self.plan.stores):
+                stores.append(self._held(operation, before))
+            elif not self._is_idle(operation):
+                low.body([operation])
         for load in self.ahead:
             text.place = load.op.place or text.place
             if load.other is not None and load.partial:
@@ -290,31 +306,31 @@ class _Pipeline:
         text.line(f"{self.turn} = 1 - {self.turn};  // {', '.join(self.kept)}")
         begin.text = " ".join(self.pointers)
 
-    def _is_idle(self, one: TtirOperation) -> bool:
-        """Return whether nothing needs the results of *one* but loads that are started early."""
-        readers = [r for r in every(self.op.regions[0]) if {*r.operands} & {*one.results}]
-        only = self.early is not None and bool(self.early.names & {*one.results})
+    def _is_idle(self, operation: TtirOperation) -> bool:
+        """Return whether nothing needs the results of *operation* but loads that are started early."""
+        readers = [r for r in every(self.op.regions[0]) if {*r.operands} & {*operation.results}]
+        only = self.early is not None and bool(self.early.names & {*operation.results})
         return only and all(any(r is load for load in self.plan.loads) or self._is_idle(r) for r in readers)
 
-    def _arrived(self, one: _Ahead) -> Tile:
+    def _arrived(self, ahead: _Ahead) -> Tile:
         """Return the block that was loaded for this round."""
-        block = one.block
-        self.pointers.append(f"{block.type} *{block.name} = {one.half(self.turn)};")
-        if one.turned is None:
+        block = ahead.block
+        self.pointers.append(f"{block.type} *{block.name} = {ahead.half(self.turn)};")
+        if ahead.turned is None:
             return block
-        wide, high = one.turned
+        wide, high = ahead.turned
         out = self.text.block(block.type, block.shape, "load", word=block.name)
         self.text.line(f"__bang_transpose({out.name}, {block.name}, {wide}, {high});", out.name)
         return out
 
     def _held(
-        self, store: TtirOperation, known: frozenset[str]
+        self, store: TtirOperation, before: frozenset[str]
     ) -> tuple[TtirOperation, Ramp, Tile, Mask | None]:
         """Return a store with the block that it is made from, of which the next round makes another."""
         text = self.text
         pointer, block, window = stored(self.low, store)
         # Only a block that each round makes by itself: any other may change while the store is on its way.
-        if block.name in known or block.name not in text.blocks(NRAM):
+        if block.name in before or block.name not in text.blocks(NRAM):
             copy = text.block(block.type, block.shape, "store", word=block.name, logic=block.logic)
             size = count(block.shape) * BYTES[block.type]
             text.line(f"__bang_move({copy.name}, {block.name}, {size});")
@@ -329,7 +345,10 @@ def while_loop(low: KernelLowering, op: TtirOperation) -> Lowered:
     """Lower ``scf.while``, round by round; where stages are asked for, a note says that it has none."""
     low.text.place = op.place or low.text.place
     loads = [
-        one for region in op.regions for one in every(region) if one.name == "tt.load" and result_of(one)[0]
+        operation
+        for region in op.regions
+        for operation in every(region)
+        if operation.name == "tt.load" and result_of(operation)[0]
     ]
     if low.num_stages > 1 and loads:
         low.text.note(

@@ -25,7 +25,7 @@ def reduce(low: KernelLowering, op: TtirOperation) -> Lowered:
     for value in values:
         assert not isinstance(value, ScalarValue)
         sources.append(low.whole(value, value.shape))
-    body = [one for one in op.regions[0] if one.name != "tt.reduce.return"]
+    body = [operation for operation in op.regions[0] if operation.name != "tt.reduce.return"]
     # Pooling adds a window in one instruction; its order of additions is not a loop's, as a compiler's is not.
     pool = POOLS.get(body[0].name) if len(body) == 1 and len(sources) == 1 else None
     if pool is not None and low.has(f"bang_{pool}", sources[0].type):
@@ -79,7 +79,7 @@ def _pooled_row(low: KernelLowering, pool: str, source: Tile, shape: Shape, word
 
 def _instruction(low: KernelLowering, op: TtirOperation, sources: Sequence[Tile]) -> str:
     """Return the vector instruction that combines two elements as the region of *op* does, in any order; "" where there is none."""
-    body = [one for one in op.regions[0] if not one.name.endswith(".return")]
+    body = [operation for operation in op.regions[0] if not operation.name.endswith(".return")]
     kind = op.types[-1]
     logic = kind in ("i1", "tensor") or kind.endswith("xi1>")
     if len(body) != 1 or len(sources) != 1 or logic:
@@ -142,9 +142,9 @@ def _folded(low: KernelLowering, op: TtirOperation, sources: Sequence[Tile], axi
             if _is_extreme(op, kinds):
                 _pass_over_nan(low, so_far, nexts)
             _combine(low, op, so_far, nexts, kinds)
-        kept = [one for d, one in enumerate(indices) if d != axis] or ["0"]
+        outside = [place for d, place in enumerate(indices) if d != axis] or ["0"]
         for out, value in zip(outs, so_far, strict=True):
-            low.text.line(f"{element(out, kept)} = {value};")
+            low.text.line(f"{element(out, outside)} = {value};")
     if rest:
         return outs
     return [low.number(f"{out.name}[0]", out.type, word) for out, word in zip(outs, op.results, strict=True)]
@@ -155,12 +155,12 @@ EXTREME = {"arith.cmpf", "arith.cmpi", "arith.andi", "arith.ori", "arith.select"
 
 
 def _is_extreme(op: TtirOperation, kinds: Sequence[str]) -> bool:
-    made = {one.name for one in op.regions[0] if one.name != "tt.reduce.return"}
+    names = {operation.name for operation in op.regions[0] if operation.name != "tt.reduce.return"}
     return (
         len(kinds) == 2
         and kinds[0] in FLOATS
         and kinds[1] not in FLOATS
-        and {"arith.cmpf", "arith.select"} <= made <= EXTREME
+        and {"arith.cmpf", "arith.select"} <= names <= EXTREME
     )
 
 
@@ -179,13 +179,13 @@ class _Nested:
 
     def __enter__(self) -> None:
         """Open the loops, the outermost first."""
-        for one in self._contexts:
-            one.__enter__()
+        for context in self._contexts:
+            context.__enter__()
 
     def __exit__(self, *error: object) -> None:
         """Close them, the innermost first."""
-        for one in reversed(self._contexts):
-            one.__exit__(None, None, None)
+        for context in reversed(self._contexts):
+            context.__exit__(None, None, None)
 
 
 def _nested(low: KernelLowering, shape: Shape, axis: int, indices: list[str]) -> _Nested:

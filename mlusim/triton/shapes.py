@@ -117,11 +117,11 @@ def reshape(low: KernelLowering, op: TtirOperation) -> Lowered:
         return seen
     if isinstance(value, Ramp) and len(value.shape) == 1 and shape.count(1) == len(shape) - 1:
         axis = max(range(len(shape)), key=lambda d: shape[d])
-        found: Tensor = value
+        widened: Tensor = value
         for d in range(len(shape)):
             if d != axis:
-                found = with_axis(found, d, (*found.shape[:d], 1, *found.shape[d:]))
-        return found
+                widened = with_axis(widened, d, (*widened.shape[:d], 1, *widened.shape[d:]))
+        return widened
     if isinstance(value, Ramp) and value.pointer:
         raise low.refuse("a reshape of pointers has no form in BANG C here; reshape what they load")
     return evolve(low.whole(value, value.shape), shape=shape, held=shape)
@@ -262,11 +262,11 @@ def _is_run(index: Value, axis: int) -> bool:
 def _move_run(low: KernelLowering, out: Tile, block: Tile, axis: int, index: Value) -> None:
     """Move the elements from a place along *axis* on; those of a constant place that *block* does not have are left as they are."""
     start = element(index, ["0"] * len(out.shape))
-    known = re.fullmatch(r"\(*(-?\d+)\)*", start)
-    first = int(known[1]) if known else 0
+    literal = re.fullmatch(r"\(*(-?\d+)\)*", start)
+    first = int(literal[1]) if literal else 0
     inner, size = count(out.shape[axis + 1 :]), BYTES[block.type]
     low_end, high_end = max(0, -first), min(out.shape[axis], block.shape[axis] - first)
-    at = str(first + low_end) if known else start
+    at = str(first + low_end) if literal else start
     to, of = (f"{b.name} + {n} * {inner}" for b, n in ((out, low_end), (block, at)))
     piece, pieces = (high_end - low_end) * inner * size, count(out.shape[:axis])
     steps = (out.shape[axis] * inner * size, block.shape[axis] * inner * size)

@@ -38,7 +38,7 @@ class TextLine:
     text: str
     place: SourceLine | None
     depth: int
-    made: str = ""
+    makes: str = ""
     over: tuple[str, ...] = ()
 
 
@@ -101,7 +101,9 @@ class Written:
     def told(self) -> str:
         """Return what takes the room where it is fullest, the largest first."""
         more = len(self.fullest) - MOST_TOLD
-        told = [f"{one.why} {counted(one.bytes, 'byte')}{_at(one.place)}" for one in self.fullest[:MOST_TOLD]]
+        told = [
+            f"{room.why} {counted(room.bytes, 'byte')}{_at(room.place)}" for room in self.fullest[:MOST_TOLD]
+        ]
         return ", ".join([*told, *([f"and {more} more"] if more > 0 else [])])
 
 
@@ -216,20 +218,20 @@ class KernelText:
 
     # -- writing ---------------------------------------------------------------------------------------
 
-    def line(self, text: str, made: str = "", over: Sequence[str] = ()) -> None:
-        """Write *text*, which makes the whole of block *made*, also in the place of one of *over*."""
-        self._lines.append(TextLine(text, self.place, self._depth, made, tuple(over)))
+    def line(self, text: str, makes: str = "", over: Sequence[str] = ()) -> None:
+        """Write *text*, which makes the whole of block *makes*, also in the place of one of *over*."""
+        self._lines.append(TextLine(text, self.place, self._depth, makes, tuple(over)))
 
     def name(self, word: str) -> str:
         """Return a C name that begins as *word* and is not in use."""
         stem = _stem(word)
         stem = stem if self._last.get(stem, word) == word else f"{stem}_part"
         stem = stem if stem.isidentifier() and not keyword.iskeyword(stem) else f"t_{stem}".rstrip("_")
-        found = stem
-        while found in self._names:
-            found = f"{stem}_{next(self._numbers)}"
-        self._names.add(found)
-        return found
+        name = stem
+        while name in self._names:
+            name = f"{stem}_{next(self._numbers)}"
+        self._names.add(name)
+        return name
 
     def variable(self, expression: str, kind: str = "int", word: str = "n") -> str:
         """Return the name of a variable that holds *expression*; a name or a number is itself."""
@@ -306,26 +308,24 @@ class KernelText:
         self._share()
         used = {memory: self._arrange(memory) for memory in (NRAM, WRAM)}
         fullest = self._fullest()
-        done = Written(name, "", used[NRAM], used[WRAM], fullest, tuple(self.remarks), self._notes())
+        notes = tuple(
+            text if place is None else f"{place.file}:{place.line}: {text}" for place, text in self.notes
+        )
+        done = Written(name, "", used[NRAM], used[WRAM], fullest, tuple(self.remarks), notes)
         for memory, needed in used.items():
             if needed > limits[memory]:
                 raise OutOfRoom(memory, needed, limits[memory], done.over(memory, needed, limits[memory]))
         arrays = [f"__nram__ char nram[{max(used[NRAM], 128)}];"]
         arrays += [f"__wram__ char wram[{used[WRAM]}];"] if used[WRAM] else []
-        given = ", ".join(
+        formals = ", ".join(
             f"{kind} {word}" if not kind.endswith("*") else f"{kind}{word}" for kind, word in parameters
         )
-        head = [f"__mlu_global__ void {name}({given}) {{", GUARD, *self._declarations()]
+        head = [f"__mlu_global__ void {name}({formals}) {{", GUARD, *self._declarations()]
         # What belongs to no line of the body is of the line that names the function.
         around = [line for text in (*arrays, *head) for line in self._at_place(text)]
         body = [*self._numbered(), *self._at_place("}")]
         text = "\n".join([*done.comments(limits[NRAM]), _PROLOGUE, *around, *body, ""])
         return evolve(done, text=text)
-
-    def _notes(self) -> tuple[str, ...]:
-        return tuple(
-            text if place is None else f"{place.file}:{place.line}: {text}" for place, text in self.notes
-        )
 
     def _at_place(self, text: str) -> list[str]:
         return [text] if self.place is None else [_directive(self.place), text]
@@ -363,8 +363,8 @@ class KernelText:
     def _share(self) -> None:
         """Put a block into the place of one that is read for the last time where it is made."""
         for number, line in enumerate(self._lines):
-            made = self._rooms.get(line.made)
-            if made is None or made.first != number or made.inside:
+            room = self._rooms.get(line.makes)
+            if room is None or room.first != number or room.inside:
                 continue
             # Only at its last use: a later reader would find the new values.
             for word in line.over:
@@ -372,9 +372,9 @@ class KernelText:
                 if old is None or old.last != number or old.first == number:
                     continue
                 outer = self._outer(word)
-                if made.bytes <= outer.bytes and made.memory == outer.memory and outer.last <= number:
-                    made.inside = word
-                    outer.last = max(outer.last, made.last)
+                if room.bytes <= outer.bytes and room.memory == outer.memory and outer.last <= number:
+                    room.inside = word
+                    outer.last = max(outer.last, room.last)
                     break
 
     def _outer(self, name: str) -> Room:
@@ -386,8 +386,8 @@ class KernelText:
         """Give every block of *memory* an offset, the largest first; returns the bytes in all."""
         # First fit by size: close to the best for lifetimes that nest, and the same at every run.
         peak, laid = 0, list[Room]()
-        own = [r for r in self._rooms.values() if r.memory == memory and r.first >= 0 and not r.inside]
-        for room in sorted(own, key=lambda r: (-r.bytes, r.first)):
+        rooms = [r for r in self._rooms.values() if r.memory == memory and r.first >= 0 and not r.inside]
+        for room in sorted(rooms, key=lambda r: (-r.bytes, r.first)):
             offset = 0
             for other in sorted(
                 (o for o in laid if o.first <= room.last and room.first <= o.last), key=lambda o: o.offset
@@ -401,11 +401,11 @@ class KernelText:
         return peak
 
     def _fullest(self) -> tuple[Held, ...]:
-        own = [r for r in self._rooms.values() if r.memory == NRAM and r.first >= 0 and not r.inside]
-        moments = sorted({r.first for r in own})
+        rooms = [r for r in self._rooms.values() if r.memory == NRAM and r.first >= 0 and not r.inside]
+        moments = sorted({r.first for r in rooms})
 
         def at(moment: int) -> list[Room]:
-            return [r for r in own if r.first <= moment <= r.last]
+            return [r for r in rooms if r.first <= moment <= r.last]
 
         moment = max(moments, key=lambda m: sum(r.bytes for r in at(m)), default=-1)
         return tuple(Held(r.bytes, r.why, r.place) for r in sorted(at(moment), key=lambda r: -r.bytes))

@@ -79,11 +79,11 @@ class _Modules:
             source = record.RecordSource(key[0], (), (), (kernel.board,))
             form = record.device_side(kernel.module.files[0].form)
             content = record.write(source, [form])
-            module, found = ctypes.c_void_p(), ctypes.c_void_p()
+            module, handle = ctypes.c_void_p(), ctypes.c_void_p()
             self.checked(self.library.cnModuleLoadFatBinary(content, ctypes.byref(module)), kernel)
             name = kernel.name.encode()
-            self.checked(self.library.cnModuleGetKernel(module, name, ctypes.byref(found)), kernel)
-            self._handles[key] = found
+            self.checked(self.library.cnModuleGetKernel(module, name, ctypes.byref(handle)), kernel)
+            self._handles[key] = handle
         return self._handles[key]
 
     def checked(self, code: int, kernel: TextKernel) -> None:
@@ -128,10 +128,10 @@ def timing() -> Iterator[list[float]]:
 
 
 def _refuse_another_board(board: Board) -> None:
-    own = board_name()
-    if own != board.name:
+    here = board_name()
+    if here != board.name:
         raise UsageError(
-            f"the kernel is compiled for {board.name} and the tensors are on {own}; call mlusim.triton.activate() without a board"
+            f"the kernel is compiled for {board.name} and the tensors are on {here}; call mlusim.triton.activate() without a board"
         )
 
 

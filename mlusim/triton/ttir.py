@@ -34,17 +34,17 @@ class TtirOperation:
 
     def number(self, name: str) -> int:
         """Return the attribute *name*, a whole number.  Raises `UsageError` where it is missing."""
-        found = re.search(rf"\b{name} = (-?\d+)", self.attributes)
-        if found is None:
+        match = re.search(rf"\b{name} = (-?\d+)", self.attributes)
+        if match is None:
             raise UsageError(
                 f"{self.name} has no attribute {name}; this version of Triton writes it otherwise"
             )
-        return int(found[1])
+        return int(match[1])
 
     def word(self, pattern: str) -> str:
         """Return the group of *pattern* in the attributes, "" where it does not match."""
-        found = re.search(pattern, self.attributes)
-        return found[1] if found else ""
+        match = re.search(pattern, self.attributes)
+        return match[1] if match else ""
 
 
 @frozen
@@ -101,19 +101,19 @@ class _Reader:
 
     def _block(self) -> tuple[list[TtirOperation], str]:
         """Return the operations up to the end of a block, and the line that ends it."""
-        found: list[TtirOperation] = []
+        operations: list[TtirOperation] = []
         while True:
             line = self._lines[self._at].strip()
             self._at += 1
             if line.startswith("}"):
-                return found, line
+                return operations, line
             if line.startswith("^"):
                 label = line[: re.search(r"\W", line[1:]).start() + 1]  # type: ignore[union-attr]  # a colon ends it
-                found.append(
+                operations.append(
                     TtirOperation("^", [], [], [], label, None, [], [re.findall(rf"{_NAME}:", line)])
                 )
             elif line:
-                found.append(self._operation(line))
+                operations.append(self._operation(line))
 
     def _operation(self, line: str) -> TtirOperation:
         place = self._place_of(line)
@@ -173,11 +173,11 @@ def _without_jumps(body: list[TtirOperation]) -> list[TtirOperation]:
     """
     blocks: dict[str, tuple[list[str], list[TtirOperation]]] = {"": ([], [])}
     operations = blocks[""][1]
-    for one in body:
-        if one.name == "^":
-            blocks[one.attributes] = one.arguments[0], (operations := [])
+    for operation in body:
+        if operation.name == "^":
+            blocks[operation.attributes] = operation.arguments[0], (operations := [])
         else:
-            operations.append(one)
+            operations.append(operation)
     left = MOST_COPIES
 
     def ways(operations: list[TtirOperation]) -> list[TtirOperation]:
@@ -259,7 +259,7 @@ def pointed(kind: str) -> str:
 
 def count(shape: Sequence[int]) -> int:
     """Return the number of elements of *shape*."""
-    found = 1
+    product = 1
     for size in shape:
-        found *= size
-    return found
+        product *= size
+    return product

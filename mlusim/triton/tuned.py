@@ -41,7 +41,7 @@ def _with(
 ) -> tuple[TritonKernel, dict[str, str]]:
     """Return *kernel* and *arguments* with the values of *settings*."""
     values = {
-        role: {one.name: one.value for one in settings if one.role == role}
+        role: {setting.name: setting.value for setting in settings if setting.role == role}
         for role in (CONSTANT, OPTION, GRID, ARGUMENT)
     }
     options = {**kernel.options, **{name: int(text) for name, text in values[OPTION].items()}}
@@ -64,16 +64,16 @@ class TunedTriton:
 
         A name is a parameter of the kernel, ``num_warps``, ``num_stages`` or ``grid``.  Raises `UsageError` for anything else.
         """
-        made = [self._parameter(word) for word in words]
-        names = [one.name for one in made]
+        parameters = [self._parameter(word) for word in words]
+        names = [parameter.name for parameter in parameters]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise UsageError(f"--param gives {twice} twice; give it once, with all of its values")
-        return tuple(made)
+        return tuple(parameters)
 
     def _parameter(self, text: str) -> TuneParameter:
         word = word_of(text)
-        name, own = word.name, self.triton.parameters()
+        name, formals = word.name, self.triton.parameters()
         if word.macro:
             raise UsageError(f"-D{name} is a macro of BANG C; a Triton kernel takes --param {name}=...")
         if name in OPTIONS:
@@ -82,10 +82,10 @@ class TunedTriton:
                 raise UsageError(f"--param {name} takes whole numbers, and {odd!r} is not one")
             return TuneParameter(name, OPTION, word.values)
         # A kernel may have a parameter of this name, which is meant then.
-        if name == GRID and name not in own:
+        if name == GRID and name not in formals:
             return TuneParameter(name, GRID, word.values)
-        if name not in own:
-            legal = [*own, *OPTIONS, GRID]
+        if name not in formals:
+            legal = [*formals, *OPTIONS, GRID]
             guess = near(name, legal, 1)
             hint = f"did you mean {guess[0]}?" if guess else f"there are {', '.join(legal)}"
             raise UsageError(f"--param {name}: {self.triton.called} has no parameter {name}; {hint}")
@@ -97,8 +97,11 @@ class TunedTriton:
     def configurations(self) -> list[Settings]:
         """Return the configurations that ``triton.autotune`` has at the kernel, none where it has none."""
         return [
-            tuple(Setting(name, OPTION if name in OPTIONS else CONSTANT, str(value)) for name, value in one)
-            for one in self.triton.configurations()
+            tuple(
+                Setting(name, OPTION if name in OPTIONS else CONSTANT, str(value))
+                for name, value in configuration
+            )
+            for configuration in self.triton.configurations()
         ]
 
     def task_of(self, wanted: Sequence[Settings], limit: Limit) -> TritonTask:

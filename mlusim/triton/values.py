@@ -136,23 +136,23 @@ class Ramp:
 
 @frozen
 class Mask:
-    """A mask: lane i is on where ``low[d] <= i[d] < high[d]`` for each axis, *given* holds, and all *tests* are on."""
+    """A mask: lane i is on where ``low[d] <= i[d] < high[d]`` for each axis, *condition* holds, and all *tests* are on."""
 
     shape: Shape
     low: tuple[str, ...]
     high: tuple[str, ...]
-    given: str = "1"
+    condition: str = "1"
     tests: tuple[Tile, ...] = ()
 
     @staticmethod
-    def whole(shape: Shape, given: str = "1") -> "Mask":
-        """Return the mask with all lanes on, if *given* holds."""
-        return Mask(shape, ("0",) * len(shape), tuple(str(size) for size in shape), given)
+    def whole(shape: Shape, condition: str = "1") -> "Mask":
+        """Return the mask with all lanes on, if *condition* holds."""
+        return Mask(shape, ("0",) * len(shape), tuple(str(size) for size in shape), condition)
 
     def turned(self, order: Sequence[int]) -> "Mask":
         """Return it with its axes in another *order*; it has no tests."""
         low, high = (tuple(items[d] for d in order) for items in (self.low, self.high))
-        return Mask(tuple(self.shape[d] for d in order), low, high, self.given)
+        return Mask(tuple(self.shape[d] for d in order), low, high, self.condition)
 
     def bounds(self, axis: int) -> bool:
         """Return whether it has bounds along *axis*."""
@@ -222,7 +222,7 @@ def element(value: Value | Runs, indices: Sequence[str]) -> str:
         for block, factor in value.terms:
             at = plus(at, times(element(block, indices), factor))
         return f"({value.pointer} + {at})" if value.pointer else f"({at})"
-    tests = [value.given] if value.given != "1" else []
+    tests = [value.condition] if value.condition != "1" else []
     for low, high, size, index in zip(value.low, value.high, value.shape, indices, strict=True):
         tests += [f"{index} >= {low}"] if low != "0" else []
         tests += [f"{index} < {high}"] if high != str(size) else []
@@ -259,9 +259,11 @@ def with_axis(value: Tensor, axis: int, shape: Shape) -> Tensor:
     if isinstance(value, Tile):
         return evolve(value, shape=shape, held=wider(value.held, 1))
     if isinstance(value, Ramp):
-        terms = tuple((evolve(one, shape=shape, held=wider(one.held, 1)), by) for one, by in value.terms)
+        terms = tuple(
+            (evolve(block, shape=shape, held=wider(block.held, 1)), by) for block, by in value.terms
+        )
         return evolve(value, shape=shape, strides=wider(value.strides, "0"), terms=terms)
-    tests = tuple(evolve(one, shape=shape, held=wider(one.held, 1)) for one in value.tests)
+    tests = tuple(evolve(block, shape=shape, held=wider(block.held, 1)) for block in value.tests)
     return evolve(value, shape=shape, low=wider(value.low, "0"), high=wider(value.high, "1"), tests=tests)
 
 
@@ -277,15 +279,15 @@ def broadcast(value: Tensor, shape: Shape) -> Tensor:
         terms = tuple((evolve(block, shape=shape), factor) for block, factor in value.terms)
         return evolve(value, shape=shape, strides=strides, terms=terms)
     # Formulas stay formulas: no instruction is issued for a broadcast.
-    low, high, given = list(value.low), list(value.high), value.given
+    low, high, condition = list(value.low), list(value.high), value.condition
     for axis, (old, new) in enumerate(zip(value.shape, shape, strict=True)):
         if old != new:  # an axis of one lane, on or off, says so for all of its lanes
             if value.bounds(axis):
                 inside = f"({low[axis]} <= 0 && {high[axis]} > 0)"
-                given = inside if given == "1" else f"({given} && {inside})"
+                condition = inside if condition == "1" else f"({condition} && {inside})"
             low[axis], high[axis] = "0", str(new)
     tests = tuple(evolve(block, shape=shape) for block in value.tests)
-    return Mask(shape, tuple(low), tuple(high), given, tests)
+    return Mask(shape, tuple(low), tuple(high), condition, tests)
 
 
 def reshaped(value: Tensor, shape: Shape) -> Tensor | None:
