@@ -92,7 +92,11 @@ def run(args: argparse.Namespace) -> int:
     check_writable(args.output, args.record)
     accepted = () if args.suppress is None else suppressions_in(read_text(args.suppress), args.suppress)
     script = args.program is not None and args.program.endswith(".py")
-    runs = _runs(args, _watching(names, values=args.values), form, script=script)
+    # With --values valuecheck looks at vectors, too.
+    if args.values and VALUE_CHECK not in names:
+        raise UsageError(f"--values goes with {VALUE_CHECK}; name it in --only, too")
+    watching = tuple(VALUES if args.values and name == VALUE_CHECK else name for name in names)
+    runs = _runs(args, watching, form, script=script)
     report = checking.report_of(names, runs, accepted, notes=args.notes or args.values)
     _write(args, form, report)
     if args.record is not None:
@@ -104,13 +108,6 @@ def run(args: argparse.Namespace) -> int:
         plain_text.remark(f"error: {report.problems[0]}")
         return entry.USAGE
     return entry.CLEAN if report.clean else entry.FINDINGS
-
-
-def _watching(names: tuple[str, ...], *, values: bool) -> tuple[str, ...]:
-    """Return the names of those who watch: with ``--values`` valuecheck looks at vectors, too."""
-    if values and VALUE_CHECK not in names:
-        raise UsageError(f"--values goes with {VALUE_CHECK}; name it in --only, too")
-    return tuple(VALUES if values and name == VALUE_CHECK else name for name in names)
 
 
 def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script: bool) -> list[Checked]:

@@ -20,7 +20,7 @@ from mlusim.files.reading import refuse_no_file
 from mlusim.files.writing import check_writable
 from mlusim.operators.registry import find_operator
 from mlusim.plan import render
-from mlusim.plan.claims import Claim, Comparison, Verdict, parse_claim
+from mlusim.plan.claims import Claim, Verdict, parse_claim
 from mlusim.plan.layout import Layout
 from mlusim.plan.plan import Plan, check_names, choose, values_of
 from mlusim.plan.solver import Frontier, Largest
@@ -353,21 +353,17 @@ def _claims(question: PlanQuestion, text: str) -> list[plan_answer.PlanAnswer]:
             )
         for claim in claims:
             fixed = values_of(plan, question.values)
-            answers += [
-                _compared(plan.compare(claim, board=board, dtype=dtype, **fixed))
-                for board, dtype in question.places_of(plan)
-            ]
+            for board, dtype in question.places_of(plan):
+                comparison = plan.compare(claim, board=board, dtype=dtype, **fixed)
+                good = comparison.verdict in {Verdict.SAME, Verdict.STRICTER}
+                told = f"{comparison.claim} on {comparison.board}: {comparison.verdict.value}"
+                view, facts = render.comparison_view(comparison), comparison.to_json()
+                answers.append(plan_answer.PlanAnswer(view, facts, good, told=told))
     if not answers:
         raise UsageError(
             "no document states a limit for this plan; state one yourself: --claim 'S*T <= 50000'"
         )
     return answers
-
-
-def _compared(comparison: Comparison) -> plan_answer.PlanAnswer:
-    good = comparison.verdict in {Verdict.SAME, Verdict.STRICTER}
-    told = f"{comparison.claim} on {comparison.board}: {comparison.verdict.value}"
-    return plan_answer.PlanAnswer(render.comparison_view(comparison), comparison.to_json(), good, told=told)
 
 
 def plans_in(path: Path) -> tuple[Plan, ...]:

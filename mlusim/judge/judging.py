@@ -126,13 +126,6 @@ def _about(task: JudgeTask) -> dict[str, Any]:
     return {"reference": task.reference, **members(task.asked, "board", "seed")}
 
 
-def _without_process(candidate: Candidate, word: str, sentence: str) -> dict[str, Any]:
-    """Return the verdict of a candidate that no process has run to its end."""
-    lost = verdict(candidate.path, EndedProcess(), (), _about(candidate.task), (), None)
-    plained: dict[str, Any] = plain(lost | {"verdict": word, "error": sentence})
-    return plained
-
-
 def _work(candidate: Candidate) -> WorkerAnswer:
     task = candidate.task
     same = (
@@ -163,7 +156,10 @@ def judge(
     """
     keeper = None
     if keep is not None and wanted:
-        keeper = Keep(keep, wanted, _word(wanted[0].task), _kept_work(wanted[0].task), restart=restart)
+        task = wanted[0].task
+        # A word that changes with everything that a verdict depends on besides the candidate.
+        word = hashlib.sha256(repr(task).encode()).hexdigest()[:16]
+        keeper = Keep(keep, wanted, word, _kept_work(task), restart=restart)
     judged_before = () if keeper is None else keeper.known
     waiting = [candidate for candidate in wanted if candidate not in judged_before]
     number = None if workers == 1 else workers or min(os.cpu_count() or 1, max(1, len(waiting)))
@@ -178,7 +174,11 @@ def _outcome(candidate: Candidate, future: "Future[WorkerAnswer]") -> tuple[dict
     except Exception as error:
         if isinstance(error, UsageError) and not isinstance(error, WorkerDied):
             raise
-        return _without_process(candidate, DIED, f"{type(error).__name__}: {said(error)}"), True
+        lost = verdict(candidate.path, EndedProcess(), (), _about(candidate.task), (), None)
+        document: dict[str, Any] = plain(
+            lost | {"verdict": DIED, "error": f"{type(error).__name__}: {said(error)}"}
+        )
+        return document, True
     if answer.document is None:
         raise UsageError(
             f"a worker on {answer.machine} has other sources of mlusim, another reference or another {candidate.path}; "
@@ -188,11 +188,6 @@ def _outcome(candidate: Candidate, future: "Future[WorkerAnswer]") -> tuple[dict
 
 
 # -- the file --------------------------------------------------------------------------------------
-
-
-def _word(task: JudgeTask) -> str:
-    """Return a word that changes with everything that a verdict depends on besides the candidate."""
-    return hashlib.sha256(repr(task).encode()).hexdigest()[:16]
 
 
 def _kept_work(task: JudgeTask) -> KeptWork[Candidate]:

@@ -115,7 +115,13 @@ def _verdict(sums: _Sums, diff4: float | None, shape: tuple[int, ...], threshold
     diff1 = sums.difference / (sums.magnitude + TINY)
     diff2 = math.sqrt(sums.difference2 / (sums.magnitude2 + TINY))
     judged = ((diff1, thresholds.diff1), (diff2, thresholds.diff2), (sums.diff3, thresholds.diff3))
-    passed = all(_within(error, threshold, sums.special) for error, threshold in judged)
+    # Beside NaN and infinities, which all match, only a threshold of 0 is judged.
+    passed = all(
+        threshold is None
+        or (sums.special and threshold > 0)
+        or (math.isfinite(error) and 0 <= error <= threshold)
+        for error, threshold in judged
+    )
     if thresholds.diff4 is not None and not sums.special:
         passed = passed and diff4 not in {0.0, 1.0}
     note = "" if sums.unequal else "equal in value, not in bits"
@@ -133,13 +139,6 @@ def _unmatched(sums: _Sums, shape: tuple[int, ...], thresholds: Thresholds) -> A
     note = "NaN or infinity where the other side has something else"
     worst, inf = _index(sums.unmatched, shape), math.inf
     return Accuracy(inf, inf, inf, inf, None, passed=passed, worst_index=worst, note=note)
-
-
-def _within(error: float, threshold: float | None, special: bool) -> bool:
-    """Return whether *error* passes; *special*: there were NaN or infinities, all matched."""
-    if threshold is None or (special and threshold > 0):
-        return True
-    return math.isfinite(error) and 0 <= error <= threshold
 
 
 def _collect(sums: _Sums, start: int, o: Array, r: Array) -> None:

@@ -388,18 +388,17 @@ def _numbers(
     for place in places:
         statement = statements[place]
         first = statement.first
-        while first > 1 and first - 1 not in shown and _belongs(text[first - 2]):
+        # A comment on a line of its own and a closing brace are shown with the statement below.
+        while first > 1 and first - 1 not in shown:
+            line = text[first - 2]
+            if not line.lstrip().startswith(("//", "/*", "#")) and not _is_brace(line):
+                break
             first -= 1
         numbers += [n for n in range(first, statement.last + 1) if n not in shown and n not in numbers]
     if not numbers:
         numbers = [n for place in places for n in range(statements[place].first, statements[place].last + 1)]
     shown.update(numbers)
     return tuple(dict.fromkeys(numbers))
-
-
-def _belongs(line: str) -> bool:
-    """Return whether a line is shown with the statement below it, as a comment on a line of its own and a closing brace are."""
-    return line.lstrip().startswith(("//", "/*", "#")) or _is_brace(line)
 
 
 def _matches(

@@ -77,7 +77,12 @@ class _Space:
 
     def of(self, expr: Expr) -> dict[str, Interval]:
         """Return the ranges of what *expr* mentions."""
-        names = {symbol(e) for e in walk(expr) if not isinstance(e, Operation) and _is_symbol(e)}
+        names = {
+            symbol(e)
+            for e in walk(expr)
+            if not isinstance(e, Operation)
+            and (hasattr(e, "name") or (isinstance(e, SizeOf) and not isinstance(e.type, DType)))
+        }
         return {n: self.ranges[n] for n in sorted(names)}
 
     def samples(self, expr: Expr) -> Iterator[dict[str, int]]:
@@ -110,10 +115,6 @@ class _Space:
         if self.element is None:
             return [{}]
         return [{f"sizeof_{self.element.name}": d.size} for d in self.element.choices]
-
-
-def _is_symbol(expr: Expr) -> bool:
-    return hasattr(expr, "name") or (isinstance(expr, SizeOf) and not isinstance(expr.type, DType))
 
 
 def _try(expr: Expr, env: Mapping[str, int]) -> int | None:

@@ -350,7 +350,12 @@ class KernelCall(SourceCall):
         back = [n for n in self.parameters() if n in self.arguments and scope.value(n, n).comes_back]
         keys = {}
         for name, array in expectation.expected(scope, self.inputs, back).items():
-            same = (key for key, stored in arrays.items() if _same(stored, array))
+            form = array.dtype, array.shape
+            same = (
+                key
+                for key, stored in arrays.items()
+                if (stored.dtype, stored.shape) == form and stored.tobytes() == array.tobytes()
+            )
             keys[name] = next(same, f"expect.{name}")
             arrays.setdefault(keys[name], array)
         errors = members(expectation.close, "diff1", "diff2", "diff3")
@@ -490,12 +495,6 @@ def _member(text: str, kind: t.Arithmetic, what: str) -> float | bool:
     except ValueError:
         form = "a number" if kind.kind == "float" else "a whole number"
         raise UsageError(f"{what} is given {text!r}; give {form}") from None
-
-
-def _same(array: Array, other: Array) -> bool:
-    """Return whether two arrays have the same bytes, of the same type and shape."""
-    alike = array.dtype == other.dtype and array.shape == other.shape
-    return alike and array.tobytes() == other.tobytes()
 
 
 def kind_of(text: str | None) -> Kind:

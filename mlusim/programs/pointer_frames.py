@@ -124,13 +124,17 @@ class Frames:
                 yield n, argument, self.ways(stack, row.name, n)
 
     def ways(self, stack: Sequence[FunctionCall], row: str | None, argument: int = 0) -> "list[Chain]":
-        """Return the ways to the array of argument *argument* of *row*, which *stack* calls; without *row* of an element."""
+        """Return the ways to the array of the argument of *row* that has the number *argument*, which *stack* calls; without *row* of an element."""
         line, uses = stack[0].line, stack[0].uses
         key = uses.function.symbol, line, row, argument
         origins = self._roots.get(key)
         if origins is None:
             if row is None:
-                pointers = [*uses.elements.get(line, ()), *_scalars(uses, line)]
+                pointers = [*uses.elements.get(line, ())]
+                # Instructions that are scalar accesses, as `__store_nram`, too.
+                for (at, name), nodes in uses.rows.items():
+                    if at == line and ISA[name].form in ("load", "store"):
+                        pointers += [node.arguments[0] for node in nodes]
             else:
                 nodes = uses.rows.get((line, row), ())
                 pointers = [node.arguments[argument] for node in nodes if argument < len(node.arguments)]
@@ -182,13 +186,6 @@ class Frames:
         for call in caller.calls.get((line, function.symbol), ()):
             for origin in roots(call.arguments[at]):
                 yield from self._chains(origin.of(*root.path), stack, depth + 1, length + 1)
-
-
-def _scalars(uses: FunctionUses, line: int) -> Iterator[ir.Expr]:
-    """Yield the pointers of the instructions at *line* that are scalar accesses, as `__store_nram`."""
-    for (at, name), nodes in uses.rows.items():
-        if at == line and ISA[name].form in ("load", "store"):
-            yield from (node.arguments[0] for node in nodes)
 
 
 @frozen(eq=False)
