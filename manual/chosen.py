@@ -4,10 +4,10 @@ import sys
 from collections.abc import Collection, Sequence
 
 
-def chosen(names: Sequence[str], known: Collection[str], what: str) -> Collection[str]:
-    """Return *names*, or all that is *known* where none is given; nothing, with a sentence on standard error, where one is not a *what*."""
-    unknown = next((name for name in names if name not in known), None)
+def chosen(names: Sequence[str], legal: Collection[str], what: str) -> Collection[str]:
+    """Return *names*, or all *legal* ones where none is given; nothing, with a sentence on standard error, where one is not a *what*."""
+    unknown = next((name for name in names if name not in legal), None)
     if unknown is None:
-        return names or known
-    print(f"no {what} {unknown!r}; there are {', '.join(known)}", file=sys.stderr)
+        return names or legal
+    print(f"no {what} {unknown!r}; there are {', '.join(legal)}", file=sys.stderr)
     return ()

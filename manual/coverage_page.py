@@ -92,8 +92,8 @@ def refused_names() -> Iterator[str]:
     names: dict[str, list[str]] = {}
     for name, what in REPLACED.items():
         names.setdefault(what, []).append(f"`{name}`")
-    for what, given in names.items():
-        yield f"| {', '.join(given)} | {what} |"
+    for what, spellings in names.items():
+        yield f"| {', '.join(spellings)} | {what} |"
     for what in dict.fromkeys(FORMS_REPLACED.values()):
         yield f"| loads and stores of registers with another type in memory | {what} |"
 

@@ -90,15 +90,15 @@ def names(header: str) -> list[str]:
             re.findall(r"X\((\w+)\)", re.findall(rf"define {table}\(X\)(.*?)\n(?! )", text, re.DOTALL)[0])
             for table in ("MLUSIM_CNNL_DESCRIPTORS", "MLUSIM_CNNL_CALLS")
         )
-        own = re.findall(r"\bcnnlStatus_t (cnnl\w+)\(", text)
+        declared = re.findall(r"\bcnnlStatus_t (cnnl\w+)\(", text)
         return [
             # The last match is the pattern inside the macro, which is not a name.
-            *own[:-1],
+            *declared[:-1],
             *(f"cnnl{verb}{kind}" for kind in kinds for verb in ("Create", "Destroy")),
             *(f"cnnl{c}" for c in calls),
         ]
-    found = re.findall(r"^(?!typedef)\S[^;{}#]*?\b((?:__)?[a-z]\w+)\([^;{}]*\);", text, re.MULTILINE)
-    return list(dict.fromkeys(found))
+    functions = re.findall(r"^(?!typedef)\S[^;{}#]*?\b((?:__)?[a-z]\w+)\([^;{}]*\);", text, re.MULTILINE)
+    return list(dict.fromkeys(functions))
 
 
 def remark(name: str) -> str:

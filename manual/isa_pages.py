@@ -133,9 +133,9 @@ def _facts(row: Intrinsic) -> Iterator[str]:
         yield f"a call with *{operand}*: that of [`{longer.spelling}`](#{_anchor(longer)})"
     if row.approximation is not None:
         yield f"the hardware approximates: {row.approximation}"
-    found = ", ".join(a.name for a in ARCHES.values() if row.available(a.bang_arch))
-    known = found or f"none of the catalogue, those from `__BANG_ARCH__` {row.since} on"
-    yield f"architectures: {known}{'; on memory cores too' if row.memory_core else ''}"
+    architectures = ", ".join(a.name for a in ARCHES.values() if row.available(a.bang_arch))
+    architectures = architectures or f"none of the catalogue, those from `__BANG_ARCH__` {row.since} on"
+    yield f"architectures: {architectures}{'; on memory cores too' if row.memory_core else ''}"
     yield f"native engine: {'C' if any(Engine.performs(row, arch) for arch in ARCHES.values()) else 'Python executes it'}"
     yield f"certainty: {CERTAINTY[row.certainty]}; source: {row.source}"
 

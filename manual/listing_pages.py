@@ -13,8 +13,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def listings() -> dict[str, Path]:
     """Return the files of listings by the folders of their operators."""
-    found = (one.listing for one in operators().values())
-    return {path.parent.name: path for path in found if path is not None and path.is_relative_to(ROOT)}
+    paths = (operator.listing for operator in operators().values())
+    return {path.parent.name: path for path in paths if path is not None and path.is_relative_to(ROOT)}
 
 
 def page(name: str, path: Path) -> str:
@@ -34,7 +34,7 @@ def page(name: str, path: Path) -> str:
 
 
 def _operator(path: Path) -> str:
-    return next(one.name for one in operators().values() if one.listing == path)
+    return next(operator.name for operator in operators().values() if operator.listing == path)
 
 
 def _table(listing: DocumentListing, rows: Sequence[Row]) -> Iterator[str]:

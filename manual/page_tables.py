@@ -147,7 +147,7 @@ def _cells(line: str) -> tuple[str, ...]:
 
 def _figures(operator: str, head: Sequence[str], cells: Sequence[str], perform: Perform) -> Iterator[str]:
     case, board = cells[0].partition(":")[0], cells[1]
-    found: dict[str | None, Efficiency] = {}
+    figures: dict[str | None, Efficiency] = {}
     for title, cell in zip(head, cells, strict=True):
         policy = re.match(r"`(\w+)`", title)
         figure = _FIGURES.get("time us" if policy else title)
@@ -155,13 +155,13 @@ def _figures(operator: str, head: Sequence[str], cells: Sequence[str], perform: 
             yield cell
             continue
         chosen = policy[1] if policy else None
-        if chosen not in found:
+        if chosen not in figures:
             job = Job(operator, case, board, policy=chosen, reference=False)
             efficiency = perform(job).efficiency
             if efficiency is None:
                 raise UsageError(f"{job} has no figures; it ends in a fault")
-            found[chosen] = efficiency
-        yield figure(found[chosen])
+            figures[chosen] = efficiency
+        yield figure(figures[chosen])
 
 
 # -- the pages --------------------------------------------------------------------------------------
@@ -189,10 +189,10 @@ PAGES = {"time": _time, "checkers": _checkers, "operators": _operators}
 
 def main(names: Sequence[str]) -> int:
     """Write the pages that *names* lists, or all of them, again."""
-    made = chosen(names, PAGES, "page")
-    for name in made:
+    pages = chosen(names, PAGES, "page")
+    for name in pages:
         PAGES[name]()
-    return 0 if made else 2
+    return 0 if pages else 2
 
 
 if __name__ == "__main__":

@@ -124,11 +124,11 @@ def _pipes() -> str:
     """Draw what the pipes of `MENDED` do, and what its cores wait for."""
     module, device = bangc.load(EXAMPLE / MENDED, board=BOARD), Device(BOARD)
     data = np.random.default_rng(0).standard_normal(COUNT).astype(np.float32)
-    with profiled() as kept:
+    with profiled() as profile:
         device.launch(
             module["Gelu"], TASKS, args=(device.empty(data.shape, data.dtype), device.put(data), COUNT)
         )
-    excerpt = excerpt_of(kept.launches[0])
+    excerpt = excerpt_of(profile.launches[0])
     assert excerpt is not None
     marks, x = "", LEFT
     for kind, look, told in legend(excerpt):
@@ -228,7 +228,7 @@ def _gallery(page: Path) -> None:
             wanted = text.partition("\n")[0].removeprefix("## ") in SHOWN
             parts += [f"<h2>{escape(text.partition(chr(10))[0].removeprefix('## '))}</h2>"] if wanted else []
         elif cell["cell_type"] == "code" and len(parts) > 1 and wanted and not text.startswith(NOT_SHOWN):
-            outputs = ("".join(one["data"]["text/html"]) for one in cell["outputs"])
+            outputs = ("".join(output["data"]["text/html"]) for output in cell["outputs"])
             parts += [f'<pre class="cell">{escape(text)}</pre>', *outputs]
     page.write_text("\n".join(parts), encoding="utf-8")
 
@@ -279,16 +279,16 @@ PICTURES: Mapping[str, Callable[[], str]] = {
 
 def main(names: Sequence[str]) -> int:
     """Write the pictures that *names* lists, or all of them, again."""
-    made = chosen(names, [*PICTURES, *PAGES], "picture")
+    wanted = chosen(names, [*PICTURES, *PAGES], "picture")
     browser = next(filter(None, map(shutil.which, filter(None, BROWSERS))), None)
-    for name in made:
+    for name in wanted:
         if name in PICTURES:
             (FOLDER / f"{name}.svg").write_text(PICTURES[name](), encoding="utf-8")
         elif browser is not None:
             _photographed(name, browser)
         else:
             sys.stderr.write(f"{name}.png is left as it is: no Chromium is found; name one in BROWSER\n")
-    return 0 if made else 2
+    return 0 if wanted else 2
 
 
 if __name__ == "__main__":

@@ -14,10 +14,10 @@ def _folders() -> tuple[str, ...]:
 
 
 def _discover() -> tuple[Operator, ...]:
-    found: list[Operator] = []
+    operators: list[Operator] = []
     for folder in FOLDERS:
-        found.extend(importlib.import_module(f".{folder}.operator", __package__).OPERATORS)
-    return tuple(found)
+        operators.extend(importlib.import_module(f".{folder}.operator", __package__).OPERATORS)
+    return tuple(operators)
 
 
 FOLDERS: tuple[str, ...] = _folders()

@@ -9,11 +9,11 @@ from .catalog import FOLDERS
 
 
 def _gathered() -> Mapping[str, Callable[..., Any]]:
-    found: dict[str, Callable[..., Any]] = {}
+    functions: dict[str, Callable[..., Any]] = {}
     for folder in FOLDERS:
         module = importlib.import_module(f".{folder}.host", __package__)
-        found |= {name: value for name, value in vars(module).items() if name.startswith("mluOp")}
-    return MappingProxyType(dict(sorted(found.items())))
+        functions |= {name: value for name, value in vars(module).items() if name.startswith("mluOp")}
+    return MappingProxyType(dict(sorted(functions.items())))
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = _gathered()

@@ -132,9 +132,9 @@ class Frames:
             if row is None:
                 pointers = [*uses.elements.get(line, ())]
                 # Instructions that are scalar accesses, as `__store_nram`, too.
-                for (at, name), nodes in uses.rows.items():
+                for (at, name), calls in uses.rows.items():
                     if at == line and ISA[name].form in ("load", "store"):
-                        pointers += [node.arguments[0] for node in nodes]
+                        pointers += [call.arguments[0] for call in calls]
             else:
                 nodes = uses.rows.get((line, row), ())
                 pointers = [node.arguments[argument] for node in nodes if argument < len(node.arguments)]

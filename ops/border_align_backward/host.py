@@ -111,12 +111,12 @@ def mluOpBorderAlignBackward(
     grad_input is [N, H, W, 4C] with H * W = K, and is overwritten.  pool_size, 1 or more, is the number
     of intervals of a border.  Returns BAD_PARAM or NOT_SUPPORTED with the reason in ``handle.last_error``.
     """
-    given = {
+    arguments = {
         "grad_output_desc": grad_output_desc, "grad_output": grad_output, "boxes_desc": boxes_desc, "boxes": boxes,
         "argmax_idx_desc": argmax_idx_desc, "argmax_idx": argmax_idx, "pool_size": pool_size,
         "grad_input_desc": grad_input_desc, "grad_input": grad_input,
     }  # fmt: skip
-    status = verify(handle, API, CHECKS, given)
+    status = verify(handle, API, CHECKS, arguments)
     if status is not None:
         return status
     assert handle is not None

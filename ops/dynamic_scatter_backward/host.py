@@ -135,8 +135,8 @@ def mluOpGetDynamicScatterBackwardWorkspaceSize(
     The query does not know M; it takes N for it, the most it can be.  Returns BAD_PARAM with the reason
     in ``handle.last_error``.
     """
-    given = {"reduce_type": reduce_type, "feats_desc": feats_desc, "workspace_size": workspace_size}
-    status = verify(handle, "mluOpGetDynamicScatterBackwardWorkspaceSize", SIZE_CHECKS, given)
+    arguments = {"reduce_type": reduce_type, "feats_desc": feats_desc, "workspace_size": workspace_size}
+    status = verify(handle, "mluOpGetDynamicScatterBackwardWorkspaceSize", SIZE_CHECKS, arguments)
     if status is not None:
         return status
     assert feats_desc is not None
@@ -172,7 +172,7 @@ def mluOpDynamicScatterBackward(
     voxel_num int32 [1].  Every element of grad_feats is written.  workspace has workspace_size bytes.
     Returns BAD_PARAM, NOT_SUPPORTED or ARCH_MISMATCH with the reason in ``handle.last_error``.
     """
-    given = {
+    arguments = {
         "reduce_type": reduce_type, "workspace": workspace, "workspace_size": workspace_size,
         "grad_voxel_feats_desc": grad_voxel_feats_desc, "grad_voxel_feats": grad_voxel_feats,
         "feats_desc": feats_desc, "feats": feats,
@@ -182,7 +182,7 @@ def mluOpDynamicScatterBackward(
         "voxel_num_desc": voxel_num_desc, "voxel_num": voxel_num,
         "grad_feats_desc": grad_feats_desc, "grad_feats": grad_feats,
     }  # fmt: skip
-    status = verify(handle, "mluOpDynamicScatterBackward", CHECKS, given)
+    status = verify(handle, "mluOpDynamicScatterBackward", CHECKS, arguments)
     if status is not None:
         return status
     assert handle is not None

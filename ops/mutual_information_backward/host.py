@@ -145,11 +145,11 @@ def mluOpGetMutualInformationBackwardWorkspaceSize(
     with the reason in ``handle.last_error``, and stores nothing.
     """
     del opt_boundary_desc, overwrite_ans_grad
-    given = {
+    arguments = {
         "px_desc": px_desc, "py_desc": py_desc, "p_desc": p_desc, "ans_grad_desc": ans_grad_desc,
         "workspace_size": workspace_size,
     }  # fmt: skip
-    status = verify(handle, "mluOpGetMutualInformationBackwardWorkspaceSize", QUERY_CHECKS, given)
+    status = verify(handle, "mluOpGetMutualInformationBackwardWorkspaceSize", QUERY_CHECKS, arguments)
     if status is not None:
         return status
     workspace_size[0] = WORKSPACE_BYTES
@@ -183,13 +183,13 @@ def mluOpMutualInformationBackward(
     included) or None.  Returns BAD_PARAM, ARCH_MISMATCH or NOT_SUPPORTED with the reason in
     ``handle.last_error``.
     """
-    given = {
+    arguments = {
         "px_desc": px_desc, "px": px, "py_desc": py_desc, "py": py, "opt_boundary_desc": opt_boundary_desc,
         "opt_boundary": opt_boundary, "p_desc": p_desc, "p": p, "ans_grad_desc": ans_grad_desc,
         "ans_grad": ans_grad, "workspace": workspace, "workspace_size": workspace_size,
         "px_grad_desc": px_grad_desc, "px_grad": px_grad, "py_grad_desc": py_grad_desc, "py_grad": py_grad,
     }  # fmt: skip
-    status = verify(handle, "mluOpMutualInformationBackward", CHECKS, given)
+    status = verify(handle, "mluOpMutualInformationBackward", CHECKS, arguments)
     if status is not None:
         return status
     assert handle is not None

@@ -120,7 +120,7 @@ def lattice(term1: Array, term2: Array, last: float, kind: Any = np.float64) -> 
 
 
 def _along(term1: Array, term2: Array, last: float, kind: Any) -> Array:
-    """The recursion of `lattice` where it has a single row or column: one product after another."""
+    """Return the recursion of `lattice` where it has a single row or column: one product after another."""
     rows, columns = term2.shape[0], term1.shape[1]
     factors = (term1[:, 0] if columns == 1 else term2[0])[::-1].astype(kind)
     products = np.multiply.accumulate(np.concatenate((np.array([last], kind), factors)))
@@ -128,8 +128,10 @@ def _along(term1: Array, term2: Array, last: float, kind: Any) -> Array:
     return line.reshape(rows, columns)
 
 
-def _recursion(term1: Array, term2: Array, last: float, kind: Any, kept: Callable[[Array], Array]) -> Array:
-    """The recursion of `lattice`, each product and sum as *kept* has it.
+def _recursion(
+    term1: Array, term2: Array, last: float, kind: Any, rounded: Callable[[Array], Array]
+) -> Array:
+    """Return the recursion of `lattice`, each product and sum as *rounded* has it.
 
     The arrays are flattened with one spare row and column of zeros, so that a missing neighbour
     contributes 0 and the cells of an anti-diagonal lie a constant step apart.
@@ -148,7 +150,7 @@ def _recursion(term1: Array, term2: Array, last: float, kind: Any, kept: Callabl
         around = g[
             start + 1 : stop + width : columns
         ]  # the next frame of each cell; of the last, its next symbol too
-        g[cells] = kept(kept(around[1:] * down[cells]) + kept(around[:-1] * right[cells]))
+        g[cells] = rounded(rounded(around[1:] * down[cells]) + rounded(around[:-1] * right[cells]))
     return padded[0, :rows, :columns]
 
 

@@ -94,13 +94,13 @@ def mluOpThreeInterpolateBackward(
     indices half or float, of one dtype.  An index outside [0, M - 1] contributes nothing.  On MLU2xx M is at most 2^23.
     Returns BAD_PARAM or NOT_SUPPORTED with the reason in ``handle.last_error``.
     """
-    given = {
+    arguments = {
         "grad_output_desc": grad_output_desc, "grad_output": grad_output,
         "indices_desc": indices_desc, "indices": indices,
         "weights_desc": weights_desc, "weights": weights,
         "grad_features_desc": grad_features_desc, "grad_features": grad_features,
     }  # fmt: skip
-    status = verify(handle, "mluOpThreeInterpolateBackward", CHECKS, given)
+    status = verify(handle, "mluOpThreeInterpolateBackward", CHECKS, arguments)
     if status is not None:
         return status
     assert handle is not None

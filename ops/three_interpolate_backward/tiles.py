@@ -48,9 +48,9 @@ def _down(count: int, align: int) -> int:
     return count // align * align
 
 
-def _is_better(best: tuple[int, int], found: tuple[int, int]) -> bool:
-    """Return whether (rounds, remainder) *found* replaces *best*: fewer rounds, or better filled ones."""
-    (rounds, rest), (new_rounds, new_rest) = best, found
+def _is_better(best: tuple[int, int], candidate: tuple[int, int]) -> bool:
+    """Return whether (rounds, remainder) *candidate* replaces *best*: fewer rounds, or better filled ones."""
+    (rounds, rest), (new_rounds, new_rest) = best, candidate
     fewer = rounds - new_rounds
     if fewer > 1:
         return True
@@ -65,9 +65,9 @@ def _rebalanced(Mo: int, align: int, repeats: int, M: int, cores: int) -> int:
     """Return the M tile, at most *Mo*, that spreads *repeats* times the tiles of M best over *cores*."""
     chosen, best = Mo, divmod(repeats * -(-M // Mo), cores)
     for candidate in range(Mo - align, 0, -align):
-        found = divmod(repeats * -(-M // candidate), cores)
-        if _is_better(best, found):
-            chosen, best = candidate, found
+        rounds = divmod(repeats * -(-M // candidate), cores)
+        if _is_better(best, rounds):
+            chosen, best = candidate, rounds
     return chosen
 
 

@@ -76,11 +76,11 @@ def mluOpTinShiftForward(
     input and output are [N, T, C, HW] of half or float, shifts is int32 [N, G], C a multiple of G.
     Returns BAD_PARAM or NOT_SUPPORTED with the reason in ``handle.last_error``.
     """
-    given = {
+    arguments = {
         "input_desc": input_desc, "input": input, "shifts_desc": shifts_desc, "shifts": shifts,
         "output_desc": output_desc, "output": output,
     }  # fmt: skip
-    status = verify(handle, "mluOpTinShiftForward", FORWARD_CHECKS, given)
+    status = verify(handle, "mluOpTinShiftForward", FORWARD_CHECKS, arguments)
     return _launch(handle, input_desc, input, shifts_desc, shifts, output) if status is None else status
 
 
@@ -98,11 +98,11 @@ def mluOpTinShiftBackward(
     grad_output and grad_input are [N, T, C, HW] of half or float, shifts is int32 [N, G].
     Returns BAD_PARAM or NOT_SUPPORTED with the reason in ``handle.last_error``.
     """
-    given = {
+    arguments = {
         "grad_output_desc": grad_output_desc, "grad_output": grad_output, "shifts_desc": shifts_desc,
         "shifts": shifts, "grad_input_desc": grad_input_desc, "grad_input": grad_input,
     }  # fmt: skip
-    status = verify(handle, "mluOpTinShiftBackward", BACKWARD_CHECKS, given)
+    status = verify(handle, "mluOpTinShiftBackward", BACKWARD_CHECKS, arguments)
     if status is not None:
         return status
     return _launch(handle, grad_output_desc, grad_output, shifts_desc, shifts, grad_input)
