@@ -131,14 +131,14 @@ def mapped(argument: object, change: Callable[[Any], Any], *, compiled: bool) ->
 
 def allocation_of(argument: object) -> Allocation | None:
     """Return the allocation behind a tensor or a pointer; None for anything else."""
-    found = getattr(getattr(argument, "view", argument), "allocation", None)
-    return found if isinstance(found, Allocation) else None
+    allocation = getattr(getattr(argument, "view", argument), "allocation", None)
+    return allocation if isinstance(allocation, Allocation) else None
 
 
 def allocations(request: "Request") -> list[Allocation]:
     """Return the allocations that the kernel is given, and its variables in GDRAM, each once, in order."""
-    found = (allocation_of(argument) for argument in (*leaves(request), *request.variables))
-    return list(dict.fromkeys(allocation for allocation in found if allocation is not None))
+    candidates = (allocation_of(argument) for argument in (*leaves(request), *request.variables))
+    return list(dict.fromkeys(allocation for allocation in candidates if allocation is not None))
 
 
 def bytes_given(request: "Request") -> int:

@@ -108,7 +108,7 @@ def program_of(family, board, every):
 def _call(use):
     words = []
     row = ISA[use.row]
-    for k, (given, p) in enumerate(zip(use.given, row.given, strict=False), 1):
+    for k, (given, p) in enumerate(zip(use.arguments, row.given, strict=False), 1):
         word = f"w[{k}]"
         if given.pointer or p.kind == "count":
             words.append(word if given.pointer else f"(int64_t){word}")

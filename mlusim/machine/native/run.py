@@ -161,7 +161,7 @@ def assemble(arch: Arch, uses: Iterable[Use], functions: str, mode: Mode = Mode.
 
 def _sums(uses: Iterable[Use]) -> str:
     """Return what the rows in *uses* that add off chip need."""
-    added = [(ISA[use.row], use.given[0].dtype) for use in uses if sums.adds(ISA[use.row])]
+    added = [(ISA[use.row], use.arguments[0].dtype) for use in uses if sums.adds(ISA[use.row])]
     return sums.header([(row, dtype) for row, dtype in added if dtype is not None], IDS)
 
 

@@ -113,7 +113,7 @@ def _door(c: CWalker, node: ir.IntrinsicCall) -> Use | None:
 def _copy(c: CWalker, node: ir.IntrinsicCall, number: int, site: int) -> str:
     ids = [_id(k) for k in _kinds(node)[:2]]
 
-    def made(dst: str, src: str, size: str, direction: str, *shape: str) -> str:
+    def render(dst: str, src: str, size: str, direction: str, *shape: str) -> str:
         front = f"m, {number}, {dst}, {src}, {size}, {direction}"
         if node.row == "memcpy":
             name = "memcpy_rows" if shape else "memcpy_1d"
@@ -121,7 +121,7 @@ def _copy(c: CWalker, node: ir.IntrinsicCall, number: int, site: int) -> str:
         shaped = ", ".join(("1", *shape)) if shape else "0, 0, 0, 0"
         return f"memcpy_start({front}, {shaped}, {ids[0]}, {ids[1]}, {site})"
 
-    return c.in_order(node.arguments, made)
+    return c.in_order(node.arguments, render)
 
 
 def _id(kind: t.Type) -> int:
@@ -140,7 +140,7 @@ def _python(c: CWalker, node: ir.IntrinsicCall | ir.LibraryCall, head: str) -> s
     plain = tuple(a for a in node.arguments if not isinstance(a, ir.Text))
     typed = ISA[node.row].typing if isinstance(node, ir.IntrinsicCall) else ()
 
-    def made(*values: str) -> str:
+    def render(*values: str) -> str:
         left = iter(values)
         arguments = [
             f"a_text({text})" if text is not None else _argument(next(left), kind, typed=n in typed)
@@ -151,7 +151,7 @@ def _python(c: CWalker, node: ir.IntrinsicCall | ir.LibraryCall, head: str) -> s
             return f"{_WITHOUT[name]}({rest}, 0, 0)"
         return f"{head}, {', '.join(arguments)})"
 
-    called = c.in_order(plain, made)
+    called = c.in_order(plain, render)
     if isinstance(node.type, t.Void):
         return f"((void){called})"
     if c.checked and isinstance(node, ir.LibraryCall) and node.type == t.FLOAT:
@@ -437,14 +437,14 @@ def register_call(c: CWalker, node: ir.IntrinsicCall, kinds: list[t.Type]) -> st
     if any(k != register and (not isinstance(k, t.Arithmetic) or dtype_of(k) is not dtype) for k in sources):
         raise NoForm(f"{ISA[node.row].spelling} of {', '.join(map(str, kinds))}")
 
-    def made(to: str, *values: str) -> str:
+    def render(to: str, *values: str) -> str:
         rooms = list(_rooms(c, values[: len(sources)], sources))
         # Each of the functions takes three, and a mask.
         arguments = [f"register_(m, {to}, {site})", *(lanes for _, lanes in rooms)] + ["0"] * (3 - len(rooms))
         arguments += ["0" if how == _WHOLE else values[-1], how]
         return f"({{ {' '.join(r for r, _ in rooms)} {helper}(m, {number}, {site}, {_register_id(register)}, {', '.join(arguments)}); }})"
 
-    return c.in_order(node.arguments, made)
+    return c.in_order(node.arguments, render)
 
 
 def _how(row: str) -> tuple[str, str]:

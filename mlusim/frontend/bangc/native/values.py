@@ -230,7 +230,7 @@ def _binary(c: CWalker, node: ir.Binary) -> str:
 def _compare(c: CWalker, node: ir.Compare) -> str:
     kind = node.left.type
 
-    def made(a: str, b: str) -> str:
+    def render(a: str, b: str) -> str:
         if isinstance(kind, t.Arithmetic) and kind.kind == "float" and kind.size == 2:
             form = "f16" if suffix(kind) == "f16" else "b16"
             return f"(from_{form}({a}) {node.op} from_{form}({b}))"
@@ -238,7 +238,7 @@ def _compare(c: CWalker, node: ir.Compare) -> str:
             return f"((int64_t)address_(m, {a}) {node.op} (int64_t)address_(m, {b}))"
         return f"({a} {node.op} {b})"
 
-    return c.in_order((node.left, node.right), made)
+    return c.in_order((node.left, node.right), render)
 
 
 def _offset(c: CWalker, node: ir.Offset) -> str:
@@ -247,13 +247,13 @@ def _offset(c: CWalker, node: ir.Offset) -> str:
         raise NoForm(f"a pointer to {node.type.to}")
     size, way = node.type.to.size, "back_" if node.back else ""
 
-    def made(p: str, n: str) -> str:
+    def render(p: str, n: str) -> str:
         return f"moved_({p}, {way}((int64_t)({n})), {size})"
 
     if node.referred and not isinstance(node.type.to, t.Array):
-        within = inside(c, ir.Element(node.pointer, node.count, node.span), made)
+        within = inside(c, ir.Element(node.pointer, node.count, node.span), render)
         return c.in_order((node.pointer, node.count), within)
-    return c.in_order((node.pointer, node.count), made)
+    return c.in_order((node.pointer, node.count), render)
 
 
 def _distance(c: CWalker, node: ir.Distance) -> str:

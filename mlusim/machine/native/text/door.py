@@ -57,11 +57,13 @@ class Use:
     """How a row is called: its name and what is given for its parameters, in order."""
 
     row: str
-    given: tuple[NativeArgument, ...]
+    arguments: tuple[NativeArgument, ...]
     name: str = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        types = (("p" if g.pointer else "") + (SUFFIX[g.dtype.name] if g.dtype else "v") for g in self.given)
+        types = (
+            ("p" if g.pointer else "") + (SUFFIX[g.dtype.name] if g.dtype else "v") for g in self.arguments
+        )
         object.__setattr__(self, "name", "_".join((self.row, *types)))
 
 
@@ -105,9 +107,9 @@ class _Door:
         self.row = ISA[use.row]
         self.number = NUMBERS[use.row]
         names = [p.name for p in self.row.given]
-        if len(use.given) > len(names) or any(p.kind == "rest" for p in self.row.given):
+        if len(use.arguments) > len(names) or any(p.kind == "rest" for p in self.row.given):
             raise Unknown(use.row)
-        self.given = dict(zip(names, use.given, strict=False))
+        self.given = dict(zip(names, use.arguments, strict=False))
         self.scalars = frozenset(n for n, g in self.given.items() if not g.pointer and n in self.row.operands)
         self.absent = frozenset(names) - set(self.given)
         self.operands = [o for o in self.row.operands.values() if o.name not in self.scalars]
