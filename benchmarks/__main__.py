@@ -76,7 +76,7 @@ def main(names: list[str]) -> int:
         print(__doc__)
         return 0
     # A group may be called by its function, too, as ``hot_path``.
-    called = {made.__name__: name for name, made in GROUPS.items()}
+    called = {function.__name__: name for name, function in GROUPS.items()}
     names = [called.get(name, name) for name in names]
     unknown = [name for name in names if name not in GROUPS]
     if unknown:

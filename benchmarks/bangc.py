@@ -34,12 +34,12 @@ def bang_c() -> Iterator[Row]:
 
 
 def _best(work: Callable[[], Any], rounds: int = 5) -> float:
-    found = []
+    seconds = []
     for _ in range(rounds):
         start = time.process_time()
         work()
-        found.append(time.process_time() - start)
-    return min(found)
+        seconds.append(time.process_time() - start)
+    return min(seconds)
 
 
 def _both() -> tuple[float, float]:
@@ -66,7 +66,7 @@ def _both() -> tuple[float, float]:
 
 def _translation(folder: str) -> Iterator[Row]:
     """Translating a file where the headers are there, and where the translation is."""
-    kept = os.environ.get("MLUSIM_CACHE")
+    before = os.environ.get("MLUSIM_CACHE")
     os.environ["MLUSIM_CACHE"] = folder
     try:
         bangc.load([KERNEL])
@@ -83,5 +83,5 @@ def _translation(folder: str) -> Iterator[Row]:
         yield Row("the same from the cache", _best(lambda: bangc.load([KERNEL])), 0.05, "s")
     finally:
         os.environ.pop("MLUSIM_CACHE")
-        if kept is not None:
-            os.environ["MLUSIM_CACHE"] = kept
+        if before is not None:
+            os.environ["MLUSIM_CACHE"] = before

@@ -181,9 +181,9 @@ def _one_instruction() -> Row:
 
     def nanoseconds(observe: Sequence[str]) -> float:
         device = Device(BOARD)
-        given = device.put(np.ones(1024, np.float32)), TIMES
+        arguments = device.put(np.ones(1024, np.float32)), TIMES
         start = time.process_time()
-        device.launch(kernel, args=given, observe=observe, engine=NATIVE)
+        device.launch(kernel, args=arguments, observe=observe, engine=NATIVE)
         return (time.process_time() - start) / TIMES * 1e9
 
     for observe in ((), tuple(CHECKERS)):

@@ -51,11 +51,11 @@ def cost_of_time() -> Iterator[Row]:
         "x timing off",
         detail,
     )
-    kept = [(seconds(EveryStep()), seconds()) for _ in range(3)]
-    on, off = (statistics.median(p[n] for p in kept) for n in (0, 1))
+    watched = [(seconds(EveryStep()), seconds()) for _ in range(3)]
+    on, off = (statistics.median(p[n] for p in watched) for n in (0, 1))
     yield Row(
         f"every instruction of border_align_backward [2,{k},4,256]",
-        statistics.median(a / b for a, b in kept),
+        statistics.median(a / b for a, b in watched),
         LIMIT_STEPS,
         "x not kept",
         f"{on * 1e3:.0f} ms, not kept {off * 1e3:.0f} ms",

@@ -81,8 +81,8 @@ def debugger() -> Iterator[Row]:
 def _natively() -> Iterator[Row]:
     """Return the CPU seconds, without the start, of a long launch that C runs up to the place of interest."""
     name, case = NATIVE_CASE
-    found = find_case(find_operator(name), case)
-    inputs, params = found.make(case_generator(found))
+    spec = find_case(find_operator(name), case)
+    inputs, params = spec.make(case_generator(spec))
     ops.run(name, inputs, params, board=BOARD, engine="native")
     for what, commands in NATIVE_COMMANDS:
         begun = time.process_time()
@@ -117,8 +117,8 @@ def _parsed_expressions() -> Iterator[Row]:
 def _many_moments() -> Iterator[Row]:
     """Seconds of CPU in five launches of 1.5 million moments each: to a breakpoint near their end, and back from there."""
     name, case = NATIVE_CASE
-    found = find_case(find_operator(name), case)
-    few, params = found.make(case_generator(found))
+    spec = find_case(find_operator(name), case)
+    few, params = spec.make(case_generator(spec))
     inputs = {key: np.concatenate([array] * MANY, axis=1) for key, array in few.items()}
     params = {**params, "height": params["height"] * MANY}
 
@@ -146,8 +146,8 @@ def _done(console: Console, command: str) -> None:
 
 
 def _row(work: str, name: str, case: str, commands: tuple[str, ...], limit: float) -> Row:
-    found = find_case(find_operator(name), case)
-    inputs, params = found.make(case_generator(found))
+    spec = find_case(find_operator(name), case)
+    inputs, params = spec.make(case_generator(spec))
 
     def plain() -> None:
         ops.run(name, inputs, params, board=BOARD)

@@ -125,8 +125,8 @@ def _allocations(many: int) -> Callable[[], object]:
 def _tensors(many: int) -> Callable[[], object]:
     def run() -> None:
         device = mlusim.Device(BOARD)
-        made = [device.empty(16, "float") for _ in range(many)]
-        for tensor in made[::2] + made[1::2]:
+        tensors = [device.empty(16, "float") for _ in range(many)]
+        for tensor in tensors[::2] + tensors[1::2]:
             device.free(tensor)
 
     return run

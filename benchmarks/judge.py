@@ -58,10 +58,10 @@ def _cpu(wanted: list[Candidate]) -> float:
     before = _used()
     verdicts = list(judge(wanted, workers=1))
     leave()
-    assert all(one["verdict"] == "right" for one in verdicts), verdicts[0]["error"]
+    assert all(verdict["verdict"] == "right" for verdict in verdicts), verdicts[0]["error"]
     return _used() - before
 
 
 def _used() -> float:
-    own, below = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    return own.ru_utime + own.ru_stime + below.ru_utime + below.ru_stime
+    here, below = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return here.ru_utime + here.ru_stime + below.ru_utime + below.ru_stime

@@ -128,6 +128,6 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
 
 def _python(text: str, *words: str) -> str:
     """What a Python process of *text* prints."""
-    given = [sys.executable, "-c", text, *words]
-    told = subprocess.run(given, capture_output=True, text=True, check=True, env={**os.environ})  # noqa: S603 - ours
+    command = [sys.executable, "-c", text, *words]
+    told = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ})  # noqa: S603 - ours
     return told.stdout.strip().splitlines()[-1]

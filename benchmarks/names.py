@@ -53,20 +53,24 @@ class Calls:
 
 def lacks(folder: Path, arch: str) -> list[Lack]:
     """All that the sources below *folder* call and the table lacks on *arch*.  Raises `UsageError` for a folder without sources."""
-    made = [path.parents[1] for path in folder.rglob(MADE)]
+    generated = [path.parents[1] for path in folder.rglob(MADE)]
     files = [
         path
         for path in sorted(folder.rglob("*"))
-        if path.suffix in ENDINGS + HEADERS and path.is_file() and not any(map(path.is_relative_to, made))
+        if path.suffix in ENDINGS + HEADERS
+        and path.is_file()
+        and not any(map(path.is_relative_to, generated))
     ]
     texts = {path: NOISE.sub(_blank, path.read_text(encoding="utf-8", errors="replace")) for path in files}
     texts = {p: text for p, text in texts.items() if p.suffix in ENDINGS or OF_DEVICE.search(text)}
     if not texts:
         raise UsageError(f"{folder} has no sources that end with {' or '.join(ENDINGS)}")
-    own = {name for text in texts.values() for pair in DEFINED.findall(text) for name in pair if name}
-    known = _known()
+    defined = {name for text in texts.values() for pair in DEFINED.findall(text) for name in pair if name}
+    prototypes = _known()
     number = next(board.arch.bang_arch for board in BOARDS.values() if board.arch.name == arch)
-    return [lack for calls in _calls(texts, folder, own) if (lack := _lack(calls, known, arch, number))]
+    return [
+        lack for calls in _calls(texts, folder, defined) if (lack := _lack(calls, prototypes, arch, number))
+    ]
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -75,26 +79,26 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _known() -> Mapping[str, list[Prototype]]:
-    found: defaultdict[str, list[Prototype]] = defaultdict(list)
+    prototypes: defaultdict[str, list[Prototype]] = defaultdict(list)
     for prototype in all_prototypes():
-        found[prototype.spelling].append(prototype)
+        prototypes[prototype.spelling].append(prototype)
     for header in INCLUDE.rglob("*.h"):
         for name in re.findall(r"\b__\w+", header.read_text(encoding="utf-8")):
-            found.setdefault(name, [])
-    return found
+            prototypes.setdefault(name, [])
+    return prototypes
 
 
-def _calls(texts: Mapping[Path, str], folder: Path, own: set[str]) -> Iterator[Calls]:
-    found: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
+def _calls(texts: Mapping[Path, str], folder: Path, defined: set[str]) -> Iterator[Calls]:
+    places_of: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
     for path, text in texts.items():
         for match in CALL.finditer(text):
             name = match[1]
-            if name in own or COMPILER.fullmatch(name):
+            if name in defined or COMPILER.fullmatch(name):
                 continue
             count = _arguments(text, match.end())
             line = text.count("\n", 0, match.start()) + 1
-            found[name, count].append(f"{path.relative_to(folder)}:{line}")
-    for (name, count), places in sorted(found.items()):
+            places_of[name, count].append(f"{path.relative_to(folder)}:{line}")
+    for (name, count), places in sorted(places_of.items()):
         yield Calls(name, count, tuple(places))
 
 
@@ -114,11 +118,13 @@ def _arguments(text: str, at: int) -> int:
     return -1
 
 
-def _lack(calls: Calls, known: Mapping[str, Sequence[Prototype]], arch: str, number: int) -> Lack | None:
+def _lack(
+    calls: Calls, prototypes_of: Mapping[str, Sequence[Prototype]], arch: str, number: int
+) -> Lack | None:
     many, place = len(calls.places), calls.places[0]
-    if calls.name not in known:
+    if calls.name not in prototypes_of:
         return Lack("name", f"`{calls.name}`", many, place)
-    prototypes = known[calls.name]
+    prototypes = prototypes_of[calls.name]
     if not prototypes:
         return None
     fitting = [prototype for prototype in prototypes if _takes(prototype, calls.arguments)]
@@ -142,21 +148,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("folders", nargs="+", metavar="FOLDER[:ARCH]", help="sources, and their architecture")
     parser.add_argument("--arch", default="mtp_592", help="of the folders that name none (default: mtp_592)")
     args = parser.parse_args(argv)
-    found = 0
+    lacking = 0
     print("| sources | architecture | what | lacks | calls | first |\n| --- | --- | --- | --- | --- | --- |")
     try:
         for words in args.folders:
             path, _, arch = words.partition(":")
             folder = Path(path).resolve()
             for lack in lacks(folder, arch or args.arch):
-                found += 1
+                lacking += 1
                 print(
                     f"| {folder.name} | {arch or args.arch} | {lack.kind} | {lack.text} | {lack.count} | {lack.place} |"
                 )
     except UsageError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    return int(found > 0)
+    return int(lacking > 0)
 
 
 if __name__ == "__main__":

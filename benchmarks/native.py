@@ -100,12 +100,12 @@ __mlu_global__ void meeting(float *out, int n, int times) {
 
 def _best(work: Callable[[], Any], rounds: int = 15) -> float:
     """The shortest of *rounds* calls in CPU seconds, so that what else runs on the machine counts little."""
-    found = []
+    seconds = []
     for _ in range(rounds):
         start = time.process_time()
         work()
-        found.append(time.process_time() - start)
-    return min(found)
+        seconds.append(time.process_time() - start)
+    return min(seconds)
 
 
 def native() -> Iterator[Row]:
@@ -182,13 +182,13 @@ def _products(kernels: Any) -> Iterator[Row]:
             raw = []
             for _ in range(3):
                 raw.append(1e6 * _best(functools.partial(_multiplying, left, weight), 5) / 100)
-                for fresh, found in took.items():
-                    given = (m, k, n, fresh)
-                    found.append(_each(kernels[f"product_{name}"], data.astype(dtype), 100, more=given))
-            for fresh, found in took.items():
+                for fresh, times in took.items():
+                    sizes = (m, k, n, fresh)
+                    times.append(_each(kernels[f"product_{name}"], data.astype(dtype), 100, more=sizes))
+            for fresh, times in took.items():
                 yield Row(
                     f"{m} x {k} x {n} of {name}{', new weights' if fresh else ''}",
-                    min(found),
+                    min(times),
                     1.5 * min(raw),
                     "us",
                     f"np.matmul of float: {min(raw):.0f}",
@@ -210,13 +210,13 @@ def _network_products(kernel: Any) -> Iterator[Row]:
         rounds = 3 if batches == 1 else 1
         left, right = (generator.random((batches, *size), np.float32) for size in ((m, k), (k, n)))
         device = mlusim.Device(BOARD)
-        given = device.put(left.astype(np.float16)), device.put(right.astype(np.float16))
-        made = device.empty(batches * m * n, "float")
+        factors = device.put(left.astype(np.float16)), device.put(right.astype(np.float16))
+        product = device.empty(batches * m * n, "float")
         raw = _best(functools.partial(multiply, given_to(left), given_to(right)), rounds)
         del left, right
         took = _best(
             functools.partial(
-                device.launch, kernel, 32, args=(*given, made, batches, m, k, n), engine="native"
+                device.launch, kernel, 32, args=(*factors, product, batches, m, k, n), engine="native"
             ),
             rounds,
         )
@@ -286,16 +286,16 @@ def _compilation() -> Iterator[Row]:
     cold, cached = [], []
     for _ in range(3):
         with tempfile.TemporaryDirectory() as folder:
-            given = {**os.environ, "MLUSIM_CACHE": folder}
-            for found in (cold, cached):
+            environment = {**os.environ, "MLUSIM_CACHE": folder}
+            for times in (cold, cached):
                 said = subprocess.run(  # noqa: S603 - this interpreter
                     [sys.executable, "-c", BORDER_ALIGN, BOARD],
-                    env=given,
+                    env=environment,
                     capture_output=True,
                     text=True,
                     check=True,
                 )
-                found.append([float(word) for word in said.stdout.split()])
+                times.append([float(word) for word in said.stdout.split()])
     rendered, compiled = min(cold, key=sum)
     yield Row(
         "border_align compiled, cold", rendered + compiled, 0.6, "s", f"CPU, of it rendered in {rendered:.2f}"

@@ -66,15 +66,15 @@ def tin_shift_memory() -> Row:
         key=lambda c: c.make(case_generator(c))[0]["grad_output"].nbytes,
     )
     inputs, params = case.make(case_generator(case))
-    own = sum(a.nbytes for a in inputs.values())
+    input_bytes = sum(a.nbytes for a in inputs.values())
     tracemalloc.start()
     run = ops.run("tin_shift_backward", inputs, params, board=BOARD)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    tensors = own + sum(a.nbytes for a in run.outputs.values())
+    tensors = input_bytes + sum(a.nbytes for a in run.outputs.values())
     return Row(
         f"memory of tin_shift_backward {case.name}",
-        (peak + own) / tensors,
+        (peak + input_bytes) / tensors,
         2.5,
         "x its tensors",
         f"{tensors >> 20} MiB",
@@ -129,7 +129,9 @@ def per_intrinsic(name: str, inputs: dict[str, Any], params: dict[str, Any], lim
         count = sum(run.instructions.values())
         if name == "dynamic_scatter_backward":
             count += sum(
-                sum(part.values()) for one in run.launches for part in (one.scalar_loads, one.scalar_stores)
+                sum(part.values())
+                for launch in run.launches
+                for part in (launch.scalar_loads, launch.scalar_stores)
             )
         numpy = _row_additions(run, inputs, params) if name == "three_interpolate_backward" else 0.0
         costs.append(((taken - numpy) / count / u, taken, count, numpy, u))

@@ -94,11 +94,11 @@ def a_kernel(size: str) -> Any:
     """A vector addition in tiles by 16 tasks."""
     a, b = bench.inputs_A(size)
     device = mlusim.Device(BOARD)
-    given = device.empty(a.shape, np.float32), device.put(a), device.put(b), a.size // bench.CORES
+    arguments = device.empty(a.shape, np.float32), device.put(a), device.put(b), a.size // bench.CORES
     kernel = _kernel("vector_add", VECTOR_ADD)
-    run = functools.partial(device.launch, kernel, dim=(bench.CORES, 1, 1), args=given, engine=ENGINE)
+    run = functools.partial(device.launch, kernel, dim=(bench.CORES, 1, 1), args=arguments, engine=ENGINE)
     calls = 4 * (a.size // bench.TILE)
-    return bench.Case("A", size, f"kernel, {ENGINE}", run, lambda: device.get(given[0]), calls)
+    return bench.Case("A", size, f"kernel, {ENGINE}", run, lambda: device.get(arguments[0]), calls)
 
 
 def b_kernel(size: str) -> Any:
@@ -121,10 +121,10 @@ def c_kernel(size: str) -> Any:
     result = np.empty((b, c, m), np.float32)
     handle = SourceHandle(BOARD, engine=ENGINE)
     out = handle.device.put(result)
-    given = [g for t in tensors for g in (_described(t), handle.device.put(t))]
+    arguments = [g for t in tensors for g in (_described(t), handle.device.put(t))]
 
     def call(handle: SourceHandle) -> None:
-        ops.host.mluOpThreeInterpolateBackward(handle, *given, _described(result), out)
+        ops.host.mluOpThreeInterpolateBackward(handle, *arguments, _described(result), out)
 
     return _operator("C", size, handle, call, out)
 
@@ -137,10 +137,10 @@ def d_kernel(size: str) -> Any:
     handle = SourceHandle(BOARD, engine=ENGINE)
     out = handle.device.put(result)
     layouts = ("NHWC", "ARRAY", "NHWC")
-    given = [
+    arguments = [
         g for t, y in zip(tensors, layouts, strict=True) for g in (_described(t, y), handle.device.put(t))
     ]
-    gradient, boxes, argmax = given[:2], given[2:4], given[4:]
+    gradient, boxes, argmax = arguments[:2], arguments[2:4], arguments[4:]
 
     def call(handle: SourceHandle) -> None:
         ops.host.mluOpBorderAlignBackward(

@@ -25,8 +25,8 @@ SIDE = 8192  # rows and columns of the matrices that are transposed
 def launched(body, board, dim, args, kind=mlusim.BLOCK):
     """One launch; arrays among *args* are lent to the device."""
     device = mlusim.Device(board)
-    given = [device.share(a) if isinstance(a, np.ndarray) else a(device) if callable(a) else a for a in args]
-    return device.launch(body, dim, kind, given)
+    lent = [device.share(a) if isinstance(a, np.ndarray) else a(device) if callable(a) else a for a in args]
+    return device.launch(body, dim, kind, lent)
 
 
 def empty(shape, dtype=np.float32):

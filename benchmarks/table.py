@@ -81,24 +81,24 @@ def table() -> Iterator[Row]:
 
 
 def _compiled(folder: Path) -> ctypes.CDLL:
-    made = folder / "loops.so"
-    words = ["g++", "-O2", "-shared", "-fPIC", "-o", str(made), str(LOOPS)]
+    library = folder / "loops.so"
+    words = ["g++", "-O2", "-shared", "-fPIC", "-o", str(library), str(LOOPS)]
     subprocess.run(words, check=True)  # noqa: S603 - our own source
-    return ctypes.CDLL(str(made))
+    return ctypes.CDLL(str(library))
 
 
-def _called(function: Any, out: np.ndarray[Any, Any], given: Sequence[Any]) -> Callable[[], Any]:
+def _called(function: Any, out: np.ndarray[Any, Any], arguments: Sequence[Any]) -> Callable[[], Any]:
     """Return a call of C++ with arrays and numbers, which returns *out*."""
     words = [
         ctypes.c_void_p(a.ctypes.data) if isinstance(a, np.ndarray) else ctypes.c_int64(a)
-        for a in (out, *given)
+        for a in (out, *arguments)
     ]
 
     def run(*_kept: Any) -> np.ndarray[Any, Any]:
         function(*words)
         return out
 
-    return functools.partial(run, *given)  # so that the arrays live as long as the call may come
+    return functools.partial(run, *arguments)  # so that the arrays live as long as the call may come
 
 
 def _add(library: ctypes.CDLL, kernels: Any) -> Work:
@@ -106,11 +106,11 @@ def _add(library: ctypes.CDLL, kernels: Any) -> Work:
     generator = np.random.default_rng(1)
     a, b = (generator.random(many, np.float32) for _ in range(2))
     out, device = np.empty_like(a), mlusim.Device(BOARD)
-    given = device.empty(many, "float"), device.put(a), device.put(b), many // TASKS
+    arguments = device.empty(many, "float"), device.put(a), device.put(b), many // TASKS
 
     def launch() -> Any:
-        device.launch(kernels["add"], TASKS, args=given, engine="native")
-        return device.elements(given[0])
+        device.launch(kernels["add"], TASKS, args=arguments, engine="native")
+        return device.elements(arguments[0])
 
     loops = _called(library.add, np.empty_like(a), (a, b, many))
     tiles = _called(library.add_by_tiles, np.empty_like(a), (a, b, many, TILE))
@@ -138,15 +138,17 @@ def _hosted(
 ) -> Callable[[], Any]:
     """Return a call of an operator's host function, whose kernels C runs."""
     handle = SourceHandle(BOARD, engine="native")
-    made = handle.device.put(out)
-    given = [word for array, how in tensors for word in (_described(array, how), handle.device.put(array))]
+    result = handle.device.put(out)
+    arguments = [
+        word for array, how in tensors for word in (_described(array, how), handle.device.put(array))
+    ]
 
     def launch() -> Any:
         handle.launches.clear()
-        function(handle, *given, *numbers, _described(out, layout), made)
+        function(handle, *arguments, *numbers, _described(out, layout), result)
         if handle.last_error:
             raise RuntimeError(handle.last_error)
-        return handle.device.elements(made)
+        return handle.device.elements(result)
 
     return launch
 
@@ -166,8 +168,10 @@ def _shift(library: ctypes.CDLL, _: Any) -> Work:
             out[image, low:high, part] = data[image, low - t : high - t, part]
         return out
 
-    given = data, by, images, frames, channels, cells, groups
-    loops, tiles = (_called(f, np.empty_like(data), given) for f in (library.shift, library.shift_by_tiles))
+    arguments = data, by, images, frames, channels, cells, groups
+    loops, tiles = (
+        _called(f, np.empty_like(data), arguments) for f in (library.shift, library.shift_by_tiles)
+    )
     host = _hosted(ops.host.mluOpTinShiftForward, out, [(data, "ARRAY"), (by, "ARRAY")])
     return Work(
         "B, tin_shift [8,8,256,784]", (OF_POISON, 3.0, 4.5), loops, tiles, arrays, {"host function": host}, 0
@@ -190,10 +194,10 @@ def _spread(library: ctypes.CDLL, _: Any) -> Work:
         values = (data[..., None] * weight[:, None]).ravel()
         return np.bincount(every, values, out.size).reshape(out.shape)
 
-    given = data, to, weight, batches, channels, n, m
+    arguments = data, to, weight, batches, channels, n, m
     places = tile_layout(mlusim.host.Handle(BOARD), "float", channels, n, m, b=batches).values
-    loops = _called(library.spread, np.empty_like(out), given)
-    tiles = _called(library.spread_by_tiles, np.empty_like(out), (*given, places["Co"], places["No"]))
+    loops = _called(library.spread, np.empty_like(out), arguments)
+    tiles = _called(library.spread_by_tiles, np.empty_like(out), (*arguments, places["Co"], places["No"]))
     tensors = [(data, "ARRAY"), (to, "ARRAY"), (weight, "ARRAY")]
     host = _hosted(ops.host.mluOpThreeInterpolateBackward, out, tensors)
     return Work(
@@ -219,9 +223,9 @@ def _borders(library: ctypes.CDLL, _: Any) -> Work:
     out = np.zeros((images, height, width, 4 * channels), np.float32)
     inputs = {"grad_output": data, "boxes": boxes, "argmax_idx": largest}
     params = {"pool_size": pool, "height": height, "width": width}
-    given = data, boxes, largest, images, k, channels, height, width, pool
+    arguments = data, boxes, largest, images, k, channels, height, width, pool
     loops, tiles = (
-        _called(f, np.empty_like(out), given) for f in (library.borders, library.borders_by_tiles)
+        _called(f, np.empty_like(out), arguments) for f in (library.borders, library.borders_by_tiles)
     )
     tensors = [(data, "NHWC"), (boxes, "ARRAY"), (largest, "NHWC")]
     host = _hosted(ops.host.mluOpBorderAlignBackward, out, tensors, (pool,), "NHWC")
@@ -270,12 +274,12 @@ def _bordered(data: Any, boxes: Any, largest: Any, shape: tuple[int, ...], pool:
         parts.append((1 - share, share))
     image = np.arange(images).reshape(-1, 1, 1, 1) * (height * width)
     column = np.arange(data.shape[2] * data.shape[3]).reshape(1, 1, *data.shape[2:])
-    made = np.zeros(int(np.prod(shape)))
+    sums = np.zeros(int(np.prod(shape)))
     for y in range(2):
         for x in range(2):
             at = (image + cells[1][y] * width + cells[0][x]) * shape[-1] + column
-            made += np.bincount(at.ravel(), (data * parts[1][y] * parts[0][x]).ravel(), made.size)
-    return made.reshape(shape)
+            sums += np.bincount(at.ravel(), (data * parts[1][y] * parts[0][x]).ravel(), sums.size)
+    return sums.reshape(shape)
 
 
 def _checked(launch: Callable[[], Any]) -> None:
@@ -335,12 +339,12 @@ def _launches(kernels: Any) -> Iterator[Row]:
 
     blocks = [launching("nothing", tasks, mlusim.BLOCK) for tasks in (1, 65)]
     meetings = [launching("meets", (4, unions, 1), mlusim.UNION1) for unions in (1, 17)]
-    one, many = (
+    single, many = (
         1e6 * seconds for seconds in _least(blocks, 500)
     )  # for themselves: what is large would leave no cache to them
     union, unions = (1e6 * seconds for seconds in _least(meetings, 30))
-    yield Row("a launch of one task", one, ONE, "us", "device.launch, an empty kernel")
-    yield Row("each further Block task", (many - one) / 64, MORE, "us", "of 65")
+    yield Row("a launch of one task", single, ONE, "us", "device.launch, an empty kernel")
+    yield Row("each further Block task", (many - single) / 64, MORE, "us", "of 65")
     yield Row(
         "each further task of a union with a barrier",
         (unions - union) / 64,

@@ -84,24 +84,24 @@ def _measured() -> Iterator[Spent]:
     launch, work = Device.launch_with, Threads._work  # noqa: SLF001 - what a thread does is timed
     crew = Loaded.run_crew
 
-    def launched(device: Device, *given: Any) -> Any:
-        wall, own = time.perf_counter(), time.thread_time()
-        result = launch(device, *given)
+    def launched(device: Device, *arguments: Any) -> Any:
+        wall, before = time.perf_counter(), time.thread_time()
+        result = launch(device, *arguments)
         spent.wall += time.perf_counter() - wall
-        spent.launching += time.thread_time() - own
+        spent.launching += time.thread_time() - before
         spent.threads.append(result.threads)
         return result
 
     def worked(threads: Any, place: int) -> None:
-        own = time.thread_time()
+        before = time.thread_time()
         work(threads, place)
-        spent.tasks[place] += time.thread_time() - own
+        spent.tasks[place] += time.thread_time() - before
 
-    def shared(loaded: Loaded, *given: Any) -> None:
-        own = time.thread_time()
-        crew(loaded, *given)
+    def shared(loaded: Loaded, *arguments: Any) -> None:
+        before = time.thread_time()
+        crew(loaded, *arguments)
         launches = threading.current_thread() is threading.main_thread()
-        spent.tasks[0 if launches else 1] += time.thread_time() - own
+        spent.tasks[0 if launches else 1] += time.thread_time() - before
 
     with (
         mock.patch.object(Device, "launch_with", launched),
@@ -152,36 +152,40 @@ def _bare() -> Row:
         each = ELEMENTS // many
         copies(*(array.ctypes.data + place * each * array.itemsize for array in (x, y, z)), each)
 
-    found: dict[int, list[float]] = {1: [], MANY: []}
+    times: dict[int, list[float]] = {1: [], MANY: []}
     with futures.ThreadPoolExecutor(MANY - 1) as pool:
         for _ in range(12):
-            for many, several in found.items():
+            for many, several in times.items():
                 start = time.perf_counter()
                 others = [pool.submit(part, place, many) for place in range(1, many)]
                 part(0, many)
                 futures.wait(others)
                 several.append(time.perf_counter() - start)
-    one, two = (min(several) for several in found.values())
-    detail = f"{1e3 * two:.1f} of {1e3 * one:.1f} ms: what the machine allows"
+    single, two = (min(several) for several in times.values())
+    detail = f"{1e3 * two:.1f} of {1e3 * single:.1f} ms: what the machine allows"
     return Row(
-        f"add of {ELEMENTS >> 20} M floats in C alone, wall", two / one, 1 / WANTED, "of one thread", detail
+        f"add of {ELEMENTS >> 20} M floats in C alone, wall",
+        two / single,
+        1 / WANTED,
+        "of one thread",
+        detail,
     )
 
 
 def _rows(name: str, work: Callable[[], Any]) -> Iterator[Row]:
     """The best of five on each number of threads, in turn."""
-    found: dict[int, list[Spent]] = {1: [], MANY: []}
+    spent_on: dict[int, list[Spent]] = {1: [], MANY: []}
     for _ in range(6):
-        for many, several in found.items():
+        for many, several in spent_on.items():
             with on_threads(many), _measured() as spent:
                 work()
             several.append(spent)
-    one, two = (several[1:] for several in found.values())  # the first compiles
-    wall = min(s.wall for s in two) / min(s.wall for s in one)
-    alone, best = min(s.launching for s in one), min(two, key=lambda s: s.span)
+    single, two = (several[1:] for several in spent_on.values())  # the first compiles
+    wall = min(s.wall for s in two) / min(s.wall for s in single)
+    alone, best = min(s.launching for s in single), min(two, key=lambda s: s.span)
     tasks = " + ".join(f"{1e3 * part:.1f}" for part in best.tasks)
     ran = "/".join(map(str, best.threads))
-    took = f"{1e3 * min(s.wall for s in two):.1f} of {1e3 * min(s.wall for s in one):.1f} ms"
+    took = f"{1e3 * min(s.wall for s in two):.1f} of {1e3 * min(s.wall for s in single):.1f} ms"
     yield Row(f"{name}, wall", wall, 1 / WANTED, "of one thread", f"{took}, ran on {ran} threads")
     yield Row(
         f"{name}, CPU in a row",

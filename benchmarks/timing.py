@@ -68,9 +68,9 @@ def cpu_of(work: Callable[[], _Result]) -> tuple[_Result, float]:
     """
     ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     try:
-        known, before = _children(), os.times()
+        older, before = _children(), os.times()
         result = work()
-        while fresh := _children() - known:  # not those that were there before, which may stay
+        while fresh := _children() - older:  # not those that were there before, which may stay
             for child in fresh:
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(child, 0)

@@ -62,9 +62,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    kept = json.loads(args.results.read_text()) if args.results and args.results.is_file() else {}
-    verdicts = {name: Verdict(**value) for name, value in kept.items()}
-    every = {one.title: one for one in problems(args.checkout.resolve(), args.kit.resolve())}
+    stored = json.loads(args.results.read_text()) if args.results and args.results.is_file() else {}
+    verdicts = {name: Verdict(**value) for name, value in stored.items()}
+    every = {problem.title: problem for problem in problems(args.checkout.resolve(), args.kit.resolve())}
     unknown = [name for name in args.only if name not in every]
     if unknown:
         raise UsageError(f"no problem is called {', '.join(unknown)}")
@@ -80,10 +80,10 @@ def _run(args: argparse.Namespace) -> int:
         with ThreadPoolExecutor(args.jobs) as pool:
             judging = [pool.submit(court.judge, problem, args.check) for problem in wanted]
             for done in as_completed(judging):
-                one = done.result()
-                verdicts[one.name] = one
+                verdict = done.result()
+                verdicts[verdict.name] = verdict
                 print(
-                    f"{one.name}: {one.outcome} {one.difference} in {one.seconds:.1f} s {one.apart} {one.remark}",
+                    f"{verdict.name}: {verdict.outcome} {verdict.difference} in {verdict.seconds:.1f} s {verdict.apart} {verdict.remark}",
                     file=sys.stderr,
                     flush=True,
                 )
@@ -96,7 +96,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.page:
         page(args.page, shown)
     print(shown)
-    return int(any(one.outcome != "right" and not one.apart for one in verdicts.values()))
+    return int(any(verdict.outcome != "right" and not verdict.apart for verdict in verdicts.values()))
 
 
 def _measured(rows: Sequence[Tested]) -> int:
@@ -104,10 +104,10 @@ def _measured(rows: Sequence[Tested]) -> int:
     print(
         "| problem | the kit's tester says | CPU with the build (s) | again (s) |\n| --- | --- | --- | --- |"
     )
-    for one in rows:
-        print(f"| {one.name} | {one.outcome} | {one.first:.1f} | {one.second:.1f} |")
+    for row in rows:
+        print(f"| {row.name} | {row.outcome} | {row.first:.1f} | {row.second:.1f} |")
     first, second = (
-        statistics.median(values) for values in zip(*((one.first, one.second) for one in rows), strict=True)
+        statistics.median(values) for values in zip(*((row.first, row.second) for row in rows), strict=True)
     )
     print(f"\nMedian of {len(rows)}: {first:.1f} s with the build, {second:.1f} s again.")
     return 0
@@ -134,18 +134,18 @@ def table(verdicts: Sequence[Verdict], missing: Sequence[str] = ()) -> str:
         "| problem | outcome | largest difference | predicted time (us) | findings | remark |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
-    for one in verdicts:
-        numbers = ("" if value is None else f"{value:.3g}" for value in (one.difference, one.time))
-        found = "" if one.findings is None else ", ".join(sorted(one.findings)) or "none"
-        remark = "; ".join(filter(None, (one.apart and f"no kernel: {one.apart}", one.remark)))
+    for verdict in verdicts:
+        numbers = ("" if value is None else f"{value:.3g}" for value in (verdict.difference, verdict.time))
+        rules = "" if verdict.findings is None else ", ".join(sorted(verdict.findings)) or "none"
+        remark = "; ".join(filter(None, (verdict.apart and f"no kernel: {verdict.apart}", verdict.remark)))
         lines.append(
-            f"| {one.name} | {one.outcome} | {' | '.join(numbers)} | {found} | {remark.replace('|', '/')[:300]} |"
+            f"| {verdict.name} | {verdict.outcome} | {' | '.join(numbers)} | {rules} | {remark.replace('|', '/')[:300]} |"
         )
     sums = [
         f"{len(group)} {what}{': ' * bool(group)}{', '.join(f'{n} {outcome}' for outcome, n in Counter(group).most_common())}."
         for what, group in (
-            ("kernels", [one.outcome for one in verdicts if not one.apart]),
-            ("submissions that are not kernels", [one.outcome for one in verdicts if one.apart]),
+            ("kernels", [verdict.outcome for verdict in verdicts if not verdict.apart]),
+            ("submissions that are not kernels", [verdict.outcome for verdict in verdicts if verdict.apart]),
         )
     ]
     if missing:

@@ -76,13 +76,13 @@ def problems(checkout: Path, kit: Path) -> list[Problem]:
     readme = checkout / "README.md"
     text = readme.read_text(encoding="utf-8") if readme.is_file() else ""
     rows = [(row, _COMMIT.findall(row[3])) for line in text.splitlines() if (row := _ROW.match(line.strip()))]
-    found = [Problem(row[1], row[2], commits[-1], checkout, kit) for row, commits in rows if commits]
-    found = found or _at_head(checkout, kit)
-    if not found:
+    listed = [Problem(row[1], row[2], commits[-1], checkout, kit) for row, commits in rows if commits]
+    listed = listed or _at_head(checkout, kit)
+    if not listed:
         raise UsageError(
             f"{readme} has no table of problems with commits, and no file beside it is a problem of the kit"
         )
-    return found
+    return listed
 
 
 def _at_head(checkout: Path, kit: Path) -> list[Problem]:

@@ -70,18 +70,18 @@ def run(folder: Path, reference: str, solution: str, seed: int) -> None:
     # The device is the one that the submission has chosen.
     model_perf = _on_device(copy.deepcopy(model).to(torch.float16))
     model = _on_device(model)
-    own = _on_device(module.ModelNew(*init_inputs))
-    given = [value.mlu() if torch.is_tensor(value) else value for value in inputs]
+    submission = _on_device(module.ModelNew(*init_inputs))
+    arguments = [value.mlu() if torch.is_tensor(value) else value for value in inputs]
     told["step"] = "run"
     _tell(folder, told)
     with torch.no_grad():
-        told["time"], results = measured(own, given)
+        told["time"], results = measured(submission, arguments)
     del model, model_perf
     time.sleep(LATE)
     _keep(folder / "actual", results)
     told["written"] = sum(
         not torch.equal(a, b.cpu())
-        for a, b in zip(inputs, given, strict=True)
+        for a, b in zip(inputs, arguments, strict=True)
         if torch.is_tensor(a) and not (a.is_floating_point() and a.isnan().any())
     )
     after = dict(_functions())
@@ -120,12 +120,12 @@ def older_draws() -> Iterator[None]:
     """
     import torch  # noqa: PLC0415
 
-    own = torch.randn
+    usual = torch.randn
 
     def randn(*size: Any, **more: Any) -> Any:
         shape = torch.Size(size[0] if len(size) == 1 and not isinstance(size[0], int) else size)
         if shape.numel() < DRAWN_SINGLY or more.get("dtype", torch.get_default_dtype()) is not torch.float16:
-            return own(*size, **more)
+            return usual(*size, **more)
         result = torch.empty(shape.numel(), dtype=torch.float16)
         for part in result.split(_PART):
             u, v = torch.randint(2048, (2, (part.numel() + 1) // 2), dtype=torch.int16).half() / 2048
@@ -137,7 +137,7 @@ def older_draws() -> Iterator[None]:
     try:
         yield
     finally:
-        torch.randn = own
+        torch.randn = usual
 
 
 def _expected(model: Any, inputs: list[Any]) -> Any:
@@ -183,7 +183,7 @@ def _functions() -> Iterator[tuple[str, object]]:
     import torch  # noqa: PLC0415
 
     owners: list[Any] = [torch, torch.nn.functional, torch.linalg, torch.Tensor, builtins]
-    owners += [one for one in vars(torch.nn).values() if isinstance(one, type)]
+    owners += [kind for kind in vars(torch.nn).values() if isinstance(kind, type)]
     owners.append(sys.modules["__main__"])
     for owner in owners:
         for name, value in list(vars(owner).items()):
@@ -197,8 +197,8 @@ def _flat(value: Any) -> Iterator[Any]:
     if torch.is_tensor(value):
         yield value.detach().cpu().numpy()
     elif isinstance(value, (list, tuple)):
-        for one in value:
-            yield from _flat(one)
+        for member in value:
+            yield from _flat(member)
     else:
         yield torch.tensor(value, dtype=torch.float64).numpy()
 
@@ -207,8 +207,8 @@ def _keep(path: Path, results: Any) -> None:
     import numpy as np  # noqa: PLC0415
 
     path.mkdir()
-    for number, one in enumerate(_flat(results)):
-        np.save(path / f"{number}.npy", one)
+    for number, array in enumerate(_flat(results)):
+        np.save(path / f"{number}.npy", array)
 
 
 def _tell(folder: Path, told: dict[str, Any]) -> None:

@@ -110,21 +110,21 @@ class Court:
         """Run once and fill in *verdict*; with *checked*, only where it ends within *seconds*, which is returned."""
         with self._room() as room:
             folder = Path(room)
-            request, found = self._request(problem, source, folder), folder / "findings.json"
+            request, report = self._request(problem, source, folder), folder / "findings.json"
             words = [sys.executable, str(CHILD), str(request)]
             if checked:
-                check = [sys.executable, "-m", "mlusim", "check", "--format", "json", "-o", str(found)]
+                check = [sys.executable, "-m", "mlusim", "check", "--format", "json", "-o", str(report)]
                 words = [*check, words[0], "--", *words[1:]]
             code, said = self._call(words, seconds)
             if code is None and checked:
                 return False
             settle(verdict, folder, code, said, seconds)
-            if found.is_file() and verdict.outcome != "not built":
-                findings = json.loads(found.read_text(encoding="utf-8"))["findings"]
-                verdict.findings = dict(Counter(one["id"] for one in findings))
-                for one in findings:
-                    shown = f"{Path(str(one.get('file'))).name}:{one.get('line')}: {one.get('message')}"
-                    verdict.examples.setdefault(one["id"], shown)
+            if report.is_file() and verdict.outcome != "not built":
+                findings = json.loads(report.read_text(encoding="utf-8"))["findings"]
+                verdict.findings = dict(Counter(finding["id"] for finding in findings))
+                for finding in findings:
+                    shown = f"{Path(str(finding.get('file'))).name}:{finding.get('line')}: {finding.get('message')}"
+                    verdict.examples.setdefault(finding["id"], shown)
         return True
 
     def _room(self) -> tempfile.TemporaryDirectory[str]:
@@ -132,13 +132,13 @@ class Court:
 
     def _request(self, problem: Problem, source: str, folder: Path) -> Path:
         """Write what the child reads."""
-        given, solution = folder / f"{problem.name}.mlu", folder / "solution.py"
-        given.write_text(source, encoding="utf-8")
-        solution.write_text(problem.solution(given), encoding="utf-8")
+        kernel, solution = folder / f"{problem.name}.mlu", folder / "solution.py"
+        kernel.write_text(source, encoding="utf-8")
+        solution.write_text(problem.solution(kernel), encoding="utf-8")
         request = folder / "request.json"
         words = {
             "reference": str(problem.reference()),
-            "source": str(given),
+            "source": str(kernel),
             "solution": str(solution),
             "seed": self.seed,
             "seconds": self.timeout,
@@ -208,7 +208,7 @@ def settle(verdict: Verdict, folder: Path, code: int | None, said: str, timeout:
         verdict.outcome = "right" if verdict.difference < limit else "wrong"
     except ValueError as error:
         remarks.append(str(error))
-    if any(one.any() for one in expected) and not any(one.any() for one in actual):
+    if any(array.any() for array in expected) and not any(array.any() for array in actual):
         apart.append("returns zeros")
     if replaced := told["replaced"]:
         (remarks if verdict.outcome == "right" else apart).append(f"replaces {', '.join(replaced)}")
@@ -238,8 +238,8 @@ def reason(said: str, code: int) -> str:
 
 
 def _arrays(path: Path) -> list[np.ndarray]:
-    files = sorted(path.glob("*.npy"), key=lambda one: int(one.stem))
-    return [np.load(one, mmap_mode="r") for one in files]
+    files = sorted(path.glob("*.npy"), key=lambda file: int(file.stem))
+    return [np.load(file, mmap_mode="r") for file in files]
 
 
 def difference(name: str, expected: list[np.ndarray], actual: list[np.ndarray]) -> float:
@@ -257,7 +257,7 @@ def difference(name: str, expected: list[np.ndarray], actual: list[np.ndarray]) 
     if name == "SVD_decomposition" and len(actual) == len(expected):
         expected, actual = (
             [s, (u * s[..., None, :]) @ v]
-            for u, s, v in (expected, [one.astype(np.float32) for one in actual])
+            for u, s, v in (expected, [array.astype(np.float32) for array in actual])
         )
     if len(expected) != len(actual):
         raise ValueError(f"{len(actual)} results instead of {len(expected)}")
@@ -271,10 +271,10 @@ def _apart(expected: np.ndarray, actual: np.ndarray) -> float:
         return 0.0
     worst, a, b = 0.0, expected.reshape(-1), actual.reshape(-1)
     for start in range(0, a.size, _PART):
-        given, other = (side[start : start + _PART] for side in (a, b))
+        wanted, other = (side[start : start + _PART] for side in (a, b))
         with np.errstate(invalid="ignore", over="ignore"):
-            same = given == other  # infinities are equal
-            far = np.abs(given.astype(np.float64) - other.astype(np.float64))
+            same = wanted == other  # infinities are equal
+            far = np.abs(wanted.astype(np.float64) - other.astype(np.float64))
             if (
                 other.dtype == np.float16
             ):  # no other number of half is nearer, but for what sums in single precision are off

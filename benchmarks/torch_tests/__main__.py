@@ -66,20 +66,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         put_between(args.page, shown, BEGIN, END)
     print(shown)
     passed, can_pass = share(outcomes)
-    died = any(one.died or "died" in dict(one.functions.values()) for one in outcomes)
+    died = any(outcome.died or "died" in dict(outcome.functions.values()) for outcome in outcomes)
     return int(passed < 0.85 * can_pass or died)
 
 
 def run_files(files: Sequence[Path], toolkit: Path, args: argparse.Namespace) -> list[FileOutcome]:
     """Run those of *files* that the results lack, and write the results after each."""
-    kept = json.loads(args.results.read_text()) if args.results and args.results.is_file() else []
-    outcomes = {one["name"]: FileOutcome(**one) for one in kept}
+    stored = json.loads(args.results.read_text()) if args.results and args.results.is_file() else []
+    outcomes = {row["name"]: FileOutcome(**row) for row in stored}
     missing = [path for path in files if _name(path) not in outcomes]
     with ThreadPoolExecutor(args.jobs) as pool:
-        for one in pool.map(lambda path: run_file(path, toolkit, args), missing):
-            outcomes[one.name] = one
+        for outcome in pool.map(lambda path: run_file(path, toolkit, args), missing):
+            outcomes[outcome.name] = outcome
             if args.results:
-                args.results.write_text(json.dumps([asdict(known) for known in outcomes.values()], indent=1))
+                args.results.write_text(json.dumps([asdict(value) for value in outcomes.values()], indent=1))
     return [outcomes[_name(path)] for path in files]
 
 
@@ -89,15 +89,15 @@ def _name(path: Path) -> str:
 
 def test_files(checkout: Path, only: Sequence[str], every: int) -> list[Path]:
     """Return the test files of *checkout*: those named *only*, or each *every*-th.  Raises `UsageError` where there is none."""
-    found = sorted((checkout / "test").glob("*/test_*.py"))
-    if not found:
+    paths = sorted((checkout / "test").glob("*/test_*.py"))
+    if not paths:
         raise UsageError(f"{checkout} has no test/*/test_*.py; give a checkout of Cambricon/torch_mlu")
     if only:
-        unknown = sorted({*only} - {path.stem for path in found})
+        unknown = sorted({*only} - {path.stem for path in paths})
         if unknown:
             raise UsageError(f"{checkout}/test has no {', '.join(unknown)}")
-        return [path for path in found if path.stem in only]
-    return found[::every]
+        return [path for path in paths if path.stem in only]
+    return paths[::every]
 
 
 def run_file(path: Path, toolkit: Path, args: argparse.Namespace) -> FileOutcome:
@@ -122,8 +122,8 @@ def run_file(path: Path, toolkit: Path, args: argparse.Namespace) -> FileOutcome
 
 def _run_rest(path: Path, toolkit: Path, args: argparse.Namespace, outcome: FileOutcome) -> tuple[int, str]:
     """Run what is left of *path* and fill in *outcome*; the exit code of the process, and the last that it says."""
-    known = {name: value for name, value in os.environ.items() if not name.startswith("MLUSIM_")}
-    environment = known | {
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("MLUSIM_")}
+    environment = inherited | {
         "NEUWARE_HOME": str(toolkit),
         "PYTHONPATH": str(toolkit / "python"),
         "PATH": f"{toolkit / 'bin'}:{os.environ['PATH']}",
@@ -143,7 +143,7 @@ def _run_rest(path: Path, toolkit: Path, args: argparse.Namespace, outcome: File
 
 def share(outcomes: Sequence[FileOutcome]) -> tuple[int, int]:
     """Return how many functions pass, and how many can without the vendor's private interface."""
-    results = [(result, reason) for one in outcomes for result, reason in one.functions.values()]
+    results = [(result, reason) for outcome in outcomes for result, reason in outcome.functions.values()]
     passed = sum(result == "passed" for result, _ in results)
     return passed, sum(result not in {"skipped", "private"} for result, _ in results)
 
@@ -151,12 +151,12 @@ def share(outcomes: Sequence[FileOutcome]) -> tuple[int, int]:
 def table(outcomes: Sequence[FileOutcome]) -> str:
     """Return the sums, how often each reason is given, and a row for each function that does not pass."""
     rest = [
-        (one.name, name, result, _shown(reason))
-        for one in outcomes
-        for name, (result, reason) in one.functions.items()
+        (outcome.name, name, result, _shown(reason))
+        for outcome in outcomes
+        for name, (result, reason) in outcome.functions.items()
         if result not in {"passed", "skipped"}
     ]
-    counts = Counter(result for one in outcomes for result, _ in one.functions.values())
+    counts = Counter(result for outcome in outcomes for result, _ in outcome.functions.values())
     passed, can_pass = share(outcomes)
     sums = ", ".join(f"{number} {result}" for result, number in sorted(counts.items()))
     lines = [f"{len(outcomes)} files: {sums}; {passed} of {can_pass} that can pass.", ""]
@@ -165,7 +165,11 @@ def table(outcomes: Sequence[FileOutcome]) -> str:
     lines += [f"| {result} | {number} | {reason} |" for (result, reason), number in reasons.most_common()]
     lines += ["", "| file | function | outcome | reason |", "| --- | --- | --- | --- |"]
     lines += [f"| {' | '.join(row)} |" for row in rest if row[2] != "private"]
-    lines += [f"| {one.name} | the file | died | {_shown(one.died)} |" for one in outcomes if one.died]
+    lines += [
+        f"| {outcome.name} | the file | died | {_shown(outcome.died)} |"
+        for outcome in outcomes
+        if outcome.died
+    ]
     return "\n".join([*lines, ""])
 
 

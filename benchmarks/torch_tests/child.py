@@ -37,9 +37,9 @@ def run(test: unittest.TestCase, seconds: float) -> tuple[str, str]:
             test.run(result)
     except Late:
         return "late", f"more than {seconds:g} s"
-    for outcome, known in (("failed", result.errors + result.failures), ("skipped", result.skipped)):
-        if known:
-            trace = known[0][1]
+    for outcome, reports in (("failed", result.errors + result.failures), ("skipped", result.skipped)):
+        if reports:
+            trace = reports[0][1]
             if "Late" in trace:
                 return "late", f"more than {seconds:g} s"
             private = outcome == "failed" and PRIVATE.search(trace)
@@ -56,11 +56,11 @@ def collected(path: Path, text: str) -> list[unittest.TestCase]:
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)
     classes = [
-        one
-        for _, one in inspect.getmembers(module, inspect.isclass)
-        if issubclass(one, unittest.TestCase) and one.__module__ == path.stem
+        class_
+        for _, class_ in inspect.getmembers(module, inspect.isclass)
+        if issubclass(class_, unittest.TestCase) and class_.__module__ == path.stem
     ]
-    tests = [one(name) for one in classes for name in unittest.TestLoader().getTestCaseNames(one)]
+    tests = [class_(name) for class_ in classes for name in unittest.TestLoader().getTestCaseNames(class_)]
     order = {name: at for at, name in enumerate(re.findall(r"def (test_\w+)", text))}
     return sorted(tests, key=lambda test: order.get(test._testMethodName, len(order)))  # noqa: SLF001
 

@@ -75,8 +75,8 @@ def _run(args: argparse.Namespace) -> int:
 
 def _cases(checkout: Checkout, results: Results, args: argparse.Namespace) -> None:
     for operator, name in checkout.cases():
-        kept = results.cases.get(name)
-        if args.only not in operator or (args.missing and kept is not None):
+        stored = results.cases.get(name)
+        if args.only not in operator or (args.missing and stored is not None):
             continue
         run = results.cases[name] = run_case(checkout, operator, name, args.timeout)
         if args.check and run.outcome == "passed":
@@ -87,10 +87,10 @@ def _cases(checkout: Checkout, results: Results, args: argparse.Namespace) -> No
 def _entry_points(checkout: Checkout, results: Results, args: argparse.Namespace) -> None:
     """The test program that calls each entry point with arguments that it must take or refuse."""
     code, said = checkout.run(["./mluop_api_gtest"], 100 * args.timeout)
-    found = {name: _OUTCOMES[outcome] for outcome, name in _TEST.findall(said)}
-    results.api = dict(Counter(found.values()))
-    results.api_failed = [name for name, outcome in found.items() if outcome == "failed"]
-    if code not in (0, 1) or not found:
+    outcomes = {name: _OUTCOMES[outcome] for outcome, name in _TEST.findall(said)}
+    results.api = dict(Counter(outcomes.values()))
+    results.api_failed = [name for name, outcome in outcomes.items() if outcome == "failed"]
+    if code not in (0, 1) or not outcomes:
         results.api_failed.append(f"the program, which ends with {code}")
     _keep(results, args, f"entry points: {results.api}")
 

@@ -86,25 +86,25 @@ class Checkout:
         if not program.is_file():
             raise UsageError(f"{program} is not there; build the checkout first, without --no-build")
         _, said = self.run([str(program), "--gtest_list_tests"], 300)
-        found, suite = [], ""
+        names, suite = [], ""
         for line in said.splitlines():
             if line.endswith("/TestSuite."):
                 suite = line.removesuffix(".")
             elif line and not line.startswith(" "):
                 suite = ""
             elif suite and (case := _CASE.match(line)):
-                found.append((suite.removesuffix("/TestSuite"), f"{suite}.{case[1]}"))
-        if not found:
+                names.append((suite.removesuffix("/TestSuite"), f"{suite}.{case[1]}"))
+        if not names:
             raise UsageError(f"{program} has no cases: {said[-200:]}")
-        return found
+        return names
 
 
 def untranslated(log: str) -> Mapping[str, str]:
     """Of each source the first thing in it that does not translate, as the log of a build tells."""
     said: dict[str, str] = {}
     for line in log.splitlines():
-        if found := _WARNING.match(line):
-            said.setdefault(found[1], found[3])
+        if match := _WARNING.match(line):
+            said.setdefault(match[1], match[3])
     return said
 
 

@@ -253,8 +253,8 @@ class Found:
     @property
     def gone(self) -> list[Finding]:
         """The findings that the fix ended: of another rule or at another statement than those that are left."""
-        left = {(one.rule, one.text) for one in self.after}
-        return [one for one in self.before if (one.rule, one.text) not in left]
+        left = {(finding.rule, finding.text) for finding in self.after}
+        return [finding for finding in self.before if (finding.rule, finding.text) not in left]
 
 
 def main(checkout: Checkout) -> int:
@@ -280,9 +280,9 @@ def table(rows: Sequence[Found]) -> str:
             f"{gone[0].rule}, line {gone[0].line}" if gone else f"no{': ' * bool(row.problem)}{row.problem}"
         )
         lines.append(f"| #{fault.number} ({fault.fix}) | {fault.name} | {fault.wrong} | {what} |")
-    found = sum(bool(row.gone) for row in rows)
+    ended = sum(bool(row.gone) for row in rows)
     return "\n".join(
-        [*lines, "", f"{found} of {len(rows)} faults are found before their fix and gone after it."]
+        [*lines, "", f"{ended} of {len(rows)} faults are found before their fix and gone after it."]
     )
 
 
@@ -318,7 +318,13 @@ def looked_for(root: Path, folder: Path, fault: HistoricFault) -> Found:
                 return Found(
                     fault, [], [], f"check of the state {name} the fix: {done.stderr.strip()[-300:]}"
                 )
-            states.append([_known(one) for one in json.loads(out.read_text())["findings"] if one.get("line")])
+            states.append(
+                [
+                    _known(finding)
+                    for finding in json.loads(out.read_text())["findings"]
+                    if finding.get("line")
+                ]
+            )
     return Found(fault, states[0], states[1])
 
 
@@ -355,10 +361,10 @@ def _wanted(listed: str) -> Iterator[tuple[str, str]]:
             yield head.split()[2], inner
 
 
-def _known(found: dict[str, Any]) -> Finding:
+def _known(finding: dict[str, Any]) -> Finding:
     """A finding of the checkers with the text of its line, which lines before it do not move."""
-    lines = Path(found["file"]).read_text(errors="replace").splitlines()
-    return Finding(found["id"], found["line"], lines[found["line"] - 1].strip())
+    lines = Path(finding["file"]).read_text(errors="replace").splitlines()
+    return Finding(finding["id"], finding["line"], lines[finding["line"] - 1].strip())
 
 
 def _run(words: Sequence[str]) -> subprocess.CompletedProcess[str]:

@@ -29,9 +29,9 @@ class Results:
         """The results in a file; none where there is no file."""
         if not path.exists():
             return cls()
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        kept["cases"] = {name: CaseRun(**case) for name, case in kept["cases"].items()}
-        return cls(**kept)
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        stored["cases"] = {name: CaseRun(**case) for name, case in stored["cases"].items()}
+        return cls(**stored)
 
     def write(self, path: Path) -> None:
         """Keep them."""
@@ -45,7 +45,7 @@ class Results:
             "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
         ]
         for run in runs:
-            found = ", ".join(f"{rule} {n}" for rule, n in sorted((run.findings or {}).items()))
+            rules = ", ".join(f"{rule} {n}" for rule, n in sorted((run.findings or {}).items()))
             cells = (
                 run.case,
                 run.outcome,
@@ -53,7 +53,7 @@ class Results:
                 _number(run.hardware_us),
                 _number(run.io_efficiency),
                 _number(run.compute_efficiency),
-                found if found or run.findings is None else "none",
+                rules if rules or run.findings is None else "none",
                 f"{run.seconds:.1f}",
                 "" if run.cpu is None else f"{run.cpu:.1f}",
             )

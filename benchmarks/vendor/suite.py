@@ -55,8 +55,8 @@ def run_case(checkout: Checkout, operator: str, name: str, timeout: float) -> Ca
 def judged(operator: str, name: str, code: int | None, said: str) -> CaseRun:
     """How a case went that printed *said* and ended with *code*, None where it ran out of time."""
     run = CaseRun(operator, name)
-    if found := _PATH.search(said):
-        run.case = f"{found[1]}/{found[2]}"
+    if path := _PATH.search(said):
+        run.case = f"{path[1]}/{path[2]}"
     run.case = run.case or f"{operator}/{name.rpartition('/')[2]}"
     passed = code == 0 and "[  PASSED  ] 1 test" in said
     run.outcome = "timed out" if code is None else "passed" if passed else "crashed" if code < 0 else "failed"
@@ -85,8 +85,10 @@ def check_case(checkout: Checkout, run: CaseRun, timeout: float) -> None:
         if not out.is_file():
             run.remark = f"under checkers: {'timed out' if code is None else said.strip()[-200:]}"
             return
-        found = json.loads(out.read_text())["findings"]
-    run.findings = dict(Counter(one["id"] for one in found))
+        findings = json.loads(out.read_text())["findings"]
+    run.findings = dict(Counter(finding["id"] for finding in findings))
     run.examples = {}
-    for one in found:
-        run.examples.setdefault(one["id"], f"{one.get('file')}:{one.get('line')}: {one.get('message')}")
+    for finding in findings:
+        run.examples.setdefault(
+            finding["id"], f"{finding.get('file')}:{finding.get('line')}: {finding.get('message')}"
+        )
