@@ -194,13 +194,13 @@ class NativeCore(Core):
         They are declared here for their addresses and numbers, and end before a task begins.  In a *team* the core may be a memory
         core, and have memory of the cluster, which begins with each union.
         """
-        known = self._loaded.program.locals.get(self._limits)
-        if known is None or not self._chains(team=team):
+        located = self._loaded.program.locals.get(self._limits)
+        if located is None or not self._chains(team=team):
             return None
-        if not team and any(space is SRAM for _, _, space, *_ in known):
+        if not team and any(space is SRAM for _, _, space, *_ in located):
             return None
         tops, shared = {space: arena.high_water for space, arena in self.used.items()}, self.shared_count
-        for place, site, space, dtype, count, name, stack, align in known:
+        for place, site, space, dtype, count, name, stack, align in located:
             self.c.site = site
             self.pointer(self._declare_first(place, space, dtype, count, name, stack=stack, align=align))
         self.c.site = 0
@@ -249,11 +249,11 @@ class NativeCore(Core):
             DeclaredLocal(place, site, pointer.view, self.pointer(pointer), self._fill_of(pointer))
             for place, site, pointer in (self._declared if same else ())
         ]
-        given = {allocation for allocation, _ in start.filled}
+        filled = {allocation for allocation, _ in start.filled}
         pieces = []
         for space, arena in self.used.items():
             top, many = start.declared.get(space, (0, 0))
-            if arena.raw is not None and top and not given.issuperset(arena.allocations[:many]):
+            if arena.raw is not None and top and not filled.issuperset(arena.allocations[:many]):
                 pieces.append(FreshMemory(space, arena.raw.ctypes.data, top))
         pieces += [FreshMemory(a.space, a.where(), a.nbytes, content) for a, content in start.filled]
         crew = self.session.crew
@@ -298,8 +298,8 @@ class NativeCore(Core):
         """Bring this core to the task of *chain* at which C is: count those before it, and declare what C has declared."""
         if chain.c.at > chain.begun:
             session, before = self.session, chain.begun
-            given = (v.allocation for views in self.bindings for v in views.values() if v.space is GDRAM)
-            tensors = None if self.log is None else {a: self._numbers.get(a, 0) for a in given}
+            bound = (v.allocation for views in self.bindings for v in views.values() if v.space is GDRAM)
+            tensors = None if self.log is None else {a: self._numbers.get(a, 0) for a in bound}
             for tasks in chain.ended():
                 arrays = [array.allocation for array in chain.arrays[: tasks.met]]
                 for allocation in arrays:
@@ -341,7 +341,7 @@ class NativeCore(Core):
         So it is, too, where no launch has shown yet what arrays the tasks declare.  In a *team* it is a chain of any one task.
         """
         self.arguments = list(arguments)
-        given, self._most = len(self.bindings), len(tasks)
+        bound, self._most = len(self.bindings), len(tasks)
         self._prepare(kernel, self.arguments)
         if self._shares and not team:
             return None
@@ -355,7 +355,7 @@ class NativeCore(Core):
         for number in tensors:
             del self._numbers[self.views[number].allocation]  # type: ignore[union-attr]
             self.views[number] = None
-        self.bindings[:given] = [{} for _ in range(given)]
+        self.bindings[:bound] = [{} for _ in range(bound)]
         self.arguments = []
         return chain
 
@@ -390,13 +390,13 @@ class NativeCore(Core):
         start, seat = self._start, self.seat
         assert start is not None
         self.away.clear()
-        kept = start.views + (0 if self._chain is None else len(self._chain.arrays))
-        if len(self.views) > kept:
-            for view in self.views[kept:]:
+        count = start.views + (0 if self._chain is None else len(self._chain.arrays))
+        if len(self.views) > count:
+            for view in self.views[count:]:
                 if view is not None:
                     del self._numbers[view.allocation]
-        seat.forget(kept, len(self.views), self.c.most_cells)
-        del self.views[kept:]
+        seat.forget(count, len(self.views), self.c.most_cells)
+        del self.views[count:]
         self._undeclare(self._chain, start)
         self.begin(place, union)
         start.again(seat)
@@ -432,10 +432,10 @@ class NativeCore(Core):
         directions = self._loaded.directions(
             mlu.directions, memory_core=self.place.memory_core, away=session.policies[0].compiled
         )
-        own = self.place.memory_core, self.log is not None, self.late, session.compiled
+        facts = self.place.memory_core, self.log is not None, self.late, session.compiled
         if self._loaded.program.recursive:
             seat.deepen()
-        seat.take(self, (*_built_in(mlu), *own, *directions), *self._loaded.sums(tally))
+        seat.take(self, (*_built_in(mlu), *facts, *directions), *self._loaded.sums(tally))
         if isinstance(self.log, StepLog):
             self.c.steps = self.log.at
         if self._loaded.stack_end:
@@ -456,9 +456,9 @@ class NativeCore(Core):
         self.head.transactions, self.head.transfers = c.head_transactions, c.head_transfers
         if c.nlog:
             if self.log is not None:
-                kept = self.log.extend(self.seat.log[: c.nlog])
-                if kept and self.session.meter is not None:
-                    self.session.meter.grows(self, kept)
+                grown = self.log.extend(self.seat.log[: c.nlog])
+                if grown and self.session.meter is not None:
+                    self.session.meter.grows(self, grown)
             c.nlog = 0
 
     def _to_c(self) -> None:
@@ -511,14 +511,14 @@ class NativeCore(Core):
 
     def _row(self, number: int, _: int) -> None:
         c, row = self.c, ROWS[number]
-        given = [value_of(self, c.argv[k]) for k in range(c.argc)]
+        arguments = [value_of(self, c.argv[k]) for k in range(c.argc)]
         idle = True
         if self.screen is not None:
             policy = self.session.policies[self.place.memory_core]
-            idle = has_no_effect(row, policy, given)
+            idle = has_no_effect(row, policy, arguments)
             if not idle:
-                self.screen.row(self, row, given, native=is_native(row, policy.arch))
-        answer(self, getattr(self.mlu, row.name)(*given))
+                self.screen.row(self, row, arguments, native=is_native(row, policy.arch))
+        answer(self, getattr(self.mlu, row.name)(*arguments))
         if self.screen is not None and not idle:
             self.screen.executed(self, row)
 
@@ -536,17 +536,17 @@ class NativeCore(Core):
     def _library(self, number: int, _: int) -> None:
         c = self.c
         function = self._loaded.program.library[number]
-        given = [value_of(self, c.argv[k]) for k in range(c.argc)]
-        if self.screen is not None and not self.screen.allows(given):
+        arguments = [value_of(self, c.argv[k]) for k in range(c.argc)]
+        if self.screen is not None and not self.screen.allows(arguments):
             raise Suspicion
-        answer(self, function(self, *given))
+        answer(self, function(self, *arguments))
 
     @property
     def source(self) -> Allocation | None:
         """The allocation that the last large copy read."""
         number = -1 if self.c is None else self.c.source
-        found = self.views[number] if number > 0 else None
-        return None if found is None else found.allocation
+        view = self.views[number] if number > 0 else None
+        return None if view is None else view.allocation
 
     @source.setter
     def source(self, allocation: Allocation | None) -> None:
@@ -741,8 +741,8 @@ class NativeCore(Core):
             self._declaring = None
 
     def _fault(self, why: int, many: int) -> None:
-        given = [value_of(self, self.c.argv[k]) for k in range(many)]
-        raise self.blame(self._loaded.form.fault(why, *given))
+        values = [value_of(self, self.c.argv[k]) for k in range(many)]
+        raise self.blame(self._loaded.form.fault(why, *values))
 
     def _suspect(self, why: int, change: int) -> None:
         """Note that C has found what a checker may report, or that its record is full; *change* is one more than the number of a change of a value, or of a row."""

@@ -133,15 +133,15 @@ class Prepared:
         if not _running.acquire(blocking=False):
             return None
         try:
-            given = self._take(device, arguments)
-            if given is None:
+            allocations = self._take(device, arguments)
+            if allocations is None:
                 return None
-            running.append(given)
+            running.append(allocations)
             try:
-                return self._run(given, arguments)
+                return self._run(allocations, arguments)
             finally:
-                running.remove(given)
-                for allocation in given:
+                running.remove(allocations)
+                for allocation in allocations:
                     allocation.launches += 1
         finally:
             _running.release()
@@ -155,14 +155,14 @@ class Prepared:
 
         def word(argument: DeviceTensor | Ptr) -> int:
             if isinstance(argument, DeviceTensor):
-                allocation, offset, known = argument.allocation, 0, argument.device is device
+                allocation, offset, ours = argument.allocation, 0, argument.device is device
             else:
                 allocation, offset = argument.view.allocation, argument.offset
-                known = allocation.heap is self._heap
+                ours = allocation.heap is self._heap
             number = numbers.get(allocation)
             if number is None:
                 number = self._first + len(numbers)
-                if not (known and allocation.live) or len(numbers) == self._given:
+                if not (ours and allocation.live) or len(numbers) == self._given:
                     raise Unfit
                 numbers[allocation] = number
                 seat.describe(number, allocation)
@@ -281,9 +281,9 @@ class Prepared:
         self._add_tasks(tally, counted.done, counted.rows, counted.given)
         return tally
 
-    def _add_tasks(self, tally: Tally, done: Rows, rows: Rows, given: Sequence[Allocation]) -> None:
-        """Add to *tally* what tasks have *done*, with the *rows* of their logs, that were *given* these tensors."""
-        tensors = {a: n for n, a in enumerate(given, self._first)} if self._session.timing else None
+    def _add_tasks(self, tally: Tally, done: Rows, rows: Rows, allocations: Sequence[Allocation]) -> None:
+        """Add to *tally* what tasks have *done*, with the *rows* of their logs, in launches with *allocations*."""
+        tensors = {a: n for n, a in enumerate(allocations, self._first)} if self._session.timing else None
         for tasks in doings(done, rows, self._places(done)):
             self._memories_of(tasks).tell(tally, tasks)
             tally.add_silent(tasks, tensors)
@@ -362,12 +362,12 @@ class PreparedUnions(Prepared):
     def _strand(self) -> Carrier:
         """Return one more strand for tasks."""
         number = len(self._strands)
-        made = self._carriers.carry(functools.partial(self._carry_on, number), self._carriers.home)
-        switch = made.strand.switch
-        self._strands.append(made)
+        carrier = self._carriers.carry(functools.partial(self._carry_on, number), self._carriers.home)
+        switch = carrier.strand.switch
+        self._strands.append(carrier)
         self._switches.append(switch)
         self._team.switches[number] = id(switch)
-        return made
+        return carrier
 
     def _more(self) -> None:
         """Let tasks run on a new strand; come back when this one goes on."""
@@ -498,14 +498,14 @@ class Preparations:
         plain = (options.effects.__class__, options.timing.__class__, options.engine.__class__) == PLAIN
         if not plain or not isinstance(kernel, Kernel) or not isinstance(kind, Kind):
             return None
-        made = self._made.get(_key(kernel, dim, kind, options))
-        if made is True and session_of is not None:
+        prepared = self._made.get(_key(kernel, dim, kind, options))
+        if prepared is True and session_of is not None:
             return self._prepared(session_of())
-        if not isinstance(made, Prepared):
+        if not isinstance(prepared, Prepared):
             return None
         if not kind.unions:  # else the order of memory cores counts, too
-            self._last = options, kernel, kind, dim, made
-        return made
+            self._last = options, kernel, kind, dim, prepared
+        return prepared
 
     def note(self, session: "Session") -> None:
         """Remember that a launch like that of *session*, in which nothing was watched, has been made once in C."""
@@ -513,7 +513,7 @@ class Preparations:
             request = session.request
             key = _key(request.kernel, session.dim, session.kind, request.options)
             if key not in self._made and _preparable(request):
-                self._keep(request, made=True)
+                self._keep(request, prepared=True)
 
     def _prepared(self, session: "Session") -> "Prepared | None":
         """Prepare the launch of *session*; return None, and never try it again, where it cannot be prepared."""
@@ -524,35 +524,35 @@ class Preparations:
             if prepared.chain is None:
                 prepared.close()
                 prepared = None
-        self._keep(request, made=prepared or False)
+        self._keep(request, prepared=prepared or False)
         return prepared
 
-    def _keep(self, request: "Request", *, made: "Prepared | bool") -> None:
+    def _keep(self, request: "Request", *, prepared: "Prepared | bool") -> None:
         self._last = None
         kernel, dim, kind = request.kernel, request.dim, request.kind
-        self._made[_key(kernel, dim, kind, request.options)] = made
+        self._made[_key(kernel, dim, kind, request.options)] = prepared
         if dim[1:] == (1, 1):
-            self._made[_key(kernel, dim[0], kind, request.options)] = made
+            self._made[_key(kernel, dim[0], kind, request.options)] = prepared
         while len(self._made) > 2 * MOST_PREPARED or self._cores > MOST_CORES:
             self.forget(next(iter(self._made)))
 
     @property
     def _cores(self) -> int:
-        return sum([made.cores for made in {*self._made.values()} if isinstance(made, Prepared)])
+        return sum([prepared.cores for prepared in {*self._made.values()} if isinstance(prepared, Prepared)])
 
     def forget(self, key: _Key) -> None:
         """Drop what is known of *key*."""
         self._last = None
         dropped = self._made.pop(key)
         if isinstance(dropped, Prepared):
-            for other in [other for other, made in self._made.items() if made is dropped]:
+            for other in [other for other, prepared in self._made.items() if prepared is dropped]:
                 del self._made[other]
             dropped.close()
 
     def end(self, prepared: "Prepared") -> None:
         """Prepare no launch again like *prepared*, which has called for Python."""
         self._last = None
-        for key in [key for key, made in self._made.items() if made is prepared]:
+        for key in [key for key, other in self._made.items() if other is prepared]:
             self._made[key] = False
 
 
@@ -572,8 +572,8 @@ class _Memories:
     """The declarations on chip of the tasks of *chain*, which *core* runs."""
 
     def __init__(self, core: "NativeCore", chain: Chain) -> None:
-        own = ((space, core.used[space]) for space in (NRAM, WRAM) if space in core.used)
-        self._own = [(s, arena.base, tuple(arena.allocations), arena.high_water) for s, arena in own]
+        arenas = ((space, core.used[space]) for space in (NRAM, WRAM) if space in core.used)
+        self._own = [(s, arena.base, tuple(arena.allocations), arena.high_water) for s, arena in arenas]
         self._arrays = [array.allocation for array in chain.arrays]
         if core.cluster is not None:
             sram = core.cluster.sram

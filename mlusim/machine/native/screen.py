@@ -154,11 +154,11 @@ class Window:
 
     def happenings(self) -> Iterator[Effect | Sync]:
         """Yield its instructions, scalar accesses and waits, each before it acts."""
-        for one, known in self.happened:
-            if known:
-                assert isinstance(one, Effect)
-                self.core.ran(one.step)
-            yield one
+        for happening, again in self.happened:
+            if again:
+                assert isinstance(happening, Effect)
+                self.core.ran(happening.step)
+            yield happening
 
 
 class _Reading:
@@ -178,8 +178,8 @@ class _Reading:
             if how & HOW_WAITS:
                 yield from ((wait, False) for wait in self._waits(ROWS[row], how // HOW_PIPE))
                 continue
-            step, known = self._step(operands, None if row < 0 else ISA[ROWS[row]])
-            yield Effect(step, self._core, 0, asynchronous=bool(how & HOW_FLIES)), known
+            step, again = self._step(operands, None if row < 0 else ISA[ROWS[row]])
+            yield Effect(step, self._core, 0, asynchronous=bool(how & HOW_FLIES)), again
 
     def _waits(self, name: str, flags: int) -> Iterator[Sync]:
         spelled = f"__{name}"
@@ -219,7 +219,7 @@ class _Reading:
         reads: list[Access] = []
         writes: list[Access] = []
         for _, _, _, how, alloc, low, size, more, step in sorted(
-            operands.tolist(), key=lambda one: one[3] // HOW_PLACE
+            operands.tolist(), key=lambda operand: operand[3] // HOW_PLACE
         ):
             access = Access(self._memories[alloc], low, size, () if more < 0 else ((step, more + 1),))
             reads += [access] * bool(how & HOW_READS)
@@ -273,10 +273,10 @@ class Windows:
             far = [number for number, memory in memories.items() if memory.space is GDRAM]
             key["low"][np.isin(key["alloc"], far)] = 0
         whole = key.tobytes(), *((number, memory.space) for number, memory in memories.items())
-        found = self._found.get(whole)
-        if found is not None:
-            found.times += 1
-            self._last[core] = found
+        like = self._found.get(whole)
+        if like is not None:
+            like.times += 1
+            self._last[core] = like
             return
         if len(self._found) == self._most:
             raise Suspicion
@@ -298,8 +298,8 @@ def note(
     window = core.seat.window
     sides = [*((HOW_READS, access) for access in reads), *((HOW_WRITES, access) for access in writes)]
     first, many = int(window["many"]), len(sides) or 1
-    known = row.form not in UNCLEAR and all(len(access.steps) < 2 for _, access in sides)
-    if not known or first + many > MOST_NOTED:
+    clear = row.form not in UNCLEAR and all(len(access.steps) < 2 for _, access in sides)
+    if not clear or first + many > MOST_NOTED:
         window["unclear"] = 1
         return
     window["events"] += 1
@@ -308,17 +308,23 @@ def note(
     rows["event"], rows["site"], rows["how"] = window["events"], core.c.site, how
     rows["row"] = ROWS.index(row.name)
     for place, (bit, access) in enumerate(sides):
-        one = rows[place]
-        one["how"] = how | bit | place * HOW_PLACE
-        one["alloc"], one["low"], one["size"] = core.number_of(access.allocation), access.start, access.size
-        one["step"], one["more"] = (access.steps[0][0], access.steps[0][1] - 1) if access.steps else (0, -1)
+        entry = rows[place]
+        entry["how"] = how | bit | place * HOW_PLACE
+        entry["alloc"], entry["low"], entry["size"] = (
+            core.number_of(access.allocation),
+            access.start,
+            access.size,
+        )
+        entry["step"], entry["more"] = (
+            (access.steps[0][0], access.steps[0][1] - 1) if access.steps else (0, -1)
+        )
 
 
 class PartRecord:
-    """Writes the parts that are *kept* of the tasks of a launch in C."""
+    """Writes what *parts* keeps of the tasks of a launch in C."""
 
-    def __init__(self, kept: KeptParts) -> None:
-        self._kept = kept
+    def __init__(self, parts: KeptParts) -> None:
+        self._kept = parts
         self._touched: dict[NativeCore, dict[Any, set[tuple[int, int]]]] = {}  # by what Python executes
         self._shared: dict[Allocation, WrittenBytes] = {}
         self._own: dict[NativeCore, dict[Allocation, WrittenBytes]] = {}
@@ -343,10 +349,10 @@ class PartRecord:
         """Provide the record of the bytes of *allocation*, which *core* is going to reach by its *number*."""
         if not self._kept.choices or allocation.space not in ON_CHIP:
             return
-        kept = self._shared if allocation.space.shared else self._own.setdefault(core, {})
-        written = kept.get(allocation)
+        records = self._shared if allocation.space.shared else self._own.setdefault(core, {})
+        written = records.get(allocation)
         if written is None:
-            written = kept[allocation] = WrittenBytes(allocation.nbytes)
+            written = records[allocation] = WrittenBytes(allocation.nbytes)
         self._numbers[core, allocation] = number
         core.seat.record(number, written.table)
 
@@ -382,12 +388,12 @@ class PartRecord:
     def _looks(self, core: "NativeCore", access: Access, part: int) -> None:
         site = core.c.site
         for by, place, count in self._written(core, access.allocation).lost(access, part):
-            known = self._kept.overwritten.get((by, part, place))
-            if known is None:
+            overwritten = self._kept.overwritten.get((by, part, place))
+            if overwritten is None:
                 task = core.place.task
                 self._kept.overwritten[by, part, place] = Overwritten(by, part, place, site, task, count)
             else:
-                known.times += 1
+                overwritten.times += 1
 
     def _written(self, core: "NativeCore", allocation: Allocation) -> WrittenBytes:
         return (self._shared if allocation.space.shared else self._own[core])[allocation]
@@ -396,24 +402,24 @@ class PartRecord:
         """Keep the tables of the task that has ended on *core*."""
         whole, tables = core.seat.parts_now()
         more = self._touched.pop(core, {})
-        own = np.zeros(len(more), TOUCHED)
-        for entry, (key, spans) in zip(own, more.items(), strict=True):
+        executed = np.zeros(len(more), TOUCHED)
+        for entry, (key, spans) in zip(executed, more.items(), strict=True):
             for name, value in zip(TOUCHED.names or (), (*key, len(spans)), strict=False):
                 entry[name] = value
             entry["span"][: len(spans)] = sorted(spans)
-        tables[2] = np.concatenate([tables[2], own])
-        contexts, kept, touched = tables
-        led_to = core.seat.led_to(kept["first"])
+        tables[2] = np.concatenate([tables[2], executed])
+        contexts, variables, touched = tables
+        led_to = core.seat.led_to(variables["first"])
         numbers = {*touched["alloc"].tolist(), *(number for number, _ in led_to)}
         named = {n: view.allocation for n in sorted(numbers) if (view := core.views[n]) is not None}
         key = (
             *(table.tobytes() for table in tables),
             *((a.declared.file, a.declared.line, a if a.space.shared else a.space) for a in named.values()),
         )
-        parts = TaskParts(True, contexts, kept, touched, len(own), led_to, named, set())
-        found = self._kept.by_tables.setdefault(key, parts)
-        found.whole &= whole
-        found.tasks.add(_task_of(core))
+        parts = TaskParts(True, contexts, variables, touched, len(executed), led_to, named, set())
+        like = self._kept.by_tables.setdefault(key, parts)
+        like.whole &= whole
+        like.tasks.add(_task_of(core))
 
 
 def _task_of(core: "NativeCore") -> tuple[int, bool]:
@@ -486,8 +492,8 @@ def _statement(place: int, sites: Sequence[tuple[str, int]]) -> tuple[str, Pipe,
 def _places_of(rows: "np.ndarray[Any, Any]") -> Rows:
     """Return the site, the row behind `SCALARS` and the pipe of each of *rows* as one number; a scalar load is 0 there, a store 1."""
     row = np.where(rows["row"] < 0, rows["kind"] != READS, rows["row"] + SCALARS).astype(np.int64)
-    found: Rows = rows["site"].astype(np.int64) << 32 | row << 16 | rows["pipe"]
-    return found
+    places: Rows = rows["site"].astype(np.int64) << 32 | row << 16 | rows["pipe"]
+    return places
 
 
 def _value_of(row: np.void) -> object:
@@ -603,10 +609,10 @@ class Screen(Observer):
             flags = self._own.setdefault(core, {})[allocation] = no_values(allocation)
         return (0 if flags is None else int(flags.ctypes.data) + HEAD), key, allocation in self.read
 
-    def row(self, core: "NativeCore", row: Intrinsic, given: Sequence[Any], *, native: bool) -> None:
-        """Python is going to execute *row*, which has no C, or is *native* and has none for what it is *given*."""
+    def row(self, core: "NativeCore", row: Intrinsic, arguments: Sequence[Any], *, native: bool) -> None:
+        """Python is going to execute *row*, which has no C, or is *native* and has none for these *arguments*."""
         if row.name == WAIT:
-            flags = [*given, *[True] * (6 - len(given))]
+            flags = [*arguments, *[True] * (6 - len(arguments))]
             if all(flags[3:]):  # otherwise only some pipes wait; then what is in flight counts as not over
                 # Of what scalar code stores or loads it says nothing.
                 core.seat.over(name for name, waits in zip(LISTS, flags[:3], strict=False) if waits)
@@ -632,8 +638,8 @@ class Screen(Observer):
     def flags_of(self, core: "NativeCore", allocation: Allocation) -> Bytes | None:
         """Return the flags of *allocation* on *core*, behind `HEAD`; None where each byte has a value."""
         core.number_of(allocation)
-        found = self.flags.get(allocation)
-        return self._own.get(core, {}).get(allocation) if found is None else found
+        flags = self.flags.get(allocation)
+        return self._own.get(core, {}).get(allocation) if flags is None else flags
 
     def shares(
         self, core: "NativeCore", row: Intrinsic, pipe: Pipe, accesses: Iterable[tuple[int, Access]]
@@ -663,9 +669,9 @@ class Screen(Observer):
         table[0, 0] += len(starts)
 
     @staticmethod
-    def allows(given: Sequence[Any]) -> bool:
-        """Return whether Python may do something with what is *given*: no pointers."""
-        return not any(isinstance(a, Ptr) for a in given)
+    def allows(arguments: Sequence[Any]) -> bool:
+        """Return whether Python may do something with *arguments*: there are no pointers among them."""
+        return not any(isinstance(a, Ptr) for a in arguments)
 
     def may_undo(self, pointer: object) -> bool:
         """Return whether Python may store to where *pointer* leads, to learn whether that is a fault: the bytes from before are kept."""
@@ -717,8 +723,8 @@ class Screen(Observer):
 
     def _escaped(self, site: Site, again: CountedEscape) -> None:
         """Note that bytes without a value are stored to GDRAM *again* at *site*."""
-        known = self._escapes.get(site, again._replace(times=0))
-        self._escapes[site] = CountedEscape(min(known.task, again.task), known.times + again.times)
+        before = self._escapes.get(site, again._replace(times=0))
+        self._escapes[site] = CountedEscape(min(before.task, again.task), before.times + again.times)
 
     def escapes(self) -> "Mapping[Site, CountedEscape]":
         """Return where bytes without a value were stored to GDRAM, in the order in which the first of each was."""
@@ -867,10 +873,10 @@ class Screen(Observer):
         # Which change was the first is not known of threads.
         self._doubted |= part._doubted | (Screened.VALUE if part._changes else Screened(0))  # noqa: SLF001 - of its kind
         for key, changed in part._vectors.items():  # noqa: SLF001 - of its kind
-            own = self._vectors.get(key, changed._replace(times=0))
+            ours = self._vectors.get(key, changed._replace(times=0))
             # Of tasks that run at once the first in their order counts.
-            first = min(own, changed, key=lambda one: one.task)
-            self._vectors[key] = first._replace(times=own.times + changed.times)
+            first = min(ours, changed, key=lambda change: change.task)
+            self._vectors[key] = first._replace(times=ours.times + changed.times)
         self._accesses = np.concatenate([self._accesses[:1], self.accesses(), rows])
         self._accesses[0] = len(self._accesses) - 1, len(self._accesses) - 1, 0, 0, 0
 
@@ -956,9 +962,9 @@ def joined(rows: Rows) -> Rows:
     ends = np.maximum.accumulate(rows[:, HIGH] + group * wide) - group * wide
     first = np.concatenate(([True], other | (rows[1:, LOW] > ends[:-1])))
     starts = np.flatnonzero(first)
-    made = rows[starts].copy()
-    made[:, HIGH] = np.maximum.reduceat(rows[:, HIGH], starts)
-    return made
+    pieces = rows[starts].copy()
+    pieces[:, HIGH] = np.maximum.reduceat(rows[:, HIGH], starts)
+    return pieces
 
 
 def apart(rows: Rows) -> bool:
@@ -968,8 +974,8 @@ def apart(rows: Rows) -> bool:
         return True  # no byte is in two pieces
     rows = joined(rows)
     for key in np.unique(rows[rows[:, KIND] == 1, KEY]).tolist():
-        own = rows[rows[:, KEY] == key]
-        writes, reads = own[own[:, KIND] == 1], own[own[:, KIND] == 0]
+        of_key = rows[rows[:, KEY] == key]
+        writes, reads = of_key[of_key[:, KIND] == 1], of_key[of_key[:, KIND] == 0]
         writes = writes[np.argsort(writes[:, LOW], kind="stable")]
         if np.any(writes[1:, LOW] < writes[:-1, HIGH]):
             return False

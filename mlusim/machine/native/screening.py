@@ -200,8 +200,8 @@ class Screening:
         """Tell the checkers that find nothing that *screen* does not know, once those who *hear* of some tasks again have; return them."""
         if not screen.whole and not self._in_order(screen):
             return []
-        known = [checker for checker in self.checkers if not checker.screens & screen.doubted]
-        heard = [checker for checker in known if checker.screen_end(screen)]
+        candidates = [checker for checker in self.checkers if not checker.screens & screen.doubted]
+        heard = [checker for checker in candidates if checker.screen_end(screen)]
         heard = [checker for checker in heard if hear(checker.hears_again(screen))]
         for checker in heard:
             checker.launch_begin(session)
@@ -303,8 +303,8 @@ def screening_of(
     if short or sorted_watching is None:
         return None
     checkers, told = sorted_watching
-    looks = functools.reduce(operator.or_, (one.screens for one in checkers), Screened(0))
-    left, covered = _left.setdefault(native, set()), any(one.counts for one in told)
+    looks = functools.reduce(operator.or_, (observer.screens for observer in checkers), Screened(0))
+    left, covered = _left.setdefault(native, set()), any(observer.counts for observer in told)
 
     failing = _failing.setdefault(native, set()) if tries else set()
 
@@ -312,7 +312,7 @@ def screening_of(
         if arch.name in left | failing:
             return None
         try:
-            one: Loaded | None = native.loaded(arch, compiler, Mode.SCREENED, covered=covered)
+            program: Loaded | None = native.loaded(arch, compiler, Mode.SCREENED, covered=covered)
         except BuildError as error:
             if not tries:
                 raise
@@ -320,9 +320,9 @@ def screening_of(
             text = f"{error}; the Python engine runs {request.kernel.name} for the checkers"
             warnings.warn(text, EngineWarning, stacklevel=8)
             return None
-        if one is None:
+        if program is None:
             left.add(arch.name)
-        return one
+        return program
 
     return Screening(request, checkers, told, looks, loaded, tried and arch.name not in left | failing)
 
@@ -374,11 +374,11 @@ class ThreadScreen(Screen):
         super().begin(core)
         self._ending.watched_by(core.c)
 
-    def row(self, core: "NativeCore", row: "Intrinsic", given: Sequence[Any], *, native: bool) -> None:
+    def row(self, core: "NativeCore", row: "Intrinsic", arguments: Sequence[Any], *, native: bool) -> None:
         """Python is going to execute *row*; raises `Suspicion` for what tasks do in their order."""
         if row.name in threads.IN_ORDER:
             raise Suspicion
-        super().row(core, row, given, native=native)
+        super().row(core, row, arguments, native=native)
 
     def may_undo(self, pointer: object) -> bool:
         """Return False: other threads access the bytes, too."""
@@ -406,30 +406,30 @@ def screen_beside(many: int, session: "Session", screen: Screen, undo: Callable[
 
     def part(ending: threads.Ending, place: int) -> "tuple[Session, ThreadScreen]":
         del place
-        own = ThreadScreen(screen, ending)
+        of_thread = ThreadScreen(screen, ending)
         loaded: Loaded = session.native.again()
         loaded.beside = True
-        return session.beside(loaded, own, (own,)), own
+        return session.beside(loaded, of_thread, (of_thread,)), of_thread
 
     groups = threads.groups_of(session.request, session.board.arch)
     parts = threads.Threads(session, many, part, lambda place: range(place, groups, many)).run()
     if parts is None or not apart(
-        np.concatenate([_touched(screen, own, n) for n, (_, own) in enumerate(parts)])
+        np.concatenate([_touched(screen, of_thread, n) for n, (_, of_thread) in enumerate(parts)])
     ):
         undo()
         _left_beside.setdefault(session.request.kernel.native, set()).add(session.board.arch.name)
         return False
     session.threads = many
     session.join([tally for tally, _ in parts])
-    for _, own in parts:
-        screen.take(own)
+    for _, of_thread in parts:
+        screen.take(of_thread)
     return True
 
 
-def _touched(screen: Screen, own: Screen, number: int) -> Rows:
+def _touched(screen: Screen, of_thread: Screen, number: int) -> Rows:
     """Return the rows of what thread *number* touched, as `apart` takes them, with the numbers of memories that *screen* has."""
-    rows = own.accesses()
-    rows[:, KEY] = screen.keys_for(own)[rows[:, KEY]]
+    rows = of_thread.accesses()
+    rows[:, KEY] = screen.keys_for(of_thread)[rows[:, KEY]]
     rows[:, KIND] = rows[:, KIND] != READS  # 1: changed, by a store or an atomic
     rows[:, SEGMENT] = number
     return rows
@@ -568,8 +568,8 @@ class RowWatch:
         if screen.looks & Screened.PARTS:
             pointers = [(n, a) for n, a in enumerate(arguments) if isinstance(a, Ptr)]
             behind = arguments_behind(row, arguments)
-            for kind, accesses, own in ((READS, reads, behind[0]), (WRITES, writes, behind[1])):
-                for access, argument in zip_longest(accesses, own[: len(accesses)]):
+            for kind, accesses, numbers in ((READS, reads, behind[0]), (WRITES, writes, behind[1])):
+                for access, argument in zip_longest(accesses, numbers[: len(accesses)]):
                     through = (
                         n
                         for n, p in pointers
@@ -577,8 +577,8 @@ class RowWatch:
                         and p.view.allocation is access.allocation
                         and p.offset == access.start
                     )
-                    given, memory = next(through, len(arguments)), self._core.number_of(access.allocation)
-                    what = NUMBERS[row.name], given, memory, kind
+                    pointer, memory = next(through, len(arguments)), self._core.number_of(access.allocation)
+                    what = NUMBERS[row.name], pointer, memory, kind
                     screen.part_record.touches(self._core, what, access)
         lacks = any(at_flags(screen.flags_of(self._core, a.allocation), a).any() for a in reads)
         if lacks and (row.returns != "None" or row.form != "dense"):

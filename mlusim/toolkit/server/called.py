@@ -127,8 +127,8 @@ class CalledSession(ProgramSession):
             raise UsageError(f"{allocation.site} was lent by the caller as const; put() a copy to change it")
         return allocation, at
 
-    def _started(self, board: BoardMemory, observe: Sequence[Any], *given: Any) -> Launch:
-        launch = super()._started(board, observe, *given) if self.start is None else self.start(*given)
+    def _started(self, board: BoardMemory, observe: Sequence[Any], *launched: Any) -> Launch:
+        launch = super()._started(board, observe, *launched) if self.start is None else self.start(*launched)
         self.launches.append(launch)
         return launch
 
@@ -201,13 +201,13 @@ class CallingProcess:
         assert self._session is not None
         return self._session
 
-    def call(self, name: str, given: CallBytes, start: Callable[..., Launch] | None) -> CallAnswer:
+    def call(self, name: str, call: CallBytes, start: Callable[..., Launch] | None) -> CallAnswer:
         """Call the function that users know as *name*.
 
         Raises what a launch or a copy raised meanwhile, `UsageError` where the function ends its process, `RuleFault` where it
         crashes.
         """
-        answer = self.exchange(name, given.message, start)
+        answer = self.exchange(name, call.message, start)
         value, *pieces = map(bytes, answer.pieces)
         return CallAnswer(answer.facts["refusal"], value, pieces)
 
@@ -332,9 +332,9 @@ class CallingProcess:
         """End the process where it has not ended; its exit status, of a signal less than 0."""
         running, streams = self._running, self._streams()
         assert running is not None
-        for one in (self._end, None if self._driver is None else self._driver.socket):
-            if one is not None:
-                one.close()
+        for end in (self._end, None if self._driver is None else self._driver.socket):
+            if end is not None:
+                end.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             running.wait(PATIENCE)
         if running.returncode is None:

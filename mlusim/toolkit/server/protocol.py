@@ -205,8 +205,8 @@ def reader(kind: t.Type, pointing: Pointing, *, inside: bool = False) -> Reader:
         number = struct.Struct(FORMATS[kind.kind, kind.size]).unpack_from
         return lambda data, at: number(data, at)[0]
     if isinstance(kind, t.Array):
-        one, size, count = reader(kind.of, pointing, inside=True), kind.of.size, kind.count
-        return lambda data, at: tuple(one(data, at + i * size) for i in range(count))
+        element, size, count = reader(kind.of, pointing, inside=True), kind.of.size, kind.count
+        return lambda data, at: tuple(element(data, at + i * size) for i in range(count))
     if isinstance(kind, t.Record):
         fields = [(reader(f.type, pointing, inside=True), f.offset) for f in kind.fields]
         return lambda data, at: tuple(read(data, at + offset) for read, offset in fields)

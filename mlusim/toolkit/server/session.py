@@ -264,23 +264,23 @@ class ProgramSession:
         if named is None:
             raise DriverRefusal(NO_KERNEL, "what is launched is not a kernel of this program")
         bang_arch = device.board.arch.bang_arch
-        found = self._loaded.get((stub, bang_arch))
-        if found is None:
+        loaded = self._loaded.get((stub, bang_arch))
+        if loaded is None:
             try:
                 kernel = self._module(named.record, bang_arch)[named.symbol]
             except UsageError as error:
                 raise DriverRefusal(NO_KERNEL, str(error)) from None
             kernel.beside = functools.partial(self._files, bang_arch)
-            found = LoadedKernel(kernel, ArgumentReader(kernel.form.parameters, self._pointing))
-            self._loaded[stub, bang_arch] = found
-        return found
+            loaded = LoadedKernel(kernel, ArgumentReader(kernel.form.parameters, self._pointing))
+            self._loaded[stub, bang_arch] = loaded
+        return loaded
 
     def _module(self, record: int, bang_arch: int) -> Any:
-        found = self._modules.get((record, bang_arch))
-        if found is None:
+        module = self._modules.get((record, bang_arch))
+        if module is None:
             read = importlib.import_module(_READER).read
-            found = self._modules[record, bang_arch] = read(self._records[record], self._records, bang_arch)
-        return found
+            module = self._modules[record, bang_arch] = read(self._records[record], self._records, bang_arch)
+        return module
 
     def _files(self, bang_arch: int) -> Iterator[Any]:
         """Yield the files with kernels of the program, those too of which nothing has been launched yet."""
@@ -314,12 +314,12 @@ class ProgramSession:
     def symbol(self, request: ProgramRequest) -> ProgramReply:
         """Return the address of a variable at file scope, by its record and mangled name."""
         board, name = self.board(request), request.payload.decode()
-        found = self._module(request.words[0], board.device.board.arch.bang_arch).variable(name)
-        if found is None:
+        variable = self._module(request.words[0], board.device.board.arch.bang_arch).variable(name)
+        if variable is None:
             raise DriverRefusal(
                 NO_SYMBOL, f"the variable {name} is not in code of the device; use it in a kernel of its file"
             )
-        allocation = board.device.variable(found).allocation
+        allocation = board.device.variable(variable).allocation
         board.memory.lend_variable(allocation)
         return ProgramReply(allocation.address)
 
@@ -391,24 +391,24 @@ class ProgramSession:
             queue.add(launch)
         return ProgramReply(printed=_lines(launch.printed))
 
-    def _started(self, board: BoardMemory, observe: Sequence[Any], *given: Any) -> Launch:
-        """Launch what is *given*: a kernel, its grid and kind, and its arguments."""
+    def _started(self, board: BoardMemory, observe: Sequence[Any], *launched: Any) -> Launch:
+        """Launch what *launched* names: a kernel, its grid and kind, and its arguments."""
         options = evolve(self._options, observe=observe) if observe else self._options
-        return board.device.launch_with(options, *given)
+        return board.device.launch_with(options, *launched)
 
     def _told_launch(self, caller: int, line: str) -> str:
         """Return the place of a launch in the program, and the line of Python that led there."""
         file, _, number = line.rpartition(":")
         return f"{self.places(caller)}" + (f", called at {shown_file(file)}:{number}" if line else "")
 
-    def _tell_strided(self, found: LoadedKernel) -> None:
+    def _tell_strided(self, loaded: LoadedKernel) -> None:
         """Say on standard error that *found* is given addresses of tensors whose elements do not follow one another: of each parameter once."""
         for managed in self._strided:
             name = managed.partition(",")[0]
-            if (found, name) not in self._gaps:
-                self._gaps.add((found, name))
+            if (loaded, name) not in self._gaps:
+                self._gaps.add((loaded, name))
                 sys.stderr.write(
-                    f"note: {found.kernel.name} is given the address of {managed}: its elements do not follow one another there in the tensor's order; "
+                    f"note: {loaded.kernel.name} is given the address of {managed}: its elements do not follow one another there in the tensor's order; "
                     f"give {name}.contiguous(), or let the kernel count with the strides\n"
                 )
 
@@ -586,7 +586,10 @@ class ProgramSession:
 
     def _fitting(self, target: int, source: int) -> str:
         """Return which direction fits a copy between two addresses."""
-        sides = ["Dev" if self.memory_at(one).find(one) is not None else "Host" for one in (source, target)]
+        sides = [
+            "Dev" if self.memory_at(address).find(address) is not None else "Host"
+            for address in (source, target)
+        ]
         return f"the direction that fits is cnrtMemcpy{sides[0]}To{sides[1]}"
 
     def set(self, request: ProgramRequest) -> ProgramReply:
@@ -607,8 +610,8 @@ class ProgramSession:
 
     def kind(self, request: ProgramRequest) -> ProgramReply:
         """Whose memory an address is: the number of the device, -1 for none."""
-        found = (n for n, b in enumerate(self.boards) if b.memory.find(request.words[0]) is not None)
-        return ProgramReply(next(found, -1))
+        numbers = (n for n, b in enumerate(self.boards) if b.memory.find(request.words[0]) is not None)
+        return ProgramReply(next(numbers, -1))
 
     def range(self, request: ProgramRequest) -> ProgramReply:
         """Return where the allocation of an address begins, and its size."""
@@ -650,12 +653,12 @@ class ProgramSession:
         """Return the queue that *handle* names.  Raises `DriverRefusal` where there is none."""
         if handle in (0, UNWAITED):
             return self.board(request).usual
-        found = self._queues.get(handle)
-        if found is None:
+        queue = self._queues.get(handle)
+        if queue is None:
             raise DriverRefusal(
                 NO_QUEUE, "this is not a queue, or one that was destroyed; make one with cnrtQueueCreate"
             )
-        return found
+        return queue
 
     def _working(self, handle: int, request: ProgramRequest) -> NativeQueue:
         """Return the queue that *handle* names, for more work.
@@ -663,34 +666,34 @@ class ProgramSession:
         Raises `DriverRefusal` where there is none, and where a wait has told that the queue has failed: a card takes no more work then.
         What is given no queue is done all the same.
         """
-        found = self.queue(handle, request)
-        if found.failed and (handle or request.op == OPS["LAUNCH"]):
-            where = "this is a queue" if found.number else "the usual queue is one"
-            again = "destroy it and make another" if found.number else "call cnrtDeviceReset"
+        queue = self.queue(handle, request)
+        if queue.failed and (handle or request.op == OPS["LAUNCH"]):
+            where = "this is a queue" if queue.number else "the usual queue is one"
+            again = "destroy it and make another" if queue.number else "call cnrtDeviceReset"
             raise DriverRefusal(
                 NO_QUEUE,
-                f"{where} that has failed: the kernel launched at {self.places(found.fault)} had a fault, and "
+                f"{where} that has failed: the kernel launched at {self.places(queue.fault)} had a fault, and "
                 f"a queue takes no more work when a wait has returned that; {again}",
             )
-        return found
+        return queue
 
     def notifier(self, handle: int) -> NativeNotifier:
         """Return the notifier that *handle* names.  Raises `DriverRefusal` where there is none."""
-        found = self._notifiers.get(handle)
-        if found is None:
+        notifier = self._notifiers.get(handle)
+        if notifier is None:
             raise DriverRefusal(
                 NO_NOTIFIER,
                 "this is not a notifier, or one that was destroyed; make one with cnrtNotifierCreate",
             )
-        return found
+        return notifier
 
     def _placed(self, handle: int) -> NativeNotifier:
-        found = self.notifier(handle)
-        if found.queue is None and not found.foreign:
+        notifier = self.notifier(handle)
+        if notifier.queue is None and not notifier.foreign:
             raise DriverRefusal(
                 NO_NOTIFIER, "this notifier was placed in no queue; place it with cnrtPlaceNotifier first"
             )
-        return found
+        return notifier
 
     def make_queue(self, request: ProgramRequest) -> ProgramReply:
         """Serve ``cnrtQueueCreate``: make a queue."""
@@ -845,7 +848,7 @@ class ProgramSession:
 
     def _never_seen(self) -> None:
         """Report what kernels have written where the host copies nothing back behind them, and asks for no time either."""
-        own = {
+        private = {
             piece.tensor.allocation
             for b in self.boards
             for piece in b.memory.every()
@@ -853,7 +856,7 @@ class ProgramSession:
         }
         # Not of a program that measures times, or that ends early for what it was told.
         done = self._timed or self._mistaken or self.fault is not None
-        callers = [] if done else [c for one, c in self._unseen.items() if one in own]
+        callers = [] if done else [c for allocation, c in self._unseen.items() if allocation in private]
         for caller in dict.fromkeys(callers):
             self._mistake(
                 caller,

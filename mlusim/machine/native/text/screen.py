@@ -262,17 +262,17 @@ def behind(row: Intrinsic, spans: Sequence[Footprint], settles: Settles) -> Iter
         if not span.exact:
             yield f"  partly_given_(m, {span.at}, site);"
             continue
-        given = (
+        marks = (
             f"given_({span.at}, {span.extent})"
             if span.more == "0"
             else f"given_rows_({span.at}, {span.extent}, {span.more}, {span.step})"
         )
         if not sources:
-            yield f"  {given};"
+            yield f"  {marks};"
             continue
         pieces = ", ".join(f"{{{s.at}, {s.whole}, {s.size}}}" for s in sources)
         flow = f"flags_flow_(m, {_lanes(row, spans, settles)}, {len(sources)}, (Piece_[]){{{pieces}}}, (Piece_){{{span.at}, {span.whole}, {span.size}}}, site)"
-        yield f"  if (UNLIKELY(lacks__)) {flow}; else {given};"
+        yield f"  if (UNLIKELY(lacks__)) {flow}; else {marks};"
 
 
 # -- what vectors do to numbers: before the bytes change, and behind ----------------------------------
@@ -297,8 +297,8 @@ def _type(span: Footprint) -> str:
 
 def _floats(spans: Sequence[Footprint]) -> tuple[list[Footprint], list[Footprint]]:
     """Return the operands of floats that are read, and those that are written."""
-    own = [s for s in spans if s.dtype is not None and s.dtype.kind == "float"]
-    return [s for s in own if s.reads], [s for s in own if s.writes]
+    floats = [s for s in spans if s.dtype is not None and s.dtype.kind == "float"]
+    return [s for s in floats if s.reads], [s for s in floats if s.writes]
 
 
 def _meets(source: Footprint, targets: Sequence[Footprint]) -> str:
@@ -306,11 +306,11 @@ def _meets(source: Footprint, targets: Sequence[Footprint]) -> str:
 
 
 def numbers_before(
-    row: Intrinsic, number: int, spans: Sequence[Footprint], given: Sequence[str], *, returns: bool
+    row: Intrinsic, number: int, spans: Sequence[Footprint], floats: Sequence[str], *, returns: bool
 ) -> Iterator[str]:
     """Render the lines that look at integers that a vector makes, or at the floats that it may overwrite.
 
-    *given* are the floats among the arguments; with *returns* it returns one.
+    *floats* are those among the arguments; with *returns* it returns one.
     """
     if not values.is_looked_at(row):
         return
@@ -323,7 +323,7 @@ def numbers_before(
     elif _is_whole(row, spans):
         yield from _wraps(row, number, spans, targets[0])
     elif values.makes_numbers(row) and (_floats(spans)[1] or returns):
-        odd = [f"is_odd_({value})" for value in given]
+        odd = [f"is_odd_({value})" for value in floats]
         odd += [f"(({_meets(s, targets)}) && {_odd(s)})" for s in _floats(spans)[0]] if targets else []
         yield f"  const int finite__ = VECTORS(m) && !({' || '.join(odd) or '0'});"
 
@@ -338,12 +338,12 @@ def numbers_behind(
         if s.writes and s.more == "0" and s.size > 1 and s.dtype is not None:
             how = s.size | 256 * (s.dtype.kind == "float")
             yield f"  if (VECTORS(m)) wrote_(m, {s.at}, {s.extent}, {MEMORY_TYPES.index(s.dtype)}, {how}, site);"
-    sources, made = _floats(spans)
-    if not values.makes_numbers(row) or not (made or returns) or _is_whole(row, spans):
+    sources, floats = _floats(spans)
+    if not values.makes_numbers(row) or not (floats or returns) or _is_whole(row, spans):
         return
     targets = [s for s in spans if s.writes]
     late = "".join(f" && (({_meets(s, targets)}) || !{_odd(s)})" for s in sources)
-    for position, t in enumerate(made):
+    for position, t in enumerate(floats):
         told = f"not_finite_(m, {number}, {t.at}, {t.extent}, {t.more}, {t.step}, {_type(t)}, site)"
         other = "else " * (position > 0)
         yield f"  {other}if (finite__ && UNLIKELY({_odd(t)}){late}) {told};"
