@@ -88,10 +88,10 @@ class RaceCheck(Checker):
             order = self._orders[window.core] = PipeOrder()
             self._times = window.times
             for happening in window.happenings():
-                if isinstance(happening, Sync):
-                    self.sync(happening)
-                else:
+                if isinstance(happening, Effect):
                     self._within(order, happening)
+                else:
+                    self.sync(happening)
         self._times = 1
         run = screen.sharing()
         if run is not None:
