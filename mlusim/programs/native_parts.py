@@ -102,7 +102,7 @@ class _Outside:
         if local.storage is not ir.Storage.VALUE:
             return True
         if not local.parameter:
-            return any(self._inside(uses, value) for value in uses.given.get(local, ()))
+            return any(self._inside(uses, value) for value in uses.assigned.get(local, ()))
         symbol, at = uses.function.symbol, uses.function.parameters.index(local)
         if symbol == self._own:
             return False

@@ -199,7 +199,7 @@ class _Origin:
 
 def _origin(uses: FunctionUses, root: Root) -> _Origin:
     name = None if _is_array(root) else _variable(uses.function, root)
-    values = [] if root.path or root.local is None else uses.given.get(root.local, [])
+    values = [] if root.path or root.local is None else uses.assigned.get(root.local, [])
     before = next((r for value in values for r in roots(value) if r.local is not root.local), None)
     plain = len(values) == 1 and before is not None and before.plain
     return _Origin(name, plain and before.local is not None and not _is_array(before), before)  # type: ignore[union-attr, arg-type]

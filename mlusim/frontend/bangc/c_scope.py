@@ -69,36 +69,36 @@ class Macro:
             raise c_syntax.NoExpression(
                 f"{self.name} joins or quotes tokens, which the debugger does not expand"
             )
-        given = dict(zip(parameters, arguments, strict=True))
+        texts = dict(zip(parameters, arguments, strict=True))
         # Macros in it are expanded when the text is evaluated.
-        return re.sub(r"\b[A-Za-z_]\w*\b", lambda word: given.get(word[0], word[0]), self.body)
+        return re.sub(r"\b[A-Za-z_]\w*\b", lambda word: texts.get(word[0], word[0]), self.body)
 
 
 @lru_cache(maxsize=16)
 def macros_of(form: ir.TranslationUnit) -> Mapping[str, tuple[Macro, ...]]:
     """Return every definition in the file of *form* and in what it includes, by name, in the order of the text."""
-    found: dict[str, tuple[Macro, ...]] = {}
+    definitions: dict[str, tuple[Macro, ...]] = {}
     for path in dict.fromkeys((*form.includes, form.path)):
         try:
             text = Path(path).read_text(encoding="utf-8", errors="replace")
         except OSError:
             continue
-        for one in _DEFINITION.finditer(text):
-            body = " ".join(_COMMENT.sub(" ", one["body"].replace("\\\n", " ")).split())
-            taken = one["parameters"]
+        for match in _DEFINITION.finditer(text):
+            body = " ".join(_COMMENT.sub(" ", match["body"].replace("\\\n", " ")).split())
+            taken = match["parameters"]
             names = None if taken is None else tuple(p.strip() for p in taken[1:-1].split(",") if p.strip())
-            made = Macro(one["name"], names, body, path, text.count("\n", 0, one.start()) + 1)
-            found[made.name] = (*found.get(made.name, ()), made)
-    return found
+            macro = Macro(match["name"], names, body, path, text.count("\n", 0, match.start()) + 1)
+            definitions[macro.name] = (*definitions.get(macro.name, ()), macro)
+    return definitions
 
 
 def macro_at(form: ir.TranslationUnit, name: str, file: str, line: int) -> Macro | None:
     """Return the definition of *name* that counts at a line: the last one before it in its file, else the last of another file."""
-    known = macros_of(form).get(name, ())
-    here = [m for m in known if m.file == file and m.line < line]
-    elsewhere = [m for m in known if m.file != file]
-    found = here or elsewhere
-    return found[-1] if found else None
+    definitions = macros_of(form).get(name, ())
+    here = [m for m in definitions if m.file == file and m.line < line]
+    elsewhere = [m for m in definitions if m.file != file]
+    candidates = here or elsewhere
+    return candidates[-1] if candidates else None
 
 
 # Assignments by hand to what the variables of a frame of BANG C hold, with C's conversions.
@@ -115,20 +115,20 @@ class Assignment:
     make: Callable[[], None]
 
 
-def assignment(target: c_syntax.Tree, given: Typed, scope: "FrameNames", bind: Bind) -> Assignment:
-    """Return the assignment of *given* to *target*, converted to its type as C does; nothing is stored yet.
+def assignment(target: c_syntax.Tree, assigned: Typed, scope: "FrameNames", bind: Bind) -> Assignment:
+    """Return the assignment of *assigned* to *target*, converted to its type as C does; nothing is stored yet.
 
     *bind* gives a local of the frame a value.  Raises `NoExpression` or `UsageError` for what is not a variable, element or
     member, and for a value of another type; `Foreign` for what is not a variable of the source.
     """
     match target:
         case c_syntax.Name():
-            return _variable(target.text, given, scope, bind)
+            return _variable(target.text, assigned, scope, bind)
         case c_syntax.Item() | c_syntax.Prefix(op="*"):
             element = value_of(target, scope)
-            return _through(element.place, given, element)
+            return _through(element.place, assigned, element)
         case c_syntax.MemberAccess():
-            return _member(target, given, scope)
+            return _member(target, assigned, scope)
     raise c_syntax.NoExpression("only a variable, an element or a member is given a value")
 
 
@@ -138,13 +138,13 @@ def in_cell(raw: object, kind: t.Type, local: ir.Local | None) -> bool:
     return isinstance(raw, Cell) and not plain
 
 
-def _variable(name: str, given: Typed, scope: "FrameNames", bind: Bind) -> Assignment:
+def _variable(name: str, assigned: Typed, scope: "FrameNames", bind: Bind) -> Assignment:
     held, local = scope.find(name), scope.local(name)
-    known = scope.variable(name)
+    variable = scope.variable(name)
     if local is not None:
         space, held_as = scope.frame.f_locals, local.name
-    elif known is not None:
-        space, held_as = scope.frame.f_globals, known.called
+    elif variable is not None:
+        space, held_as = scope.frame.f_globals, variable.called
     else:
         raise c_syntax.Foreign(f"{name} is not a variable of the source")
     raw = space[held_as]
@@ -152,8 +152,8 @@ def _variable(name: str, given: Typed, scope: "FrameNames", bind: Bind) -> Assig
     aside = held.place is not None or in_cell(raw, held.type, local)
     # What has a place of its own keeps it: pointers to it see the new value.
     if isinstance(held.type, t.Record) or reference or aside:
-        return _through(raw, given, held)
-    value = _fit(given, held)
+        return _through(raw, assigned, held)
+    value = _fit(assigned, held)
 
     def put() -> None:
         if local is None:
@@ -167,9 +167,9 @@ def _variable(name: str, given: Typed, scope: "FrameNames", bind: Bind) -> Assig
     return Assignment(evolve(held, value=value), put)
 
 
-def _through(pointer: Any, given: Typed, target: Typed) -> Assignment:
+def _through(pointer: Any, assigned: Typed, target: Typed) -> Assignment:
     """Return the assignment to what *pointer* points to."""
-    value = _fit(given, target)
+    value = _fit(assigned, target)
 
     def put() -> None:
         if isinstance(target.type, t.Record):
@@ -180,44 +180,44 @@ def _through(pointer: Any, given: Typed, target: Typed) -> Assignment:
     return Assignment(evolve(target, value=value), put)
 
 
-def _member(target: c_syntax.MemberAccess, given: Typed, scope: "FrameNames") -> Assignment:
-    found, base = value_of(target, scope), value_of(target.base, scope).value
-    if isinstance(found.type, t.Record):
-        return _through(found.value, given, found)
-    value = _fit(given, found)
+def _member(target: c_syntax.MemberAccess, assigned: Typed, scope: "FrameNames") -> Assignment:
+    member, base = value_of(target, scope), value_of(target.base, scope).value
+    if isinstance(member.type, t.Record):
+        return _through(member.value, assigned, member)
+    value = _fit(assigned, member)
     attribute = t.attribute_of(target.name)
     return Assignment(
-        evolve(found, value=value), lambda: setattr(getattr(base, "here", base), attribute, value)
+        evolve(member, value=value), lambda: setattr(getattr(base, "here", base), attribute, value)
     )
 
 
-def _fit(given: Typed, target: Typed) -> Any:
-    """Return *given* converted to the type of *target*."""
-    to, given = target.type, decayed(given)
-    if isinstance(to, t.Arithmetic) and isinstance(given.type, t.Arithmetic):
-        return scalars.converted(given.number, to)
-    if isinstance(to, t.Pointer) and isinstance(given.type, t.Pointer):
-        return _pointer(given, to, target)
-    if isinstance(to, t.Record) and isinstance(given.type, t.Record) and to.name == given.type.name:
-        return given.value
+def _fit(assigned: Typed, target: Typed) -> Any:
+    """Return *assigned* converted to the type of *target*."""
+    to, assigned = target.type, decayed(assigned)
+    if isinstance(to, t.Arithmetic) and isinstance(assigned.type, t.Arithmetic):
+        return scalars.converted(assigned.number, to)
+    if isinstance(to, t.Pointer) and isinstance(assigned.type, t.Pointer):
+        return _pointer(assigned, to, target)
+    if isinstance(to, t.Record) and isinstance(assigned.type, t.Record) and to.name == assigned.type.name:
+        return assigned.value
     if isinstance(to, t.Array):
         raise c_syntax.NoExpression(
             f"{target.text} is an array; give its elements values, as {target.text}[0]"
         )
-    if isinstance(to, t.Pointer) and isinstance(given.type, t.Arithmetic) and given.number == 0:
+    if isinstance(to, t.Pointer) and isinstance(assigned.type, t.Arithmetic) and assigned.number == 0:
         return _null(to)
-    raise c_syntax.NoExpression(f"{target.text} has type {to}, and the value {given.type}")
+    raise c_syntax.NoExpression(f"{target.text} has type {to}, and the value {assigned.type}")
 
 
-def _pointer(given: Typed, to: t.Pointer, target: Typed) -> Any:
-    if isinstance(given.value, RegisterAddress):
-        raise UsageError(f"{given.value.text} is kept in a register, so that nothing can point to it here")
-    if given.value is None:
+def _pointer(assigned: Typed, to: t.Pointer, target: Typed) -> Any:
+    if isinstance(assigned.value, RegisterAddress):
+        raise UsageError(f"{assigned.value.text} is kept in a register, so that nothing can point to it here")
+    if assigned.value is None:
         return _null(to)
-    assert isinstance(given.type, t.Pointer)
-    if given.type.to != to.to and not isinstance(to.to, t.Void):
-        raise c_syntax.NoExpression(f"{target.text} has type {to}, and the value {given.type}; cast it")
-    return given.value
+    assert isinstance(assigned.type, t.Pointer)
+    if assigned.type.to != to.to and not isinstance(to.to, t.Void):
+        raise c_syntax.NoExpression(f"{target.text} has type {to}, and the value {assigned.type}; cast it")
+    return assigned.value
 
 
 def _null(to: t.Pointer) -> Any:
@@ -245,11 +245,11 @@ class FunctionNames:
     @cached_property
     def written(self) -> dict[str, list[ir.Local]]:
         """The variables by the name that the source has for them, in the order of the source."""
-        found: dict[str, list[ir.Local]] = {}
+        by_name: dict[str, list[ir.Local]] = {}
         for local in sorted(self.function.locals, key=lambda v: v.span[1:3]):
             if local.source_name:
-                found.setdefault(local.source_name, []).append(local)
-        return found
+                by_name.setdefault(local.source_name, []).append(local)
+        return by_name
 
     def lines_of(self, name: str) -> list[int]:
         """Return the lines that declare a variable called *name*."""
@@ -334,9 +334,9 @@ class FrameNames:
 
     def type_called(self, name: str) -> t.Type | None:
         """Return the type called *name*: a struct, an enumeration, or what a variable of the source was declared with."""
-        found = self.record(name)
-        if found is not None:
-            return found
+        record = self.record(name)
+        if record is not None:
+            return record
         numbers = self.module.enumerations.get(name)
         if numbers is not None:
             return t.Arithmetic(name, "int" if min(numbers.values(), default=0) < 0 else "uint", 4)
@@ -380,10 +380,10 @@ class FrameNames:
                 raise c_syntax.NotInScope(f"{name} has no value yet")
             value = raw.v if in_cell(raw, local.type, local) else raw
             return _held(value, local.type, local.source_name)
-        known = self.variable(name)
-        value = self.frame.f_globals.get(name if known is None else known.called)
-        if known is not None and value is not None:
-            return _held(value.v if isinstance(value, Cell) else value, known.type, name)
+        variable = self.variable(name)
+        value = self.frame.f_globals.get(name if variable is None else variable.called)
+        if variable is not None and value is not None:
+            return _held(value.v if isinstance(value, Cell) else value, variable.type, name)
         if value is None or callable(value):
             value = self.extra.get(name)
         return self._without_place(name) if value is None else self.of_python(value, name)
@@ -404,8 +404,8 @@ class FrameNames:
         if number is not None:
             return number
         if self.functions(name):
-            made = " and ".join(dict.fromkeys(function_type(f) for f in self.functions(name)))
-            raise c_syntax.NoExpression(f"{name} is a function, {made}; call it with its arguments")
+            types = " and ".join(dict.fromkeys(function_type(f) for f in self.functions(name)))
+            raise c_syntax.NoExpression(f"{name} is a function, {types}; call it with its arguments")
         raise c_syntax.Foreign(f"name {name!r} is not defined; `info locals` lists what there is")
 
     def _out_of_scope(self, name: str, lines: Sequence[int]) -> str:
@@ -428,9 +428,9 @@ class FrameNames:
     def call(self, tree: c_syntax.CallOf) -> Typed:
         """Return what a function of the source returns, or an invocation of a macro means.  Raises `Foreign` where there is neither."""
         if any(f.name == tree.name for f in self.module.functions.values()) or self.macro(tree.name) is None:
-            found = called(tree.name, [self.value_of(a) for a in tree.arguments], self)
-            if found is not None:
-                return found
+            result = called(tree.name, [self.value_of(a) for a in tree.arguments], self)
+            if result is not None:
+                return result
         macro = self.macro(tree.name)
         if macro is None or macro.parameters is None:
             raise c_syntax.Foreign(f"the source has no function {tree.name!r}; `info functions` lists them")
@@ -474,33 +474,33 @@ class Scopes:
     def function(self, code: CodeType) -> FunctionNames | None:
         """Return the names of the function whose code is *code*; None where it is none of them."""
         for part in (part for plan in self.plans for part in plan.parts):
-            for symbol, own in part.code.items():
-                if own is code:
+            for symbol, compiled in part.code.items():
+                if compiled is code:
                     return _names_of(part.file.form.functions[symbol], part.file.form)
         return None
 
     def visible(self, code: CodeType, line: int | None) -> list[str]:
         """Return the variables that are in scope on *line* of a function, or where it begins (None), and those at file scope."""
-        found = self.function(code)
-        if found is None:
+        names = self.function(code)
+        if names is None:
             return []
-        return [*found.at_line(code, line), *(g.name for g in found.module.globals.values())]
+        return [*names.at_line(code, line), *(g.name for g in names.module.globals.values())]
 
     def refused(self, text: str, code: CodeType, line: int | None) -> str:
         """Return why the expression *text* cannot have a value of C on *line* of a function, or at its start (None); "" if it may."""
-        found = self.function(code)
-        if found is None:
+        names = self.function(code)
+        if names is None:
             return ""
-        here, outside = found.at_line(code, line), FileNames(found, {})
+        here, outside = names.at_line(code, line), FileNames(names, {})
 
         def of(name: str) -> t.Type | None:
-            known = next((g.type for g in found.module.globals.values() if g.name == name), None)
-            if name in here or known is not None:
-                return here[name].type if name in here else known
-            lines = found.lines_of(name)
+            outer = next((g.type for g in names.module.globals.values() if g.name == name), None)
+            if name in here or outer is not None:
+                return here[name].type if name in here else outer
+            lines = names.lines_of(name)
             if not lines:
                 return None
-            where = f"line {line}" if line is not None else f"the first line of {found.function.name}"
+            where = f"line {line}" if line is not None else f"the first line of {names.function.name}"
             raise c_syntax.NotInScope(
                 f"{name} of line {' and of line '.join(map(str, lines))} is not in scope at {where}"
             )
@@ -536,7 +536,9 @@ class Scopes:
         """Yield the names of the functions that may be called, of types and enumerators, and of the macros of the sources' own files."""
         for form in (part.file.form for plan in self.plans for part in plan.parts):
             yield from (f.name for f in form.functions.values() if f.kind == "device" and not f.external)
-            yield from (name for name, made in macros_of(form).items() if made[-1].file == form.path)
+            yield from (
+                name for name, definitions in macros_of(form).items() if definitions[-1].file == form.path
+            )
             yield from (*form.records, *form.enumerations)
             yield from (name for numbers in form.enumerations.values() for name in numbers)
 
@@ -544,8 +546,8 @@ class Scopes:
         self, frame: FrameType, extra: Mapping[str, Any] | None = None, *, beyond: bool = False
     ) -> FrameNames | None:
         """Return the names in a *frame* of the sources' functions, and those of *extra*; None for any other frame."""
-        found = self.function(frame.f_code)
-        return None if found is None else FrameNames(frame, found, extra or {}, beyond)
+        names = self.function(frame.f_code)
+        return None if names is None else FrameNames(frame, names, extra or {}, beyond)
 
 
 def function_type(function: ir.Function) -> str:
@@ -581,6 +583,6 @@ def _type_of(value: object) -> t.Type:
     if isinstance(value, float):
         return t.FLOAT
     if isinstance(value, Ptr):
-        numbers = (kind for kind, found in t.DTYPE_OF.items() if found is value.dtype and kind is not t.BOOL)
+        numbers = (kind for kind, dtype in t.DTYPE_OF.items() if dtype is value.dtype and kind is not t.BOOL)
         return t.Pointer(next(numbers))
     return t.VOID

@@ -159,11 +159,11 @@ def parse_type(text: str, types: Callable[[str], bool] = lambda _: False) -> Typ
     """Return the type that *text* is, as ``unsigned int`` or ``Part *``; *types* says whether a name is one.  None for what is none."""
     try:
         reader = _Reader([("op", "("), *_tokens(text), ("op", ")")], types)
-        found = reader.in_parentheses() if reader.begins_type(1) else None
+        named = reader.in_parentheses() if reader.begins_type(1) else None
         reader.end()
     except NoExpression:
         return None
-    return found
+    return named
 
 
 def guess_c(text: str) -> Tree:
@@ -178,12 +178,12 @@ def _tokens(text: str) -> Iterator[tuple[str, str]]:
     at = 0
     text = text.strip()
     while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
+        token = _TOKEN.match(text, at)
+        if token is None:
             raise NoExpression(f"{text[at]!r} is not a part of an expression of C")
-        at = found.end()
-        assert found.lastgroup is not None
-        yield found.lastgroup, found[found.lastgroup]
+        at = token.end()
+        assert token.lastgroup is not None
+        yield token.lastgroup, token[token.lastgroup]
 
 
 @define

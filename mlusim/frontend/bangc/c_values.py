@@ -71,9 +71,9 @@ class Enumerator(int):
         name = next((n for n, number in names.items() if number == value), None)
         if name is None:
             return int(value)
-        made = cls(value)
-        made.name = name
-        return made
+        enumerator = cls(value)
+        enumerator.name = name
+        return enumerator
 
     def __repr__(self) -> str:
         return f"{self.name} ({int(self)})"
@@ -96,13 +96,10 @@ class Typed:
     @property
     def number(self) -> Any:
         """The value as a number of Python."""
-        return _number(self.value, self.type)
-
-
-def _number(value: Any, kind: t.Type) -> Any:
-    if not isinstance(kind, t.Arithmetic):
-        return value
-    return float(value) if kind.kind == "float" else bool(value) if kind.kind == "bool" else int(value)
+        if not isinstance(self.type, t.Arithmetic):
+            return self.value
+        convert = {"float": float, "bool": bool}.get(self.type.kind, int)
+        return convert(self.value)
 
 
 # -- the type of a tree, before there is a value ------------------------------------------------------
@@ -111,16 +108,21 @@ def _number(value: Any, kind: t.Type) -> Any:
 def static_type(tree: c_syntax.Tree, of: Callable[[str], t.Type | None]) -> t.Type | None:
     """Return the type of *tree*, whose variables have the types that *of* returns; None where it is not known.
 
-    Raises `NoExpression` for what no value of those types allows: a member that there is not, an element of a number, a record as an operand.
+    Raises `NoExpression` for what no value of those types allows: a missing member, an element of a number, a record as an operand.
     """
     match tree:
         case c_syntax.Number():
             return tree.type
         case c_syntax.Name():
-            found = of(tree.text)
-            return None if found is None else t.referent(found)
+            kind = of(tree.text)
+            return None if kind is None else t.referent(kind)
+        case c_syntax.Prefix(op="&"):
+            kind = static_type(tree.operand, of)
+            return None if kind is None else t.Pointer(kind.of if isinstance(kind, t.Array) else kind)
+        case c_syntax.Prefix(op="*"):
+            return _element_type(static_type(tree.operand, of), "*")
         case c_syntax.Prefix():
-            return _prefix_type(tree.op, static_type(tree.operand, of))
+            return _operand(static_type(tree.operand, of), tree.op)
         case c_syntax.Infix():
             _operand(static_type(tree.left, of), tree.op)
             _operand(static_type(tree.right, of), tree.op)
@@ -134,12 +136,6 @@ def static_type(tree: c_syntax.Tree, of: Callable[[str], t.Type | None]) -> t.Ty
         case c_syntax.MemberAccess():
             return _member_type(tree, static_type(tree.base, of))
     return None
-
-
-def _prefix_type(op: str, kind: t.Type | None) -> t.Type | None:
-    if op == "&":
-        return None if kind is None else t.Pointer(kind.of if isinstance(kind, t.Array) else kind)
-    return _element_type(kind, "*") if op == "*" else _operand(kind, op)
 
 
 def _member_type(tree: c_syntax.MemberAccess, kind: t.Type | None) -> t.Type | None:
@@ -207,17 +203,17 @@ def _of_type(tree: c_syntax.Cast | c_syntax.CSizeOf, scope: "FrameNames") -> Typ
 def _prefix(tree: c_syntax.Prefix, scope: "FrameNames") -> Typed:
     if tree.op == "&":
         return _address(value_of(tree.operand, scope))
-    given = decayed(value_of(tree.operand, scope))
+    operand = decayed(value_of(tree.operand, scope))
     if tree.op == "*":
-        return _item(given, Typed(0, t.INT32), "*")
+        return _item(operand, Typed(0, t.INT32), "*")
     if tree.op == "!":
-        return Typed(not _truth(given), t.BOOL)
+        return Typed(not _truth(operand), t.BOOL)
     # C++ computes in int or wider: a char is promoted before its sign changes.
-    kind = scalars.promoted(_scalar(given, tree.op))
-    value = scalars.converted(given.number, kind)
+    kind = scalars.promoted(_scalar(operand, tree.op))
+    value = scalars.converted(operand.number, kind)
     if tree.op == "~":
         if not kind.whole:
-            raise c_syntax.NoExpression(f"~ takes an integer, and {given.type} is not one")
+            raise c_syntax.NoExpression(f"~ takes an integer, and {operand.type} is not one")
         return Typed(kind.wrapped(~value), kind)
     return Typed(scalars.converted(-value if tree.op == "-" else value, kind), kind)
 
@@ -234,7 +230,7 @@ def _infix(tree: c_syntax.Infix, scope: "FrameNames") -> Typed:
     a, b = _scalar(left, tree.op), _scalar(right, tree.op)
     if tree.op in scalars.SHIFTS:
         within = scalars.promoted(a)
-        made = scalars.compute(tree.op, scalars.converted(left.number, within), right.number, within)
+        result = scalars.compute(tree.op, scalars.converted(left.number, within), right.number, within)
     else:
         within = scalars.usual(a, b)
         x, y = scalars.converted(left.number, within), scalars.converted(right.number, within)
@@ -242,10 +238,10 @@ def _infix(tree: c_syntax.Infix, scope: "FrameNames") -> Typed:
             return Typed(scalars.compare(tree.op, x, y), t.BOOL)
         if within.kind == "float" and scalars.BINARY[tree.op].real is None:
             raise c_syntax.NoExpression(f"{tree.op} takes integers, and {within} is not one")
-        made = scalars.compute(tree.op, x, y, within)
-    if made is None:
+        result = scalars.compute(tree.op, x, y, within)
+    if result is None:
         raise UsageError(f"{left.number} {tree.op} {right.number} is undefined in C")
-    return Typed(made, within)
+    return Typed(result, within)
 
 
 def _of_pointers(op: str, left: Typed, right: Typed) -> Typed:
@@ -266,32 +262,32 @@ def _of_pointers(op: str, left: Typed, right: Typed) -> Typed:
 
 
 def _leaves(kind: t.Type) -> int:
-    """Return how many elements of a pointer of the run-time an element of C is: an array is as many as it holds."""
+    """Return how many elements of a run-time pointer an element of C takes: an array takes as many as it holds."""
     count = 1
     while isinstance(kind, t.Array):
         count, kind = count * kind.count, kind.of
     return count
 
 
-def _nowhere(given: Typed) -> bool:
+def _nowhere(operand: Typed) -> bool:
     """Return whether a pointer points to what is in a register, and so equals only itself."""
-    found = given.value
+    value = operand.value
     return (
-        isinstance(given.type, t.Pointer)
-        and found is not None
-        and not isinstance(found, Ptr | Address | RecordPointer)
+        isinstance(operand.type, t.Pointer)
+        and value is not None
+        and not isinstance(value, Ptr | Address | RecordPointer)
     )
 
 
-def _address_value(given: Typed) -> int:
-    return 0 if given.value is None else int(getattr(given.value, "address", given.value))
+def _address_value(pointer: Typed) -> int:
+    return 0 if pointer.value is None else int(getattr(pointer.value, "address", pointer.value))
 
 
-def decayed(given: Typed) -> Typed:
+def decayed(operand: Typed) -> Typed:
     """Return an array as the pointer to its first element."""
-    if isinstance(given.type, t.Array):
-        return Typed(given.value, t.Pointer(given.type.of), None, given.text)
-    return given
+    if isinstance(operand.type, t.Array):
+        return Typed(operand.value, t.Pointer(operand.type.of), None, operand.text)
+    return operand
 
 
 def _item(base: Typed, index: Typed, what: str) -> Typed:
@@ -340,24 +336,24 @@ def _part(tree: c_syntax.MemberAccess, scope: "FrameNames") -> Typed:
 
 def _member(kind: t.Record, name: str) -> t.Field:
     """Return the member called *name*.  Raises `NoExpression` where there is none."""
-    found = next((f for f in kind.fields if f.name == name), None)
-    if found is None:
+    member = next((f for f in kind.fields if f.name == name), None)
+    if member is None:
         raise c_syntax.NoExpression(
             f"{kind.name} has no member {name}; its members: {', '.join(f.name for f in kind.fields)}"
         )
-    return found
+    return member
 
 
-def _address(given: Typed) -> Typed:
+def _address(operand: Typed) -> Typed:
     """Return the address, ``&x``, of a place."""
-    if isinstance(given.type, t.Array | t.Record) and given.value is not None:
-        kind = given.type.of if isinstance(given.type, t.Array) else given.type
-        return Typed(given.value, t.Pointer(kind))
-    if given.place is not None:
-        return Typed(given.place, t.Pointer(given.type))
-    if not given.text:
+    if isinstance(operand.type, t.Array | t.Record) and operand.value is not None:
+        kind = operand.type.of if isinstance(operand.type, t.Array) else operand.type
+        return Typed(operand.value, t.Pointer(kind))
+    if operand.place is not None:
+        return Typed(operand.place, t.Pointer(operand.type))
+    if not operand.text:
         raise c_syntax.NoExpression("& takes a variable, an element or a member")
-    return Typed(RegisterAddress(given.text, str(given.type), given.value), t.Pointer(given.type))
+    return Typed(RegisterAddress(operand.text, str(operand.type), operand.value), t.Pointer(operand.type))
 
 
 def named_type(name: c_syntax.TypeName, scope: "FrameNames") -> t.Type:
@@ -379,37 +375,40 @@ def named_type(name: c_syntax.TypeName, scope: "FrameNames") -> t.Type:
     return kind
 
 
-def _cast(given: Typed, to: t.Type) -> Typed:
-    given = decayed(given)
+def _cast(operand: Typed, to: t.Type) -> Typed:
+    operand = decayed(operand)
     if isinstance(to, t.Arithmetic):
-        if isinstance(given.type, t.Pointer):
-            return Typed(scalars.converted(_address_value(given), to), to)
-        return Typed(scalars.converted(given.number, to) if _scalar(given, "a cast") else None, to)
-    if not isinstance(to, t.Pointer) or not isinstance(given.type, t.Pointer):
-        raise c_syntax.NoExpression(f"{given.type} is not cast to {to} here")
+        if isinstance(operand.type, t.Pointer):
+            return Typed(scalars.converted(_address_value(operand), to), to)
+        return Typed(scalars.converted(operand.number, to) if _scalar(operand, "a cast") else None, to)
+    if not isinstance(to, t.Pointer) or not isinstance(operand.type, t.Pointer):
+        raise c_syntax.NoExpression(f"{operand.type} is not cast to {to} here")
     # A void * and null keep their value: there is nothing to see them as.
-    if isinstance(to.to, t.Void) or given.value is None or isinstance(given.value, RegisterAddress):
-        return Typed(given.value, to, None, given.text)
+    if isinstance(to.to, t.Void) or operand.value is None or isinstance(operand.value, RegisterAddress):
+        return Typed(operand.value, to, None, operand.text)
     seen = layout(to.to, lambda address, _: address, {})
     caster = getattr(seen, "of", None)
-    return Typed(given.value.cast(seen) if caster is None else caster(given.value), to, None, given.text)
+    return Typed(
+        operand.value.cast(seen) if caster is None else caster(operand.value), to, None, operand.text
+    )
 
 
-def _refused(given: Typed, reason: str) -> c_syntax.NoExpression:
-    """Return the error for *given*; `Foreign` where it is a value of Python, which Python may accept."""
-    return c_syntax.Foreign(reason) if isinstance(given.type, t.Void) else c_syntax.NoExpression(reason)
+def _refused(operand: Typed, reason: str) -> c_syntax.NoExpression:
+    """Return the error for *operand*; `Foreign` where it is a value of Python, which Python may accept."""
+    return c_syntax.Foreign(reason) if isinstance(operand.type, t.Void) else c_syntax.NoExpression(reason)
 
 
-def _truth(given: Typed) -> bool:
-    return bool(decayed(given).value)
+def _truth(operand: Typed) -> bool:
+    return bool(decayed(operand).value)
 
 
-def _scalar(given: Typed, op: str) -> t.Arithmetic:
-    if not isinstance(given.type, t.Arithmetic):
+def _scalar(operand: Typed, op: str) -> t.Arithmetic:
+    if not isinstance(operand.type, t.Arithmetic):
         raise _refused(
-            given, f"{op} takes numbers, and {given.text or 'its operand'} is {with_article(str(given.type))}"
+            operand,
+            f"{op} takes numbers, and {operand.text or 'its operand'} is {with_article(str(operand.type))}",
         )
-    return given.type
+    return operand.type
 
 
 # Calls of functions of the sources in expressions of the debugger: of those that change nothing but their
@@ -425,7 +424,7 @@ def functions_called(name: str, form: ir.TranslationUnit) -> list[ir.Function]:
     ]
 
 
-def called(name: str, given: Sequence[Typed], scope: "FrameNames") -> Typed | None:
+def called(name: str, arguments: Sequence[Typed], scope: "FrameNames") -> Typed | None:
     """Return what a call of *name* returns; None where the source has no function of that name.
 
     Raises `NoExpression` for arguments that no function of the name takes, and `UsageError` for a function that
@@ -434,14 +433,14 @@ def called(name: str, given: Sequence[Typed], scope: "FrameNames") -> Typed | No
     every = functions_called(name, scope.module)
     if not every:
         return None
-    fitting = [f for f in every if len(f.parameters) == len(given)]
+    fitting = [f for f in every if len(f.parameters) == len(arguments)]
     if not fitting:
         counts = " or ".join(dict.fromkeys(str(len(f.parameters)) for f in every))
         raise c_syntax.NoExpression(
-            f"{name} takes {counts} {plural(len(every[0].parameters), 'argument')}, not {len(given)}"
+            f"{name} takes {counts} {plural(len(every[0].parameters), 'argument')}, not {len(arguments)}"
         )
-    best = min(_distance(f, given) for f in fitting)
-    chosen = [f for f in fitting if _distance(f, given) == best]
+    best = min(_distance(f, arguments) for f in fitting)
+    chosen = [f for f in fitting if _distance(f, arguments) == best]
     if len(chosen) > 1:
         where = ", ".join(f"{shown_file(f.span.file)}:{f.span.line}" for f in chosen)
         raise c_syntax.NoExpression(f"{name} may be any of the functions at {where}; cast the arguments")
@@ -453,37 +452,37 @@ def called(name: str, given: Sequence[Typed], scope: "FrameNames") -> Typed | No
     code = scope.frame.f_globals.get(names.of_function(function.symbol))
     if code is None:
         raise UsageError(f"the kernel does not reach {function.name}, so it cannot be called here")
-    made = [_argument(one, p) for one, p in zip(given, function.parameters, strict=True)]
-    value = code(*made)
+    values = [_argument(argument, p) for argument, p in zip(arguments, function.parameters, strict=True)]
+    value = code(*values)
     kind = function.result
     if t.refers(kind):
         kind, value = kind.to, value[0]
     return Typed(value, kind, value if isinstance(kind, t.Record) else None, f"{name}()")
 
 
-def _distance(function: ir.Function, given: Sequence[Typed]) -> int:
-    """How many arguments are not of the type of their parameter."""
+def _distance(function: ir.Function, arguments: Sequence[Typed]) -> int:
+    """Return how many arguments are not of the type of their parameter."""
     return sum(
-        str(decayed(one).type) != str(t.referent(p.type))
-        for one, p in zip(given, function.parameters, strict=True)
+        str(decayed(argument).type) != str(t.referent(p.type))
+        for argument, p in zip(arguments, function.parameters, strict=True)
     )
 
 
-def _argument(given: Typed, parameter: ir.Local) -> Any:
-    """Return *given* converted to the type of *parameter*."""
+def _argument(argument: Typed, parameter: ir.Local) -> Any:
+    """Return *argument* converted to the type of *parameter*."""
     to = parameter.type
-    reference, kind, given = t.refers(to), t.referent(to), decayed(given)
+    reference, kind, argument = t.refers(to), t.referent(to), decayed(argument)
     name = parameter.source_name or parameter.name
-    if isinstance(kind, t.Arithmetic) and isinstance(given.type, t.Arithmetic):
-        value = scalars.converted(given.number, kind)
+    if isinstance(kind, t.Arithmetic) and isinstance(argument.type, t.Arithmetic):
+        value = scalars.converted(argument.number, kind)
         return Cell(layout(kind, lambda address, _: address, {}), value) if reference else value
-    if isinstance(kind, t.Record) and isinstance(given.type, t.Record) and kind.name == given.type.name:
-        return given.value
-    same = isinstance(kind, t.Pointer) and isinstance(given.type, t.Pointer)
-    if same and not reference and (kind == given.type or isinstance(kind.to, t.Void)):  # type: ignore[union-attr]
-        return NULL if given.value is None else given.value
+    if isinstance(kind, t.Record) and isinstance(argument.type, t.Record) and kind.name == argument.type.name:
+        return argument.value
+    same = isinstance(kind, t.Pointer) and isinstance(argument.type, t.Pointer)
+    if same and not reference and (kind == argument.type or isinstance(kind.to, t.Void)):  # type: ignore[union-attr]
+        return NULL if argument.value is None else argument.value
     raise c_syntax.NoExpression(
-        f"parameter {name} has type {parameter.spelling}, and the value {given.type}; cast it"
+        f"parameter {name} has type {parameter.spelling}, and the value {argument.type}; cast it"
     )
 
 
@@ -508,8 +507,8 @@ def _changes(node: object, form: ir.TranslationUnit, asked: set[str]) -> str:
         case ir.Assign() | ir.Update():
             return "" if _own(node.place) else "stores to what is not its own"
         case ir.Declare():
-            kept = node.local.storage in (ir.Storage.STATIC, ir.Storage.MEMORY)
-            return f"declares memory, {node.local.source_name}," if kept else ""
+            in_memory = node.local.storage in (ir.Storage.STATIC, ir.Storage.MEMORY)
+            return f"declares memory, {node.local.source_name}," if in_memory else ""
         case ir.Call():
             callee = form.functions.get(node.symbol)
             if callee is None:
@@ -537,5 +536,7 @@ def _own(place: object) -> bool:
         return False
     local = place.local
     reference = isinstance(local.type, t.Pointer) and local.type.reference
-    given = inside and local.parameter  # the caller's own record, which the debugger hands over as it is
-    return not (reference or given) and local.storage in (ir.Storage.VALUE, ir.Storage.CELL)
+    from_caller = (
+        inside and local.parameter
+    )  # the caller's own record, which the debugger hands over as it is
+    return not (reference or from_caller) and local.storage in (ir.Storage.VALUE, ir.Storage.CELL)

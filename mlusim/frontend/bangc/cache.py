@@ -18,27 +18,27 @@ HOST = "host"
 MOST_BYTES = 128 << 20
 """Translations that are kept, the ones used last."""
 SELDOM = 64
-"""Of so many translations one has those beside it looked through, for the folder may have ten thousand."""
+"""One translation in so many also looks for old ones to remove: the folder may have ten thousand files."""
 MOST_FOLDERS = 16
 """Headers that are kept, each for one state of mlusim and one architecture."""
 
 
 def key_of(*parts: str | bytes) -> str:
     """Return a short name for what follows from *parts*."""
-    made = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
     for part in parts:
         raw = part.encode() if isinstance(part, str) else part
-        made.update(f"{len(raw)}:".encode() + raw)
-    return made.hexdigest()
+        digest.update(f"{len(raw)}:".encode() + raw)
+    return digest.hexdigest()
 
 
 def stamp_of(paths: Iterable[Path]) -> str:
     """Return a name for the state of files: their names, sizes and times of change."""
-    found = []
+    states = []
     for path in sorted(paths):
         state = path.stat()
-        found.append(f"{path} {state.st_size} {state.st_mtime_ns}")
-    return key_of(*found)
+        states.append(f"{path} {state.st_size} {state.st_mtime_ns}")
+    return key_of(*states)
 
 
 def read(name: str) -> bytes | None:
@@ -66,19 +66,21 @@ def write(name: str, content: bytes) -> None:
                 _bound(base / name)
 
 
-def bound_folders(kept: Path) -> None:
-    """Remove the folders of headers beside *kept* that were not used for longest, beyond `MOST_FOLDERS`."""
+def bound_folders(newest: Path) -> None:
+    """Remove the folders of headers beside *newest* that were not used for longest, beyond `MOST_FOLDERS`."""
     with contextlib.suppress(OSError):
-        os.utime(kept)
-        found = sorted((p.stat().st_mtime_ns, p) for p in kept.parent.iterdir() if p.is_dir() and p != kept)
-        for _, path in found[: max(0, len(found) + 1 - MOST_FOLDERS)]:
+        os.utime(newest)
+        others = sorted(
+            (p.stat().st_mtime_ns, p) for p in newest.parent.iterdir() if p.is_dir() and p != newest
+        )
+        for _, path in others[: max(0, len(others) + 1 - MOST_FOLDERS)]:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _bound(kept: Path) -> None:
-    """Remove the translations beside *kept* that were not used for longest, and what was left half-written, beyond `MOST_BYTES`."""
+def _bound(newest: Path) -> None:
+    """Remove the translations beside *newest* that were not used for longest, and half-written files, beyond `MOST_BYTES`."""
     files = []
-    with os.scandir(kept.parent) as entries:  # a path for each of tens of thousands takes ten times as long
+    with os.scandir(newest.parent) as entries:  # a path for each of tens of thousands takes ten times as long
         for entry in entries:
             with contextlib.suppress(OSError):
                 if Path(entry.name).suffix in (".ir", "") and entry.is_file():
@@ -88,7 +90,7 @@ def _bound(kept: Path) -> None:
     for _, size, path in sorted(files):
         if total <= MOST_BYTES:
             return
-        if path != str(kept):
+        if path != str(newest):
             Path(path).unlink(missing_ok=True)
             total -= size
 

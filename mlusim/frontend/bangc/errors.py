@@ -54,7 +54,9 @@ class SourceError(UsageError):
 
     def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
         first = diagnostics[0]
-        more = f"(and {len(diagnostics) - 1} more{_unknown(diagnostics)})" if len(diagnostics) > 1 else ""
+        unknown = dict.fromkeys(name for d in diagnostics for name in _MISSING.findall(d.message))
+        listed = f"; not known: {', '.join(unknown)}" if len(unknown) > 1 else ""
+        more = f"(and {len(diagnostics) - 1} more{listed})" if len(diagnostics) > 1 else ""
         super().__init__(first.head)
         self.diagnostics = diagnostics
         self.shown = "\n".join(filter(None, (first.below, more, *_instead(diagnostics))))
@@ -68,14 +70,8 @@ class SourceError(UsageError):
         return "\n".join(filter(None, (super().__str__(), self.shown)))
 
 
-def _unknown(diagnostics: tuple[Diagnostic, ...]) -> str:
-    """Return words that list all unknown names, if the errors are about more than one."""
-    names = dict.fromkeys(name for d in diagnostics for name in _MISSING.findall(d.message))
-    return f"; not known: {', '.join(names)}" if len(names) > 1 else ""
-
-
 def _instead(diagnostics: tuple[Diagnostic, ...]) -> list[str]:
-    """Return what stands in BANG C for the unknown names behind the first error, a line for names that have the same answer."""
+    """Return what BANG C has in place of the unknown names after the first error, one line for names with the same answer."""
     answers: dict[str, dict[str, None]] = {}
     for diagnostic in diagnostics:
         name, quote, answer = diagnostic.message.partition("'; ")
@@ -134,11 +130,11 @@ def excerpt_of_fault(fault: Fault) -> str:
 
 def _column(fault: Fault, traceback: TracebackType | None) -> int | None:
     """Return the column of what was executed on the fault's line; None where C has executed it."""
-    found = None
+    column = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if code.co_filename == fault.file and traceback.tb_lineno == fault.line:
             positions = list(code.co_positions())[traceback.tb_lasti // 2]
-            found = None if positions[2] is None else positions[2] + 1
+            column = None if positions[2] is None else positions[2] + 1
         traceback = traceback.tb_next
-    return found
+    return column

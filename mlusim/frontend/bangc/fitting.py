@@ -48,10 +48,10 @@ class Fitting:
             else argument.__class__ is int and self._low <= argument <= self._high
         ):
             return None
-        found = misfit(self.parameter.type, argument)
-        if tensor and found is None:
+        reason = misfit(self.parameter.type, argument)
+        if tensor and reason is None:
             self._elements.add(argument.dtype)
-        return found
+        return reason
 
 
 def misfit(kind: t.Type, argument: object) -> str | None:
@@ -104,10 +104,10 @@ def check_structure(argument: object, parameter: ir.Local) -> None:
 
 def _check(value: Value, kind: t.Type, named: str) -> None:
     if isinstance(kind, t.Record):
-        found = kind.paired(value)
-        if found is None:
+        pairs = kind.paired(value)
+        if pairs is None:
             raise LaunchError(f"{named} is given {value!r:.80}; give {kind.as_tuple}")
-        for field, part in found:
+        for field, part in pairs:
             _check(part, field.type, f"{field.name} of {named}")
     elif isinstance(kind, t.Array):
         flat = isinstance(value, Sequence) and not isinstance(value, str) and len(value) <= kind.count
@@ -137,9 +137,9 @@ def made_structure(value: Value, kind: t.Type, layout: Layout) -> Any:
     """Make the Python engine's object for *value*, which fits *kind* and the *layout* of it."""
     if isinstance(kind, t.Record):
         assert isinstance(layout, RecordLayout)
-        own = {field: layout.fields[t.attribute_of(field.name)][0] for field in kind.fields}
+        layouts = {field: layout.fields[t.attribute_of(field.name)][0] for field in kind.fields}
         parts = kind.paired(value) or []
-        return layout.make(*(made_structure(part, field.type, own[field]) for field, part in parts))
+        return layout.make(*(made_structure(part, field.type, layouts[field]) for field, part in parts))
     if isinstance(kind, t.Array):
         assert isinstance(layout, ArrayLayout)
         return layout.make(*(made_structure(part, kind.of, layout.element) for part in value))
@@ -179,11 +179,11 @@ def _pack(raw: bytearray, at: int, value: Value, kind: t.Type, pointer: Callable
 
 def packed_number(value: object, kind: t.Arithmetic) -> bytes:
     """Return the bytes of the number *value* as a *kind*."""
-    given = converted(value.item() if hasattr(value, "item") else value, kind)
+    number = converted(value.item() if hasattr(value, "item") else value, kind)
     if kind.kind != "float":
-        return (int(given) & (1 << 8 * kind.size) - 1).to_bytes(kind.size, "little")
+        return (int(number) & (1 << 8 * kind.size) - 1).to_bytes(kind.size, "little")
     form = np.float64 if kind.size == 8 else t.memory_dtype(kind).dtype.type
-    return bytes(form(given).tobytes())
+    return bytes(form(number).tobytes())
 
 
 # -- variables at file scope in GDRAM --------------------------------------------------------------------

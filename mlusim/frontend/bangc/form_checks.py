@@ -36,13 +36,13 @@ _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
 
 def problems(nodes: Sequence[Any]) -> Iterator[str]:
     """Return the problems of *nodes*, all of a form, first their types; none where code may be made of them."""
-    records = [one for one in nodes if type(one) is t.Record]
+    records = [node for node in nodes if type(node) is t.Record]
     yield from _circles(records)
     for rules in (_TYPES, _NODES):
-        for one in nodes:
-            rule = rules.get(type(one))
+        for node in nodes:
+            rule = rules.get(type(node))
             if rule is not None:
-                yield from rule(one)
+                yield from rule(node)
 
 
 # -- types -----------------------------------------------------------------------------------------
@@ -75,11 +75,11 @@ def _circles(records: Sequence[t.Record]) -> Iterator[str]:
 
 
 def _arithmetic(kind: t.Arithmetic) -> Iterator[str]:
-    known = _SCALARS.get(kind.name)
+    standard = _SCALARS.get(kind.name)
     if (
         kind.size not in _SIZES[kind.kind]
-        or (known or kind) != kind
-        or (known is None and kind.kind == "float")
+        or (standard or kind) != kind
+        or (standard is None and kind.kind == "float")
     ):
         yield f"{kind.name!r:.40} has no such size"
 
@@ -115,7 +115,8 @@ def _members(kind: t.Record) -> Iterator[str]:
     name, end = f"{kind.name!r:.40}", 0
     for field in kind.fields:
         size = _known(field.type)
-        apart = size and not _empty(field.type)
+        # A record without members may share its byte with another member.
+        apart = size and not (isinstance(field.type, t.Record) and not field.type.fields)
         if not 0 <= field.offset <= kind.size - size:
             yield f"{name}: the member {field.name!r:.40} is not inside"
         if kind.union and field.offset:
@@ -148,11 +149,6 @@ def _held(kind: t.Type) -> int:
     if isinstance(kind, t.Record) and kind.derived:
         return max((f.offset + f.type.size for f in kind.fields), default=0)
     return _known(kind)
-
-
-def _empty(kind: t.Type) -> bool:
-    """Return whether it may share its bytes with another member: what has no members of its own."""
-    return not _known(kind) or (isinstance(kind, t.Record) and not kind.fields)
 
 
 # -- nodes -----------------------------------------------------------------------------------------
@@ -215,8 +211,8 @@ def _compose(node: ir.Compose) -> Iterator[str]:
         wanted = [kind.of] * len(node.values)
     else:
         return
-    for one, inner in zip(node.values, wanted, strict=False):
-        if isinstance(one, ir.Compose) and one.type != inner:
+    for value, inner in zip(node.values, wanted, strict=False):
+        if isinstance(value, ir.Compose) and value.type != inner:
             yield "a list has another type than what it is for"
 
 

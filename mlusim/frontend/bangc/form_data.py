@@ -80,7 +80,7 @@ _CHECKED: Mapping[tuple[type, str], "re.Pattern[str]"] = {
     (ir.FunctionAddress, "symbol"): _SYMBOL,
     (ir.LibraryCall, "name"): _WORDS,
 }
-"""What the strings must look like that code is made of."""
+"""What the strings that code is made of must look like."""
 _HELPER = re.compile(r"_c_[tb](_\d+)?\Z")  # locals that a rendering declares by itself
 
 
@@ -89,13 +89,18 @@ class DataError(ValueError):
 
 
 def _classes() -> tuple[type, ...]:
-    found: dict[type, None] = {Translated: None, Template: None, ir.TranslationUnit: None, ir.Function: None}
+    classes: dict[type, None] = {
+        Translated: None,
+        Template: None,
+        ir.TranslationUnit: None,
+        ir.Function: None,
+    }
     for module in (ir, t):
         for value in vars(module).values():
-            own = isinstance(value, type) and value.__module__ == module.__name__
-            if own and not issubclass(value, Enum):
-                found[value] = None
-    return tuple(found)
+            declared = isinstance(value, type) and value.__module__ == module.__name__
+            if declared and not issubclass(value, Enum):
+                classes[value] = None
+    return tuple(classes)
 
 
 CLASSES = _classes()
@@ -133,7 +138,7 @@ def schema() -> str:
 def _parts(hint: object) -> tuple[Any, ...]:
     """Return the alternatives of a type, flat."""
     if isinstance(hint, builtin_types.UnionType) or typing.get_origin(hint) is typing.Union:
-        return tuple(part for one in typing.get_args(hint) for part in _parts(one))
+        return tuple(part for argument in typing.get_args(hint) for part in _parts(argument))
     return (hint,)
 
 
@@ -176,7 +181,9 @@ class FormWriter:
                 self._numbers[key] = len(self.rows)
                 self.rows.append([])
                 records.append(node)
-            stack += [child for child in _children(node) if self._key(child) not in self._numbers]
+            kind: Any = type(node)
+            children = (child for name, _ in _hints(kind) for child in _nodes(getattr(node, name)))
+            stack += [child for child in children if self._key(child) not in self._numbers]
         for record in records:
             self.rows[self._numbers[id(record)]] = self._row(record)
         return self._numbers[self._key(root)]
@@ -192,12 +199,12 @@ class FormWriter:
         if isinstance(value, Enum):
             return value.value
         if Any in parts:
-            return [self._value(one, Any) for one in value] if isinstance(value, tuple) else value
+            return [self._value(element, Any) for element in value] if isinstance(value, tuple) else value
         if isinstance(value, str):
             return self.strings.setdefault(value, len(self.strings))
         if isinstance(value, tuple):
             inside = _inside(hint)
-            return [self._value(one, inside) for one in value]
+            return [self._value(element, inside) for element in value]
         if isinstance(value, Mapping):
             inside = typing.get_args(parts[0])[1]
             return [[self._value(k, str), self._value(v, inside)] for k, v in value.items()]
@@ -206,21 +213,15 @@ class FormWriter:
         return value
 
 
-def _children(node: object) -> Iterator[Any]:
-    kind: Any = type(node)
-    for name, _ in _hints(kind):
-        yield from _nodes(getattr(node, name))
-
-
 def _nodes(value: object) -> Iterator[Any]:
     if type(value) in _NUMBERS:
         yield value
     elif isinstance(value, tuple):
-        for one in value:
-            yield from _nodes(one)
+        for part in value:
+            yield from _nodes(part)
     elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from _nodes(one)
+        for part in value.values():
+            yield from _nodes(part)
 
 
 def write(translated: Translated) -> bytes:
@@ -243,9 +244,9 @@ class FormReader:
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._strings: list[str] = document["strings"]
         self._rows: list[list[Any]] = document["rows"]
-        if not all(type(one) is str for one in self._strings):
+        if not all(type(text) is str for text in self._strings):
             raise DataError("a string is not text")
-        self.made: list[Any] = [None] * len(self._rows)
+        self.nodes: list[Any] = [None] * len(self._rows)
         self._checked: dict[tuple[int, re.Pattern[str] | None], bool] = {}
         self._readers = {
             number: [self._reader(hint, _CHECKED.get((cls, name))) for name, hint in _hints(cls)]
@@ -257,21 +258,21 @@ class FormReader:
         record = _NUMBERS[t.Record]
         for number, row in enumerate(self._rows):
             if row[0] == record:
-                self.made[number] = t.Record("")  # empty: rows refer to records that refer back to them
+                self.nodes[number] = t.Record("")  # empty: rows refer to records that refer back to them
         # Forty rows that each refer twice to the one before would be a tree of 2**40 nodes.
         weights = [1] * len(self._rows)
         for number, row in enumerate(self._rows):
             if row[0] != record:
-                self.made[number] = CLASSES[row[0]](*self._values(row))
+                self.nodes[number] = CLASSES[row[0]](*self._values(row))
                 weights[number] = self._weight(row, weights)
         for number, row in enumerate(self._rows):
             if row[0] == record:
                 for (name, _), value in zip(_hints(t.Record), self._values(row), strict=True):
-                    setattr(self.made[number], name, value)
-        found = self.made[root]
-        if type(found) is not Translated:
+                    setattr(self.nodes[number], name, value)
+        translated = self.nodes[root]
+        if type(translated) is not Translated:
             raise DataError("the first row is not a file")
-        return found
+        return translated
 
     def _weight(self, row: Sequence[Any], weights: Sequence[int]) -> int:
         total = 1
@@ -280,7 +281,7 @@ class FormReader:
             if type(value) is int:
                 total += weights[value]
             elif type(value) is list:
-                total += sum(weights[one] for one in value if type(one) is int)
+                total += sum(weights[reference] for reference in value if type(reference) is int)
         if total > MOST_NODES:
             raise DataError("it refers to itself too often")
         return total
@@ -307,9 +308,9 @@ class FormReader:
             return _plain
         if str in parts and len(parts) == 1:
             return functools.partial(self._text, pattern)
-        nodes = frozenset(part for part in parts if part in _NUMBERS)
-        if nodes:
-            return self._node_reader(nodes, parts)
+        classes = frozenset(part for part in parts if part in _NUMBERS)
+        if classes:
+            return self._node_reader(classes, parts)
         first = parts[0]
         origin = typing.get_origin(first)
         if origin is tuple:
@@ -319,7 +320,13 @@ class FormReader:
         if isinstance(first, type) and issubclass(first, Enum):
             return first
         allowed = frozenset(parts)
-        return lambda value: value if type(value) in allowed else _raise(f"{value!r:.40} is misplaced")
+
+        def read(value: object) -> Any:
+            if type(value) in allowed:
+                return value
+            raise DataError(f"{value!r:.40} is misplaced")
+
+        return read
 
     def _text(self, pattern: "re.Pattern[str] | None", number: object) -> str:
         if type(number) is not int or number < 0:  # isinstance would take True
@@ -331,14 +338,14 @@ class FormReader:
             self._checked[number, pattern] = True
         return text
 
-    def _node_reader(self, nodes: frozenset[type], parts: tuple[Any, ...]) -> Reader:
-        made, empty, number = self.made, type(None) in parts, int in parts
+    def _node_reader(self, classes: frozenset[type], parts: tuple[Any, ...]) -> Reader:
+        nodes, empty, number = self.nodes, type(None) in parts, int in parts
 
         def read(value: object) -> Any:
             if type(value) is int and value >= 0:  # a negative one would count from the end
-                found = made[value]
-                if type(found) in nodes:
-                    return found
+                node = nodes[value]
+                if type(node) in classes:
+                    return node
             elif value is None and empty:
                 return None
             elif number and type(value) is list and len(value) == 1 and type(value[0]) is int:
@@ -359,7 +366,7 @@ class FormReader:
 
     def _mapping_reader(self, inside: Reader) -> Reader:
         def read(value: Any) -> Any:
-            return {self._text(None, key): inside(one) for key, one in value}
+            return {self._text(None, key): inside(entry) for key, entry in value}
 
         return read
 
@@ -373,24 +380,20 @@ def _deep(hint: object) -> Iterator[Any]:
 
 def _declared(function: ir.Function) -> None:
     """Refuse a function that uses a name of Python's own for a variable that it does not declare."""
-    risky = [one for one in function.locals if hasattr(builtins, one.name)]
+    risky = [local for local in function.locals if hasattr(builtins, local.name)]
     used = [n for n in walk(function.body) if type(n) is ir.LocalStorage]
-    outside = {id(one) for one in (*function.locals, *function.parameters)}
-    if any(id(one.local) not in outside and not _HELPER.match(one.local.name) for one in used):
+    outside = {id(local) for local in (*function.locals, *function.parameters)}
+    if any(id(node.local) not in outside and not _HELPER.match(node.local.name) for node in used):
         raise DataError(f"{function.name!r:.40} uses a variable of another function")
     there = {id(p) for p in function.parameters}
     there |= {id(node.local) for node in walk(function.body) if type(node) is ir.Declare} if risky else set()
-    if any(id(one) not in there for one in risky):
+    if any(id(local) not in there for local in risky):
         raise DataError(f"{function.name!r:.40} does not declare a variable")
 
 
 def _plain(value: object) -> Any:
-    """Return a constant: a number, a text, nothing, or several of them."""
+    """Return a constant: a number, a text, None, or a tuple of them."""
     return tuple(map(_plain, value)) if type(value) is list else value
-
-
-def _raise(text: str) -> Any:
-    raise DataError(text)
 
 
 def read(content: bytes) -> Translated:
@@ -420,10 +423,10 @@ def _read(content: bytes) -> Translated:
     if document["schema"] != schema():
         raise DataError("it was written by another version of mlusim")
     reader = FormReader(document)
-    found = reader.read(document["root"])
+    translated = reader.read(document["root"])
     # What the classes do not say: layouts that are none, names that no function declares.
-    for problem in form_checks.problems(reader.made):
+    for problem in form_checks.problems(reader.nodes):
         raise DataError(problem)
-    for function in found.form.functions.values():
+    for function in translated.form.functions.values():
         _declared(function)
-    return found
+    return translated

@@ -41,22 +41,22 @@ class File:
         silently, a *covered* one the outcomes of tests.
         """
         key = symbol, deep, checked, covered
-        found = self.rendered.get(key)
-        if found is None:
-            found = self.rendered[key] = render(
+        rendered = self.rendered.get(key)
+        if rendered is None:
+            rendered = self.rendered[key] = render(
                 self.form.functions[symbol], deep=deep, checked=checked, covered=covered
             )
-        return found
+        return rendered
 
     def initial(self, symbol: str) -> tuple[ast.expr, Uses] | None:
         """Return the value of a host variable at file scope that is not a constant, and what it refers to; None without one."""
         expression = self.form.initialisers.get(symbol)
         if expression is None:
             return None
-        found = self.initials.get(symbol)
-        if found is None:
-            found = self.initials[symbol] = initial(self.form.globals[symbol], expression)
-        return found
+        rendered = self.initials.get(symbol)
+        if rendered is None:
+            rendered = self.initials[symbol] = initial(self.form.globals[symbol], expression)
+        return rendered
 
 
 @define(eq=False)
@@ -102,9 +102,9 @@ def find(files: "Sequence[File]", file: "File", symbol: str) -> "tuple[File, ir.
     """Return the definition of *symbol*: that of *file*, otherwise another's."""
     # Its own file first: static functions of one name may be in several.
     for candidate in (file, *files):
-        found = candidate.form.functions.get(symbol)
-        if found is not None and not found.external and found.hosted is None:
-            return candidate, found
+        function = candidate.form.functions.get(symbol)
+        if function is not None and not function.external and function.hosted is None:
+            return candidate, function
     return None
 
 
@@ -128,11 +128,11 @@ def link(
         if wanted in done:
             continue
         done.add(wanted)
-        found = find(files, unit, wanted)
-        if found is None or found[1].problem is not None:
-            plan.absent[wanted] = _absent(unit, wanted, None if found is None else found[1])
+        definition = find(files, unit, wanted)
+        if definition is None or definition[1].problem is not None:
+            plan.absent[wanted] = _absent(unit, wanted, None if definition is None else definition[1])
             continue
-        part = parts.setdefault(id(found[0]), FilePart(found[0]))
+        part = parts.setdefault(id(definition[0]), FilePart(definition[0]))
         rendered = part.file.function(wanted, **how)
         part.code[wanted] = rendered.code
         calls[wanted] = tuple(_met(plan, part, rendered.uses))
@@ -173,7 +173,7 @@ def _met(plan: LinkPlan, part: FilePart, uses: Uses) -> Iterator[str]:
 
 
 def _absent(unit: "File", symbol: str, function: ir.Function | None) -> Callable[..., Any]:
-    """Return a function that says, where it is called, why it is not there."""
+    """Return a function in place of *symbol*, which raises `Unsupported` with the reason where it is called."""
     declared = function or unit.form.functions.get(symbol)
     name = declared.name if declared is not None else symbol
     problem = None if function is None else function.problem
@@ -250,7 +250,7 @@ def declared_memory(plan: LinkPlan) -> DeclaredMemory:
         nbytes[space] += size
         if space not in most or size > most[space][0]:
             most[space] = size, f"{name} ({shown_file(span.file)}:{span.line})"
-    return DeclaredMemory(nbytes, {space: told for space, (_, told) in most.items()})
+    return DeclaredMemory(nbytes, {space: name for space, (_, name) in most.items()})
 
 
 def _variables(plan: LinkPlan) -> Iterator[tuple[str, str, int, ir.Span]]:
@@ -279,18 +279,20 @@ class StackFrames:
 
     def __init__(self, functions: Mapping[str, ir.Function]) -> None:
         self._functions = functions
-        self._found: dict[str, Frame] = {}
+        self._frames: dict[str, Frame] = {}
 
     def most(self, symbol: str) -> Frame:
         """Return the variables of the function *symbol*, and of those that it calls, that are alive where they take most."""
         function = self._functions.get(symbol)
         if function is None:
             return 0, ()
-        if symbol not in self._found:
-            self._found[symbol] = 0, ()  # what a call inside itself adds
-            given = tuple(_stack_variables(function.parameters, function))
-            self._found[symbol] = self._peak(function.body, (sum(v.nbytes for v in given), given), function)
-        return self._found[symbol]
+        if symbol not in self._frames:
+            self._frames[symbol] = 0, ()  # what a call inside itself adds
+            parameters = tuple(_stack_variables(function.parameters, function))
+            self._frames[symbol] = self._peak(
+                function.body, (sum(v.nbytes for v in parameters), parameters), function
+            )
+        return self._frames[symbol]
 
     def _peak(self, node: Any, live: Frame, function: ir.Function) -> Frame:
         """Return the most that is alive in *node*, if *live* is alive before it."""
@@ -318,5 +320,5 @@ def _stack_variables(locals_: Iterable[ir.Local], function: ir.Function) -> Iter
         held = isinstance(local.type, t.Array | t.Record) and local.storage is ir.Storage.CELL
         if local.stack or (held and local.type.size > IN_REGISTERS):
             span, kind = local.span, "array" if isinstance(local.type, t.Array) else "structure"
-            told = f"{local.source_name or 'a variable'} of {function.name}"
-            yield StackVariable(told, kind, local.type.size, span.file, span.line)
+            name = f"{local.source_name or 'a variable'} of {function.name}"
+            yield StackVariable(name, kind, local.type.size, span.file, span.line)

@@ -37,14 +37,16 @@ def made(path: str, options: Options, requests: Sequence[str] = ()) -> Translate
 def _lowered(unit: ParsedFile, path: str, options: Options, requests: Sequence[str]) -> ir.TranslationUnit:
     """Lower *unit*; where it lacks methods of templates that are called, parse again with functions that name them."""
     form, hidden = lower(unit)
-    own = [f for f in form.functions.values() if not f.external]
-    wanted = [f for f in own if f.kind == "kernel"] or own  # a file of host functions alone has no kernel
+    defined = [f for f in form.functions.values() if not f.external]
+    wanted = [
+        f for f in defined if f.kind == "kernel"
+    ] or defined  # a file of host functions alone has no kernel
     if (
         unit.broken
         and not options.vouched
         and all(f.problem is not None and f.problem.construct == ERROR for f in wanted)
     ):
-        raise SourceError(tuple(one.diagnostic for one in unit.broken))
+        raise SourceError(tuple(declaration.diagnostic for declaration in unit.broken))
     names: list[str] = []
     while more := [name for name in sorted(hidden) if "(" not in name and name not in names]:
         names += more
@@ -67,16 +69,16 @@ def kept_interrupts() -> Iterator[None]:
         return
     before, dropped = sys.unraisablehook, list[KeyboardInterrupt]()
 
-    def hear(told: Any) -> None:
-        if isinstance(told.exc_value, KeyboardInterrupt):
-            dropped.append(told.exc_value)
+    def hear(unraisable: Any) -> None:
+        if isinstance(unraisable.exc_value, KeyboardInterrupt):
+            dropped.append(unraisable.exc_value)
         else:
-            before(told)
+            before(unraisable)
 
     sys.unraisablehook = hear
     try:
         yield
     finally:
         sys.unraisablehook = before
-        if dropped:  # and whatever the block said of what was left out
+        if dropped:  # even where the block raises for what its callback left out
             raise dropped[0]

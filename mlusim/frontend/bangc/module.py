@@ -60,10 +60,10 @@ class Body:
         self.bang_arch = bang_arch
         self.__name__ = self.__qualname__ = form.name
         self.__doc__ = None
-        own = [p.name for p in form.parameters]
-        first = f"{names.OWN}mlu" if "mlu" in own else "mlu"
+        declared = [p.name for p in form.parameters]
+        first = f"{names.OWN}mlu" if "mlu" in declared else "mlu"
         # C has no arguments by name.
-        parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in (first, *own)]
+        parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in (first, *declared)]
         self.__signature__ = inspect.Signature(parameters)
 
     @cached_property
@@ -79,16 +79,13 @@ class Body:
     @property
     def __globals__(self) -> dict[str, Any]:
         """The functions that it reaches, by symbol."""
-        found: dict[str, Any] = self.__wrapped__.__globals__
-        return found
+        functions: dict[str, Any] = self.__wrapped__.__globals__
+        return functions
 
     @cached_property
     def _coverable(self) -> dict[str, tuple[set[tuple[int, int]], set[tuple[int, int]]]]:
-        """The answer of `coverable`, found once.
-
-        That is what is in all that the function reaches, and in the kernels and device functions beside it.
-        """
-        found: dict[str, tuple[set[tuple[int, int]], set[tuple[int, int]]]] = {}
+        """What `coverable` returns: the places in all that the function reaches, and in the kernels and device functions beside it."""
+        places: dict[str, tuple[set[tuple[int, int]], set[tuple[int, int]]]] = {}
         for part in self.plan.parts:
             for function in part.file.form.functions.values():
                 span = function.span
@@ -96,8 +93,8 @@ class Body:
                 if function.symbol in part.code or (beside and not function.external):
                     for n, spans in enumerate(([span, *steps(function.body)], branches(function.body))):
                         for at in spans:
-                            found.setdefault(at.file, (set(), set()))[n].add((at.line, at.column))
-        return {file: both for file, both in found.items() if not own_file(file)}
+                            places.setdefault(at.file, (set(), set()))[n].add((at.line, at.column))
+        return {file: both for file, both in places.items() if not own_file(file)}
 
     def coverable(self) -> dict[str, tuple[set[tuple[int, int]], set[tuple[int, int]]]]:
         """Return what may run, by file: the places of statements and of tests, each by its line and column."""
@@ -126,19 +123,19 @@ class Body:
 
 def _repeated(task: Task, arguments: Sequence[Any], parameters: Sequence[ir.Local]) -> Callable[[], None]:
     """Return a function's run on one core, for the task that the core has then: what is the same for all is made once."""
-    kept: tuple[Any, ...] | None = None
+    constant: tuple[Any, ...] | None = None
     room: AbstractContextManager[None] = room_for_recursion() if task.plan.deep else nullcontext()
 
     def run() -> None:
-        nonlocal kept
+        nonlocal constant
         with translating_faults(task.core), room:
             function = task.function()
-            given = kept
-            if given is None:
-                given = tuple(map(_given, repeat(task), arguments, parameters))
-                if not any(isinstance(value, Object) for value in given):  # which a task may change
-                    kept = given
-            function(*given)
+            values = constant
+            if values is None:
+                values = tuple(map(_argument, repeat(task), arguments, parameters))
+                if not any(isinstance(value, Object) for value in values):  # which a task may change
+                    constant = values
+            function(*values)
 
     return run
 
@@ -152,24 +149,19 @@ def _shown(plan: LinkPlan) -> FunctionType:
     for part in plan.parts:
         for symbol, code in part.code.items():
             space[names.of_function(symbol)] = FunctionType(code, space, code.co_name)
-    found: FunctionType = space[names.of_function(plan.symbol)]
-    return found
+    function: FunctionType = space[names.of_function(plan.symbol)]
+    return function
 
 
-_LOADED: "weakref.WeakValueDictionary[str, File]" = (
-    weakref.WeakValueDictionary()
-)  # of a path what was loaded last
-
-
-def _loaded_files() -> list[File]:
-    return list(_LOADED.values())
+# The file that was loaded last from each path.
+_LOADED: "weakref.WeakValueDictionary[str, File]" = weakref.WeakValueDictionary()
 
 
 class BangKernel(Kernel):
     """A kernel of BANG C sources: ``form`` is its intermediate form, ``plan`` what it reaches."""
 
     compiled = True
-    beside: Callable[[], Iterable[File]] = staticmethod(_loaded_files)
+    beside: Callable[[], Iterable[File]] = staticmethod(lambda: list(_LOADED.values()))
     """The files of the program, for tools that name places in other kernels: of all loaded modules, or what a native program has."""
 
     def __init__(self, form: ir.Function, plan: LinkPlan, bang_arch: int) -> None:
@@ -189,8 +181,8 @@ class BangKernel(Kernel):
     @cached_property
     def element_types(self) -> Mapping[str, DType]:
         """The types that its pointers to numbers lead to, by the names of the parameters."""
-        found = ((p.source_name or p.name, t.pointed_dtype(p.type)) for p in self.form.parameters)
-        return {name: dtype for name, dtype in found if dtype is not None}
+        pointed = ((p.source_name or p.name, t.pointed_dtype(p.type)) for p in self.form.parameters)
+        return {name: dtype for name, dtype in pointed if dtype is not None}
 
     @cached_property
     def variables(self) -> tuple[DeviceVariable, ...]:
@@ -200,14 +192,14 @@ class BangKernel(Kernel):
     @cached_property
     def unguarded(self) -> bool:
         """True where nothing in the kernel's code asks which kind of core it runs on."""
-        code = (one for part in self.plan.parts for one in part.code.values())
+        code = (c for part in self.plan.parts for c in part.code.values())
         return not ({"is_mpu", "is_ipu"} & set(self.plan.rows) or any("coreId" in c.co_names for c in code))
 
     @cached_property
     def outlived(self) -> tuple[Outlived, ...]:
         """The variables on the stack of its functions to which pointers lead after their end."""
         reached = (part.file.form.functions[s] for part in self.plan.parts for s in part.code)
-        return tuple(one for function in reached for one in outlived(function))
+        return tuple(variable for function in reached for variable in outlived(function))
 
     @cached_property
     def on_stack(self) -> tuple[StackVariable, ...]:
@@ -235,14 +227,14 @@ class BangKernel(Kernel):
             if isinstance(parameter.type, t.Record):
                 check_structure(argument, parameter)
                 continue
-            given = fitting.misfit(argument)
-            if given is not None:
+            misfit = fitting.misfit(argument)
+            if misfit is not None:
                 what = f"{parameter.spelling} {parameter.source_name} of {self.name} ({parameter.span.file}:{parameter.span.line})"
-                return f"{what} is given {given}"
+                return f"{what} is given {misfit}"
         return None
 
 
-def _given(task: Task, argument: object, parameter: ir.Local) -> Any:
+def _argument(task: Task, argument: object, parameter: ir.Local) -> Any:
     """Return a kernel's argument as its code wants it."""
     kind = parameter.type
     if isinstance(kind, t.Pointer):
@@ -350,24 +342,24 @@ class Module:
         have = list(self.functions_of("kernel"))
         named = named_kernels(function for _, function in have)
         exact = {f.definition for f in named.get(name, ())}  # K is the one at file scope, beside a::K
-        found = {
+        matching = {
             f.definition: (file, f)
             for file, f in reversed(have)
             if (f.definition in exact if exact else called(f, name))
         }
-        if len(found) > 1:
+        if len(matching) > 1:
             several = [
                 f"{n} ({shown_file(f.span.file)}:{f.span.line})"
                 for n, functions in named.items()
                 for f in functions
-                if f.definition in found
+                if f.definition in matching
             ]
-            apart = all(len(named[n]) == 1 for n in named if any(f.definition in found for f in named[n]))
+            apart = all(len(named[n]) == 1 for n in named if any(f.definition in matching for f in named[n]))
             raise UsageError(
-                f"{name!r} is the name of {len(found)} {plural(len(found), 'kernel')} of {', '.join(map(shown_file, self.paths))}; "
+                f"{name!r} is the name of {len(matching)} {plural(len(matching), 'kernel')} of {', '.join(map(shown_file, self.paths))}; "
                 f"{'give one of' if apart else 'load one of their files alone, or rename one:'} {', '.join(several)}"
             )
-        for file, function in found.values():
+        for file, function in matching.values():
             return self._wrapped(file, function)
         number = self.instantiate(name, f"kernel {name!r}", self._names("kernel"))
         symbol = self.units[number].requested.get(name)
@@ -385,9 +377,9 @@ class Module:
         for number, (path, unit) in enumerate(zip(self.paths, self.units, strict=True)):
             if "<" in name and any(d.name == base for d in unit.templates):
                 wanted = [*self._requests[number], name]
-                made = translate(path, self.options, wanted)
-                self._requests[number], self.units[number] = wanted, made
-                self.files[number] = File(made.form, self.files[number].home)
+                translated = translate(path, self.options, wanted)
+                self._requests[number], self.units[number] = wanted, translated
+                self.files[number] = File(translated.form, self.files[number].home)
                 self._made.clear()
                 self._launched.clear()
                 self.host_calls = None
@@ -406,19 +398,20 @@ class Module:
     def kernel_of_symbol(self, symbol: str) -> BangKernel:
         """Return the kernel that host code launches.  Raises `UsageError` where no file defines it."""
         if symbol not in self._launched:
-            found = next((one for one in self.functions_of("kernel") if one[1].symbol == symbol), None)
-            if found is None:
+            kernels = ((file, f) for file, f in self.functions_of("kernel") if f.symbol == symbol)
+            definition = next(kernels, None)
+            if definition is None:
                 forms = (f.form.functions for f in self.files)
-                name = next((known[symbol].name for known in forms if symbol in known), symbol)
+                name = next((functions[symbol].name for functions in forms if symbol in functions), symbol)
                 raise UsageError(f"no loaded file defines the kernel {name}; load the file that does, too")
-            self._launched[symbol] = self._wrapped(*found)
+            self._launched[symbol] = self._wrapped(*definition)
         return self._launched[symbol]
 
     @property
     def functions(self) -> Mapping[str, Any]:
         """The host functions of the sources by name, to be called from Python; see `HostFunction`."""
-        found: Mapping[str, Any] = importlib.import_module(_HOST).HostFunctions(self)
-        return found
+        functions: Mapping[str, Any] = importlib.import_module(_HOST).HostFunctions(self)
+        return functions
 
     @property
     def has_main(self) -> bool:
@@ -439,12 +432,12 @@ def load_module(
     board: str | Board,
 ) -> Module:
     """Load the sources for `mlusim.bangc.load`."""
-    given = [paths] if isinstance(paths, str | Path) else list(paths)
-    if not given:
+    sources = [paths] if isinstance(paths, str | Path) else list(paths)
+    if not sources:
         raise UsageError("no BANG C file was given; name one at least")
     defines = tuple((name, None if value is None else str(value)) for name, value in (define or {}).items())
     options = Options(tuple(str(i) for i in include), defines, find_board(board))
-    return Module([str(Path(p).resolve()) for p in given], options)
+    return Module([str(Path(p).resolve()) for p in sources], options)
 
 
 # The names by which kernels are asked for: with namespace or parameters if several share one.

@@ -71,8 +71,8 @@ class Real:
 
 
 REALS: Mapping[t.Arithmetic, Real] = {
-    one.type: one
-    for one in (
+    real.type: real
+    for real in (
         # By way of float, a double would be rounded twice to half.
         Real(
             t.HALF, to_half, "_c_f16", 1 << 11, "f16", "f16", "from_f16({})", "to_f16({})",
@@ -211,8 +211,8 @@ class BinaryOperator:
 
 _REST = ("_c_mod", remainder)
 BINARY: Mapping[str, BinaryOperator] = {
-    one.sign: one
-    for one in (
+    row.sign: row
+    for row in (
         BinaryOperator("+", ast.Add, operator.add, operator.add, ring=True, grows=True, tested="add"),
         BinaryOperator("-", ast.Sub, operator.sub, operator.sub, ring=True, grows=True, tested="sub"),
         BinaryOperator("*", ast.Mult, operator.mul, operator.mul, ring=True, grows=True, tested="mul"),
@@ -229,8 +229,8 @@ BINARY: Mapping[str, BinaryOperator] = {
     )
 }  # fmt: skip
 COMPARE: Mapping[str, BinaryOperator] = {
-    one.sign: one
-    for one in (
+    row.sign: row
+    for row in (
         BinaryOperator("==", ast.Eq, operator.eq, operator.eq),
         BinaryOperator("!=", ast.NotEq, operator.ne, operator.ne),
         BinaryOperator("<", ast.Lt, operator.lt, operator.lt),
@@ -239,11 +239,11 @@ COMPARE: Mapping[str, BinaryOperator] = {
         BinaryOperator(">=", ast.GtE, operator.ge, operator.ge),
     )
 }
-SHIFTS = frozenset(sign for sign, one in BINARY.items() if one.shift)
-DIVISIONS = frozenset(sign for sign, one in BINARY.items() if one.helpers)
+SHIFTS = frozenset(sign for sign, row in BINARY.items() if row.shift)
+DIVISIONS = frozenset(sign for sign, row in BINARY.items() if row.helpers)
 HELPERS: Mapping[str, Callable[..., Any]] = {
-    **{name: function for one in BINARY.values() for name, function in one.helpers.values()},
-    **{one.name: one.rounds for one in REALS.values() if one.name and one.type != t.FLOAT},
+    **{name: function for row in BINARY.values() for name, function in row.helpers.values()},
+    **{real.name: real.rounds for real in REALS.values() if real.name and real.type != t.FLOAT},
     "_c_fdiv": real_divide,
     "_c_whole": whole,
 }

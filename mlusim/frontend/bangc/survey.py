@@ -61,24 +61,24 @@ def survey(module: Module) -> tuple[FileFacts, ...]:
 
 
 def _file(module: Module, file: File, number: int) -> FileFacts:
-    own = [f for f in file.form.functions.values() if not f.external]
-    named = named_kernels(f for f in own if f.kind == "kernel")
+    defined = [f for f in file.form.functions.values() if not f.external]
+    named = named_kernels(f for f in defined if f.kind == "kernel")
     kernels = tuple(_kernel(module, file, f, name) for name, several in named.items() for f in several)
     return FileFacts(
         module.paths[number],
-        tuple(f.name for f in own if f.kind != "kernel" and not f.span.file.startswith(str(INCLUDE))),
+        tuple(f.name for f in defined if f.kind != "kernel" and not f.span.file.startswith(str(INCLUDE))),
         tuple(dict.fromkeys(d.name for d in module.units[number].templates)),
         kernels,
-        (*_problems(own), *_absent(module, file, own)),
+        (*_problems(defined), *_absent(module, file, defined)),
     )
 
 
 def _problems(functions: list[ir.Function]) -> Iterator[Untranslated]:
     for function in functions:
-        found = function.problem
-        if found is not None:
-            at = found.span.file, found.span.line, found.span.column
-            yield Untranslated(function.name, found.construct, *at, found.message, found.excerpt)
+        problem = function.problem
+        if problem is not None:
+            at = problem.span.file, problem.span.line, problem.span.column
+            yield Untranslated(function.name, problem.construct, *at, problem.message, problem.excerpt)
 
 
 def _absent(module: Module, file: File, functions: list[ir.Function]) -> Iterator[Untranslated]:

@@ -4,7 +4,6 @@ import contextlib
 import importlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import cache, form_data, ir
@@ -17,8 +16,12 @@ _MAKING = "mlusim.frontend.bangc.making"  # by name: what is in the cache needs 
 
 
 def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Translated:
-    """Translate a file; raises as `making.made` does."""
+    """Translate a file.  Raises as `making.made` does."""
     source = read(path)
+    here = Path(__file__).parent
+    front_end = cache.stamp_of(
+        file for folder in ("", "ir", "lower", "parse") for file in (here / folder).glob("*.py")
+    )
     where = (
         path,
         *options.include,
@@ -27,10 +30,10 @@ def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Tran
         repr((options.vouched, options.before, options.standard)),
         *requests,
     )
-    name = f"{cache.FOLDER}/{cache.key_of(state(), library_state(), _own(), source, *where)}.ir"
-    kept = _kept(name)
-    if kept is not None and _fresh(kept.form):
-        return kept
+    name = f"{cache.FOLDER}/{cache.key_of(state(), library_state(), front_end, source, *where)}.ir"
+    cached = _kept(name)
+    if cached is not None and _fresh(cached.form):
+        return cached
     making = importlib.import_module(_MAKING)
     making.prepare([options.board], options.standard)
     content = trial.in_child(path, lambda: form_data.write(making.made(path, options, requests)))
@@ -50,7 +53,7 @@ def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Tran
 
 
 def _kept(name: str) -> Translated | None:
-    """Read the form under *name* from the cache; None where there is no form, which is made again then."""
+    """Read the form under *name* from the cache; None where there is none that can be read."""
     content = cache.read(name)
     if content is None:
         return None
@@ -61,17 +64,10 @@ def _kept(name: str) -> Translated | None:
 
 def _fresh(form: ir.TranslationUnit) -> bool:
     """Return whether every file that was read has the content that it had."""
-    for path, known in form.includes.items():
+    for path, recorded in form.includes.items():
         try:
-            if digest(Path(path).read_bytes().decode("utf-8", "replace")) != known:
+            if digest(Path(path).read_bytes().decode("utf-8", "replace")) != recorded:
                 return False
         except OSError:
             return False
     return True
-
-
-def _own() -> str:
-    """Return the state of the front end itself."""
-    here = Path(__file__).parent
-    files: list[Any] = [*here.glob("*.py"), *(here / "lower").glob("*.py"), *(here / "ir").glob("*.py")]
-    return cache.stamp_of([*files, *(here / "parse").glob("*.py")])

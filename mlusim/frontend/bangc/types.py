@@ -153,11 +153,11 @@ class Record:
         """The members as they are declared: bit fields in place of the bytes that hold them."""
         if not self.bitfields:
             return self.fields
-        made: list[Field | BitField] = []
+        parts: list[Field | BitField] = []
         for member in self.fields:
             held = [bits for bits in self.bitfields if bits.storage == member.name]
-            made += held or [member]
-        return tuple(made)
+            parts += held or [member]
+        return tuple(parts)
 
     @property
     def own_fields(self) -> tuple[Field, ...]:
@@ -206,11 +206,11 @@ class Record:
         """Return Python's words for a value of the type."""
         return f"a tuple of {', '.join(f.name for f in self.fields)}"
 
-    def paired(self, given: object) -> list[tuple[Field, object]] | None:
-        """Return the first members, each with its value of the sequence *given*; None where that is none, or too long."""
-        if isinstance(given, str) or not isinstance(given, Sequence) or len(given) > len(self.fields):
+    def paired(self, values: object) -> list[tuple[Field, object]] | None:
+        """Return the first members, each with its value of the sequence *values*; None where that is none, or too long."""
+        if isinstance(values, str) or not isinstance(values, Sequence) or len(values) > len(self.fields):
             return None
-        return list(zip(self.fields, given, strict=False))
+        return list(zip(self.fields, values, strict=False))
 
     def __str__(self) -> str:
         return self.name

@@ -25,7 +25,7 @@ class Walker(ABC, Generic[V, S]):
 
     values: ClassVar[Mapping[type, Callable[[Any, Any], Any]]]
     statements: ClassVar[Mapping[type, Callable[[Any, Any], list[Any]]]]
-    own: ClassVar[str]  # how names begin that nothing else has
+    prefix: ClassVar[str]  # of names that nothing else has
     symbol: str = ""  # of the function
     deep: bool = False  # whether it calls itself
     waits: Mapping[int, int] = field(factory=dict)  # of its loads from memory, as `ir.waits` tells
@@ -36,30 +36,30 @@ class Walker(ABC, Generic[V, S]):
 
     def value(self, node: ir.Expr) -> V:
         """Render the value of *node*."""
-        made: V = self.values[type(node)](self, node)
-        return self.valued(made, node)
+        rendered: V = self.values[type(node)](self, node)
+        return self.valued(rendered, node)
 
     def temporary(self) -> str:
         """Return a name that nothing else has."""
         self.temporaries += 1
-        return f"{self.own}{self.temporaries}"
+        return f"{self.prefix}{self.temporaries}"
 
     def tested(self, test: ir.Expr) -> V:
         """Render the value of a *test*; code under coverage counts its outcome."""
-        made = self.truth(test)
+        rendered = self.truth(test)
         if not self.covered or own_file(test.span.file) or not is_branch(test):
-            return made
-        return self.outcome(made, test.span)
+            return rendered
+        return self.outcome(rendered, test.span)
 
     def body(self, nodes: Sequence[ir.Statement]) -> list[S]:
         """Render statements in order; code after a jump is left out."""
-        made: list[S] = []
+        rendered: list[S] = []
         for node in nodes:
             passed = self.passed(node.span) if is_counted(node) else []
-            made += self.located([*passed, *self.statements[type(node)](self, node)], node)
+            rendered += self.located([*passed, *self.statements[type(node)](self, node)], node)
             if isinstance(node, _JUMPS):
                 break
-        return made
+        return rendered
 
     def steps(self, node: ir.Update) -> bool:
         """Return whether *node* moves the counter of a loop on, or back."""
@@ -78,24 +78,24 @@ class Walker(ABC, Generic[V, S]):
         if isinstance(node, ir.Comma):
             return [*self.evaluated(node.first), *self.evaluated(node.second)]
         if isinstance(node, ir.Load):
-            return [made for part in within(node.place) for made in self.evaluated(part)]
+            return [step for part in within(node.place) for step in self.evaluated(part)]
         return self.chosen(node) if isinstance(node, ir.Conditional) else self.effect(node)
 
     @abstractmethod
-    def valued(self, made: V, node: ir.Expr) -> V:
-        """Return *made*, the value of *node*, with its place in the source."""
+    def valued(self, rendered: V, node: ir.Expr) -> V:
+        """Return *rendered*, the value of *node*, with its place in the source."""
 
     @abstractmethod
-    def located(self, made: list[S], node: ir.Statement | ir.Expr) -> list[S]:
-        """Return *made*, the statement or the step *node*, with its place in the source."""
+    def located(self, rendered: list[S], node: ir.Statement | ir.Expr) -> list[S]:
+        """Return *rendered*, the statement or the step *node*, with its place in the source."""
 
     @abstractmethod
     def truth(self, test: ir.Expr) -> V:
         """Render the value of a number or a pointer that is used as a condition."""
 
     @abstractmethod
-    def outcome(self, made: V, span: ir.Span) -> V:
-        """Render *made*, the value of the test at *span*, and the count of its outcome."""
+    def outcome(self, rendered: V, span: ir.Span) -> V:
+        """Render *rendered*, the value of the test at *span*, and the count of its outcome."""
 
     @abstractmethod
     def count(self, span: ir.Span) -> S:

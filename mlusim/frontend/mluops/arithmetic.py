@@ -231,8 +231,8 @@ def mluop_mod(mlu: Mlu, dst: Ptr, src: Ptr, divisor: object, addition: Ptr | Non
     to, source = _MOD.vectors(mlu, n, (float32,), dst=dst, src=src)
     by = float32(_MOD.number(mlu, "divisor", divisor))
     if not 0 < by < np.inf:
-        said, legal = f"divisor = {divisor!r}", "a positive finite number"
-        raise _MOD.refuse(mlu, RuleFault, said, operand="divisor", legal=legal)
+        message, legal = f"divisor = {divisor!r}", "a positive finite number"
+        raise _MOD.refuse(mlu, RuleFault, message, operand="divisor", legal=legal)
     if divides(mlu):
         mlu.bang_rem(dst, src, by, n)
         return
@@ -242,7 +242,7 @@ def mluop_mod(mlu: Mlu, dst: Ptr, src: Ptr, divisor: object, addition: Ptr | Non
 
 
 def _remainder(mlu: Mlu, dst: Ptr, src: Ptr, by: Any, room: Ptr, n: int) -> None:
-    """The remainder without a division: *dst* holds the quotient, then minus the remainder of ``|src|``."""
+    """Compute the remainder without a division: *dst* holds the quotient, then minus the remainder of ``|src|``."""
     mlu.bang_abs(room, src, n)
     mlu.bang_mul_scalar(dst, room, float32(1 / by), n)
     mlu.bang_floor(dst, dst, n)

@@ -1,6 +1,6 @@
 """Copies of helpers: strided loads and stores in elements, gather and scatter with an optional mask."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from mlusim.arch.dtypes import int8, uint8, uint32
 from mlusim.errors import RuleFault, WrongSpace
@@ -21,31 +21,31 @@ _OF_PLANES = ("size", "seg_num_in", "seg_num_out", "dst_str_in", "dst_str_out", 
 
 
 def _reach(size: int, stride: int, segments: int) -> int:
-    """Elements from the first to the last of *segments* rows."""
+    """Return the elements from the first to the last of *segments* rows."""
     return stride * (segments - 1) + size
 
 
 def _sizes(helper: Helper, mlu: Mlu, names: Sequence[str], *numbers: object) -> list[int]:
     """Return *numbers*, the arguments called *names*, as whole numbers; if there are several rows, those of dst must not overlap."""
-    found = {name: helper.count(mlu, name, value) for name, value in zip(names, numbers, strict=True)}
+    sizes = {name: helper.count(mlu, name, value) for name, value in zip(names, numbers, strict=True)}
     for name, rows in (("dst_str", "seg_num"), ("dst_str_in", "seg_num_in")):
-        if found.get(rows, 1) > 1 and found[name] < found["size"]:
-            said = f"{name} = {found[name]} makes rows of {found['size']} elements overlap"
+        if sizes.get(rows, 1) > 1 and sizes[name] < sizes["size"]:
+            said = f"{name} = {sizes[name]} makes rows of {sizes['size']} elements overlap"
             hint = f"sizes and strides are elements here, not bytes, and {rows} is the true number of rows"
-            legal = f"{found['size']} or more elements"
+            legal = f"{sizes['size']} or more elements"
             raise helper.refuse(mlu, RuleFault, said, operand=name, legal=legal, hint=hint)
-    return list(found.values())
+    return list(sizes.values())
 
 
 def _item(dst: object) -> int:
-    """Bytes of an element; 1 for what is not a pointer and will be refused."""
+    """Return the bytes of an element; 1 for what is not a pointer and will be refused."""
     return dst.dtype.size if isinstance(dst, Ptr) else 1
 
 
 def _pair(
     helper: Helper, mlu: Mlu, dst: object, src: object, reach: tuple[int, int], spaces: tuple[Space, Space]
 ) -> int:
-    """Check both ends; returns the bytes of an element."""
+    """Check both ends, and return the bytes of an element."""
     size = _item(dst)
     to = helper.span(mlu, "dst", dst, reach[0] * size, space=spaces[0])
     helper.span(mlu, "src", src, reach[1] * size, (to.pointer.dtype,), spaces[1])
@@ -75,7 +75,7 @@ def _is_short(dst: Ptr, dst_str: int, src_str: int) -> bool:
 
 
 def _load_reach(dst: Ptr, size: int, dst_str: int, src_str: int, seg_num: int) -> tuple[int, int]:
-    """Elements of dst and of src that a load of two dimensions touches."""
+    """Return the elements of dst and of src that a load of two dimensions touches."""
     block = _reach(size, src_str, seg_num)
     if _is_short(dst, dst_str, src_str):
         return (dst_str - src_str) * seg_num + block, block
@@ -209,12 +209,6 @@ _GATHER, _SCATTER, _GATHER_ASYNC = (
 )
 
 
-def _parts(mlu: Mlu, n: int, mask: Ptr | None) -> Iterator[tuple[int, int]]:
-    """First piece and number of pieces of each instruction."""
-    most = n if mlu.BANG_ARCH <= 592 else MOST if mask is None else MOST_MASKED
-    return ((first, min(most, n - first)) for first in range(0, n, most))
-
-
 def _check_gather(
     helper: Helper, mlu: Mlu, offset: object, mask: object, stride: object, direction: object, n: object
 ) -> int:
@@ -242,13 +236,14 @@ def _run_gather(
 ) -> None:
     """Issue one instruction for each part; end number *row* is the one whose pieces lie side by side."""
     size, direction, stride, n = numbers
-    for first, count in _parts(mlu, n, mask):
+    most = n if mlu.BANG_ARCH <= 592 else MOST if mask is None else MOST_MASKED
+    for first in range(0, n, most):
         moved = list(ends)
         if first:
             moved[row] = ends[row].cast(int8) + first * stride
         # Whole bytes: parts begin at multiples of 8.
         bits = () if mask is None else (mask.cast(uint8) + first // 8,)
-        instruction(*moved, offset + first, *bits, size, direction, stride, count)
+        instruction(*moved, offset + first, *bits, size, direction, stride, min(most, n - first))
 
 
 def mluop_gather_async(

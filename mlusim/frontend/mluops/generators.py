@@ -1,7 +1,5 @@
 """Vectors that helpers generate: arithmetic sequences."""
 
-from typing import Any
-
 from mlusim.arch.dtypes import DType, bfloat16, float32, half, int8, int16, int32, uint8, uint16, uint32
 from mlusim.frontend.mluops.checks import Helper
 from mlusim.isa.vv import LANES, Register
@@ -33,29 +31,12 @@ def _ask(
     return number
 
 
-def _term(helper: Helper, mlu: Mlu, dst: Ptr, name: str, value: object) -> Any:
-    """Return *value* converted to the element type of dst, as a Python number."""
-    return dst.dtype(helper.number(mlu, name, value)).item()
-
-
-def _store(helper: Helper, mlu: Mlu, dst: Ptr, n: int, start: object, step: object) -> None:
-    first, stride = (_term(helper, mlu, dst, *pair) for pair in (("start", start), ("step", step)))
-    for i in range(n):
-        dst[i] = dst.dtype(first + i * stride)
-
-
-def _double(helper: Helper, mlu: Mlu, dst: Ptr, n: int, filled: int, step: object) -> None:
-    stride = _term(helper, mlu, dst, "step", step)
-    while filled < n:
-        more = min(filled, n - filled)
-        mlu.bang_add_scalar(dst + filled, dst, dst.dtype(filled * stride), more)
-        filled += more
-
-
 def _fill(helper: Helper, mlu: Mlu, dst: Ptr, n: int, start: object, step: object) -> None:
+    # Python's numbers, of the element type of dst.
+    first = dst.dtype(helper.number(mlu, "start", start)).item()
+    stride = dst.dtype(helper.number(mlu, "step", step)).item()
     if dst.dtype in IN_REGISTERS and mlu.BANG_ARCH >= 372:
         filled = min(n, REGISTERS * LANES)
-        first, stride = (_term(helper, mlu, dst, *pair) for pair in (("start", start), ("step", step)))
         begun = Register(dst.dtype)
         mlu.vv_index(begun, first, stride)
         mlu.vv_store(dst, begun, min(filled, LANES))
@@ -65,8 +46,12 @@ def _fill(helper: Helper, mlu: Mlu, dst: Ptr, n: int, start: object, step: objec
             mlu.vv_store(dst + at, register, min(filled - at, LANES))
     else:
         filled = min(n, LINE // dst.dtype.size)
-        _store(helper, mlu, dst, filled, start, step)
-    _double(helper, mlu, dst, n, filled, step)
+        for i in range(filled):
+            dst[i] = dst.dtype(first + i * stride)
+    while filled < n:
+        more = min(filled, n - filled)
+        mlu.bang_add_scalar(dst + filled, dst, dst.dtype(filled * stride), more)
+        filled += more
 
 
 def mluop_gen_stage_index(mlu: Mlu, dst: Ptr, n: int, start: object = 0, step: object = 1) -> None:

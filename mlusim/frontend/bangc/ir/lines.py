@@ -38,11 +38,11 @@ def _table(text: str) -> list[tuple[int, int, str]]:
     """Return the directives: where each is written, and the line and the file that it names for the next line."""
     return [
         (
-            text.count("\n", 0, found.start()) + 1,
-            int(found[1]),
-            found[2].replace('\\"', '"').replace("\\\\", "\\"),
+            text.count("\n", 0, directive.start()) + 1,
+            int(directive[1]),
+            directive[2].replace('\\"', '"').replace("\\\\", "\\"),
         )
-        for found in _DIRECTIVE.finditer(text)
+        for directive in _DIRECTIVE.finditer(text)
     ]
 
 

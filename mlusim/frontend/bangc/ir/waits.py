@@ -1,4 +1,4 @@
-"""The scalar loads of a function by what waits for them, as its statements tell: both engines count loads by it.
+"""The scalar loads of a function by what waits for them, read from its statements: both engines count loads by it.
 
 A core issues in order and waits where the data of a load is used. So what is loaded in one straight piece of code, with no
 address among it that depends on another of these loads, takes one wait together; in a loop each turn is such a piece, unless
@@ -68,29 +68,29 @@ class _Reading:
     def value(self, node: object) -> _Value:
         """Read an expression or a place."""
         if isinstance(node, ir.Load | ir.Update) and is_number_in_memory(node.place):
-            found = self.value(node.place)
+            address = self.value(node.place)
             if isinstance(node, ir.Update):
                 self.value(node.value)
-            return self._loads(node, found)
+            return self._loads(node, address)
         if isinstance(node, ir.LocalStorage):
-            known = self._held.get(node.local)
-            return _Value() if known is None else _Value(known.level, known.load)
+            held = self._held.get(node.local)
+            return _Value() if held is None else _Value(held.level, held.load)
         if isinstance(node, ir.Assign | ir.Update) and isinstance(node.place, ir.LocalStorage):
             return self._given(node.place.local, node.value, update=isinstance(node, ir.Update))
         if isinstance(node, ir.Logical):
             left = self.value(node.left)
             self._decided_by(left)
             return left.beside(self.value(node.right))
-        found = self._all(_parts(node))
+        wait = self._all(_parts(node))
         if isinstance(node, ir.IntrinsicCall):  # it may change memory
             self.ends()
-        return found
+        return wait
 
     def _all(self, nodes: Iterable[object]) -> _Value:
-        found = _Value()
+        wait = _Value()
         for node in nodes:
-            found = found.beside(self.value(node))
-        return found
+            wait = wait.beside(self.value(node))
+        return wait
 
     def _loads(self, node: ir.Load | ir.Update, address: _Value) -> _Value:
         self.chained |= address.load is not None
@@ -103,11 +103,11 @@ class _Reading:
             self.constants[local] = value.value
         else:
             self.constants.pop(local, None)
-        found = self.value(value)
+        wait = self.value(value)
         if update and local in self._held:
-            found = self._held[local].beside(found)
-        self._held[local] = found
-        return _Value(found.level, found.load)
+            wait = self._held[local].beside(wait)
+        self._held[local] = wait
+        return _Value(wait.level, wait.load)
 
     def _decided_by(self, test: _Value) -> None:
         """Note that a branch waits for *test*, if it was loaded in the same turn."""
@@ -159,8 +159,9 @@ class _Reading:
         around, chained, outer = self.turn, self.chained, self._held
         self.turn, self.chained = node, False
         self._held = dict(_carried(inside))
-        for local in _assigned(inside):
-            self.constants.pop(local, None)
+        for n in inside:
+            if isinstance(n, ir.Assign | ir.Update) and isinstance(n.place, ir.LocalStorage):
+                self.constants.pop(n.place.local, None)
         if node.test is not None and not node.late:
             self._decided_by(self.value(node.test))
             self.ends()
@@ -194,15 +195,9 @@ def is_number_in_memory(place: object) -> bool:
     return isinstance(place, ir.Element) and isinstance(place.type, t.Arithmetic)
 
 
-def _assigned(nodes: list[Any]) -> set[ir.Local]:
-    """Return the variables that *nodes* assign to."""
-    stores = (n.place for n in nodes if isinstance(n, ir.Assign | ir.Update))
-    return {place.local for place in stores if isinstance(place, ir.LocalStorage)}
-
-
 def _carried(nodes: list[Any]) -> Mapping[ir.Local, _Value]:
     """Return the variables to which *nodes*, those of a loop, assign what they load: the next turn has their values."""
-    found = {}
+    carried = {}
     for node in nodes:
         if isinstance(node, ir.Assign | ir.Update) and isinstance(node.place, ir.LocalStorage):
             loads = [
@@ -211,8 +206,8 @@ def _carried(nodes: list[Any]) -> Mapping[ir.Local, _Value]:
                 if isinstance(n, ir.Load | ir.Update) and is_number_in_memory(n.place)
             ]
             if loads:
-                found[node.place.local] = _Value(0, loads[-1])
-    return found
+                carried[node.place.local] = _Value(0, loads[-1])
+    return carried
 
 
 def _turns_of(node: ir.Loop, constants: Mapping[ir.Local, int]) -> int:

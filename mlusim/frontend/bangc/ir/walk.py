@@ -147,22 +147,22 @@ def steps(body: tuple[Any, ...]) -> Iterator[ir.Span]:
 
 def walk(node: Any) -> list[Any]:
     """Return *node* and every statement, expression and place in it."""
-    found: list[Any] = []
-    _collect(node, found)
-    return found
+    nodes: list[Any] = []
+    _collect(node, nodes)
+    return nodes
 
 
-def _collect(node: Any, found: list[Any]) -> None:
+def _collect(node: Any, nodes: list[Any]) -> None:
     # Not isinstance: a Span is a tuple, too, and has no nodes in it. The walk is over every node of every file.
     if node.__class__ is tuple:
         for part in node:
-            _collect(part, found)
+            _collect(part, nodes)
         return
     names = inner_names(node.__class__)
     if names is not None:
-        found.append(node)
+        nodes.append(node)
         for name in names:
-            _collect(getattr(node, name), found)
+            _collect(getattr(node, name), nodes)
 
 
 @functools.cache
@@ -187,7 +187,7 @@ DEEP = 4096
 
 def circles(calls: Mapping[str, Iterable[str]]) -> frozenset[str]:
     """Return the functions that call themselves, directly or through others; *calls* has what each function calls."""
-    found = set()
+    recursive = set()
     for symbol, called_here in calls.items():
         seen: set[str] = set()
         work = list(called_here)
@@ -197,8 +197,8 @@ def circles(calls: Mapping[str, Iterable[str]]) -> frozenset[str]:
                 seen.add(called)
                 work += calls.get(called, ())
         if symbol in seen:
-            found.add(symbol)
-    return frozenset(found)
+            recursive.add(symbol)
+    return frozenset(recursive)
 
 
 # The roots of pointers: the variable from which each operand is computed.
@@ -238,28 +238,28 @@ class FunctionUses:
     rows: dict[tuple[int, str], list[ir.IntrinsicCall]] = field(factory=dict)
     elements: dict[int, list[ir.Expr]] = field(factory=dict)
     calls: dict[tuple[int, str], list[ir.Call]] = field(factory=dict)
-    given: dict[ir.Local, list[ir.Expr]] = field(factory=dict)
+    assigned: dict[ir.Local, list[ir.Expr]] = field(factory=dict)
 
 
 def uses_of(function: ir.Function) -> FunctionUses:
     """Read the uses of pointers in *function* once."""
-    found = FunctionUses(function)
+    uses = FunctionUses(function)
     for statement in function.body:
         for node, line in _with_lines(statement, statement.span.line):
             # A call that is spread over lines is announced by the machine at its first or at its statement's.
             lines = dict.fromkeys((line, node.span.line)) if hasattr(node, "span") else {line: None}
             for at in lines:
                 if isinstance(node, ir.IntrinsicCall):
-                    found.rows.setdefault((at, node.row), []).append(node)
+                    uses.rows.setdefault((at, node.row), []).append(node)
                 elif isinstance(node, ir.Element):
-                    found.elements.setdefault(at, []).append(node.pointer)
+                    uses.elements.setdefault(at, []).append(node.pointer)
                 elif isinstance(node, ir.Call):
-                    found.calls.setdefault((at, node.symbol), []).append(node)
+                    uses.calls.setdefault((at, node.symbol), []).append(node)
             if isinstance(node, ir.Declare) and node.value is not None:
-                found.given.setdefault(node.local, []).append(node.value)
+                uses.assigned.setdefault(node.local, []).append(node.value)
             elif isinstance(node, ir.Assign | ir.Update) and isinstance(node.place, ir.LocalStorage):
-                found.given.setdefault(node.place.local, []).append(node.value)
-    return found
+                uses.assigned.setdefault(node.place.local, []).append(node.value)
+    return uses
 
 
 def _with_lines(node: Any, line: int) -> Iterator[tuple[Any, int]]:
@@ -306,8 +306,8 @@ def address_roots(place: ir.Place) -> list[Root]:
             return [Root(variable=place.variable)]
         case ir.Element():
             # &a[0] is a itself.
-            known = isinstance(place.index, ir.Const) and place.index.value == 0
-            return [root if known else root.moved() for root in roots(place.pointer)]
+            first = isinstance(place.index, ir.Const) and place.index.value == 0
+            return [root if first else root.moved() for root in roots(place.pointer)]
         case ir.Member():
             return [root.of(place.name) for root in address_roots(place.base)]
         case _:
@@ -347,7 +347,7 @@ def outlived(function: ir.Function) -> Iterator[Outlived]:
                 yield Outlived(
                     local.source_name, local.span, node.span, f"{function.name} returns a pointer to it"
                 )
-    for pointer, values in uses.given.items():
+    for pointer, values in uses.assigned.items():
         if pointer.storage is not ir.Storage.STATIC and isinstance(pointer.type, t.Pointer):
             yield from _behind_block(pointer, values[-1], uses, nodes)
 
@@ -382,8 +382,8 @@ def _on_stack(value: ir.Expr, uses: FunctionUses, seen: set[ir.Local]) -> Iterat
         if (is_array or _takes_address(value, local)) and local.storage is not ir.Storage.STATIC:
             yield local
         elif isinstance(local.type, t.Pointer) and not isinstance(local.type.to, t.Pointer):
-            for given in uses.given.get(local, ()):
-                yield from _on_stack(given, uses, seen)
+            for source in uses.assigned.get(local, ()):
+                yield from _on_stack(source, uses, seen)
 
 
 def _takes_address(value: ir.Expr, local: ir.Local) -> bool:

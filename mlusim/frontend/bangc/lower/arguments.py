@@ -37,38 +37,38 @@ def passed(
     scope: FunctionScope,
     node: Node,
     target: Declaration,
-    given: list[Node],
+    nodes: list[Node],
     *,
     by_value: bool = False,
     first: int = 0,
 ) -> tuple[ir.Expr, ...]:
     """Return the arguments of a call of *target* from parameter *first* on, with the defaults that are left out."""
     parameters = target.parameters
-    made: list[ir.Expr] = []
+    values: list[ir.Expr] = []
     for n, parameter in enumerate(parameters[first:], first):
-        source = given[n] if n < len(given) else None
+        source = nodes[n] if n < len(nodes) else None
         if source is None or (source.left_out and scope.reader.value(source) is None):
             source = _default(scope, parameter, target, n, node.span)
-        made.append(handed(scope, source, parameter.type, by_value=by_value))
-    made.extend(scope.value(extra) for extra in given[len(parameters) :])  # variadic ones
-    return tuple(made)
+        values.append(handed(scope, source, parameter.type, by_value=by_value))
+    values.extend(scope.value(extra) for extra in nodes[len(parameters) :])  # variadic ones
+    return tuple(values)
 
 
 def _default(
     scope: FunctionScope, parameter: Declaration, target: Declaration, n: int, span: ir.Span
 ) -> Node:
-    found = parameter.default
-    if found is None and target.definition is not None:
-        found = target.definition.parameters[n].default
-    if found is None:
-        found = scope.reader.default_of(target, n)
-    if found is None:
+    default = parameter.default
+    if default is None and target.definition is not None:
+        default = target.definition.parameters[n].default
+    if default is None:
+        default = scope.reader.default_of(target, n)
+    if default is None:
         return scope.refuse(
             "default argument",
             f"the default of parameter {n} of {target.name} is not known; give the argument",
             span,
         )
-    return found
+    return default
 
 
 def argument(scope: FunctionScope, node: Node, kind: t.Type, *, by_value: bool = False) -> ir.Expr:
@@ -140,10 +140,10 @@ def virtual_call(
     scope: FunctionScope, target: Declaration, arguments: tuple[ir.Expr, ...], node: Node
 ) -> ir.Dispatch:
     """Return a call of a virtual method; its targets are known when all classes are."""
-    made = ir.Dispatch(target.name, {}, arguments, target.result, node.span)
+    call = ir.Dispatch(target.name, {}, arguments, target.result, node.span)
     kind = target.parent.type if target.parent is not None else t.VOID
-    scope.around.dispatches.append((kind, made, target.signature))
-    return made
+    scope.around.dispatches.append((kind, call, target.signature))
+    return call
 
 
 def become(this: ir.Expr, kind: t.Record, span: ir.Span) -> ir.LibraryCall:
@@ -153,31 +153,31 @@ def become(this: ir.Expr, kind: t.Record, span: ir.Span) -> ir.LibraryCall:
 
 
 def fill_dispatches(around: Surroundings) -> bool:
-    """Find the targets of what was called so far; whether there are new ones."""
-    reader, found = around.unit.reader, False
-    for kind, made, signature in around.dispatches:
+    """Find the targets of the virtual calls so far; return whether there are new ones."""
+    reader, added = around.unit.reader, False
+    for kind, call, signature in around.dispatches:
         for record in list(reader.types.records.values()):
-            if (record is not kind and kind not in record.bases) or record.name in made.targets:
+            if (record is not kind and kind not in record.bases) or record.name in call.targets:
                 continue
-            target = _target(reader, record, made.name, signature)
+            target = _target(reader, record, call.name, signature)
             if target is not None:
-                made.targets[record.name] = around.need(target)
-                found = True
-    return found
+                call.targets[record.name] = around.need(target)
+                added = True
+    return added
 
 
 def _target(reader: Any, record: t.Record, name: str, signature: Any) -> Declaration | None:
     """Return the method that objects of *record* have."""
-    for one in (record, *record.bases):
-        method = reader.method(one, name, signature)
+    for owner in (record, *record.bases):
+        method = reader.method(owner, name, signature)
         if method is not None:
             return None if method.pure else method
     return None
 
 
-def dynamic_cast(scope: FunctionScope, node: Node, value: ir.Expr) -> ir.DynamicCast:
-    """``dynamic_cast`` of a pointer."""
-    kind = node.type
+def dynamic_cast(scope: FunctionScope, node: Node) -> ir.DynamicCast:
+    """Lower ``dynamic_cast`` of a pointer."""
+    kind, value = node.type, scope.value(node.children[-1])
     if not isinstance(kind, t.Pointer) or not isinstance(kind.to, t.Record):
         scope.refuse(
             "dynamic cast",

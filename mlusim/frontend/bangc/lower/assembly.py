@@ -27,27 +27,27 @@ def statement(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     code = "".join(ast.literal_eval(s) for s in _STRING.findall(sections[0]))
     wanted = [_OPERAND.findall(s) for s in sections[1:3]]
     outputs, inputs = [*wanted, [], []][:2]
-    given = [c for c in node.children if c.type is not None]
-    if len(given) != len(outputs) + len(inputs):
+    nodes = [c for c in node.children if c.type is not None]
+    if len(nodes) != len(outputs) + len(inputs):
         return scope.refuse(
             "assembly",
             'the operands of this assembly are not found; write each as "constraint"(expression)',
             node.span,
         )
-    made = [
+    operands = [
         ir.AsmOperand(name or str(n), constraint, _operand(scope, child, constraint))
-        for n, ((name, constraint), child) in enumerate(zip((*outputs, *inputs), given, strict=True))
+        for n, ((name, constraint), child) in enumerate(zip((*outputs, *inputs), nodes, strict=True))
     ]
     cut = len(outputs)
-    return [ir.Evaluate(ir.Asm(code, tuple(made[:cut]), tuple(made[cut:]), node.span), node.span)]
+    return [ir.Evaluate(ir.Asm(code, tuple(operands[:cut]), tuple(operands[cut:]), node.span), node.span)]
 
 
 def _operand(scope: FunctionScope, child: Node, constraint: str) -> ir.Expr | ir.Place:
     if constraint.startswith(("=", "+")):
-        found = places.place(scope, child)
-        if not isinstance(found.type, t.VectorRegister):
-            scope.address(found, t.Pointer(found.type), child.span)  # it is written through its address
-        return found
+        place = places.place(scope, child)
+        if not isinstance(place.type, t.VectorRegister):
+            scope.address(place, t.Pointer(place.type), child.span)  # it is written through its address
+        return place
     return scope.value(child)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import acts
 from mlusim.frontend.bangc.lower import places
-from mlusim.frontend.bangc.lower.conversions import convert, zero
+from mlusim.frontend.bangc.lower.conversions import convert, empty
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number, sequence
 from mlusim.frontend.bangc.parse.nodes import Node
 from mlusim.frontend.bangc.scalars import SHIFTS, usual
@@ -18,8 +18,8 @@ def of(node: Node) -> t.BitField | None:
     if node.kind != "MEMBER_REF_EXPR" or declaration is None or not declaration.bit_field:
         return None
     owner = None if declaration.parent is None else declaration.parent.type
-    found = owner.bitfields if isinstance(owner, t.Record) else ()
-    return next((field for field in found if field.name == declaration.name), None)
+    fields = owner.bitfields if isinstance(owner, t.Record) else ()
+    return next((field for field in fields if field.name == declaration.name), None)
 
 
 def load(scope: FunctionScope, node: Node, field: t.BitField) -> ir.Expr:
@@ -50,48 +50,43 @@ def updated(scope: FunctionScope, node: Node, field: t.BitField) -> ir.Expr:
     within = _promoted(field) if op in SHIFTS else usual(_promoted(field), operand.type)
     if op not in SHIFTS:
         operand = convert(scope, operand, within, span)
-    made = ir.Binary(op, convert(scope, old, within, span), operand, within, span)
-    value = scope.kept(_cast(made, field.type), before)
+    result = ir.Binary(op, convert(scope, old, within, span), operand, within, span)
+    value = scope.kept(_cast(result, field.type), before)
     before += _stores(first, field, value, span)
     return sequence(before, old if node.op in ("x++", "x--") else _value(first, field, span), span)
 
 
-def begun(scope: FunctionScope, this: ir.Place, field: t.BitField, given: Node) -> Iterator[ir.Statement]:
+def begun(scope: FunctionScope, this: ir.Place, field: t.BitField, node: Node) -> Iterator[ir.Statement]:
     """Yield the statements that give a bit field of the object at *this* its first value."""
     before = list[ir.Expr]()
-    value = scope.kept(scope.valued(given, field.type), before)
-    first = _first(scope, this, field, given.span)
-    for step in (*before, *_stores(first, field, value, given.span)):
-        yield ir.Evaluate(step, given.span)
+    value = scope.kept(scope.valued(node, field.type), before)
+    first = _first(scope, this, field, node.span)
+    for step in (*before, *_stores(first, field, value, node.span)):
+        yield ir.Evaluate(step, node.span)
 
 
 def packed(
     scope: FunctionScope, kind: t.Record, values: Sequence[ir.Expr], span: ir.Span
 ) -> tuple[ir.Expr, ...]:
     """Return the values of the members of a *kind* from those of its parts, with bit fields in the bytes that they share."""
-    before, given = list[ir.Expr](), dict(zip((p.name for p in kind.parts), values, strict=False))
-    held = {f.name: scope.kept(given[f.name], before) for f in kind.bitfields if f.name in given}
-    made: list[ir.Expr] = []
+    before, by_name = list[ir.Expr](), dict(zip((p.name for p in kind.parts), values, strict=False))
+    held = {f.name: scope.kept(by_name[f.name], before) for f in kind.bitfields if f.name in by_name}
+    members: list[ir.Expr] = []
     for member in kind.fields:
-        own = [f for f in kind.bitfields if f.storage == member.name]
-        if not own:
-            made.append(given.get(member.name) or _none(member.type, span))
+        fields = [f for f in kind.bitfields if f.storage == member.name]
+        if not fields:
+            members.append(by_name.get(member.name) or empty(member.type, span))
             continue
         numbers = list[ir.Expr]()
         for n in range(member.type.size):
             byte: ir.Expr = number(0, t.UINT64, span)
-            for field in own:
+            for field in fields:
                 if field.name in held and _mask(field, n):
                     byte = ir.Binary("|", byte, _part(held[field.name], field, n, span), t.UINT64, span)
             numbers.append(sequence(before, _cast(byte, t.UINT8), span))
             before = []
-        made.append(ir.Compose(tuple(numbers), member.type, span))
-    return tuple(made)
-
-
-def _none(kind: t.Type, span: ir.Span) -> ir.Expr:
-    """Return the zero of a type."""
-    return zero(kind, span) if isinstance(kind, t.Arithmetic | t.Pointer) else ir.Compose((), kind, span)
+        members.append(ir.Compose(tuple(numbers), member.type, span))
+    return tuple(members)
 
 
 # -- bytes -----------------------------------------------------------------------------------------
@@ -121,7 +116,7 @@ def _holder(at: ir.Place, owner: t.Record, span: ir.Span) -> ir.Place | None:
         for f in kind.fields
         if f.name.startswith(t.UNNAMED) and isinstance(f.type, t.Record)
     )
-    return next((found for member in inner if (found := _holder(member, owner, span)) is not None), None)
+    return next((holder for member in inner if (holder := _holder(member, owner, span)) is not None), None)
 
 
 def _first(scope: FunctionScope, this: ir.Place, field: t.BitField, span: ir.Span) -> ir.Expr:
@@ -150,27 +145,27 @@ def _stores(first: ir.Expr, field: t.BitField, value: ir.Expr, span: ir.Span) ->
     for n in range(field.start // 8, (field.start + field.width - 1) // 8 + 1):
         at = ir.Element(first, number(n, t.INT64, span), span)
         others = number(0xFF & ~_mask(field, n), t.UINT64, span)
-        kept = ir.Binary("&", _cast(ir.Load(at, span), t.UINT64), others, t.UINT64, span)
-        both = ir.Binary("|", kept, _part(value, field, n, span), t.UINT64, span)
+        rest = ir.Binary("&", _cast(ir.Load(at, span), t.UINT64), others, t.UINT64, span)
+        both = ir.Binary("|", rest, _part(value, field, n, span), t.UINT64, span)
         yield ir.Assign(at, _cast(both, t.UINT8), span)
 
 
 def _value(first: ir.Expr, field: t.BitField, span: ir.Span) -> ir.Expr:
     """Return the number that the bits hold."""
-    made: ir.Expr = number(0, t.UINT64, span)
+    value: ir.Expr = number(0, t.UINT64, span)
     for n in range(field.start // 8, (field.start + field.width - 1) // 8 + 1):
         byte = ir.Load(ir.Element(first, number(n, t.INT64, span), span), span)
         masked = ir.Binary(
             "&", _cast(byte, t.UINT64), number(_mask(field, n), t.UINT64, span), t.UINT64, span
         )
-        made = ir.Binary("|", made, _shifted(masked, 8 * n - field.start, span), t.UINT64, span)
+        value = ir.Binary("|", value, _shifted(masked, 8 * n - field.start, span), t.UINT64, span)
     if field.type.kind == "bool":
-        return ir.Compare("!=", made, number(0, t.UINT64, span), span)
+        return ir.Compare("!=", value, number(0, t.UINT64, span), span)
     if field.type.kind == "int" and field.width < 64:
         unused = number(64 - field.width, t.INT32, span)  # the first bit is the sign
-        high = _cast(ir.Binary("<<", made, unused, t.UINT64, span), t.INT64)
-        made = ir.Binary(">>", high, unused, t.INT64, span)
-    return _cast(made, field.type)
+        high = _cast(ir.Binary("<<", value, unused, t.UINT64, span), t.INT64)
+        value = ir.Binary(">>", high, unused, t.INT64, span)
+    return _cast(value, field.type)
 
 
 def _cast(value: ir.Expr, to: t.Arithmetic) -> ir.Expr:

@@ -20,9 +20,9 @@ def call(scope: FunctionScope, node: Node) -> ir.Expr:
     """Lower a call to an expression of the form."""
     target = node.decl
     if target is None and len(node.children) == 1:
-        given = node.children[0]
-        if isinstance(node.type, t.Record) and given.type == node.type:
-            return scope.value(given)  # a temporary is moved: before C++17 a call that compilers leave out
+        operand = node.children[0]
+        if isinstance(node.type, t.Record) and operand.type == node.type:
+            return scope.value(operand)  # a temporary is moved: before C++17 a call that compilers leave out
     held = target is not None and target.kind in _HOLDING and arguments.to_function(node.children[0].type)
     if target is None or held or arguments.returned(node):
         return _through_pointer(scope, node)
@@ -51,10 +51,10 @@ def call(scope: FunctionScope, node: Node) -> ir.Expr:
 
 def _through_pointer(scope: FunctionScope, node: Node) -> ir.Expr:
     """``(*f)(x)`` and ``f(x)`` of a pointer to a function."""
-    head, *given = (c for c in node.children if c.type is not None)
+    head, *nodes = (c for c in node.children if c.type is not None)
     method = places.bare(head)
     if method.kind == "BINARY_OPERATOR" and method.op in places.BY_MEMBER:
-        return _by_member(scope, node, method, given)
+        return _by_member(scope, node, method, nodes)
     kind = head.type
     if isinstance(kind, t.Pointer):
         kind = kind.to
@@ -64,18 +64,18 @@ def _through_pointer(scope: FunctionScope, node: Node) -> ir.Expr:
             "a call of this is not supported; call a function, a method or a pointer to a function",
             node.span,
         )
-    arguments = [handed(scope, g, p) for g, p in zip(given, kind.parameters, strict=False)]
-    arguments += [scope.value(g) for g in given[len(kind.parameters) :]]
+    arguments = [handed(scope, g, p) for g, p in zip(nodes, kind.parameters, strict=False)]
+    arguments += [scope.value(g) for g in nodes[len(kind.parameters) :]]
     return ir.Invoke(scope.value(head), tuple(arguments), kind.result, node.span)
 
 
-def _by_member(scope: FunctionScope, node: Node, method: Node, given: list[Node]) -> ir.Expr:
+def _by_member(scope: FunctionScope, node: Node, method: Node, nodes: list[Node]) -> ir.Expr:
     """Lower ``(object.*method)(x)``, a call by a pointer to a member."""
     this, function = places.object_of(scope, method), scope.value(method.children[-1])
     kind = function.type.to if isinstance(function.type, t.Pointer) else None
     assert isinstance(kind, t.FunctionType)
     first, *parameters = kind.parameters
-    values = [handed(scope, g, p) for g, p in zip(given, parameters, strict=False)]
+    values = [handed(scope, g, p) for g, p in zip(nodes, parameters, strict=False)]
     return ir.Invoke(function, (convert(scope, this, first, node.span), *values), kind.result, node.span)
 
 
@@ -106,9 +106,9 @@ def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
     replaced = _replaced(scope, node, target)
     if replaced is not None:
         return replaced
-    known = scope.reader.value(node) if not given_to(node) else None
-    if known is not None and isinstance(node.type, t.Arithmetic):
-        return number(known, node.type, node)
+    value = scope.reader.value(node) if not given_to(node) else None
+    if value is not None and isinstance(node.type, t.Arithmetic):
+        return number(value, node.type, node)
     body = None if target.definition is None else target.definition.body
     # An empty body stands for one of the run-time, which takes a type that only the source has.
     if body is not None and body.children:
@@ -133,8 +133,8 @@ def _replaced(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr 
     if target.name == _ALIGNED:  # a promise to the compiler, which changes nothing
         return convert(scope, scope.value(given_to(node)[0]), node.type, node.span)
     if target.name == "printf":
-        made = passed(scope, node, target, given_to(node))
-        return ir.IntrinsicCall(_PRINT, tuple(p.type for p in target.parameters), made, t.VOID, node.span)
+        values = passed(scope, node, target, given_to(node))
+        return ir.IntrinsicCall(_PRINT, tuple(p.type for p in target.parameters), values, t.VOID, node.span)
     return None
 
 
@@ -159,17 +159,17 @@ def _gettimeofday(scope: FunctionScope, node: Node, target: Declaration) -> ir.E
 
 def _intrinsic(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
     row = scope.reader.rows.get(target.span.line)
-    given = given_to(node)
-    made = [*passed(scope, node, target, given)[: len(given)]]
+    nodes = given_to(node)
+    operands = [*passed(scope, node, target, nodes)[: len(nodes)]]
     overload = tuple(p.type for p in target.parameters)
     if row is None:
         return scope.refuse(
             "intrinsic", f"{target.name} is not in the instruction set; `mlusim isa` lists what is", node.span
         )
-    for n, (operand, parameter) in enumerate(zip(made, overload, strict=False)):
+    for n, (operand, parameter) in enumerate(zip(operands, overload, strict=False)):
         if isinstance(parameter, t.Pointer) and not isinstance(parameter.to, t.VectorRegister):
-            made[n] = _operand(scope, operand, parameter)
-    return ir.IntrinsicCall(row, overload, tuple(made), target.result, node.span)
+            operands[n] = _operand(scope, operand, parameter)
+    return ir.IntrinsicCall(row, overload, tuple(operands), target.result, node.span)
 
 
 def _operand(scope: FunctionScope, pointer: ir.Expr, kind: t.Pointer) -> ir.Expr:
@@ -198,17 +198,17 @@ def _reference(node: Node) -> Node | None:
 
 
 def _method(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
-    given, reference = given_to(node), _reference(node)
-    at = places.member_base(scope, reference) if reference is not None else places.place(scope, given[0])
+    nodes, reference = given_to(node), _reference(node)
+    at = places.member_base(scope, reference) if reference is not None else places.place(scope, nodes[0])
     if target.name.startswith("operator") and reference is None:
-        given = given[1:]
+        nodes = nodes[1:]
     scope.refuse_class(at.type, node.span)
     if target.name == "operator=" and target.implicit:
         kind = at.type if target.parent is None else target.parent.type
         if isinstance(kind, t.Record) and isinstance(at.type, t.Record):
-            return objects.assigned(scope, at, given[0], kind, node.span, moved=target.takes_temporary)
-        return ir.Assign(at, scope.value(given[0]), node.span)
-    values = passed(scope, node, target, given)
+            return objects.assigned(scope, at, nodes[0], kind, node.span, moved=target.takes_temporary)
+        return ir.Assign(at, scope.value(nodes[0]), node.span)
+    values = passed(scope, node, target, nodes)
     if not takes_this(target):
         return scope.calling(target, values, node.span)
     if isinstance(at.type, t.Record) and target.parent is not None:
@@ -222,17 +222,17 @@ def _method(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
 
 
 def _construction(scope: FunctionScope, node: Node, target: Declaration) -> ir.Expr:
-    given = [c for c in node.children if c.type is not None]
+    nodes = [c for c in node.children if c.type is not None]
     kind = node.type
     if isinstance(kind, t.Array):
-        return objects.made(scope, kind, node.span)
+        return objects.default_value(scope, kind, node.span)
     scope.refuse_class(kind, node.span)
     if isinstance(kind, t.VectorRegister):
-        return scope.value(given[0]) if given else ir.Compose((), kind, node.span)
-    if target.makes_copy and given and target.implicit:
+        return scope.value(nodes[0]) if nodes else ir.Compose((), kind, node.span)
+    if target.makes_copy and nodes and target.implicit:
         if isinstance(kind, t.Record):
-            return objects.copy_of_node(scope, given[0], kind, moved=target.takes_temporary)
-        return scope.value(given[0])
+            return objects.copy_of_node(scope, nodes[0], kind, moved=target.takes_temporary)
+        return scope.value(nodes[0])
     if not isinstance(kind, t.Record):
         return scope.refuse(
             "constructor", f"an object of {kind} cannot be made here; use a class of the sources", node.span
@@ -246,5 +246,5 @@ def _construction(scope: FunctionScope, node: Node, target: Declaration) -> ir.E
         )
     if not acts(original):
         return objects.plain(scope, kind, node.span)
-    own = () if original is target or target.parent is None else target.parent.fields
-    return objects.built(scope, node, original, kind, given, own)
+    members = () if original is target or target.parent is None else target.parent.fields
+    return objects.built(scope, node, original, kind, nodes, members)

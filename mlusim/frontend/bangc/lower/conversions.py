@@ -23,10 +23,10 @@ def convert(scope: FunctionScope, value: ir.Expr, to: t.Type, span: ir.Span) -> 
         folded = _folded(value, to)
         if folded is not None:
             return ir.Const(*folded, to, span)
-    return _made(scope, value, to, span)
+    return _changed(scope, value, to, span)
 
 
-def _made(scope: FunctionScope, value: ir.Expr, to: t.Type, span: ir.Span) -> ir.Expr:
+def _changed(scope: FunctionScope, value: ir.Expr, to: t.Type, span: ir.Span) -> ir.Expr:
     """Return the conversion of what is not a constant."""
     have = value.type
     if isinstance(have, t.Pointer) and isinstance(to, t.Pointer):
@@ -78,7 +78,9 @@ def _pointer(scope: FunctionScope, value: ir.Expr, have: t.Pointer, to: t.Pointe
         if path or back:
             return _to_part(scope, value, to, path or (), back or (), span)
     puns = {type(seen), type(other)} == {t.Pointer, t.Arithmetic} and other.size > 1  # bytes may be copied
-    if puns and _variable(value):
+    at = innermost(value.place) if puns and isinstance(value, ir.AddressOf) else None
+    # The address of a variable outside memory, or of a part of one.
+    if isinstance(at, ir.LocalStorage) and at.local.storage in (ir.Storage.VALUE, ir.Storage.CELL):
         what = "pointer is seen as a number" if isinstance(seen, t.Pointer) else "number is seen as a pointer"
         scope.refuse("cast", f"a {what} through another pointer; convert the value itself", span)
     if isinstance(seen, t.Record) and not (isinstance(other, t.Record) and seen.related(other)):
@@ -121,10 +123,9 @@ def zero(kind: t.Arithmetic | t.Pointer, span: ir.Span) -> ir.Const:
     return ir.Const(0.0 if kind.kind == "float" else 0, kind, span)
 
 
-def _variable(value: ir.Expr) -> bool:
-    """Return whether *value* is the address of a variable outside memory, or of a part of one."""
-    at = innermost(value.place) if isinstance(value, ir.AddressOf) else None
-    return isinstance(at, ir.LocalStorage) and at.local.storage in (ir.Storage.VALUE, ir.Storage.CELL)
+def empty(kind: t.Type, span: ir.Span) -> ir.Expr:
+    """Return the value of a *kind* whose numbers and pointers are all zero."""
+    return zero(kind, span) if isinstance(kind, t.Arithmetic | t.Pointer) else ir.Compose((), kind, span)
 
 
 def letters(text: str, kind: t.Array, span: ir.Span) -> ir.Compose:
@@ -140,15 +141,15 @@ def letters(text: str, kind: t.Array, span: ir.Span) -> ir.Compose:
 
 def literal(scope: FunctionScope, node: Node) -> ir.Expr:
     """Return a value that the library computes: of literals, sizes, traits."""
-    known = scope.reader.value(node)
-    if known is None:
+    value = scope.reader.value(node)
+    if value is None:
         return scope.refuse(
             "constant", "the value of this constant is not known; write the number", node.span
         )
     if isinstance(node.type, t.Arithmetic) and node.type.kind == "bool":
-        known = bool(known)
+        value = bool(value)
     return convert(
-        scope, number(known, t.DOUBLE if isinstance(known, float) else t.INT64, node), node.type, node.span
+        scope, number(value, t.DOUBLE if isinstance(value, float) else t.INT64, node), node.type, node.span
     )
 
 
@@ -166,8 +167,8 @@ def string(scope: FunctionScope, node: Node) -> ir.Text:
     written = scope.reader.text(node)
     size = t.element_of(node.type).size
     start = written.find('"') + 1
-    found = _CHARACTER.finditer(written[start:-1])
-    raw = b"".join(_encoded(character, size) for character in found)
+    characters = _CHARACTER.finditer(written[start:-1])
+    raw = b"".join(_encoded(character, size) for character in characters)
     zeros = bytes(size - 1)  # the last byte of the zero at the end is every text's own
     return ir.Text((raw + zeros).decode("utf-8", "surrogateescape"), node.span)
 

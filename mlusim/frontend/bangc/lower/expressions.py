@@ -24,7 +24,7 @@ _OF_HOST = {
     "CXX_DELETE_EXPR": ("delete", "declare an array, or give the kernel memory"),
     "CXX_THROW_EXPR": ("throw", "return a status"),
 }
-"""What device code has not: the word, and what to do instead."""
+"""What device code does not have: the word, and what to do instead."""
 
 
 def _inside(scope: FunctionScope, node: Node) -> ir.Expr:
@@ -35,9 +35,9 @@ def _implicit(scope: FunctionScope, node: Node) -> ir.Expr:
     """Lower a cursor without a kind of its own in the library: implicit casts, and steps that change nothing."""
     inner = [c for c in node.children if c.type is not None]
     if len(inner) != 1:
-        known = scope.reader.value(node)
-        if known is not None and isinstance(node.type, t.Arithmetic):
-            return number(known, node.type, node)
+        value = scope.reader.value(node)
+        if value is not None and isinstance(node.type, t.Arithmetic):
+            return number(value, node.type, node)
         return scope.refuse(
             "implicit step", "this expression is not supported; write it in simpler steps", node.span
         )
@@ -49,10 +49,11 @@ def _cast(scope: FunctionScope, node: Node) -> ir.Expr:
         inner = node.children[-1]
         if places.is_place(inner) and inner.type != node.type:
             return _load(scope, node)
-    made = _cast_of(scope, node.children[-1], node)
-    if isinstance(made, ir.Convert):  # or its operand's, which is part of the cast where both are of one type
-        made.cast = True
-    return made
+    value = _cast_of(scope, node.children[-1], node)
+    # Or the operand's conversion, which is part of the cast where both are of one type.
+    if isinstance(value, ir.Convert):
+        value.cast = True
+    return value
 
 
 def _cast_of(scope: FunctionScope, inner: Node, node: Node) -> ir.Expr:
@@ -64,36 +65,31 @@ def _cast_of(scope: FunctionScope, inner: Node, node: Node) -> ir.Expr:
         and inner.kind != "STRING_LITERAL"
     ):
         at = places.place(scope, inner)
-        made = at.value if isinstance(at, ir.Temporary) else None
-        if isinstance(made, ir.Text):  # __func__
-            return made
-        if isinstance(made, ir.Conditional) and isinstance(made.then, ir.Text):
-            made.type = node.type  # one of two texts
-            return made
+        text = at.value if isinstance(at, ir.Temporary) else None
+        if isinstance(text, ir.Text):  # __func__
+            return text
+        if isinstance(text, ir.Conditional) and isinstance(text.then, ir.Text):
+            text.type = node.type  # one of two texts
+            return text
         return convert(scope, scope.address(at, t.Pointer(inner.type.of), node.span), node.type, node.span)
-    if isinstance(inner.type, t.Array) and isinstance(node.type, t.Record):
-        return _list_of(scope, inner, inner.type, node)
-    made = scope.value(inner)
-    if isinstance(made, ir.Text) and isinstance(node.type, t.Pointer):
+    if isinstance(inner.type, t.Array) and isinstance(node.type, t.Record):  # std::initializer_list
+        first = scope.address(places.place(scope, inner), t.Pointer(inner.type.of), node.span)
+        return ir.Compose((first, number(inner.type.count, t.UINT64, node)), node.type, node.span)
+    value = scope.value(inner)
+    if isinstance(value, ir.Text) and isinstance(node.type, t.Pointer):
         other = isinstance(node.type.to, t.Arithmetic) and node.type.to != t.INT8
-        return ir.Convert(made, node.type, node.span) if other else made
+        return ir.Convert(value, node.type, node.span) if other else value
     if (
         isinstance(node.type, t.Void)
-        or made.type is node.type
-        or (isinstance(made, ir.Text) and node.type != t.BOOL)
+        or value.type is node.type
+        or (isinstance(value, ir.Text) and node.type != t.BOOL)
     ):
-        return made
-    if t.derives(made.type, node.type) and isinstance(node.type, t.Record):
-        return objects.base_of(scope, made, node.type, node.span)
-    if isinstance(node.type, t.ClassType | t.Record) or isinstance(made.type, t.Void):
-        return made
-    return convert(scope, made, node.type, node.span)
-
-
-def _list_of(scope: FunctionScope, inner: Node, kind: t.Array, node: Node) -> ir.Expr:
-    """Return a ``std::initializer_list``: where its array begins, and how many elements that has."""
-    first = scope.address(places.place(scope, inner), t.Pointer(kind.of), node.span)
-    return ir.Compose((first, number(kind.count, t.UINT64, node)), node.type, node.span)
+        return value
+    if t.derives(value.type, node.type) and isinstance(node.type, t.Record):
+        return objects.base_of(scope, value, node.type, node.span)
+    if isinstance(node.type, t.ClassType | t.Record) or isinstance(value.type, t.Void):
+        return value
+    return convert(scope, value, node.type, node.span)
 
 
 def _null(_scope: FunctionScope, node: Node) -> ir.Expr:
@@ -109,9 +105,9 @@ def _name(scope: FunctionScope, node: Node) -> ir.Expr:
     if declaration.kind in ("FUNCTION_DECL", "CXX_METHOD"):
         return _function(scope, node, declaration)
     if declaration.kind == "VAR_DECL" and declaration.from_prelude and scope.local(declaration) is None:
-        known = scope.reader.value(node) if declaration.constant else None
-        if known is not None:
-            return number(known, node.type, node)
+        value = scope.reader.value(node) if declaration.constant else None
+        if value is not None:
+            return number(value, node.type, node)
         return ir.Builtin(declaration.name, node.type, node.span)
     if declaration.kind not in places.VARIABLES:
         return _constant(scope, node, declaration)
@@ -205,8 +201,8 @@ def _step(scope: FunctionScope, node: Node) -> ir.Expr:
     at = places.place(scope, node.children[0])
     kind = at.type
     real = isinstance(kind, t.Arithmetic) and kind.kind == "float"
-    one = number(1.0 if real else 1, t.INT64 if isinstance(kind, t.Pointer) else kind, node)
-    return ir.Update(at, "+" if "+" in node.op else "-", one, kind, node.op.startswith("x"), node.span)
+    step = number(1.0 if real else 1, t.INT64 if isinstance(kind, t.Pointer) else kind, node)
+    return ir.Update(at, "+" if "+" in node.op else "-", step, kind, node.op.startswith("x"), node.span)
 
 
 def _binary(scope: FunctionScope, node: Node) -> ir.Expr:
@@ -248,9 +244,9 @@ def arithmetic(scope: FunctionScope, op: str, first: ir.Expr, second: ir.Expr, n
     if op not in SHIFTS:  # a shift has the type of its left side
         second = convert(scope, second, kind, node.span)
     if isinstance(first, ir.Const) and isinstance(second, ir.Const):
-        known = compute(op, first.value, second.value, kind)
-        if known is not None:  # what C leaves undefined is reported when it is executed
-            return number(known, kind, node)
+        result = compute(op, first.value, second.value, kind)
+        if result is not None:  # what C leaves undefined is reported when it is executed
+            return number(result, kind, node)
     return ir.Binary(op, first, second, kind, node.span)
 
 
@@ -293,24 +289,16 @@ def _compound(scope: FunctionScope, node: Node) -> ir.Expr:
 
 def _conditional(scope: FunctionScope, node: Node) -> ir.Expr:
     test, then, other = node.children[0], node.children[1], node.children[-1]
-    known = scope.decided(test)
-    if known is not None:
-        return scope.valued(then if known else other, node.type)
+    outcome = scope.decided(test)
+    if outcome is not None:
+        return scope.valued(then if outcome else other, node.type)
     tested = scope.valued(test, t.BOOL)
     mark = len(scope.loose)
-    made = ir.Conditional(
+    choice = ir.Conditional(
         tested, scope.valued(then, node.type), scope.valued(other, node.type), node.type, node.span
     )
     scope.refuse_loose(mark, node.span)  # only one side is evaluated, and makes its own
-    return made
-
-
-def _called(scope: FunctionScope, node: Node) -> ir.Expr:
-    return places.loaded(scope.call(node), node)
-
-
-def _dynamic(scope: FunctionScope, node: Node) -> ir.Expr:
-    return arguments.dynamic_cast(scope, node, scope.value(node.children[-1]))
+    return choice
 
 
 def _of_host(scope: FunctionScope, node: Node) -> ir.Expr:
@@ -340,8 +328,8 @@ MAKERS: Mapping[str, Callable[[FunctionScope, Node], Any]] = {
     "CONDITIONAL_OPERATOR": _conditional,
     "INIT_LIST_EXPR": objects.of_braces,
     "COMPOUND_LITERAL_EXPR": _inside,
-    "CALL_EXPR": _called,
+    "CALL_EXPR": lambda scope, node: places.loaded(scope.call(node), node),
     "LAMBDA_EXPR": objects.of_lambda,
-    "CXX_DYNAMIC_CAST_EXPR": _dynamic,
+    "CXX_DYNAMIC_CAST_EXPR": arguments.dynamic_cast,
     **dict.fromkeys(_OF_HOST, _of_host),
 }

@@ -43,8 +43,8 @@ class LoweredFunction(FunctionScope):
             return self.refuse(
                 word, f"this kind of expression ({word}) is not supported; write it another way", node.span
             )
-        made: ir.Expr = maker(self, node)
-        return made
+        value: ir.Expr = maker(self, node)
+        return value
 
     def valued(self, node: Node, to: t.Type) -> ir.Expr:
         """Return the value of *node* as one of type *to*."""
@@ -102,18 +102,18 @@ class Lowering:
         work = [first]
         while work:
             declaration = work.pop()
-            found = declaration.definition or declaration
-            if id(found) in self._of_host:
+            definition = declaration.definition or declaration
+            if id(definition) in self._of_host:
                 continue
-            self._of_host[id(found)] = found
-            kind = kind_of(found)
+            self._of_host[id(definition)] = definition
+            kind = kind_of(definition)
             if kind == "kernel":
-                self.need(found)
+                self.need(definition)
                 continue
-            own = not found.of_lambda and not found.from_prelude and found.kind in _NAMED
-            if kind == "host" and own and found.symbol not in self.module.functions:
-                self.module.functions[found.symbol] = self._signature(found)
-            work += referred(self.unit.reader, found)
+            named = not definition.of_lambda and not definition.from_prelude and definition.kind in _NAMED
+            if kind == "host" and named and definition.symbol not in self.module.functions:
+                self.module.functions[definition.symbol] = self._signature(definition)
+            work += referred(self.unit.reader, definition)
 
     def _signature(self, declaration: Declaration) -> ir.Function:
         """Return the signature of a host function; the host's own compiler translates its body."""
@@ -141,12 +141,12 @@ class Lowering:
         )
 
     def need(self, declaration: Declaration) -> str:
-        """Have a function lowered; its symbol."""
-        found = declaration.definition or declaration  # calls may name a declaration before it
-        if found.symbol not in self._asked:
-            self._asked.add(found.symbol)
-            self._work.append(found)
-        return found.symbol
+        """Have a function lowered, and return its symbol."""
+        definition = declaration.definition or declaration  # calls may name a declaration before it
+        if definition.symbol not in self._asked:
+            self._asked.add(definition.symbol)
+            self._work.append(definition)
+        return definition.symbol
 
     # -- functions -----------------------------------------------------------------------------
 
@@ -199,49 +199,53 @@ class Lowering:
         """Return the captures of a lambda, known since the function around it was lowered."""
         parent = declaration.parent
         kind = parent.type if parent is not None else None
-        known = self.around.closures.get(kind.name) if isinstance(kind, t.Record) else None
-        return known or Captures()
+        captures = self.around.closures.get(kind.name) if isinstance(kind, t.Record) else None
+        return captures or Captures()
 
     # -- variables at file scope ---------------------------------------------------------------
 
     def variable(self, declaration: Declaration, symbol: str = "") -> ir.Global:
         """Return the variable at file scope, or of a function in GDRAM, that *declaration* declares, by its *symbol* where it has none of its own."""
         key = symbol or declaration.symbol
-        found = self.module.globals.get(key)
-        if found is None:
-            found = self._new_variable(declaration.definition or declaration, key)
+        variable = self.module.globals.get(key)
+        if variable is None:
+            variable = self._new_variable(declaration.definition or declaration, key)
         if key in self._without:
             raise self._without[key]
-        return found
+        return variable
 
     def _new_variable(self, whole: Declaration, symbol: str) -> ir.Global:
-        space = _space_of(whole)
-        found = ir.Global(whole.name, symbol, whole.type, space, whole.span)
+        space = next((a for a in whole.annotations if a in _SPACES), "")
+        if not space and not whole.from_prelude and {"device", "const"} & {*whole.annotations}:
+            space = ir.GDRAM if _has_bytes(whole.type) else ""  # else it is a constant, or refused below
+        variable = ir.Global(whole.name, symbol, whole.type, space, whole.span)
         # A mutable member of a const object may be stored to.
         if "const" in whole.annotations or (whole.constant and not self.unit.reader.mutable(whole.type)):
-            found.fixed = fixed_words(whole)
-        found.copied = "const" in whole.annotations and (whole.initialiser is None or self._reaches_symbols)
-        found.alone = all(g.name != found.name for g in self.module.globals.values())
-        self.module.globals[symbol] = found
+            variable.fixed = fixed_words(whole)
+        variable.copied = "const" in whole.annotations and (
+            whole.initialiser is None or self._reaches_symbols
+        )
+        variable.alone = all(g.name != variable.name for g in self.module.globals.values())
+        self.module.globals[symbol] = variable
         initial = whole.initialiser
         try:
             if not space and whole.type.size > MOST_CONSTANT:
                 text = f"{whole.name} has {counted(whole.type.size, 'byte')}, more than the {MOST_CONSTANT:,} that code may hold; declare it __mlu_const__, or pass a pointer"
                 LoweredFunction(self.around, t.VOID).refuse("variable", text, whole.span)
-            _refuse_own(LoweredFunction(self.around, t.VOID), whole, found)
+            _refuse_own(LoweredFunction(self.around, t.VOID), whole, variable)
             if space:
-                found.align = LoweredFunction(self.around, t.VOID).alignment(whole)
+                variable.align = LoweredFunction(self.around, t.VOID).alignment(whole)
             if initial is not None and not (space and self._default(initial)):
-                self._initial(found, initial)
+                self._initial(variable, initial)
         except Untranslatable as refused:
             self._without[symbol] = refused
-        return found
+        return variable
 
     @cached_property
     def _reaches_symbols(self) -> bool:
         """Return whether the host code of the file may copy to variables of the device, or ask where they are."""
-        own = (path for path in self.unit.includes if not self.unit.reader.is_prelude(path))
-        return any(re.search(r"\bcnrt\w+Symbol", self.unit.text_of(path)) for path in own)
+        paths = (path for path in self.unit.includes if not self.unit.reader.is_prelude(path))
+        return any(re.search(r"\bcnrt\w+Symbol", self.unit.text_of(path)) for path in paths)
 
     def _default(self, initial: Node) -> bool:
         """Return whether *initial* is the constructor that every class has, and gives no member a value."""
@@ -253,62 +257,62 @@ class Lowering:
             isinstance(kind, t.Record) and self.unit.reader.member_values(kind)
         )
 
-    def _initial(self, made: ir.Global, initial: Node) -> None:
+    def _initial(self, variable: ir.Global, initial: Node) -> None:
         scope = LoweredFunction(self.around, t.VOID)
-        on_core = made.space and made.space != ir.GDRAM
-        if made.space == "sram" or (on_core and isinstance(t.element_of(made.type), t.Record)):
+        on_core = variable.space and variable.space != ir.GDRAM
+        if variable.space == "sram" or (on_core and isinstance(t.element_of(variable.type), t.Record)):
             what = (
-                "a variable that cores share" if made.space == "sram" else "a structure in memory of a core"
+                "a variable that cores share"
+                if variable.space == "sram"
+                else "a structure in memory of a core"
             )
             scope.refuse(
                 "initial value", f"{what} cannot have an initial value; assign it in the kernel", initial.span
             )
-        value = objects.initial(scope, initial, made.type)
+        value = objects.initial(scope, initial, variable.type)
         if scope.locals:
-            value = self._function_of(made, scope, value)
-        if isinstance(value, ir.Text) and isinstance(made.type, t.Array):
-            if made.space or made.type.of.size > 1:
-                value = letters(value.value, made.type, made.span)
+            value = self._function_of(variable, scope, value)
+        if isinstance(value, ir.Text) and isinstance(variable.type, t.Array):
+            if variable.space or variable.type.of.size > 1:
+                value = letters(value.value, variable.type, variable.span)
             else:
                 # The last zero is every text's own.
-                value.value = value.value.ljust(made.type.count - 1, "\0")
-        flat = _flat(value, made.type)
+                value.value = value.value.ljust(variable.type.count - 1, "\0")
+        flat = _flat(value, variable.type)
         if all(v is not None for v in flat):
-            made.initial = tuple(flat)
-        elif made.space == ir.GDRAM and made.fixed:
+            variable.initial = tuple(flat)
+        elif variable.space == ir.GDRAM and variable.fixed:
             # No task changes it, so that each may have its own; only a copy needs it in GDRAM.
-            made.space, self.module.initialisers[made.symbol] = "", value
-        elif made.space:
+            variable.space, self.module.initialisers[variable.symbol] = "", value
+        elif variable.space:
             scope.refuse(
                 "initial value",
-                f"{made.name} is in device memory; give it constants as initial values",
+                f"{variable.name} is in device memory; give it constants as initial values",
                 initial.span,
             )
         else:
-            self.module.initialisers[made.symbol] = value
+            self.module.initialisers[variable.symbol] = value
 
-    def _function_of(self, made: ir.Global, scope: FunctionScope, value: ir.Expr) -> ir.Call:
+    def _function_of(self, variable: ir.Global, scope: FunctionScope, value: ir.Expr) -> ir.Call:
         """Return a call of a function that makes the value of a variable: one with objects that the source does not name."""
-        symbol = f"{made.alias}_value"
-        body: tuple[ir.Statement, ...] = (*scope.hidden, ir.Return(value, made.span))
+        symbol = f"{variable.alias}_value"
+        body: tuple[ir.Statement, ...] = (*scope.hidden, ir.Return(value, variable.span))
         self.module.functions[symbol] = ir.Function(
-            made.name, symbol, "device", (), tuple(scope.locals), made.type, body, made.span
+            variable.name, symbol, "device", (), tuple(scope.locals), variable.type, body, variable.span
         )
-        return ir.Call(symbol, made.name, (), made.type, made.span)
+        return ir.Call(symbol, variable.name, (), variable.type, variable.span)
 
 
-def _space_of(declaration: Declaration) -> str:
-    """Return the space of a variable at file scope; "" for one of the host or a constant."""
-    space = next((a for a in declaration.annotations if a in _SPACES), "")
-    marked = not space and not declaration.from_prelude and {"device", "const"} & {*declaration.annotations}
-    return ir.GDRAM if marked and _has_bytes(declaration.type) else space
-
-
-def _refuse_own(scope: FunctionScope, declaration: Declaration, made: ir.Global) -> None:
+def _refuse_own(scope: FunctionScope, declaration: Declaration, variable: ir.Global) -> None:
     """Refuse a variable that the device has once and that cannot lie in its memory: each task would have its own."""
-    if made.space or made.fixed or declaration.from_prelude or "device" not in declaration.annotations:
+    if (
+        variable.space
+        or variable.fixed
+        or declaration.from_prelude
+        or "device" not in declaration.annotations
+    ):
         return
-    text = f"{made.name} is in device memory, where a {made.type} cannot lie; declare numbers, pointers or plain structures of them"
+    text = f"{variable.name} is in device memory, where a {variable.type} cannot lie; declare numbers, pointers or plain structures of them"
     scope.refuse("device variable", text, declaration.span)
 
 
@@ -326,14 +330,14 @@ def _flat(value: ir.Expr | None, kind: t.Type) -> list[Any]:
         return [] if value is None else [value.value if isinstance(value, ir.Const) else None]
     if (isinstance(kind, t.Record) and kind.union) or not isinstance(value, ir.Compose | None):
         return [None]
-    made: list[Any] = []
+    scalars: list[Any] = []
     before = 0
-    for n, one in enumerate(() if value is None else value.values):
+    for n, element in enumerate(() if value is None else value.values):
         part = kind.of if isinstance(kind, t.Array) else kind.fields[n].type
-        made += [0] * (before - len(made))
-        made += _flat(one, part)
+        scalars += [0] * (before - len(scalars))
+        scalars += _flat(element, part)
         before += _scalars_of(part)
-    return made
+    return scalars
 
 
 def _scalars_of(kind: t.Type) -> int:
@@ -401,22 +405,22 @@ def _object(scope: FunctionScope, span: ir.Span) -> tuple[ir.Expr, t.Record, ir.
 def _members(scope: FunctionScope, declaration: Declaration) -> list[ir.Statement]:
     """Lower the base and the members of an object that a constructor makes, as it says or as they are declared."""
     this, kind, span = _object(scope, declaration.span)
-    own: dict[str, Node] = {}
-    made: list[ir.Statement] = []
+    values: dict[str, Node] = {}
+    steps: list[ir.Statement] = []
     nodes = iter(declaration.initialisers)
     for node in nodes:
         beside = _beside(kind, node)
         if beside is not None:
-            own[beside.name] = node
+            values[beside.name] = node
             continue
         if node.kind == "CALL_EXPR":
-            made += _base(scope, node)
+            steps += _base(scope, node)
             # It delegates to another constructor of the class, which does all.
             if node.decl is not None and node.decl.parent is declaration.parent:
-                return made
+                return steps
             continue
         if node.kind == "INIT_LIST_EXPR" and isinstance(node.type, t.Record):
-            made += _plain_base(scope, node, node.type)
+            steps += _plain_base(scope, node, node.type)
             continue
         value = next(nodes, None) if node.kind == "MEMBER_REF" else None
         if value is None:
@@ -425,18 +429,18 @@ def _members(scope: FunctionScope, declaration: Declaration) -> list[ir.Statemen
                 "this member initialiser is not supported; assign the member in the body",
                 node.span,
             )
-        own[kind.called(scope.reader.text(node))] = value
-    constructor = None if not kind.bases or made else objects.constructor_of(scope, kind.bases[0])
+        values[kind.called(scope.reader.text(node))] = value
+    constructor = None if not kind.bases or steps else objects.constructor_of(scope, kind.bases[0])
     if constructor is not None:
-        made.append(ir.Evaluate(objects.construct(scope, constructor, this, span), span))
-    fields = kind.own_fields if made else kind.fields  # those of a base that was initialised are done
-    return [*made, *_becoming(this, kind, span), *_assigned(scope, fields, own, span)]
+        steps.append(ir.Evaluate(objects.construct(scope, constructor, this, span), span))
+    fields = kind.own_fields if steps else kind.fields  # those of a base that was initialised are done
+    return [*steps, *_becoming(this, kind, span), *_assigned(scope, fields, values, span)]
 
 
 def _beside(kind: t.Record, node: Node) -> t.Field | None:
     """Return the member that a base class behind the first is, if *node* makes that; None for another initialiser."""
-    given = node.type if node.kind in ("CALL_EXPR", "INIT_LIST_EXPR") else None
-    path = kind.part(given) if isinstance(given, t.Record) else None
+    base = node.type if node.kind in ("CALL_EXPR", "INIT_LIST_EXPR") else None
+    path = kind.part(base) if isinstance(base, t.Record) else None
     return path[0] if path else None
 
 
@@ -446,51 +450,51 @@ def _becoming(this: ir.Expr, kind: t.Record, span: ir.Span) -> list[ir.Statement
 
 
 def _assigned(
-    scope: FunctionScope, fields: Iterable[t.Field], own: Mapping[str, Node], span: ir.Span
+    scope: FunctionScope, fields: Iterable[t.Field], values: Mapping[str, Node], span: ir.Span
 ) -> Iterator[ir.Statement]:
-    """Yield the assignments to members of ``this``: their values in *own*, or where they are declared."""
+    """Yield the assignments to members of ``this``: their values in *values*, or where they are declared."""
     this, kind, _ = _object(scope, span)
     usual = scope.reader.member_values(kind)
     for part in kind.bitfields:
-        if part.name in own:
-            yield from bits.begun(scope, first_at(this, span), part, own[part.name])
+        if part.name in values:
+            yield from bits.begun(scope, first_at(this, span), part, values[part.name])
     for field in fields:
-        given = own.get(field.name, usual.get(field.name))
-        if given is not None:
-            span = given.span
-            first = arguments.argument(scope, given, field.type)  # a reference is bound
+        node = values.get(field.name, usual.get(field.name))
+        if node is not None:
+            span = node.span
+            first = arguments.argument(scope, node, field.type)  # a reference is bound
         elif objects.has_values(scope, field.type):
-            first = objects.made(scope, field.type, span)
+            first = objects.default_value(scope, field.type, span)
         else:
             continue
         at = ir.Member(first_at(_object(scope, span)[0], span), field, span)
-        yield from (ir.Evaluate(one, span) for one in objects.member_stores(scope, at, first, span))
+        yield from (ir.Evaluate(store, span) for store in objects.member_stores(scope, at, first, span))
 
 
 def _base(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     """Lower the constructor of a base class, which has the same object: its members lie in it."""
-    target, given = node.decl, [c for c in node.children if c.type is not None]
+    target, nodes = node.decl, [c for c in node.children if c.type is not None]
     this, _, span = _object(scope, node.span)
     if target is None:
         return []
     if target.makes_copy and target.implicit:
         to = first_at(convert(scope, this, t.Pointer(node.type), span), span)
         copying = objects.Copying(scope, span, target.takes_temporary)
-        return [ir.Evaluate(e, span) for e in copying.each(to, places.place(scope, given[0]), node.type)]
+        return [ir.Evaluate(e, span) for e in copying.each(to, places.place(scope, nodes[0]), node.type)]
     if not arguments.acts(target):
         return []
-    values = arguments.passed(scope, node, target, given)
+    values = arguments.passed(scope, node, target, nodes)
     return [ir.Evaluate(scope.calling(target, (this, *values), span), span)]
 
 
 def _plain_base(scope: FunctionScope, node: Node, kind: t.Record) -> list[ir.Statement]:
     """Lower a base class without a constructor: the values of its members, which lie in the object."""
     this, _, span = _object(scope, node.span)
-    given = objects.compose(scope, node, kind)
-    assert isinstance(given, ir.Compose)
+    whole = objects.compose(scope, node, kind)
+    assert isinstance(whole, ir.Compose)
     return [
         ir.Evaluate(ir.Assign(ir.Member(first_at(this, span), field, span), value, span), span)
-        for field, value in zip(kind.fields, given.values, strict=False)
+        for field, value in zip(kind.fields, whole.values, strict=False)
     ]
 
 

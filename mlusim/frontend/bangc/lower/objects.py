@@ -8,14 +8,13 @@ from attrs import frozen
 from mlusim.counted import counted
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.lower import arguments, bits, places
-from mlusim.frontend.bangc.lower.conversions import convert, letters, string, zero
+from mlusim.frontend.bangc.lower.conversions import convert, empty, letters, string
 from mlusim.frontend.bangc.lower.scope import Captures, FunctionScope, first_at, innermost, number, sequence
 from mlusim.frontend.bangc.parse.nodes import END, Declaration, Node
 from mlusim.frontend.bangc.parse.type_reader import ends
 
-MOST_LEFT_OUT = (
-    1 << 16
-)  # elements of an array that a list in braces leaves out before one that it gives, or objects behind
+# Elements of an array that a list in braces leaves out before one that it gives, or objects behind.
+MOST_LEFT_OUT = 1 << 16
 
 
 def of_braces(scope: FunctionScope, node: Node) -> ir.Expr:
@@ -33,15 +32,15 @@ def compose(scope: FunctionScope, node: Node, kind: t.Type) -> ir.Expr:
     return _filled(scope, iter(node.children), kind, node)
 
 
-def _filled(scope: FunctionScope, given: Iterator[Node], kind: t.Type, node: Node) -> ir.Compose:
+def _filled(scope: FunctionScope, nodes: Iterator[Node], kind: t.Type, node: Node) -> ir.Compose:
     assert isinstance(kind, t.Array | t.Record)
     parts = () if isinstance(kind, t.Array) else kind.parts
     whole = kind.count if isinstance(kind, t.Array) else len(parts)
     # A list gives a value to the first member of a union.
     most = 1 if isinstance(kind, t.Record) and kind.union else whole
-    values = [*_of_base(scope, given, kind)]
+    values = [*_of_base(scope, nodes, kind)]
     while len(values) < most:
-        child = next(given, None)
+        child = next(nodes, None)
         if child is None:
             break
         if isinstance(kind, t.Record) and _empty_base(child, parts[len(values)].type):
@@ -57,7 +56,7 @@ def _filled(scope: FunctionScope, given: Iterator[Node], kind: t.Type, node: Nod
             _part(
                 scope,
                 child,
-                given,
+                nodes,
                 kind.of if isinstance(kind, t.Array) else parts[len(values)].type,
                 node,
             )
@@ -77,10 +76,10 @@ def _empty_base(child: Node, part: t.Type) -> bool:
     )
 
 
-def _of_base(scope: FunctionScope, given: Iterator[Node], kind: t.Array | t.Record) -> Iterator[ir.Expr]:
+def _of_base(scope: FunctionScope, nodes: Iterator[Node], kind: t.Array | t.Record) -> Iterator[ir.Expr]:
     """Yield the members of the first base from the first of a list's values, which is an object of it."""
     base = kind.bases[0] if isinstance(kind, t.Record) and kind.bases else None
-    first = next(given, None) if base is not None else None
+    first = next(nodes, None) if base is not None else None
     if base is None or first is None:
         return
     if first.kind == "INIT_LIST_EXPR":
@@ -88,7 +87,7 @@ def _of_base(scope: FunctionScope, given: Iterator[Node], kind: t.Array | t.Reco
     elif first.type is base or t.derives(first.type, base):
         whole = scope.value(first)
     else:  # the base's own braces are left out
-        whole = _filled(scope, itertools.chain((first,), given), base, first)
+        whole = _filled(scope, itertools.chain((first,), nodes), base, first)
     values = whole.values if isinstance(whole, ir.Compose) else ()
     if isinstance(whole, ir.Compose):
         yield from values
@@ -113,11 +112,11 @@ def _rest(
         text = f"a list in braces leaves {counted(end - first, 'element')} out, more than {MOST_LEFT_OUT:,}; give their values in a loop"
         scope.refuse("initial value", text, span)
     if isinstance(kind, t.Array):
-        return [made(scope, kind.of, span) for _ in range(first, end)]
+        return [default_value(scope, kind.of, span) for _ in range(first, end)]
     usual = scope.reader.member_values(kind)
     for field in kind.parts[first:end]:
-        given = usual.get(field.name)
-        if given is not None and _reads(given):
+        default = usual.get(field.name)
+        if default is not None and _reads(default):
             scope.refuse(
                 "member initialiser",
                 f"the initialiser of {field.name} reads another member, which is not supported in braces; give its value",
@@ -126,8 +125,8 @@ def _rest(
     return [_member(scope, usual.get(f.name), f.type, span) for f in kind.parts[first:end]]
 
 
-def _member(scope: FunctionScope, given: Node | None, kind: t.Type, span: ir.Span) -> ir.Expr:
-    return made(scope, kind, span) if given is None else initial(scope, given, kind)
+def _member(scope: FunctionScope, value: Node | None, kind: t.Type, span: ir.Span) -> ir.Expr:
+    return default_value(scope, kind, span) if value is None else initial(scope, value, kind)
 
 
 def _designated(scope: FunctionScope, child: Node, kind: t.Array | t.Record, span: ir.Span) -> int:
@@ -140,9 +139,9 @@ def _designated(scope: FunctionScope, child: Node, kind: t.Array | t.Record, spa
             span,
         )
     if isinstance(kind, t.Array):
-        found = scope.reader.value(designator)
-        if found is not None:
-            return int(found)
+        index = scope.reader.value(designator)
+        if index is not None:
+            return int(index)
     word = scope.reader.text(designator)
     names = [field.name for field in kind.parts] if isinstance(kind, t.Record) else []
     hiding = t.hides(word, len(kind.bases)) if isinstance(kind, t.Record) else ""
@@ -154,35 +153,30 @@ def _designated(scope: FunctionScope, child: Node, kind: t.Array | t.Record, spa
     )
 
 
-def _part(scope: FunctionScope, child: Node, given: Iterator[Node], part: t.Type, node: Node) -> ir.Expr:
+def _part(scope: FunctionScope, child: Node, nodes: Iterator[Node], part: t.Type, node: Node) -> ir.Expr:
     if child.kind == "INIT_LIST_EXPR":
         return _listed(scope, child, part)
     if child.kind == "STRING_LITERAL" and isinstance(part, t.Array):
         return letters(string(scope, child).value, part, child.span)
-    made = _object(scope, child, part) if isinstance(part, t.Record) else None
-    if made is not None:
-        return made
+    if isinstance(part, t.Record):
+        same = child.type is part or t.derives(child.type, part)
+        copy = copy_of_node(scope, child, part) if same else converted(scope, child, part)
+        if copy is not None:
+            return copy
     if isinstance(part, t.Array) or (isinstance(part, t.Record) and child.type is not part):
         # The inner braces are left out: child is the first inside.
-        return _filled(scope, itertools.chain((child,), given), part, node)
+        return _filled(scope, itertools.chain((child,), nodes), part, node)
     return arguments.argument(scope, child, part)  # a reference is bound
 
 
 def _listed(scope: FunctionScope, child: Node, part: t.Type) -> ir.Expr:
     """Return a part from inner braces."""
-    made = listed(scope, child, part) if isinstance(part, t.Record) else None
-    if made is not None:
-        return made
+    value = listed(scope, child, part) if isinstance(part, t.Record) else None
+    if value is not None:
+        return value
     if isinstance(part, t.Array | t.Record):
         return compose(scope, child, part)
     return of_braces(scope, child) if child.type == part else scope.valued(child, part)
-
-
-def _object(scope: FunctionScope, child: Node, part: t.Record) -> ir.Expr | None:
-    """Return a copy of the object that *child* is, or what a constructor makes of it; None of the first of several values."""
-    if child.type is part or t.derives(child.type, part):
-        return copy_of_node(scope, child, part)
-    return converted(scope, child, part)
 
 
 def initial(scope: FunctionScope, node: Node, kind: t.Type) -> ir.Expr:
@@ -192,15 +186,15 @@ def initial(scope: FunctionScope, node: Node, kind: t.Type) -> ir.Expr:
     return arguments.argument(scope, node, kind)  # a reference is bound
 
 
-# -- what nothing is said about ------------------------------------------------------------------
+# -- without an initialiser ------------------------------------------------------------------------
 
 
-def made(scope: FunctionScope, kind: t.Type, span: ir.Span) -> ir.Expr:
+def default_value(scope: FunctionScope, kind: t.Type, span: ir.Span) -> ir.Expr:
     """Return the value of an object without an initialiser: as its class makes it, or zero."""
     if isinstance(kind, t.Array) and has_values(scope, kind):
-        return ir.Compose(tuple(made(scope, kind.of, span) for _ in range(kind.count)), kind, span)
+        return ir.Compose(tuple(default_value(scope, kind.of, span) for _ in range(kind.count)), kind, span)
     if not isinstance(kind, t.Record):
-        return zero(kind, span) if isinstance(kind, t.Arithmetic | t.Pointer) else ir.Compose((), kind, span)
+        return empty(kind, span)
     constructor = constructor_of(scope, kind)
     if constructor is None:
         return plain(scope, kind, span)
@@ -231,8 +225,8 @@ def plain(scope: FunctionScope, kind: t.Record, span: ir.Span) -> ir.Expr:
 
 def _reads(node: Node) -> bool:
     """Return whether the value of a member reads the object: another member, or ``this``."""
-    own = node.kind == "MEMBER_REF_EXPR" and not any(c.type is not None for c in node.children)
-    return own or node.kind == "CXX_THIS_EXPR" or any(map(_reads, node.children))
+    member = node.kind == "MEMBER_REF_EXPR" and not any(c.type is not None for c in node.children)
+    return member or node.kind == "CXX_THIS_EXPR" or any(map(_reads, node.children))
 
 
 def _by_members(scope: FunctionScope, kind: t.Record, usual: Mapping[str, Node], span: ir.Span) -> ir.Expr:
@@ -268,12 +262,12 @@ def _union(scope: FunctionScope, kind: t.Record, usual: Mapping[str, Node], span
 
 def construct(scope: FunctionScope, constructor: Declaration, this: ir.Expr, span: ir.Span) -> ir.Call:
     """Return the call of a constructor without arguments for the object at *this*."""
-    given = arguments.passed(scope, Node("CALL_EXPR", span, None), constructor, [])
-    return scope.calling(constructor, (this, *given), span)
+    values = arguments.passed(scope, Node("CALL_EXPR", span, None), constructor, [])
+    return scope.calling(constructor, (this, *values), span)
 
 
 def has_values(scope: FunctionScope, kind: t.Type) -> bool:
-    """Return whether something of *kind* that nothing is said about is other than zero, or made by a constructor."""
+    """Return whether an object of *kind* without an initialiser is other than zero, or made by a constructor."""
     kind = t.element_of(kind)
     if not isinstance(kind, t.Record) or kind.closure:
         return False
@@ -284,8 +278,8 @@ def has_values(scope: FunctionScope, kind: t.Type) -> bool:
 
 def constructor_of(scope: FunctionScope, kind: t.Record) -> Declaration | None:
     """Return the constructor without arguments that does something."""
-    found = (c for c in scope.reader.constructors(kind) if arguments.acts(c))
-    return next((c for c in found if all(p.default is not None for p in c.parameters)), None)
+    acting = (c for c in scope.reader.constructors(kind) if arguments.acts(c))
+    return next((c for c in acting if all(p.default is not None for p in c.parameters)), None)
 
 
 # -- by constructors ---------------------------------------------------------------------------------
@@ -296,15 +290,15 @@ def built(
     node: Node,
     target: Declaration,
     kind: t.Record,
-    given: list[Node],
-    own: tuple[Declaration, ...] = (),
+    nodes: list[Node],
+    members: tuple[Declaration, ...] = (),
 ) -> ir.Expr:
-    """Return an object that a constructor of the sources makes; *own* are members that the constructor does not know."""
+    """Return an object that a constructor of the sources makes; *members* are members that the constructor does not know."""
     held = scope.temporary(kind, node.span)
     this = scope.address(held, t.Pointer(kind), node.span)
-    given_values = arguments.passed(scope, node, target, given)
-    steps: list[ir.Expr] = [scope.calling(target, (this, *given_values), node.span)]
-    usual = {kind.named(f.name).name: f.default for f in own}
+    values = arguments.passed(scope, node, target, nodes)
+    steps: list[ir.Expr] = [scope.calling(target, (this, *values), node.span)]
+    usual = {kind.named(f.name).name: f.default for f in members}
     for field in kind.fields:
         first = usual.get(field.name)
         if first is not None:
@@ -323,8 +317,8 @@ def member_stores(scope: FunctionScope, at: ir.Member, value: ir.Expr, span: ir.
 
 def listed(scope: FunctionScope, node: Node, kind: t.Record) -> ir.Expr | None:
     """Return an object from inner braces if its class has constructors: the library does not name the one called."""
-    found = scope.reader.constructors(kind)
-    acting = [c for c in found if arguments.acts(c) and not c.makes_copy]
+    constructors = scope.reader.constructors(kind)
+    acting = [c for c in constructors if arguments.acts(c) and not c.makes_copy]
     if not acting or kind.name.startswith("std::pair<"):  # whose constructor sets its members
         return None
     fitting = [c for c in acting if len(c.parameters) == len(node.children)]
@@ -335,12 +329,14 @@ def listed(scope: FunctionScope, node: Node, kind: t.Record) -> ir.Expr | None:
 
 def converted(scope: FunctionScope, node: Node, kind: t.Record) -> ir.Expr | None:
     """Return an object of a class with constructors from one value, which the library shows without them; None of another."""
-    found = [c for c in scope.reader.constructors(kind) if not c.implicit and not c.makes_copy]
-    if not found or kind.name.startswith("std::"):
+    constructors = [c for c in scope.reader.constructors(kind) if not c.implicit and not c.makes_copy]
+    if not constructors or kind.name.startswith("std::"):
         return None
-    one = [c for c in found if c.parameters and all(p.default is not None for p in c.parameters[1:])]
+    single = [
+        c for c in constructors if c.parameters and all(p.default is not None for p in c.parameters[1:])
+    ]
     # Those that convert nothing come first.
-    exact = [c for c in one if t.referent(c.parameters[0].type) == node.type] or one
+    exact = [c for c in single if t.referent(c.parameters[0].type) == node.type] or single
     if len(exact) != 1:
         scope.refuse("braces", f"write the name of the class: {kind}(...)", node.span)
     if not arguments.acts(exact[0]):
@@ -356,9 +352,9 @@ _MOST = 1024  # elements of an array that are copied one by one
 def copy_of_node(scope: FunctionScope, node: Node, kind: t.Record, *, moved: bool = False) -> ir.Expr:
     """Return a copy of the object that *node* names, as a *kind*; a new object is taken as it is."""
     if not places.is_place(node) or not Copying(scope, node.span, moved).calls(kind):
-        made = scope.value(node)
-        derived = t.derives(made.type, kind)
-        return base_of(scope, made, kind, node.span) if derived else convert(scope, made, kind, node.span)
+        value = scope.value(node)
+        derived = t.derives(value.type, kind)
+        return base_of(scope, value, kind, node.span) if derived else convert(scope, value, kind, node.span)
     return copied(scope, places.place(scope, node), kind, node.span, moved=moved)
 
 
@@ -417,23 +413,23 @@ def sliced(scope: FunctionScope, at: ir.Place, kind: t.Record, span: ir.Span) ->
     return sequence(steps, ir.Compose(tuple(parts), kind, span), span)
 
 
-def base_of(scope: FunctionScope, made: ir.Expr, kind: t.Record, span: ir.Span) -> ir.Expr:
+def base_of(scope: FunctionScope, value: ir.Expr, kind: t.Record, span: ir.Span) -> ir.Expr:
     """Return the base *kind* of a value."""
-    at = made.place if isinstance(made, ir.Load) else ir.Temporary(made, span)
+    at = value.place if isinstance(value, ir.Load) else ir.Temporary(value, span)
     return sliced(scope, at, kind, span)
 
 
 def assigned(
-    scope: FunctionScope, to: ir.Place, given: Node, kind: t.Record, span: ir.Span, *, moved: bool
+    scope: FunctionScope, to: ir.Place, node: Node, kind: t.Record, span: ir.Span, *, moved: bool
 ) -> ir.Expr:
     """Return the assignment that the compiler makes out of the assignments of the members and bases."""
     copying = Copying(scope, span, moved, assigning=True)
     if not copying.calls(kind):
-        if ends(kind) and not places.is_place(given):  # what is new ends after that
-            return ir.Assign(to, copied(scope, places.place(scope, given), kind, span), span)
-        return ir.Assign(to, copy_of_node(scope, given, kind), span)
+        if ends(kind) and not places.is_place(node):  # what is new ends after that
+            return ir.Assign(to, copied(scope, places.place(scope, node), kind, span), span)
+        return ir.Assign(to, copy_of_node(scope, node, kind), span)
     steps = list[ir.Expr]()
-    at = _steady(scope, places.place(scope, given), span, steps)
+    at = _steady(scope, places.place(scope, node), span, steps)
     to = _steady(scope, to, span, steps)
     reference = t.Pointer(kind, reference=True)
     here = convert(scope, places.address_of(scope, to, span), reference, span)
@@ -467,13 +463,13 @@ class Copying:
         """Return the function of the sources that copies, or moves, objects of a class."""
         reader = self.scope.reader
         every = [*reader.assignments(kind)] if self.assigning else reader.constructors(kind)
-        found = [f for f in every if (self.assigning or f.makes_copy) and not f.implicit]
-        if not found and reader.hides(kind, "CXX_METHOD" if self.assigning else "CONSTRUCTOR"):
+        candidates = [f for f in every if (self.assigning or f.makes_copy) and not f.implicit]
+        if not candidates and reader.hides(kind, "CXX_METHOD" if self.assigning else "CONSTRUCTOR"):
             what = "operator=" if self.assigning else "copy constructor"
             text = f"the {what} of {kind}, which is made from a template, is not known here; copy its members"
             self.scope.refuse("copy", text, self.span)
-        moving = [f for f in found if f.takes_temporary and self.moved]  # else it is copied
-        return next(iter([*moving, *(f for f in found if not f.takes_temporary)]), None)
+        moving = [f for f in candidates if f.takes_temporary and self.moved]  # else it is copied
+        return next(iter([*moving, *(f for f in candidates if not f.takes_temporary)]), None)
 
     def each(self, to: ir.Place, at: ir.Place, kind: t.Type) -> list[ir.Expr]:
         """Return the copies of an object, or of its base and members, or of the elements of an array."""
@@ -488,32 +484,33 @@ class Copying:
         target = self.chosen(kind)
         if target is not None:
             this, source = (
-                convert(scope, places.address_of(scope, one, span), t.Pointer(kind), span) for one in (to, at)
+                convert(scope, places.address_of(scope, place, span), t.Pointer(kind), span)
+                for place in (to, at)
             )
             if not isinstance(target.parameters[0].type, t.Pointer):
                 source = arguments.by_value(scope, copied(scope, at, kind, span), kind, span)
             rest = arguments.passed(scope, Node("CALL_EXPR", span, None), target, [], first=1)
             return [scope.calling(target, (this, source, *rest), span)]
-        made: list[ir.Expr] = []
+        copies: list[ir.Expr] = []
         if kind.bases:
             base = kind.bases[0]
-            made += self.each(as_base(scope, to, base, span), as_base(scope, at, base, span), base)
+            copies += self.each(as_base(scope, to, base, span), as_base(scope, at, base, span), base)
             if kind.virtual and not self.assigning:
-                made.append(arguments.become(places.address_of(scope, to, span), kind, span))
+                copies.append(arguments.become(places.address_of(scope, to, span), kind, span))
         for field in kind.own_fields:
-            made += self.each(ir.Member(to, field, span), ir.Member(at, field, span), field.type)
-        return made
+            copies += self.each(ir.Member(to, field, span), ir.Member(at, field, span), field.type)
+        return copies
 
     def _elements(self, to: ir.Place, at: ir.Place, kind: t.Array) -> list[ir.Expr]:
         if kind.count > _MOST:
             text = f"a copy of {kind.count} {kind.of} by their class is not supported; write a loop"
             self.scope.refuse("copy", text, self.span)
-        ends = [self.scope.address(one, t.Pointer(kind.of), self.span) for one in (to, at)]
-        made: list[ir.Expr] = []
+        ends = [self.scope.address(place, t.Pointer(kind.of), self.span) for place in (to, at)]
+        copies: list[ir.Expr] = []
         for n in range(kind.count):
-            here, there = (ir.Element(one, number(n, t.INT64, self.span), self.span) for one in ends)
-            made += self.each(here, there, kind.of)
-        return made
+            here, there = (ir.Element(place, number(n, t.INT64, self.span), self.span) for place in ends)
+            copies += self.each(here, there, kind.of)
+        return copies
 
 
 def as_base(scope: FunctionScope, at: ir.Place, base: t.Record, span: ir.Span) -> ir.Element:
@@ -552,14 +549,14 @@ def ending_of_place(scope: FunctionScope, at: ir.Place, span: ir.Span) -> Statem
         return (_ending_of_array(scope, at, kind, span),)
     assert isinstance(kind, t.Record)
     reader = scope.reader
-    found = reader.destructor(kind)
-    if found is None and kind.destroyed and reader.hidden_end(kind):
+    target = reader.destructor(kind)
+    if target is None and kind.destroyed and reader.hidden_end(kind):
         scope.around.hidden.add(f"{END}{kind.name}>")
         text = f"the destructor of {kind}, which is made from a template, is not known; give its class a name"
         scope.refuse("destructor", text, span)
-    if found is not None:
+    if target is not None:
         this = scope.address(at, t.Pointer(kind), span)
-        return (ir.Evaluate(scope.calling(found, (this,), span), span),)
+        return (ir.Evaluate(scope.calling(target, (this,), span), span),)
     return ending_of_parts(scope, kind, at, span)
 
 
@@ -577,14 +574,14 @@ def _ending_of_array(scope: FunctionScope, at: ir.Place, kind: t.Array, span: ir
 def ending_of_parts(scope: FunctionScope, kind: t.Record, at: ir.Place, span: ir.Span) -> Statements:
     """Return the ends of the members of an object, the last first, and of its base."""
     base = kind.bases[0] if kind.bases else None
-    made: list[ir.Statement] = []
+    endings: list[ir.Statement] = []
     for field in reversed(kind.own_fields):
         if ends(t.element_of(field.type)):
-            made += ending_of_place(scope, ir.Member(at, field, span), span)
+            endings += ending_of_place(scope, ir.Member(at, field, span), span)
     if base is not None and base.destroyed:
         this = scope.address(at, t.Pointer(base), span)
-        made += ending_of_place(scope, first_at(this, span), span)
-    return tuple(made)
+        endings += ending_of_place(scope, first_at(this, span), span)
+    return tuple(endings)
 
 
 # Lambdas: an object of what is captured, and a body that finds it there.
@@ -609,13 +606,17 @@ def of_lambda(scope: FunctionScope, node: Node) -> ir.Expr:
             name += "_"
         names[name] = None
         captures.members[captured] = name
+    # The library calls a parameter that is written as an array an array where it is captured, too.
+    types = (
+        c.type if isinstance(f.type, t.Array) and c is not None and c.decayed else f.type
+        for f, c in zip(kind.fields, wanted, strict=True)
+    )
     kind.fields = tuple(
-        t.Field(n, _captured_type(f.type, c), f.offset)
-        for n, f, c in zip(names, kind.fields, wanted, strict=True)
+        t.Field(n, type_, f.offset) for n, type_, f in zip(names, types, kind.fields, strict=True)
     )
     scope.around.closures[kind.name] = captures
-    made = [_captured(scope, c, f.type, node) for c, f in zip(wanted, kind.fields, strict=True)]
-    return ir.Compose(tuple(made), kind, node.span)
+    values = [_captured(scope, c, f.type, node) for c, f in zip(wanted, kind.fields, strict=True)]
+    return ir.Compose(tuple(values), kind, node.span)
 
 
 def _wanted(scope: FunctionScope, node: Node, kind: t.Record) -> Iterator[Declaration | None]:
@@ -647,37 +648,30 @@ def _wanted(scope: FunctionScope, node: Node, kind: t.Record) -> Iterator[Declar
         )
 
 
-def _met(scope: FunctionScope, node: Node, known: set[Declaration]) -> Iterator[Declaration]:
+def _met(scope: FunctionScope, node: Node, listed: set[Declaration]) -> Iterator[Declaration]:
     """Yield the variables of the function around a lambda in the order in which its body uses them."""
     if node.kind == _UNEVALUATED:
         return
     for inner in node.children:
         declaration = inner.decl
         if inner.kind in _DECLARING and declaration is not None and declaration.initialiser is not None:
-            yield from _met(scope, Node("", inner.span, None, declaration.initialiser), known)
+            yield from _met(scope, Node("", inner.span, None, declaration.initialiser), listed)
         if (
             inner.kind == "DECL_REF_EXPR"
             and declaration is not None
-            and declaration not in known
+            and declaration not in listed
             and scope.knows(declaration)
             and not declaration.static
         ):
-            known.add(declaration)
+            listed.add(declaration)
             yield declaration
-        yield from _met(scope, inner, known)
+        yield from _met(scope, inner, listed)
 
 
 def _fits(member: t.Type, have: t.Type) -> bool:
     """Return whether a member may hold a variable of type *have*, or refer to one."""
     same = t.referent(member) == t.referent(have)
     return same or (isinstance(member, t.Array) and have == t.Pointer(member.of))
-
-
-def _captured_type(member: t.Type, captured: Declaration | None) -> t.Type:
-    """Return the type of a *member*: the library calls a parameter that is written as an array one where it is captured, too."""
-    return (
-        captured.type if isinstance(member, t.Array) and captured is not None and captured.decayed else member
-    )
 
 
 def _is_this(scope: FunctionScope, kind: t.Type) -> bool:

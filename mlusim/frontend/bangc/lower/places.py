@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Set as AbstractSet
 
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.ir.walk import acts, walk
-from mlusim.frontend.bangc.lower.conversions import convert, zero
+from mlusim.frontend.bangc.lower.conversions import convert, empty
 from mlusim.frontend.bangc.lower.scope import (
     FunctionScope,
     first_at,
@@ -51,8 +51,11 @@ def is_place(node: Node) -> bool:
     if node.kind in _NAMED:
         if node.decl is None:
             return node.kind != "DECL_REF_EXPR"  # the value that an argument of a template is
-        bits = node.decl.bit_field
-        return not (node.decl.kind == "ENUM_CONSTANT_DECL" or bits or _supplied(node, node.decl))
+        declaration = node.decl
+        # A number that the device or a header gives, such as taskId, has no address.
+        numbers = isinstance(node.type, t.Arithmetic)
+        supplied = declaration.kind == "VAR_DECL" and declaration.from_prelude and numbers
+        return not (declaration.kind == "ENUM_CONSTANT_DECL" or declaration.bit_field or supplied)
     if node.kind == "UNARY_OPERATOR":
         return node.op in ("*", "++x", "--x")
     if node.kind == "CALL_EXPR":
@@ -64,11 +67,6 @@ def is_place(node: Node) -> bool:
     if node.kind == "BINARY_OPERATOR":
         return node.op in ("=", *BY_MEMBER) or (node.op == "," and is_place(node.children[-1]))
     return node.kind in _ASSIGNING or reinterprets(node)
-
-
-def _supplied(node: Node, variable: Declaration) -> bool:
-    """Return whether it is a number that the device or a header gives, such as ``taskId``: one without an address."""
-    return variable.kind == "VAR_DECL" and variable.from_prelude and isinstance(node.type, t.Arithmetic)
 
 
 def _to_reference(node: Node) -> bool:
@@ -115,51 +113,49 @@ def _place(scope: FunctionScope, node: Node) -> ir.Place:
     return made_place(scope, scope.value(node))
 
 
-def made_place(scope: FunctionScope, made: ir.Expr) -> ir.Place:
+def made_place(scope: FunctionScope, value: ir.Expr) -> ir.Place:
     """Return the place of a value; that of an object with a destructor is kept until its full expression ends."""
-    if isinstance(made.type, t.Array) and isinstance(made, ir.Compose):
-        return _made_array(scope, made, made.type)
-    if not isinstance(made.type, t.Record) or not ends(made.type):
-        return ir.Temporary(made, made.span)
-    kind, span = made.type, made.span
-    local = new_object(made)
+    if isinstance(value.type, t.Array) and isinstance(value, ir.Compose):
+        return _made_array(scope, value, value.type)
+    if not isinstance(value.type, t.Record) or not ends(value.type):
+        return ir.Temporary(value, value.span)
+    kind, span = value.type, value.span
+    local = new_object(value)
     if local is None:
         held = scope.temporary(kind, span)
-        local, made = held.local, ir.Assign(held, made, span)
+        local, value = held.local, ir.Assign(held, value, span)
     scope.loose.append(local)
     here = scope.address(ir.LocalStorage(local, span), t.Pointer(kind), span)
-    return referred(ir.Comma(made, here, here.type, span), span)
+    return referred(ir.Comma(value, here, here.type, span), span)
 
 
-def _made_array(scope: FunctionScope, made: ir.Compose, kind: t.Array) -> ir.Place:
+def _made_array(scope: FunctionScope, composed: ir.Compose, kind: t.Array) -> ir.Place:
     """Return the place of a list in braces: an array that the source does not name, whose elements are stored one by one."""
-    span = made.span
+    span = composed.span
     held = scope.temporary(kind, span)
     here = scope.address(held, t.Pointer(kind), span)
     first = scope.address(held, t.Pointer(kind.of), span)
-    return referred(sequence([*stores(first, made, kind)], here, span), span)
+    return referred(sequence([*stores(first, composed, kind)], here, span), span)
 
 
-def stores(first: ir.Expr, made: ir.Expr, kind: t.Array) -> Iterator[ir.Expr]:
-    """Yield the stores of the elements of *made* from the pointer *first* on; those without a value are zeros."""
-    values = made.values if isinstance(made, ir.Compose) else ()
+def stores(first: ir.Expr, whole: ir.Expr, kind: t.Array) -> Iterator[ir.Expr]:
+    """Yield the stores of the elements of *whole* from the pointer *first* on; those without a value are zeros."""
+    values = whole.values if isinstance(whole, ir.Compose) else ()
     for n in range(kind.count):
         value = values[n] if n < len(values) else None
-        at = ir.Element(first, number(n, t.INT64, made.span), made.span)
+        at = ir.Element(first, number(n, t.INT64, whole.span), whole.span)
         if isinstance(kind.of, t.Array):
-            inner = ir.AddressOf(at, t.Pointer(kind.of.of), made.span)
-            yield from stores(inner, value or ir.Compose((), kind.of, made.span), kind.of)
+            inner = ir.AddressOf(at, t.Pointer(kind.of.of), whole.span)
+            yield from stores(inner, value or ir.Compose((), kind.of, whole.span), kind.of)
         else:
-            numbers = isinstance(kind.of, t.Arithmetic | t.Pointer)
-            none = zero(kind.of, made.span) if numbers else ir.Compose((), kind.of, made.span)  # type: ignore[arg-type]
-            yield ir.Assign(at, none if value is None else value, made.span)
+            yield ir.Assign(at, empty(kind.of, whole.span) if value is None else value, whole.span)
 
 
-def new_object(made: ir.Expr) -> ir.Local | None:
+def new_object(value: ir.Expr) -> ir.Local | None:
     """Return the variable of a temporary object, fresh from a constructor; None of another value."""
-    if not (isinstance(made, ir.Comma) and isinstance(made.first, ir.Call) and made.first.arguments):
+    if not (isinstance(value, ir.Comma) and isinstance(value.first, ir.Call) and value.first.arguments):
         return None
-    this, whole = made.first.arguments[0], made.second
+    this, whole = value.first.arguments[0], value.second
     if not (
         isinstance(this, ir.AddressOf)
         and isinstance(this.place, ir.LocalStorage)
@@ -245,9 +241,9 @@ def _outer(scope: FunctionScope, declaration: Declaration, node: Node) -> ir.Pla
         and declaration.constant
         and isinstance(declaration.type, t.Arithmetic)
     ):
-        known = declaration.value if declaration.value is not None else scope.reader.value(node)
-        if known is not None:
-            value = number(known, declaration.type, node)
+        constant = declaration.value if declaration.value is not None else scope.reader.value(node)
+        if constant is not None:
+            value = number(constant, declaration.type, node)
             return ir.Temporary(value, node.span, fixed_words(declaration))
     if declaration.kind in ("PARM_DECL", "UNEXPOSED_DECL") or declaration.of_function:
         where = "is declared by a part of a statement that is not supported; declare it before the statement"
@@ -269,20 +265,20 @@ def _subscript(scope: FunctionScope, node: Node) -> ir.Place:
 def _unary(scope: FunctionScope, node: Node) -> ir.Place:
     if node.op == "*":
         return first_at(scope.value(node.children[0]), node.span)
-    made = scope.value(node)
-    return _after(scope, node, made) if node.op in ("++x", "--x") else ir.Temporary(made, node.span)
+    value = scope.value(node)
+    return _after(scope, node, value) if node.op in ("++x", "--x") else ir.Temporary(value, node.span)
 
 
 def _after(scope: FunctionScope, node: Node, done: ir.Expr) -> ir.Place:
     """Return the place that *done* assigned to, found once, before the assignment."""
-    made = done.second if isinstance(done, ir.Comma) else done
-    if not isinstance(made, ir.Assign | ir.Update):  # of a bit field
+    store = done.second if isinstance(done, ir.Comma) else done
+    if not isinstance(store, ir.Assign | ir.Update):  # of a bit field
         return ir.Temporary(done, node.span)
-    here = address_of(scope, made.place, node.span)
+    here = address_of(scope, store.place, node.span)
     if acts(here):
         before = list[ir.Expr]()
         here = scope.kept(here, before)
-        made.place = referred(sequence(before, here, node.span), node.span)
+        store.place = referred(sequence(before, here, node.span), node.span)
     return referred(ir.Comma(done, here, here.type, node.span), node.span)
 
 
@@ -337,7 +333,7 @@ def _member_of(
 
 
 def this(scope: FunctionScope, node: Node) -> ir.Expr:
-    """Return the object whose method this is; in a lambda that which it has captured."""
+    """Return the object whose method this is; in a lambda the object that it has captured."""
     if scope.captures is not None:
         at = _captured(scope, None, node.span)
         if at is not None:
@@ -396,10 +392,10 @@ def _assignment(scope: FunctionScope, node: Node) -> ir.Place:
         first, last = node.children
         here = pointer(scope, last)
         return referred(ir.Comma(scope.value(first), here, here.type, node.span), node.span)
-    made = scope.value(node)
+    value = scope.value(node)
     if node.kind == "BINARY_OPERATOR" and node.op != "=":
-        return ir.Temporary(made, node.span)
-    return _after(scope, node, made)
+        return ir.Temporary(value, node.span)
+    return _after(scope, node, value)
 
 
 def _conditional(scope: FunctionScope, node: Node) -> ir.Place:
@@ -413,34 +409,34 @@ def _conditional(scope: FunctionScope, node: Node) -> ir.Place:
 def _call(scope: FunctionScope, node: Node) -> ir.Place:
     target = node.decl
     if target is not None and target.from_prelude and target.kind == "FUNCTION_DECL":
-        given = [c for c in node.children if c.type is not None][1:]
+        nodes = [c for c in node.children if c.type is not None][1:]
         if target.name in TRANSPARENT:
-            return place(scope, given[0])
+            return place(scope, nodes[0])
         numbers = isinstance(node.type, t.Arithmetic)
-        if target.name in _CHOOSING and len(given) == 2 and numbers and all(is_place(g) for g in given):
-            return _chosen(scope, node, _CHOOSING[target.name], given)
-    made = scope.call(node)
-    if t.refers(made.type):
-        return referred(made, node.span)
-    return _after(scope, node, made) if isinstance(made, ir.Assign) else made_place(scope, made)
+        if target.name in _CHOOSING and len(nodes) == 2 and numbers and all(is_place(g) for g in nodes):
+            return _chosen(scope, node, _CHOOSING[target.name], nodes)
+    result = scope.call(node)
+    if t.refers(result.type):
+        return referred(result, node.span)
+    return _after(scope, node, result) if isinstance(result, ir.Assign) else made_place(scope, result)
 
 
-def _chosen(scope: FunctionScope, node: Node, op: str, given: list[Node]) -> ir.Place:
+def _chosen(scope: FunctionScope, node: Node, op: str, nodes: list[Node]) -> ir.Place:
     """Return the second of two places if it is less, or greater, than the first, otherwise the first; evaluate each once."""
     before: list[ir.Expr] = []
-    pointers = (pointer(scope, g) for g in given)
+    pointers = (pointer(scope, g) for g in nodes)
     first, second = (scope.kept(at, before) if acts(at) else at for at in pointers)
-    one, other = (ir.Load(referred(at, at.span), at.span) for at in (first, second))
-    better = ir.Compare(op, other, one, node.span)  # where both are equal, the first
-    made = ir.Conditional(better, second, first, first.type, node.span)
-    return referred(sequence(before, made, node.span), node.span)
+    left, right = (ir.Load(referred(at, at.span), at.span) for at in (first, second))
+    better = ir.Compare(op, right, left, node.span)  # where both are equal, the first
+    chosen = ir.Conditional(better, second, first, first.type, node.span)
+    return referred(sequence(before, chosen, node.span), node.span)
 
 
-def referred(made: ir.Expr, span: ir.Span) -> ir.Element:
+def referred(pointer: ir.Expr, span: ir.Span) -> ir.Element:
     """Return the place that a reference refers to; one that is a step from a pointer is the element there."""
-    if isinstance(made, ir.Offset) and not made.back:
-        return ir.Element(made.pointer, made.count, span)
-    return first_at(made, span)
+    if isinstance(pointer, ir.Offset) and not pointer.back:
+        return ir.Element(pointer.pointer, pointer.count, span)
+    return first_at(pointer, span)
 
 
 def _dereferenced(scope: FunctionScope, node: Node) -> ir.Place:
@@ -463,11 +459,11 @@ _MAKERS = {
 }
 
 
-def loaded(made: ir.Expr, node: Node) -> ir.Expr:
-    """Return *made*, or, if it is a reference that a call returned, the value that it refers to."""
-    if t.refers(made.type) and not isinstance(node.type, t.FunctionType):
-        return ir.Load(referred(made, node.span), node.span)
-    return made
+def loaded(value: ir.Expr, node: Node) -> ir.Expr:
+    """Return *value*, or, if it is a reference that a call returned, the value that it refers to."""
+    if t.refers(value.type) and not isinstance(node.type, t.FunctionType):
+        return ir.Load(referred(value, node.span), node.span)
+    return value
 
 
 # Storage of locals: when a variable becomes bytes of simulated memory.
@@ -499,8 +495,8 @@ def _in_bytes(kind: t.Type, names: AbstractSet[str]) -> bool:
     kind = t.element_of(kind)
     if not isinstance(kind, t.Record):
         return False
-    own = kind.union or not names.isdisjoint(kind.names)
-    return own or any(_in_bytes(f.type, names) for f in kind.fields)
+    itself = kind.union or not names.isdisjoint(kind.names)
+    return itself or any(_in_bytes(f.type, names) for f in kind.fields)
 
 
 def _addresses(function: ir.Function) -> None:

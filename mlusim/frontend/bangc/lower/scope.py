@@ -291,7 +291,7 @@ class FunctionScope(ABC):
             )
 
     def forget(self, pointer: ir.Expr) -> None:
-        """Have no temporary: *pointer* is the address of one that a local takes the place of."""
+        """Remove the temporary whose address *pointer* is: a local takes its place."""
         assert isinstance(pointer, ir.AddressOf)
         assert isinstance(pointer.place, ir.LocalStorage)
         local = pointer.place.local
@@ -309,11 +309,11 @@ class FunctionScope(ABC):
 
     def elide(self, local: ir.Local, span: ir.Span) -> ir.Local:
         """Return the flag that is set at run time if *local*, which has a destructor, is the result of the function."""
-        said = self.elided.get(local)
-        if said is None:
-            said = self.elided[local] = self.hold(t.BOOL, span).local
-            self.hidden.append(ir.Declare(said, ir.Const(False, t.BOOL, span), span))
-        return said
+        flag = self.elided.get(local)
+        if flag is None:
+            flag = self.elided[local] = self.hold(t.BOOL, span).local
+            self.hidden.append(ir.Declare(flag, ir.Const(False, t.BOOL, span), span))
+        return flag
 
     def _unique(self, name: str) -> str:
         chosen, n = name, 1

@@ -44,37 +44,40 @@ def body(scope: FunctionScope, node: Node) -> Body:
     if node.kind != "COMPOUND_STMT":
         return tuple(statement(scope, node))
     scope.blocks.append(node.span)
-    made = block(scope, node.children)
+    statements = block(scope, node.children)
     scope.blocks.pop()
-    return made
+    return statements
 
 
 def statement(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     """Lower one statement; to nothing where it has no effect."""
     mark = len(scope.loose)
-    made = _ended(scope, _made(scope, node), mark, node)
-    return made if node.invoked is None else [ir.Block((), node.invoked), *made]  # one stops there, too
+    statements = _ended(scope, _lowered(scope, node), mark, node)
+    # The debugger stops at the invocation of a macro, too.
+    return statements if node.invoked is None else [ir.Block((), node.invoked), *statements]
 
 
-def _ended(scope: FunctionScope, made: list[ir.Statement], mark: int, node: Node) -> list[ir.Statement]:
-    """Return *made*, the statements of *node*, with the ends of its temporary objects."""
+def _ended(scope: FunctionScope, statements: list[ir.Statement], mark: int, node: Node) -> list[ir.Statement]:
+    """Return *statements*, the statements of *node*, with the ends of its temporary objects."""
     loose = scope.loose[mark:]
     if not loose:
-        return made
-    alone = all(isinstance(s, ir.Evaluate | ir.Declare) for s in made)
+        return statements
+    alone = all(isinstance(s, ir.Evaluate | ir.Declare) for s in statements)
     # A reference makes the object that it is bound to live as long as itself.
-    extended = any(isinstance(s, ir.Declare) and isinstance(s.local.type, t.Pointer) for s in made)
-    result = made[-1].value if made and isinstance(made[-1], ir.Return) else None
-    before, after = made, list[ir.Statement]()
+    extended = any(isinstance(s, ir.Declare) and isinstance(s.local.type, t.Pointer) for s in statements)
+    result = statements[-1].value if statements and isinstance(statements[-1], ir.Return) else None
+    before, after = statements, list[ir.Statement]()
     # A result is computed before the temporary objects end that it comes from.
     if result is not None and isinstance(result.type, t.Arithmetic):
         held = scope.hold(result.type, node.span)
         before = [ir.Evaluate(ir.Assign(held, result, node.span), node.span)]
         after = [ir.Return(ir.Load(held, node.span), node.span)]
     elif (
-        made and isinstance(made[-1], ir.If | ir.Switch) and all(isinstance(s, ir.Declare) for s in made[:-1])
+        statements
+        and isinstance(statements[-1], ir.If | ir.Switch)
+        and all(isinstance(s, ir.Declare) for s in statements[:-1])
     ):
-        return _tested_first(scope, made, loose, mark, node)
+        return _tested_first(scope, statements, loose, mark, node)
     elif not alone or extended:
         scope.refuse_loose(mark, node.span)
     del scope.loose[mark:]
@@ -82,10 +85,10 @@ def _ended(scope: FunctionScope, made: list[ir.Statement], mark: int, node: Node
 
 
 def _tested_first(
-    scope: FunctionScope, made: list[ir.Statement], loose: list[ir.Local], mark: int, node: Node
+    scope: FunctionScope, statements: list[ir.Statement], loose: list[ir.Local], mark: int, node: Node
 ) -> list[ir.Statement]:
     """Return an ``if`` or a switch whose test makes temporary objects: these end before it goes on."""
-    *before, last = made
+    *before, last = statements
     assert isinstance(last, ir.If | ir.Switch)
     tested = last.test if isinstance(last, ir.If) else last.value
     held = scope.hold(tested.type, node.span)
@@ -99,13 +102,13 @@ def _tested_first(
     return [*before, first, *endings, last]
 
 
-def _made(scope: FunctionScope, node: Node) -> list[ir.Statement]:
+def _lowered(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     maker = _MAKERS.get(node.kind)
     if node.kind in _SCOPES and maker is not None:
         scope.blocks.append(node.span)
-        made = maker(scope, node)
+        statements = maker(scope, node)
         scope.blocks.pop()
-        return made
+        return statements
     if maker is not None:
         return maker(scope, node)
     if node.type is None:
@@ -122,10 +125,10 @@ def effect(scope: FunctionScope, node: Node) -> ir.Expr:
         node.kind == "CSTYLE_CAST_EXPR" and isinstance(node.type, t.Void)
     ):
         node = node.children[-1]
-    made = scope.call(node) if node.kind == "CALL_EXPR" else scope.value(node)
-    if isinstance(made.type, t.Record) and ends(made.type) and not places.is_place(node):
-        return places.address_of(scope, places.made_place(scope, made), node.span)
-    return made
+    value = scope.call(node) if node.kind == "CALL_EXPR" else scope.value(node)
+    if isinstance(value.type, t.Record) and ends(value.type) and not places.is_place(node):
+        return places.address_of(scope, places.made_place(scope, value), node.span)
+    return value
 
 
 def _block(scope: FunctionScope, node: Node) -> list[ir.Statement]:
@@ -134,19 +137,19 @@ def _block(scope: FunctionScope, node: Node) -> list[ir.Statement]:
 
 
 def _declarations(scope: FunctionScope, node: Node) -> list[ir.Statement]:
-    made: list[ir.Statement] = []
+    statements: list[ir.Statement] = []
     for child in node.children:
         if child.kind == "VAR_DECL" and child.decl is not None:
-            made += declare(scope, child.decl, child.span)
+            statements += declare(scope, child.decl, child.span)
         elif binds(child):
             assert child.decl is not None
-            made.append(declare_bindings(scope, child.decl, child.span))
+            statements.append(declare_bindings(scope, child.decl, child.span))
         elif child.kind not in _IGNORED:
             word = child.kind.removesuffix("_DECL").lower().replace("_", " ")
             scope.refuse(
                 word, f"a local {word} is not supported; declare it outside of the function", child.span
             )
-    return made
+    return statements
 
 
 def declare(scope: FunctionScope, declaration: Declaration, span: ir.Span) -> list[ir.Statement]:
@@ -165,16 +168,16 @@ def declare(scope: FunctionScope, declaration: Declaration, span: ir.Span) -> li
         text = f"{declaration.name} has {counted(kind.size, 'byte')} with values, more than the {MOST_INITIAL:,} that a task may give values to at once; fill it in a loop"
         scope.refuse("initial value", text, span)
     if initial is None:
-        made = ir.Declare(scope.add(declaration), None, span)
-        if made.local.storage is ir.Storage.STATIC and isinstance(kind, t.Array):
-            made.value = ir.Compose((), kind, span)  # zeros
+        declared = ir.Declare(scope.add(declaration), None, span)
+        if declared.local.storage is ir.Storage.STATIC and isinstance(kind, t.Array):
+            declared.value = ir.Compose((), kind, span)  # zeros
         if (
             not scope.loops
-            or made.local.storage is ir.Storage.STATIC
+            or declared.local.storage is ir.Storage.STATIC
             or not isinstance(kind, t.Arithmetic | t.Pointer)
         ):
-            return [made]
-        scope.hidden.append(made)  # keeps what the turn before left, as a register does (inferred)
+            return [declared]
+        scope.hidden.append(declared)  # keeps what the turn before left, as a register does (inferred)
         return []
     if isinstance(kind, t.Array | t.Record) and initial.kind == "INIT_LIST_EXPR":
         value: ir.Expr = objects.compose(scope, initial, kind)
@@ -196,13 +199,13 @@ def _constructed(
     if places.new_object(value) is not None and not declaration.static:
         assert isinstance(value, ir.Comma)
         assert isinstance(value.first, ir.Call)
-        scope.forget(value.first.arguments[0])  # the temporary object, which is not made
+        scope.forget(value.first.arguments[0])  # no temporary object is made
         local = scope.add(declaration)
         here = scope.address(ir.LocalStorage(local, span), t.Pointer(local.type), span)
-        made = ir.Call(
+        construction = ir.Call(
             value.first.symbol, value.first.name, (here, *value.first.arguments[1:]), t.VOID, value.first.span
         )
-        return [ir.Declare(local, None, span), ir.Evaluate(made, span)]
+        return [ir.Declare(local, None, span), ir.Evaluate(construction, span)]
     value = places.loaded(value, initial)
     return [ir.Declare(scope.add(declaration), None if empty else value, span)]
 
@@ -223,22 +226,24 @@ def _if(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     while parts and parts[0].type is None:
         before += _begun(scope, parts.pop(0))
     test, then, other = parts[0], parts[1], parts[2] if len(parts) > 2 else None
-    known = scope.decided(test)
-    if known is not None:
-        live = then if known else other  # what never runs need not translate
-        made = [] if live is None else statement(scope, live)
+    outcome = scope.decided(test)
+    if outcome is not None:
+        live = then if outcome else other  # what never runs need not translate
+        statements = [] if live is None else statement(scope, live)
     else:
         tested = scope.valued(test, t.BOOL)
-        made = [ir.If(tested, body(scope, then), () if other is None else body(scope, other), node.span)]
-    return [ir.Block((*before, *made), node.span)] if before else made
+        statements = [
+            ir.If(tested, body(scope, then), () if other is None else body(scope, other), node.span)
+        ]
+    return [ir.Block((*before, *statements), node.span)] if before else statements
 
 
 def turn(scope: FunctionScope, node: Node) -> tuple[ir.Statement, ...]:
     """Return the body of a loop."""
     scope.loops += 1
-    made = body(scope, node)
+    statements = body(scope, node)
     scope.loops -= 1
-    return made
+    return statements
 
 
 def loop_parts(scope: FunctionScope, node: Node) -> tuple[Node | None, Node | None, ir.Expr | None]:
@@ -297,8 +302,8 @@ def _element(scope: FunctionScope, kind: t.Type, here: ir.Expr, span: ir.Span) -
     if t.refers(kind):
         if isinstance(here, ir.Load) or t.refers(here.type):
             return (), here
-        kept = scope.hold(here.type, span)  # a value is put into a variable of the turn
-        return (ir.Declare(kept.local, here, span),), places.address_of(scope, kept, span)
+        held = scope.hold(here.type, span)  # a value is put into a variable of the turn
+        return (ir.Declare(held.local, here, span),), places.address_of(scope, held, span)
     if not isinstance(here, ir.Load) and not t.refers(here.type):
         return (), convert(scope, here, kind, span)
     element = first_at(here, span)
@@ -360,8 +365,8 @@ def _ends(scope: FunctionScope, source: Node, before: list[ir.Statement]) -> tup
 
 
 def _no_loop(scope: FunctionScope, kind: t.Type, source: Node) -> NoReturn:
-    told = f"a loop over the elements of {kind} is not supported; count with an index"
-    scope.refuse("loop over elements", told, source.span)
+    text = f"a loop over the elements of {kind} is not supported; count with an index"
+    scope.refuse("loop over elements", text, source.span)
 
 
 def _held(scope: FunctionScope, source: Node, before: list[ir.Statement]) -> ir.Place:
@@ -370,9 +375,9 @@ def _held(scope: FunctionScope, source: Node, before: list[ir.Statement]) -> ir.
     if not isinstance(held, ir.Temporary):
         return held
     scope.refuse_destructor(source.type, source.span)
-    kept = scope.hold(source.type, source.span)
-    before.append(ir.Declare(kept.local, held.value, source.span))
-    return kept
+    stored = scope.hold(source.type, source.span)
+    before.append(ir.Declare(stored.local, held.value, source.span))
+    return stored
 
 
 def _own_end(scope: FunctionScope, kind: t.Record, word: str, this: ir.Expr, source: Node) -> ir.Expr | None:
@@ -405,17 +410,17 @@ def _tested(scope: FunctionScope, node: Node, test: Node | None) -> tuple[ir.Exp
 
 def _do(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     inner, test = node.children[0], node.children[-1]
-    made = turn(scope, inner)
-    known = scope.decided(test)
-    if known == 0 and not _leaves(made):  # do ... while (0), as macros have it: no loop
-        return [ir.Block(made, node.span)] if made else []
-    return [ir.Loop(scope.valued(test, t.BOOL), None, made, True, node.span)]
+    repeated = turn(scope, inner)
+    outcome = scope.decided(test)
+    if outcome == 0 and not _leaves(repeated):  # do ... while (0), as macros have it: no loop
+        return [ir.Block(repeated, node.span)] if repeated else []
+    return [ir.Loop(scope.valued(test, t.BOOL), None, repeated, True, node.span)]
 
 
-def _leaves(made: Body, *, switched: bool = False) -> bool:
-    """Return whether a break or a continue belongs to the loop around *made*."""
+def _leaves(statements: Body, *, switched: bool = False) -> bool:
+    """Return whether a break or a continue belongs to the loop around *statements*."""
     kinds = ir.Continue if switched else ir.Break | ir.Continue  # a break in a switch ends that
-    for inner in made:
+    for inner in statements:
         if isinstance(inner, kinds):
             return True
         if isinstance(inner, ir.Switch):
@@ -429,33 +434,33 @@ def _leaves(made: Body, *, switched: bool = False) -> bool:
 def _return(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     if not node.children:
         return [ir.Return(None, node.span)]
-    given = node.children[0]
+    value = node.children[0]
     if isinstance(scope.result, t.Void):
-        return [ir.Evaluate(effect(scope, given), node.span), ir.Return(None, node.span)]
-    local = _named_result(scope, given)
+        return [ir.Evaluate(effect(scope, value), node.span), ir.Return(None, node.span)]
+    local = _named_result(scope, value)
     if local is not None:
-        whole = local_value(local, given.span)
+        whole = local_value(local, value.span)
         if not ends(local.type):
             return [ir.Return(whole, node.span)]
-        said = ir.LocalStorage(scope.elide(local, node.span), node.span)
-        stored = ir.Assign(said, number(True, t.BOOL, node), node.span)
+        flag = ir.LocalStorage(scope.elide(local, node.span), node.span)
+        stored = ir.Assign(flag, number(True, t.BOOL, node), node.span)
         return [ir.Evaluate(stored, node.span), ir.Return(whole, node.span)]
-    return [ir.Return(argument(scope, given, scope.result), node.span)]
+    return [ir.Return(argument(scope, value, scope.result), node.span)]
 
 
-def _named_result(scope: FunctionScope, given: Node) -> ir.Local | None:
+def _named_result(scope: FunctionScope, value: Node) -> ir.Local | None:
     """Return the object of the function that is its result, which is not copied: C++ allows that, and compilers do it."""
     if not isinstance(scope.result, t.Record):
         return None
-    target = given.decl
+    target = value.decl
     if (
-        given.kind == "CALL_EXPR"
+        value.kind == "CALL_EXPR"
         and target is not None
         and target.kind == "CONSTRUCTOR"
         and target.makes_copy
     ):
-        given = places.bare(given.children[-1])
-    local = None if given.kind != "DECL_REF_EXPR" or given.decl is None else scope.local(given.decl)
+        value = places.bare(value.children[-1])
+    local = None if value.kind != "DECL_REF_EXPR" or value.decl is None else scope.local(value.decl)
     if (
         local is None
         or local.parameter
@@ -471,12 +476,8 @@ def _switch(scope: FunctionScope, node: Node) -> list[ir.Statement]:
     text = _initialiser(scope, node)
     for declared in switches.head(scope, node, text) if text else ():
         before += declare(scope, declared, node.span)
-    made = [*before, *switches.switch(scope, node)]
-    return [ir.Block(tuple(made), node.span)] if len(made) > 1 else made
-
-
-def _try(scope: FunctionScope, node: Node) -> list[ir.Statement]:
-    return scope.refuse("try", "try is of the host, not of the device; return a status", node.span)
+    statements = [*before, *switches.switch(scope, node)]
+    return [ir.Block(tuple(statements), node.span)] if len(statements) > 1 else statements
 
 
 # ``auto [a, b] = pair``: names for the members of a record or the elements of an array.
@@ -528,10 +529,10 @@ def block(scope: FunctionScope, children: list[Node]) -> Body:
     """Return the statements of a block; objects that are declared there end with it."""
     if any(child.kind == "LABEL_STMT" for child in children):
         return (_labelled(scope, children),)
-    made: list[ir.Statement] = []
+    statements: list[ir.Statement] = []
     for n, child in enumerate(children):
         mark = len(scope.owned)
-        made += statement(scope, child)
+        statements += statement(scope, child)
         owned = scope.owned[mark:]
         del scope.owned[mark:]
         if owned:
@@ -542,12 +543,12 @@ def block(scope: FunctionScope, children: list[Node]) -> Body:
             rest = block(scope, children[n + 1 :])
             for local in reversed(owned):
                 last = objects.ending_of_local(scope, local)
-                said = scope.elided.get(local)
-                if said is not None:  # the caller ends what is the result
-                    last = (ir.If(local_value(said, local.span), (), last, local.span),)
+                flag = scope.elided.get(local)
+                if flag is not None:  # the caller ends what is the result
+                    last = (ir.If(local_value(flag, local.span), (), last, local.span),)
                 rest = (ir.Finally(rest, last, local.span),)
-            return (*made, *rest)
-    return tuple(made)
+            return (*statements, *rest)
+    return tuple(statements)
 
 
 def _labelled(scope: FunctionScope, children: list[Node]) -> ir.Labelled:
@@ -562,7 +563,7 @@ def _labelled(scope: FunctionScope, children: list[Node]) -> ir.Labelled:
         sections[-1].append(node)
     scope.labels.append(names)
     scope.loops += 1  # a goto leads back
-    made = []
+    bodies = []
     for section in sections:
         inner = block(scope, section)
         if section is not sections[-1] and any(isinstance(s, ir.Finally) for s in inner):
@@ -571,10 +572,10 @@ def _labelled(scope: FunctionScope, children: list[Node]) -> ir.Labelled:
                 "a label behind an object with a destructor is not supported; put the object into a block of its own",
                 section[0].span,
             )
-        made.append(inner)
+        bodies.append(inner)
     scope.loops -= 1
     scope.labels.pop()
-    return ir.Labelled(tuple(made), tuple(names), children[0].span)
+    return ir.Labelled(tuple(bodies), tuple(names), children[0].span)
 
 
 def goto(scope: FunctionScope, node: Node) -> list[ir.Statement]:
@@ -604,7 +605,9 @@ _MAKERS: Mapping[str, Callable[[FunctionScope, Node], list[ir.Statement]]] = {
     "RETURN_STMT": _return,
     "SWITCH_STMT": _switch,
     "GOTO_STMT": goto,
-    "CXX_TRY_STMT": _try,
+    "CXX_TRY_STMT": lambda scope, node: scope.refuse(
+        "try", "try is of the host, not of the device; return a status", node.span
+    ),
     "ASM_STMT": assembly.statement,
     "GCC_ASM_STMT": assembly.statement,
 }
@@ -620,14 +623,14 @@ _PIECE = re.compile(
 
 def _parts_of_for(scope: FunctionScope, node: Node) -> _Parts:
     """Return the initialisation of a loop, its test and its step."""
-    found = [part for part in node.children[:-1] if part.kind != "VAR_DECL"]  # a test that declares follows
+    parts = [part for part in node.children[:-1] if part.kind != "VAR_DECL"]  # a test that declares follows
     taken: Sequence[int] | None = (
-        _by_position(scope, node, found) if 0 < len(found) < 3 else [*range(len(found))]
+        _by_position(scope, node, parts) if 0 < len(parts) < 3 else [*range(len(parts))]
     )
     if taken is None:  # a macro wrote the parts, or some of them
-        # A declaration begins, a bool tests, what has no effect is not a first part and no step.
-        every = itertools.combinations(range(3), len(found))
-        fitting = [ns for ns in every if all(_may_be(scope, p, n) for p, n in zip(found, ns, strict=True))]
+        # A declaration begins, a bool tests, what has no effect is neither the first part nor the step.
+        every = itertools.combinations(range(3), len(parts))
+        fitting = [ns for ns in every if all(_may_be(scope, p, n) for p, n in zip(parts, ns, strict=True))]
         if len(fitting) != 1:
             scope.refuse(
                 "for",
@@ -635,19 +638,19 @@ def _parts_of_for(scope: FunctionScope, node: Node) -> _Parts:
                 node.span,
             )
         (taken,) = fitting
-    where = dict(zip(taken, found, strict=True))
+    where = dict(zip(taken, parts, strict=True))
     return where.get(0), where.get(1), where.get(2)
 
 
-def _by_position(scope: FunctionScope, node: Node, found: list[Node]) -> Sequence[int] | None:
-    """Return which parts were *found*, by the semicolons of the header; None where they are not all written there."""
+def _by_position(scope: FunctionScope, node: Node, parts: list[Node]) -> Sequence[int] | None:
+    """Return which parts *parts* are, by the semicolons of the header; None where they are not all written there."""
     reader = scope.reader
-    spans = [reader.spelled(n) for n in (node, *found)] if node.in_macro else [n.span for n in (node, *found)]
+    spans = [reader.spelled(n) for n in (node, *parts)] if node.in_macro else [n.span for n in (node, *parts)]
     stops = list(_semicolons(scope.around.unit.text_of(spans[0].file), spans[0]))
     if len(stops) != 3 or any(s.file != spans[0].file or s[1:3] <= spans[0][1:3] for s in spans[1:]):
         return None
     taken = [sum(span[1:3] > stop for stop in stops) for span in spans[1:]]
-    return taken if len({*taken} - {3}) == len(found) else None
+    return taken if len({*taken} - {3}) == len(parts) else None
 
 
 def _initialiser(scope: FunctionScope, node: Node) -> str:

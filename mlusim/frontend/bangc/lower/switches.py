@@ -39,7 +39,7 @@ def switch(scope: FunctionScope, node: Node) -> Statements:
 
 def head(scope: FunctionScope, node: Node, text: str) -> list[Declaration]:
     """Return the variables that ``switch (int n = f(); n)`` declares, which the library leaves out; *text* is up to the semicolon."""
-    found: dict[int, Declaration] = {}
+    variables: dict[int, Declaration] = {}
     first, last = _start(node), _start(node.children[-1])
     for inner in _below(node):
         declared = inner.decl
@@ -50,14 +50,14 @@ def head(scope: FunctionScope, node: Node, text: str) -> list[Declaration]:
             and not scope.knows(declared)
             and declared.span.file == node.span.file
         ):
-            found[id(declared)] = declared
-    if len(found) != _declarators(text):
+            variables[id(declared)] = declared
+    if len(variables) != _declarators(text):
         scope.refuse(
             "switch",
             "the compiler library leaves out the initialiser of this switch; write it in front of the switch",
             node.span,
         )
-    return sorted(found.values(), key=lambda one: one.span)
+    return sorted(variables.values(), key=lambda variable: variable.span)
 
 
 def _start(node: Node) -> tuple[int, int]:
@@ -110,9 +110,9 @@ def _labels(scope: FunctionScope, node: Node) -> tuple[list[int], bool]:
 
 
 def _numbers(scope: FunctionScope, node: Node) -> range | list[int]:
-    found = [scope.reader.value(child) for child in node.children[:-1]]
-    ends = [int(one) for one in found if one is not None]
-    if len(ends) != len(found) or ends[-1] - ends[0] >= _MOST:
+    values = [scope.reader.value(child) for child in node.children[:-1]]
+    ends = [int(value) for value in values if value is not None]
+    if len(ends) != len(values) or ends[-1] - ends[0] >= _MOST:
         scope.refuse("case", f"a case is a constant, or a range of up to {_MOST} of them", node.span)
     return range(ends[0], ends[-1] + 1)
 
@@ -176,12 +176,13 @@ def _toward(way: _Way, node: Node) -> Statements:
         )
         return [met, *_toward(way, node.children[-1])]
     if not _has_label(node):
-        made = scope.statement(node)
-        if not made or (
-            node.kind == "DECL_STMT" and all(isinstance(s, ir.Declare) and s.value is None for s in made)
+        statements = scope.statement(node)
+        if not statements or (
+            node.kind == "DECL_STMT"
+            and all(isinstance(s, ir.Declare) and s.value is None for s in statements)
         ):
-            return made
-        return [ir.If(way.test("==", 0, span), tuple(made), (), span)]
+            return statements
+        return [ir.If(way.test("==", 0, span), tuple(statements), (), span)]
     if node.kind == "COMPOUND_STMT":
         scope.blocks.append(span)
         inner = tuple(s for child in node.children for s in _toward(way, child))
@@ -209,7 +210,7 @@ def _if(way: _Way, node: Node) -> ir.If:
     span = node.span
     # Not yet there, the label decides; behind it, the test does.
     behind = ir.Logical("&&", way.test("==", 0, span), way.scope.valued(test, t.BOOL), span)
-    otherwise = tuple(s for one in other for s in _toward(way, one))
+    otherwise = tuple(s for part in other for s in _toward(way, part))
     return ir.If(_leads_into(way, then, behind), tuple(_toward(way, then)), otherwise, span)
 
 

@@ -180,7 +180,7 @@ Signature = tuple[str, ...]  # of a function: the type of its result in C, and t
 class CWalker(Walker[str, str]):
     """A program while it is rendered in C, one function after another: the things that it refers to, by number."""
 
-    own = "t_"
+    prefix = "t_"
 
     arch: "Arch" = field(kw_only=True)
     sites: dict[tuple[str, int], int] = field(factory=dict)

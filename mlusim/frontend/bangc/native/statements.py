@@ -54,7 +54,7 @@ def function(c: CWalker, form: ir.Function, *, calls: bool, recursive: bool) -> 
     c.symbol, c.deep, c.addressed, c.leaving = form.symbol, recursive, [], []
     c.waits = waits_of(form)
     c.unset = screening.unset(form) if c.checked else frozenset()
-    c.assigned = uses_of(form).given if c.checked else {}
+    c.assigned = uses_of(form).assigned if c.checked else {}
     inner = [
         *c.passed(form.span),
         *looked_up(c, form),

@@ -33,7 +33,8 @@ class Library:
         self.lib: Any = ci.conf.lib
         self.index = ci.Index.create(excludeDecls=True)  # those of the supplied headers are not walked
         self._declare()
-        self.full_version = _version(self.lib)
+        version: ClangString = ctypes.CFUNCTYPE(ClangString)(("clang_getClangVersion", self.lib))()
+        self.full_version = version.text(self.lib)
         digits = self.full_version.partition("version ")[2].partition(".")[0]
         self.version = int(digits) if digits.isdigit() else 0
 
@@ -90,16 +91,16 @@ class Library:
 
     def template(self, cursor: Cursor) -> Any:
         """Return the template that *cursor* is a specialisation of; None of another."""
-        found = self.lib.clang_getSpecializedCursorTemplate(cursor)
-        if found is not None:
-            found._tu = cursor._tu
-        return found
+        template = self.lib.clang_getSpecializedCursorTemplate(cursor)
+        if template is not None:
+            template._tu = cursor._tu
+        return template
 
     def spelled(self, place: ClangLocation) -> tuple[str, int] | None:
         """Return the file and the offset in bytes where the text at *place* is written, in a macro too; None where no file has it."""
         file, (line, column, offset) = self.ci.c_object_p(), (ctypes.c_uint() for _ in range(3))
-        given = [ctypes.byref(one) for one in (file, line, column, offset)]
-        self.lib.clang_getSpellingLocation(place, *given)
+        pointers = [ctypes.byref(output) for output in (file, line, column, offset)]
+        self.lib.clang_getSpellingLocation(place, *pointers)
         return (str(self.ci.File(file).name), offset.value) if file else None
 
     def used(self, owner: Cursor) -> Iterator[Any]:
@@ -128,22 +129,17 @@ class Library:
             lib.clang_EvalResult_dispose(result)
 
 
-def _version(lib: Any) -> str:
-    found: ClangString = ctypes.CFUNCTYPE(ClangString)(("clang_getClangVersion", lib))()
-    return found.text(lib)
-
-
 class ClangString(ctypes.Structure):
-    """A string of the library; taken once."""
+    """A string of the library, whose text can be read once."""
 
     _fields_ = (("data", ctypes.c_void_p), ("flags", ctypes.c_uint))
 
     def text(self, lib: Any) -> str:
         """Return the text, given back to the library."""
         get = ctypes.CFUNCTYPE(ctypes.c_char_p, ClangString)(("clang_getCString", lib))
-        found = (get(self) or b"").decode()
+        text = (get(self) or b"").decode()
         ctypes.CFUNCTYPE(None, ClangString)(("clang_disposeString", lib))(self)
-        return found
+        return text
 
 
 @functools.cache

@@ -139,8 +139,8 @@ class Declaration:
     @cached_property
     def type(self) -> Type:
         """Its type; a parameter that is written as an array is a pointer."""
-        found = self._reader.types.of(self._cursor.type)
-        return Pointer(found.of) if self.decayed and isinstance(found, Array) else found
+        kind = self._reader.types.of(self._cursor.type)
+        return Pointer(kind.of) if self.decayed and isinstance(kind, Array) else kind
 
     @cached_property
     def bit_field(self) -> bool:
@@ -174,13 +174,11 @@ class Declaration:
         if self.of_lambda:  # the library numbers those of a function again each time
             return self._reader.numbered(self)
         name = str(self._cursor.mangled_name or self._cursor.get_usr())
-        return f"{name}{self._reader.own}" if self._is_own(name) else name
-
-    def _is_own(self, name: str) -> bool:
-        """Return whether other files may have another function of the same *name*.  Launches know kernels by their names."""
-        if self.kind == "VAR_DECL" or "global" in self.annotations:
-            return False
-        return self._cursor.linkage.name in _OWN or name.startswith("_ZZL")
+        if self.kind == "VAR_DECL" or "global" in self.annotations:  # launches know kernels by their names
+            return name
+        # Other files may have another function of the same name.
+        private = self._cursor.linkage.name in _OWN or name.startswith("_ZZL")
+        return f"{name}{self._reader.suffix}" if private else name
 
     @cached_property
     def of_lambda(self) -> bool:
@@ -198,8 +196,8 @@ class Declaration:
     def call_operator(self) -> "Declaration | None":
         """Return the method that a call of an object of this type calls; None where that is a template, or nothing."""
         whole = self._cursor.type.get_declaration()
-        found = (c for c in whole.get_children() if c.kind.name == "CXX_METHOD")
-        return next((self._reader.declaration(c) for c in found if c.spelling == "operator()"), None)
+        methods = (c for c in whole.get_children() if c.kind.name == "CXX_METHOD")
+        return next((self._reader.declaration(c) for c in methods if c.spelling == "operator()"), None)
 
     @cached_property
     def parameters(self) -> tuple["Declaration", ...]:
@@ -211,12 +209,12 @@ class Declaration:
         """The default argument of a parameter, or the value that a member is declared with."""
         name = self._cursor.location.offset  # before it stand the arguments of a template's type
         expressions = (c for c in self._cursor.get_children() if c.kind.is_expression())
-        found = [c for c in expressions if c.extent.start.offset >= name]
+        values = [c for c in expressions if c.extent.start.offset >= name]
         if self._cursor.type.get_canonical().kind.name.endswith("ARRAY"):  # the bounds come first
-            found = [c for c in found if c.kind.name in ("INIT_LIST_EXPR", "STRING_LITERAL")]
+            values = [c for c in values if c.kind.name in ("INIT_LIST_EXPR", "STRING_LITERAL")]
         if self.bit_field:  # the width does
-            del found[0]
-        return self._reader.tree(found[-1]) if found else None
+            del values[0]
+        return self._reader.tree(values[-1]) if values else None
 
     @property
     def _arguments(self) -> list[Any]:
@@ -242,8 +240,8 @@ class Declaration:
     @cached_property
     def definition(self) -> "Declaration | None":
         """The declaration that has the body or the value."""
-        found = self._cursor.get_definition()
-        return None if found is None else self._reader.declaration(found)
+        definition = self._cursor.get_definition()
+        return None if definition is None else self._reader.declaration(definition)
 
     @cached_property
     def defined(self) -> bool:
@@ -253,8 +251,8 @@ class Declaration:
     @cached_property
     def parent(self) -> "Declaration | None":
         """Return the declaration around it."""
-        found = self._cursor.semantic_parent
-        return None if found is None else self._reader.declaration(found)
+        parent = self._cursor.semantic_parent
+        return None if parent is None else self._reader.declaration(parent)
 
     @cached_property
     def annotations(self) -> tuple[str, ...]:
@@ -272,8 +270,8 @@ class Declaration:
         if "aligned" not in self.annotations:
             return 1
         asked = _ALIGNMENT.findall(self._reader.library.printed(self._cursor))
-        known = [n for n in map(_bytes_of, asked) if n is not None]
-        return max(1, *known) if len(known) == len(asked) > 0 else None
+        numbers = [n for n in map(_bytes_of, asked) if n is not None]
+        return max(1, *numbers) if len(numbers) == len(asked) > 0 else None
 
     @property
     def static(self) -> bool:
@@ -300,8 +298,8 @@ class Declaration:
     def implicit(self) -> bool:
         """Return whether the compiler made it: it stands where its class does, or is declared ``= default``."""
         parent = self._cursor.semantic_parent
-        made = parent is not None and parent.location == self._cursor.location
-        return bool(made or self._cursor.is_default_method())
+        beside_class = parent is not None and parent.location == self._cursor.location
+        return bool(beside_class or self._cursor.is_default_method())
 
     @property
     def makes_copy(self) -> bool:
@@ -324,25 +322,25 @@ class Declaration:
     @cached_property
     def initialiser(self) -> "Node | None":
         """The initial value of a variable, as written."""
-        found = self._reader.library.lib.clang_Cursor_getVarDeclInitializer(self._cursor)
-        if found._kind_id in self._reader.nothing:
+        cursor = self._reader.library.lib.clang_Cursor_getVarDeclInitializer(self._cursor)
+        if cursor._kind_id in self._reader.nothing:
             return None
-        found._tu = self._cursor._tu
-        return self._reader.tree(found, self.node)
+        cursor._tu = self._cursor._tu
+        return self._reader.tree(cursor, self.node)
 
     @cached_property
     def body(self) -> "Node | None":
         """The body of a function."""
-        found = block(self._cursor)
-        return None if found is None else self._reader.tree(found)
+        cursor = block(self._cursor)
+        return None if cursor is None else self._reader.tree(cursor)
 
     @property
     def body_span(self) -> Span | None:
         """Return the extent of a function's body; None where it has none."""
-        found = block(self._cursor)
-        if found is None:
+        cursor = block(self._cursor)
+        if cursor is None:
             return None
-        first, last = found.extent.start, found.extent.end
+        first, last = cursor.extent.start, cursor.extent.end
         return Span(str(first.file), first.line, first.column, last.line, last.column)
 
     def surrounds(self, place: Diagnostic) -> bool:
@@ -360,8 +358,7 @@ class Declaration:
     @property
     def qualified(self) -> str:
         """Its name as the compiler's notes have it: what it is in, and the canonical arguments of its template."""
-        found = self._arguments
-        arguments = [str(a) if isinstance(a, int) else a.get_canonical().spelling for a in found]
+        arguments = [str(a) if isinstance(a, int) else a.get_canonical().spelling for a in self._arguments]
         name = f"{self.name}<{', '.join(arguments)}>" if arguments else self.name
         parent = self._cursor.semantic_parent
         while parent is not None and parent.kind.name != "TRANSLATION_UNIT":
@@ -384,9 +381,9 @@ class Declaration:
     @cached_property
     def initialisers(self) -> "tuple[Node, ...]":
         """Member initialisers of a constructor: a reference to the member, then its value."""
-        found = [c for c in self._cursor.get_children() if c.kind.name != "COMPOUND_STMT"]
+        children = [c for c in self._cursor.get_children() if c.kind.name != "COMPOUND_STMT"]
         return tuple(
-            self._reader.tree(c) for c in found if c.kind.name == "MEMBER_REF" or c.kind.is_expression()
+            self._reader.tree(c) for c in children if c.kind.name == "MEMBER_REF" or c.kind.is_expression()
         )
 
     @property
@@ -414,18 +411,18 @@ class Declaration:
         pattern = self._reader.library.template(whole)
         if pattern is not None and pattern.location == whole.location:  # one that is written out has its own
             whole = pattern
-        found = (c for c in whole.get_children() if c.kind.name == "FIELD_DECL")
-        return tuple(self._reader.declaration(c) for c in found)
+        members = (c for c in whole.get_children() if c.kind.name == "FIELD_DECL")
+        return tuple(self._reader.declaration(c) for c in members)
 
     @cached_property
     def original(self) -> "Declaration | None":
         """The constructor itself, or the base's own where ``using`` inherits it; None where the library does not show that."""
-        own = self._cursor.semantic_parent
-        if self.name.partition("<")[0] == own.spelling.partition("<")[0]:
+        owner = self._cursor.semantic_parent
+        if self.name.partition("<")[0] == owner.spelling.partition("<")[0]:
             return self
-        bases = [c.type.get_canonical() for c in own.get_children() if c.kind.name == "CXX_BASE_SPECIFIER"]
+        bases = [c.type.get_canonical() for c in owner.get_children() if c.kind.name == "CXX_BASE_SPECIFIER"]
         wanted = [a.get_canonical() for a in self._cursor.type.argument_types()]
-        for child in self._reader.library.used(own):
+        for child in self._reader.library.used(owner):
             of_base = child.kind.name == "CONSTRUCTOR" and child.semantic_parent.type.get_canonical() in bases
             if of_base and wanted == [a.get_canonical() for a in child.type.argument_types()]:
                 return self._reader.declaration(child)
@@ -467,7 +464,7 @@ class CursorReader:
         sources: SourceTexts,
         path: str,
     ) -> None:
-        self.own = f"_of_{_digest(path)}"  # behind the symbols of functions that only this file knows
+        self.suffix = f"_of_{_digest(path)}"  # behind the symbols of functions that only this file knows
         self.library = library
         self.sources = sources
         self.kinds = {number: kind.name for number, kind in enumerate(library.ci.CursorKind._kinds) if kind}
@@ -504,16 +501,16 @@ class CursorReader:
         """Return the declaration of *cursor*."""
         # The second word says whether it is the first of its group: not so where it is referred to.
         key = (cursor._kind_id, cursor.data[0] or 0)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = Declaration(self, cursor)
-        return found
+        declaration = self._known.get(key)
+        if declaration is None:
+            declaration = self._known[key] = Declaration(self, cursor)
+        return declaration
 
     def numbered(self, declaration: Declaration) -> str:
         """Return a symbol for the body of a lambda."""
         span = declaration.span
         n = self._numbers.setdefault(id(declaration), len(self._numbers))
-        return f"_lambda_{_digest(span.file)}_{span.line}_{span.column}_{n}{self.own}"
+        return f"_lambda_{_digest(span.file)}_{span.line}_{span.column}_{n}{self.suffix}"
 
     def class_of(self, node: Node) -> Declaration:
         """Return the class of an object."""
@@ -537,26 +534,28 @@ class CursorReader:
 
     def assignments(self, record: Record) -> tuple[Declaration, ...]:
         """Return each ``operator=`` of the class of a record that takes an object of the class."""
-        found = (c for c in self.types.declared[record.name].get_children() if c.kind.name == "CXX_METHOD")
-        made = (self.declaration(c) for c in found if c.spelling == "operator=")
-        return tuple(m for m in made if len(m.parameters) == 1 and referent(m.parameters[0].type) is record)
+        methods = (c for c in self.types.declared[record.name].get_children() if c.kind.name == "CXX_METHOD")
+        operators = (self.declaration(c) for c in methods if c.spelling == "operator=")
+        return tuple(
+            m for m in operators if len(m.parameters) == 1 and referent(m.parameters[0].type) is record
+        )
 
     def hides(self, record: Record, kind: str) -> bool:
         """Return whether the template of a record declares a copy constructor or assignment (*kind*), which the library does not show."""
         pattern = self.library.template(self.types.declared[record.name])
         if pattern is None:
             return False
-        found = (self.declaration(c) for c in pattern.get_children() if c.kind.name == kind)
+        declarations = (self.declaration(c) for c in pattern.get_children() if c.kind.name == kind)
         if kind == "CONSTRUCTOR":
-            return any(c.makes_copy and not c.implicit for c in found)
-        return any(c.name == "operator=" and len(c.parameters) == 1 and not c.implicit for c in found)
+            return any(c.makes_copy and not c.implicit for c in declarations)
+        return any(c.name == "operator=" and len(c.parameters) == 1 and not c.implicit for c in declarations)
 
     def destructor(self, record: Record) -> Declaration | None:
         """Return the destructor that the class of a record declares; None if there is none, or if it is defaulted."""
         if self.types.patterned.get(record.name) and destructor(self.types.declared[record.name]) is None:
             return self.ends.get(record.name)
-        found = destructor(self.types.declared[record.name])
-        return None if found is None or found.is_default_method() else self.declaration(found)
+        cursor = destructor(self.types.declared[record.name])
+        return None if cursor is None or cursor.is_default_method() else self.declaration(cursor)
 
     def method(self, record: Record, name: str, signature: tuple[str, ...]) -> Declaration | None:
         """Return the method of these parameters that the class of a record declares."""
@@ -596,7 +595,7 @@ class CursorReader:
                 self._in_macro(node, stack[-1][1])
             stack[-1][1].children.append(node)
             if node.decl is not None and node.decl.decayed and node.kind == "DECL_REF_EXPR":
-                _decay((node, *(one for _, one in reversed(stack))))
+                _decay((node, *(outer for _, outer in reversed(stack))))
             if cursor._kind_id in _DECLARATIONS:
                 return _CONTINUE
             stack.append((_key(cursor), node))
@@ -653,11 +652,11 @@ class CursorReader:
         return node
 
     def _referenced(self, cursor: Cursor, unit: ClangTree) -> Declaration | None:
-        found = self.library.lib.clang_getCursorReferenced(cursor)
-        if found is None:
+        target = self.library.lib.clang_getCursorReferenced(cursor)
+        if target is None:
             return None
-        found._tu = unit
-        return self.declaration(found)
+        target._tu = unit
+        return self.declaration(target)
 
     def _span(self, cursor: Cursor) -> Span:
         lib = self.library.lib
@@ -701,9 +700,9 @@ class CursorReader:
             node.span = Span(*written, *written[1:])
 
     def _place(self, location: ClangLocation) -> tuple[str, int, int]:
-        found = self._at(self._locate, location)
+        place = self._at(self._locate, location)
         # A token that ## has made has a place only where it is used.
-        return found if found[0] else self._at(self._written, location)
+        return place if place[0] else self._at(self._written, location)
 
     def _at(self, locate: Any, location: ClangLocation) -> tuple[str, int, int]:
         file, line, column = self._file_slot, self._line_slot, self._column_slot
@@ -713,10 +712,10 @@ class CursorReader:
     def _file(self, pointer: int | None) -> str:
         if pointer is None:
             return ""
-        found = self._files.get(pointer)
-        if found is None:
-            found = self._files[pointer] = self._name(pointer).text(self.library.lib)
-        return found
+        name = self._files.get(pointer)
+        if name is None:
+            name = self._files[pointer] = self._name(pointer).text(self.library.lib)
+        return name
 
     def value(self, node: Node) -> int | float | None:
         """Return the value of a constant expression; None where it is none."""
@@ -727,16 +726,16 @@ class CursorReader:
         template = self.library.template(function._cursor)
         if template is None:
             return None
-        found = [c for c in template.get_children() if c.kind.name == "PARM_DECL"]
-        return self.declaration(found[n]).default if n < len(found) else None
+        parameters = [c for c in template.get_children() if c.kind.name == "PARM_DECL"]
+        return self.declaration(parameters[n]).default if n < len(parameters) else None
 
     def member_values(self, record: Record) -> dict[str, Node]:
         """Return the values that members of a record, and of its bases, are declared with, by name."""
-        found: dict[str, Node] = {}
+        values: dict[str, Node] = {}
         for part in (*reversed(record.bases), record):
             fields = self.declaration(self.types.declared[part.name]).fields
-            found |= {part.called(f.name): f.default for f in fields if f.default is not None}
-        return found
+            values |= {part.called(f.name): f.default for f in fields if f.default is not None}
+        return values
 
     def text(self, node: Node) -> str:
         """Return the library's spelling of *node*: the text of a literal."""

@@ -54,15 +54,15 @@ def headers(library: Library, board: Board, standard: str, *, cached: bool = Tru
 
 
 @functools.lru_cache(maxsize=16)
-def _headers(library: Library, given: tuple[str, ...], base: Path | None) -> Headers:
-    common = (*FLAGS, *given, f"-I{prelude.INCLUDE}", f"-I{prelude.DRIVER}")
+def _headers(library: Library, chosen: tuple[str, ...], base: Path | None) -> Headers:
+    common = (*FLAGS, *chosen, f"-I{prelude.INCLUDE}", f"-I{prelude.DRIVER}")
     if base is not None:
         place = base / cache.FOLDER / cache.key_of(state(), library.full_version, *common)
         try:
             if not (place / "mlu.pch").exists():
                 _make(library, place, common)
             if not all(owned(path, base) for path in place.iterdir()):
-                raise PermissionError(place)  # said; the headers are given as text
+                raise PermissionError(place)  # caught below: the headers are given as text
             cache.bound_folders(place)
             rows = {int(n): row for n, row in json.loads((place / "rows.json").read_text()).items()}
         except (
@@ -76,9 +76,9 @@ def _headers(library: Library, given: tuple[str, ...], base: Path | None) -> Hea
             flags = (*common, f"-I{place}", "-include-pch", str(place / "mlu.pch"))
             return Headers(flags, MappingProxyType({}), MappingProxyType(rows), str(place))
     text, rows = _intrinsics()
-    made = prelude.INCLUDE / prelude.INTRINSICS
+    header = prelude.INCLUDE / prelude.INTRINSICS
     flags = (*common, "-include", str(prelude.INCLUDE / "mlu.h"))
-    return Headers(flags, MappingProxyType({str(made): text}), MappingProxyType(rows), str(prelude.INCLUDE))
+    return Headers(flags, MappingProxyType({str(header): text}), MappingProxyType(rows), str(prelude.INCLUDE))
 
 
 def state() -> str:
@@ -91,8 +91,8 @@ def library_state() -> str:
     """Return a name for the file of the library, which is not loaded for that.  Raises as `library` does, where there is none."""
     chosen = os.environ.get("MLUSIM_LIBCLANG")
     if chosen is None:
-        found = importlib.util.find_spec("clang")
-        folders = () if found is None else (found.submodule_search_locations or ())
+        spec = importlib.util.find_spec("clang")
+        folders = () if spec is None else (spec.submodule_search_locations or ())
         files = [file for folder in folders for file in Path(folder, "native").glob("*clang*")]
     else:
         files = [Path(chosen)]

@@ -44,15 +44,15 @@ def included_texts(path: str, text: str, directories: Sequence[str]) -> Iterator
         file, content = waiting.pop()
         for name in _INCLUDED.findall(content):
             for folder in (file.parent, *map(Path, directories)):
-                found = folder / name
-                if found in seen or not _there(found):
+                candidate = folder / name
+                if candidate in seen or not _there(candidate):
                     continue
-                seen.add(found)
-                refuse_special(found)
-                if found.is_file():
-                    inner = read(str(found))
-                    waiting.append((found, inner))
-                    yield str(found), inner
+                seen.add(candidate)
+                refuse_special(candidate)
+                if candidate.is_file():
+                    inner = read(str(candidate))
+                    waiting.append((candidate, inner))
+                    yield str(candidate), inner
 
 
 def _there(path: Path) -> bool:
@@ -76,12 +76,12 @@ class SourceTexts:
         """Return the text from *start* up to *end*, exclusive, whose columns count bytes; "" if there is no such file."""
         if path not in self._texts and not Path(path).is_file():
             return ""
-        found = [line.encode() for line in self.of(path).split("\n")[start[0] - 1 : end[0]]]
-        if not found:
+        lines = [line.encode() for line in self.of(path).split("\n")[start[0] - 1 : end[0]]]
+        if not lines:
             return ""
-        found[-1] = found[-1][: end[1] - 1]
-        found[0] = found[0][start[1] - 1 :]
-        return b"\n".join(found).decode(errors="replace")
+        lines[-1] = lines[-1][: end[1] - 1]
+        lines[0] = lines[0][start[1] - 1 :]
+        return b"\n".join(lines).decode(errors="replace")
 
 
 # How a file is parsed, and a name for what it holds: known without a parser.
@@ -145,10 +145,10 @@ def is_invocation(text: str) -> bool:
 
 def macro_definitions(text: str) -> dict[str, str]:
     """Return the macros that *text* defines: the first definition of each name, with its parameters, as one line."""
-    found: dict[str, str] = {}
+    definitions: dict[str, str] = {}
     for name, body in _DEFINITION.findall(text):
-        found.setdefault(name, body.replace("\\\n", "\n"))
-    return found
+        definitions.setdefault(name, body.replace("\\\n", "\n"))
+    return definitions
 
 
 _WRITTEN = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+(\w+)(.*?)(?<!\\)(?<!\\\r)$", re.MULTILINE | re.DOTALL)
@@ -165,8 +165,8 @@ def instantiated_in_macros(
     passed_on = re.compile(rb"[(,]\s*(%s)\s*(?=[,)])" % name)
     macros: dict[bytes, list[tuple[str, int, bytes]]] = {}
     for path, text in texts.items():
-        for found in _WRITTEN.finditer(text.encode()):
-            macros.setdefault(found[1], []).append((path, found.start(2), found[2]))
+        for definition in _WRITTEN.finditer(text.encode()):
+            macros.setdefault(definition[1], []).append((path, definition.start(2), definition[2]))
     waiting, met = set(re.findall(rb"\w+", invocation)), set[bytes]()
     while waiting:
         met.add(word := waiting.pop())
@@ -175,9 +175,6 @@ def instantiated_in_macros(
             for head in _INSTANTIATION.finditer(body):
                 if b"##" in head[1] or re.search(rb"\b%s\b" % name, head[1]):
                     yield path, start + head.start(1)
-            for given in passed_on.finditer(_INSTANTIATION.sub(_blank, body)):
-                yield path, start + given.start(1)
-
-
-def _blank(statement: re.Match[bytes]) -> bytes:
-    return b" " * len(statement[0])
+            blanked = _INSTANTIATION.sub(lambda statement: b" " * len(statement[0]), body)
+            for argument in passed_on.finditer(blanked):
+                yield path, start + argument.start(1)

@@ -46,15 +46,15 @@ def in_child(path: str, make: Callable[[], bytes]) -> bytes | None:
     with _ONE, warnings.catch_warnings():
         # The child of a process with threads runs the library alone, which needs none of their locks.
         warnings.simplefilter("ignore", DeprecationWarning)
-        with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as made:
+        with tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as output:
             child = os.fork()
             if child == 0:
-                _make_and_exit(make, said.fileno(), made.fileno())
+                _make_and_exit(make, errors.fileno(), output.fileno())
             status = _ended(child)
-            made.seek(0)
-            content = made.read()
-            said.seek(0)
-            text = said.read()
+            output.seek(0)
+            content = output.read()
+            errors.seek(0)
+            text = errors.read()
             if any(word in text for word in _NO_MEMORY):
                 raise UsageError(f"{path}: parsing takes more than {GROWTH >> 20} MiB of memory; {_CURE}")
     if os.WIFSIGNALED(status):
@@ -73,13 +73,13 @@ def in_child(path: str, make: Callable[[], bytes]) -> bytes | None:
 
 @contextmanager
 def bounded() -> Iterator[bool]:
-    """Bound the time and memory that the block takes, in a child of `in_child`; elsewhere nothing is.  Gives whether this is one."""
+    """Bound the time and memory that the block takes, in a child of `in_child` only; yield whether this is such a child."""
     if not _CHILD.is_set():
         yield False
         return
     spent = resource.getrusage(resource.RUSAGE_SELF)
     seconds = int(spent.ru_utime + spent.ru_stime) + SECONDS
-    before = [(one, resource.getrlimit(one)) for one in (resource.RLIMIT_CPU, resource.RLIMIT_AS)]
+    before = [(limit, resource.getrlimit(limit)) for limit in (resource.RLIMIT_CPU, resource.RLIMIT_AS)]
     signal.alarm(WAITING)
     _lower(resource.RLIMIT_CPU, seconds)
     _lower(resource.RLIMIT_AS, _size() + GROWTH)
@@ -87,8 +87,8 @@ def bounded() -> Iterator[bool]:
         yield True
     finally:
         signal.alarm(0)
-        for one, limits in before:
-            resource.setrlimit(one, limits)
+        for limit, bounds in before:
+            resource.setrlimit(limit, bounds)
 
 
 _CHILD = threading.Event()  # whether this process is a child of `in_child`
@@ -100,13 +100,13 @@ _CURE = (
 _NO_MEMORY = (b"out of memory", b"bad_alloc", b"MemoryError")
 
 
-def _make_and_exit(make: Callable[[], bytes], said: int, made: int) -> None:
-    """Write in the child the result of *make* to the file *made* and errors to *said*; end with 0 if there was a result."""
+def _make_and_exit(make: Callable[[], bytes], errors: int, output: int) -> None:
+    """Write in the child the result of *make* to the file *output* and errors to *errors*; end with 0 if there was a result."""
     code = 1
     try:
         _CHILD.set()
         os.dup2(os.open(os.devnull, os.O_RDWR), 1)
-        os.dup2(said, 2)
+        os.dup2(errors, 2)
         faulthandler.disable()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         # A library of the process may have handlers for these signals that turn them into an exit like any other.
@@ -120,11 +120,11 @@ def _make_and_exit(make: Callable[[], bytes], said: int, made: int) -> None:
         ):
             signal.signal(number, signal.SIG_DFL)
         content = make()
-        with os.fdopen(made, "wb", closefd=False) as file:
+        with os.fdopen(output, "wb", closefd=False) as file:
             file.write(content)
         code = 0
     except MemoryError:
-        os.write(said, b"MemoryError")
+        os.write(errors, b"MemoryError")
     finally:
         os._exit(code)
 
@@ -146,7 +146,7 @@ def _size() -> int:
 
 
 def _ended(child: int) -> int:
-    """Wait for *child*; its status."""
+    """Wait for *child* and return its status."""
     try:
         _, status = os.waitpid(child, 0)
     except BaseException:

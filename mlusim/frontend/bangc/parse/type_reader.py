@@ -66,13 +66,13 @@ class TypeReader:
 
     def of_cursor(self, cursor: Cursor) -> t.Type:
         """Return the type of an expression."""
-        found = self._library.lib.clang_getCursorType(cursor)
-        key = (found._kind_id, found.data[0], found.data[1])
-        known = self._known.get(key)
-        if known is None:
-            found._tu = cursor._tu
-            known = self._known[key] = self.of(found)
-        return known
+        kind = self._library.lib.clang_getCursorType(cursor)
+        key = (kind._kind_id, kind.data[0], kind.data[1])
+        cached = self._known.get(key)
+        if cached is None:
+            kind._tu = cursor._tu
+            cached = self._known[key] = self.of(kind)
+        return cached
 
     def of(self, kind: ClangType) -> t.Type:
         """Return the type that the library calls *kind*."""
@@ -118,8 +118,8 @@ class TypeReader:
         assert isinstance(carrier, t.Arithmetic)
         name = declaration.type.spelling
         if name not in self.enumerations:
-            found = (c for c in declaration.get_children() if c.kind.name == "ENUM_CONSTANT_DECL")
-            self.enumerations[name] = {c.spelling: self.enumerator(c) for c in found}
+            constants = (c for c in declaration.get_children() if c.kind.name == "ENUM_CONSTANT_DECL")
+            self.enumerations[name] = {c.spelling: self.enumerator(c) for c in constants}
         return t.Arithmetic(name, carrier.kind, carrier.size)
 
     def enumerator(self, cursor: Cursor) -> int:
@@ -159,10 +159,10 @@ class TypeReader:
         plain = (
             self._field(record, n, f, above) for n, f in enumerate(kind.get_fields()) if not f.is_bitfield()
         )
-        own = (*plain, *dict.fromkeys(field for field, _ in bits))
+        declared = (*plain, *dict.fromkeys(field for field, _ in bits))
         if bits:
-            own = tuple(sorted(own, key=lambda one: one.offset))
-        record.fields = (*first, *beside, *own)
+            declared = tuple(sorted(declared, key=lambda field: field.offset))
+        record.fields = (*first, *beside, *declared)
         record.size, record.align = max(kind.get_size(), 0), max(kind.get_align(), 1)
         parts = (*record.bases, *(t.element_of(f.type) for f in record.fields))
         pattern = self._library.template(declaration)
@@ -205,8 +205,8 @@ class TypeReader:
     ) -> tuple[tuple[t.Record, ...], tuple[t.Record, ...], tuple[t.Field, ...]]:
         """Return the first base class with its bases, those behind it that objects cannot be seen as, and the others, as members."""
         definition = declaration.get_definition() or declaration
-        found = [c for c in definition.get_children() if c.kind.name == "CXX_BASE_SPECIFIER"]
-        kinds = [(self.of(c.type), c) for c in found]
+        specifiers = [c for c in definition.get_children() if c.kind.name == "CXX_BASE_SPECIFIER"]
+        kinds = [(self.of(c.type), c) for c in specifiers]
         records = [(kind, c) for kind, c in kinds if isinstance(kind, t.Record)]
         if not records or kinds[0][0] is not records[0][0]:
             return (), (), ()
@@ -272,10 +272,10 @@ def block(cursor: Cursor) -> Any | None:
 
 def _destroyed(declaration: object) -> bool:
     """Return whether a class has a destructor of its own that does something."""
-    found = destructor(declaration)
-    if found is None or found.is_default_method():
+    method = destructor(declaration)
+    if method is None or method.is_default_method():
         return False
-    body = block(found)
+    body = block(method)
     return body is None or next(iter(body.get_children()), None) is not None
 
 

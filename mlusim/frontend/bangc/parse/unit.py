@@ -81,9 +81,9 @@ def instance_of(error: ClangDiagnostic) -> str:
     return ""
 
 
-def outside(errors: Sequence[Any], root: object, own: Container[str]) -> list[Any]:
-    """Return the *errors* that are not in the body of a function of the files *own*, below *root*."""
-    bodies = list(_bodies(root, own)) if errors else []
+def outside(errors: Sequence[Any], root: object, files: Container[str]) -> list[Any]:
+    """Return the *errors* that are not in the body of a function of *files*, below *root*."""
+    bodies = list(_bodies(root, files)) if errors else []
     return [
         error
         for error in errors
@@ -104,18 +104,18 @@ def _within(body: Cursor, place: ClangLocation) -> bool:
     )
 
 
-def _bodies(cursor: Cursor, own: Container[str]) -> Iterator[Any]:
+def _bodies(cursor: Cursor, files: Container[str]) -> Iterator[Any]:
     """Find the bodies of functions and methods that have a type without its body.
 
     Of a broken one whose type is deduced the compiler leaves out the calls in other functions, and does not say so.
     """
     for child in cursor.get_children():
         file = child.location.file
-        if file is None or file.name not in own:
+        if file is None or file.name not in files:
             continue
         kind = child.kind.name
         if kind in _SCOPES:
-            yield from _bodies(child, own)
+            yield from _bodies(child, files)
         elif child.is_definition():
             body = block(child)
             if body is not None and child.result_type.kind.name != DEDUCED:
@@ -146,23 +146,23 @@ def broken_in(declaration: Declaration, errors: Iterable[BrokenCall]) -> Diagnos
 def _with_names(first: BrokenCall, all_: Sequence[BrokenCall]) -> Diagnostic:
     """Return the diagnostic of *first*, with the other unknown names of *all_* added to its message."""
     unknown = [m[1] for e in all_ if (m := _UNKNOWN.match(e.diagnostic.message))]
-    own = _UNKNOWN.match(first.diagnostic.message)
-    more = [name for name in dict.fromkeys(unknown) if own is None or name != own[1]]
+    first_name = _UNKNOWN.match(first.diagnostic.message)
+    more = [name for name in dict.fromkeys(unknown) if first_name is None or name != first_name[1]]
     if not more:
         return first.diagnostic
-    either = "not known" if own is None else "not known either"
+    either = "not known" if first_name is None else "not known either"
     return evolve(first.diagnostic, message=f"{first.diagnostic.message} ({either}: {', '.join(more)})")
 
 
 def _plain(name: str) -> str:
     """Return a name without the arguments of its templates."""
-    depth, kept = 0, []
+    depth, letters = 0, []
     for letter in name:
         depth += letter == "<"
         if depth == 0:
-            kept.append(letter)
+            letters.append(letter)
         depth -= letter == ">"
-    return "".join(kept)
+    return "".join(letters)
 
 
 def _unresolved(node: Node) -> bool:
@@ -214,10 +214,10 @@ class ParsedFile:
     @cached_property
     def macros(self) -> Mapping[str, str]:
         """Return the macros of the file and of those that it includes; the first definition of each name."""
-        found: dict[str, str] = {}
+        macros: dict[str, str] = {}
         for path in self.includes:
-            found = macro_definitions(self.text_of(path)) | found
-        return found
+            macros = macro_definitions(self.text_of(path)) | macros
+        return macros
 
 
 @contextmanager
@@ -227,38 +227,41 @@ def parsed(path: str, options: Options, requests: Sequence[str] = ()) -> Iterato
     Raises `SourceError` with every error of the compiler, unless each stands in the body of a function, and `UsageError` for a
     file that cannot be read.
     """
-    found = library()
+    clang = library()
     sources = SourceTexts()
     source = sources.of(path)
     texts = {path: source, **dict(included_texts(path, source, options.include))}
     asked = "".join(f"\nstatic auto {REQUEST}{n} = &{name};" for n, name in enumerate(requests))
     read_otherwise = {path: source + asked + "\n"}
-    tree, supply = _tree(found, path, read_otherwise, options)
-    places = _unmarked(found, tree, texts | read_otherwise)
+    tree, supply = _tree(clang, path, read_otherwise, options)
+    places = _unmarked(clang, tree, texts | read_otherwise)
     if places:  # C++ for the device wants the kernel's own word there, and the vendor's compiler does not
-        found.dispose(tree)
-        read_otherwise |= _marked_texts(texts | read_otherwise, places)
-        tree, supply = _tree(found, path, read_otherwise, options)
+        clang.dispose(tree)
+        unmarked = texts | read_otherwise
+        read_otherwise |= {
+            file: _marked(text, places[file]) for file, text in unmarked.items() if file in places
+        }
+        tree, supply = _tree(clang, path, read_otherwise, options)
     try:
         broken = _broken(path, source, requests, tree, vouched=options.vouched)
-        reader = CursorReader(found, (str(prelude.INCLUDE), supply.directory), supply.rows, sources, path)
+        reader = CursorReader(clang, (str(prelude.INCLUDE), supply.directory), supply.rows, sources, path)
         unit = _unit(path, source, requests, reader, tree, options)
         unit.broken = broken
-        unit.marked = {one: read_otherwise[one] for one in places if one in read_otherwise}
+        unit.marked = {file: read_otherwise[file] for file in places if file in read_otherwise}
         _ends(unit)
         yield unit
     finally:
-        found.dispose(tree)
+        clang.dispose(tree)
 
 
-def _unmarked(found: Library, tree: ClangTree, texts: Mapping[str, str]) -> dict[str, set[int]]:
+def _unmarked(clang: Library, tree: ClangTree, texts: Mapping[str, str]) -> dict[str, set[int]]:
     """Return where explicit instantiations of kernels lack its word: offsets in bytes by file; *texts* are those that were read.
 
     The library says where a name stands in a file; of one that a macro's body has, or makes, only where that macro is invoked.
     """
     places: dict[str, set[int]] = {}
     for error in tree.diagnostics:
-        place = found.spelled(error.location)
+        place = clang.spelled(error.location)
         if place is None or not any(NOT_ALIKE in str(note.spelling) for note in error.children):
             continue
         named = _INSTANTIATED.search(str(error.spelling))
@@ -268,10 +271,6 @@ def _unmarked(found: Library, tree: ClangTree, texts: Mapping[str, str]) -> dict
         for path, offset in written:
             places.setdefault(path, set()).add(offset)
     return places
-
-
-def _marked_texts(texts: Mapping[str, str], places: Mapping[str, Iterable[int]]) -> dict[str, str]:
-    return {one: _marked(text, places[one]) for one, text in texts.items() if one in places}
 
 
 def _marked(text: str, offsets: Iterable[int]) -> str:
@@ -289,23 +288,23 @@ def _broken(
 ) -> tuple[BrokenCall, ...]:
     """Return the errors of the compiler, where each stands in the body of a function; those that do, of a file that is *vouched* for.
 
-    Raises `SourceError` otherwise, what makes the file unusable in front.
+    Raises `SourceError` otherwise, which has first what makes the file unusable.
     """
     errors = [d for d in tree.diagnostics if d.severity >= _ERROR]
-    said, instance = [], ""
+    calls, instance = [], ""
     for d in errors:  # the compiler names an instance once, with the first of its errors
         instance = instance_of(d) or instance
-        said.append(BrokenCall(_diagnostic(d, path, source, wanted), instance))
+        calls.append(BrokenCall(_diagnostic(d, path, source, wanted), instance))
     apart = [] if vouched else outside(errors, tree.cursor, {path, *_included(tree)})
     if apart:
-        first = [one.diagnostic for d, one in zip(errors, said, strict=True) if d in apart]
-        rest = [one.diagnostic for d, one in zip(errors, said, strict=True) if d not in apart]
+        first = [call.diagnostic for d, call in zip(errors, calls, strict=True) if d in apart]
+        rest = [call.diagnostic for d, call in zip(errors, calls, strict=True) if d not in apart]
         raise SourceError((*first, *rest))
-    return tuple(said)
+    return tuple(calls)
 
 
 def _ends(unit: ParsedFile) -> None:
-    """Tell the reader of the destructors that were asked for."""
+    """Give the reader the destructors that were asked for."""
     for name, helping in unit.named.items():
         body = helping.body
         called = None if body is None else body.children[0].children[0]
@@ -313,28 +312,28 @@ def _ends(unit: ParsedFile) -> None:
             unit.reader.ends[name.removeprefix(END)[:-1]] = called.decl
 
 
-def _tree(found: Library, path: str, texts: Mapping[str, str], options: Options) -> tuple[ClangTree, Headers]:
+def _tree(clang: Library, path: str, texts: Mapping[str, str], options: Options) -> tuple[ClangTree, Headers]:
     """Return the parsed file with the supplied headers that it was parsed with; *texts* are read in place of files."""
-    supply = headers(found, options.board, options.standard)
-    tree = _parsed(found, path, texts, supply, options)
+    supply = headers(clang, options.board, options.standard)
+    tree = _parsed(clang, path, texts, supply, options)
     if tree is None or any("precompiled" in d.spelling for d in tree.diagnostics):
         if tree is not None:
-            found.dispose(tree)
-        supply = headers(found, options.board, options.standard, cached=False)  # the kept header is not taken
-        tree = _parsed(found, path, texts, supply, options)
+            clang.dispose(tree)
+        supply = headers(clang, options.board, options.standard, cached=False)  # the kept header is not taken
+        tree = _parsed(clang, path, texts, supply, options)
     return tree, supply
 
 
-def _parsed(found: Library, path: str, texts: Mapping[str, str], supply: Headers, options: Options) -> Any:
-    made = {**prelude.supplied(), **supply.unsaved, **texts}
-    flags, files = [*supply.flags, *options.flags], list(made.items())
+def _parsed(clang: Library, path: str, texts: Mapping[str, str], supply: Headers, options: Options) -> Any:
+    unsaved = {**prelude.supplied(), **supply.unsaved, **texts}
+    flags, files = [*supply.flags, *options.flags], list(unsaved.items())
     how = _ON if options.vouched else 0
     try:
         with bounded() as alone:
             if alone:
-                found.lib.clang_toggleCrashRecovery(0)  # a crash ends the child
-            return found.index.parse(path, flags, unsaved_files=files, options=how)
-    except found.ci.TranslationUnitLoadError:
+                clang.lib.clang_toggleCrashRecovery(0)  # a crash ends the child
+            return clang.index.parse(path, flags, unsaved_files=files, options=how)
+    except clang.ci.TranslationUnitLoadError:
         if supply.unsaved:
             raise UsageError(f"{path} cannot be parsed; the parser gives no reason") from None
         return None
@@ -345,13 +344,13 @@ def _unit(
 ) -> ParsedFile:
     functions: list[Declaration] = []
     templates, requested = [], {}
-    own = [name for name in _included(tree) if not reader.is_prelude(name)]
-    for cursor in _own(tree.cursor, path, frozenset(own), reader.library):
+    included = [name for name in _included(tree) if not reader.is_prelude(name)]
+    for cursor in _own(tree.cursor, path, frozenset(included), reader.library):
         kind = cursor.kind.name
         if kind == "FUNCTION_TEMPLATE" and cursor.is_definition():
-            found = reader.declaration(cursor)
-            if _source(cursor, path) or "global" in found.annotations:
-                templates.append(found)
+            template = reader.declaration(cursor)
+            if _source(cursor, path) or "global" in template.annotations:
+                templates.append(template)
         elif kind in ("FUNCTION_DECL", "CXX_METHOD") and cursor.is_definition():
             if len(functions) == MOST_FUNCTIONS:  # before more of them are read
                 raise UsageError(f"{path} defines more than {counted(MOST_FUNCTIONS, 'function')}; divide it")
@@ -362,11 +361,11 @@ def _unit(
                 requested[wanted[int(cursor.spelling.removeprefix(REQUEST))]] = target
     # Of a file without functions, those of its headers; all that a compiler makes code of where one compiles the file, too.
     if options.vouched or not (functions or templates):
-        kernels = map(reader.declaration, _kernels(tree.cursor, frozenset((path, *own))))
+        kernels = map(reader.declaration, _kernels(tree.cursor, frozenset((path, *included))))
         functions = [*dict.fromkeys((*functions, *kernels))]
     named = {n: requested.pop(n) for n in [*requested] if n.startswith(HELPING)}
     includes = {path: digest(source)}
-    for name in own:
+    for name in included:
         includes[name] = digest(reader.sources.of(name))
     return ParsedFile(path, reader, tuple(functions), tuple(templates), requested, named, includes)
 
@@ -375,7 +374,7 @@ def _included(tree: ClangTree) -> dict[str, None]:
     return dict.fromkeys(str(i.include) for i in tree.get_includes())
 
 
-def _own(cursor: Cursor, path: str, below: Container[str], found: Library) -> Iterator[Any]:
+def _own(cursor: Cursor, path: str, below: Container[str], clang: Library) -> Iterator[Any]:
     """Yield the declarations at file scope of *path* itself, those in its namespaces too, and the templates of its below.
 
     The library shows what a template was instantiated to beside the template; kernels and host functions among them are the
@@ -387,15 +386,18 @@ def _own(cursor: Cursor, path: str, below: Container[str], found: Library) -> It
             continue
         kind = child.kind.name
         if kind in ("NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL"):
-            yield from _own(child, path, below, found)
-        elif _source(child, path) or kind == "FUNCTION_TEMPLATE" or _instance(child, found):
+            yield from _own(child, path, below, clang)
+        elif (
+            _source(child, path)
+            or kind == "FUNCTION_TEMPLATE"
+            # An instance of a template that is not a function of the device alone.
+            or (
+                kind == "FUNCTION_DECL"
+                and clang.template(child) is not None
+                and _DEVICE not in _attributes(child)
+            )
+        ):
             yield child
-
-
-def _instance(cursor: Cursor, found: Library) -> bool:
-    """Return whether *cursor* is an instance of a template that is not a function of the device alone."""
-    function = cursor.kind.name == "FUNCTION_DECL" and found.template(cursor) is not None
-    return function and _DEVICE not in _attributes(cursor)
 
 
 def _kernels(cursor: Cursor, files: Container[str]) -> Iterator[Any]:
@@ -464,18 +466,18 @@ def _instead(message: str) -> str:
     return message if instead is None else f"{message.partition('; did you mean')[0]}; {instead}"
 
 
-def _likely(found: re.Match[str]) -> str:
+def _likely(guessed: re.Match[str]) -> str:
     """Keep the compiler's guess if the whole names are similar and both or neither are names of the device."""
-    name, between, guess = found["name"], found["between"], found["guess"]
-    kept = name.startswith("__") == guess.startswith("__") and near(name, [guess])
-    return found[0] if kept else f"'{name}'{between}"
+    name, between, guess = guessed["name"], guessed["between"], guessed["guess"]
+    similar = name.startswith("__") == guess.startswith("__") and near(name, [guess])
+    return guessed[0] if similar else f"'{name}'{between}"
 
 
 def _template(source: str, name: str) -> tuple[int, int]:
     """Return the line and column where *source* declares the template that a request for *name* means; else its first."""
     word = re.escape(name.partition("<")[0].rpartition("::")[2].strip())
-    found = re.search(rf"^(?!\s*(?://|#)).*?(?<!\w)({word})\s*\(", source, re.MULTILINE)
-    start = found.start(1) if found else 0
+    match = re.search(rf"^(?!\s*(?://|#)).*?(?<!\w)({word})\s*\(", source, re.MULTILINE)
+    start = match.start(1) if match else 0
     return source.count("\n", 0, start) + 1, start - source.rfind("\n", 0, start)
 
 
@@ -532,12 +534,12 @@ class _References:
 
 def referred(reader: CursorReader, function: Declaration) -> list[Declaration]:
     """Return the functions that the text of *function* refers to, and the values of variables that it names."""
-    found = _References(reader)
-    reader.visit(function._cursor, found.meet)
+    references = _References(reader)
+    reader.visit(function._cursor, references.meet)
     seen: set[int] = set()
-    while found.variables:  # tables of functions
-        one = found.variables.pop()
-        if id(reader.declaration(one)) not in seen:
-            seen.add(id(reader.declaration(one)))
-            reader.visit(one, found.meet)
-    return [*found.functions.values()]
+    while references.variables:  # tables of functions
+        variable = references.variables.pop()
+        if id(reader.declaration(variable)) not in seen:
+            seen.add(id(reader.declaration(variable)))
+            reader.visit(variable, references.meet)
+    return [*references.functions.values()]

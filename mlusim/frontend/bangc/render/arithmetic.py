@@ -50,16 +50,16 @@ def overflows(op: str, kind: t.Arithmetic, a: Range, c: Range) -> bool:
 
 def python(op: str) -> ast.operator:
     """Return the operator of Python that computes ``op`` on integers; for a division, if neither is negative."""
-    made = BINARY[op].python()
-    assert isinstance(made, ast.operator)
-    return made
+    operator = BINARY[op].python()
+    assert isinstance(operator, ast.operator)
+    return operator
 
 
 def comparison(op: str) -> ast.cmpop:
     """Return the operator of Python that compares as ``op`` does."""
-    made = COMPARE[op].python()
-    assert isinstance(made, ast.cmpop)
-    return made
+    operator = COMPARE[op].python()
+    assert isinstance(operator, ast.cmpop)
+    return operator
 
 
 def plain(op: str, left: ast.expr, right: ast.expr) -> ast.expr:
@@ -76,8 +76,8 @@ def arithmetic(op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: 
     if op in SHIFTS and not (c[0] >= 0 and c[1] <= most_shift(kind)):
         right = b.binary(right, ast.BitAnd(), b.constant(most_shift(kind)))
         c = (0, most_shift(kind))
-    made = plain(op, left, right)
-    return wrapped(made, kind) if overflows(op, kind, a, c) else made
+    result = plain(op, left, right)
+    return wrapped(result, kind) if overflows(op, kind, a, c) else result
 
 
 def real(op: str, left: ast.expr, right: ast.expr) -> ast.expr:
@@ -105,58 +105,58 @@ def _divided(op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: Ra
     return ast.IfExp(test, b.binary(again, python(op), right), b.call(helper, again, right))
 
 
-def wrapped(made: ast.expr, kind: t.Arithmetic) -> ast.expr:
-    """Return *made* wrapped to the range of an integer type."""
+def wrapped(number: ast.expr, kind: t.Arithmetic) -> ast.expr:
+    """Return *number* wrapped to the range of an integer type."""
     if kind.kind == "bool":
-        return b.compare(made, ast.NotEq(), b.constant(0))
+        return b.compare(number, ast.NotEq(), b.constant(0))
     if kind.kind == "uint":
-        return b.binary(made, ast.BitAnd(), b.constant(kind.high))
+        return b.binary(number, ast.BitAnd(), b.constant(kind.high))
     # Most values fit, so that the test is what is paid.
-    inside = b.between(max(kind.low, -_SHORT), b.held(SCRATCH, made), min(kind.high, _SHORT))
+    inside = b.between(max(kind.low, -_SHORT), b.held(SCRATCH, number), min(kind.high, _SHORT))
     around = b.call("_c_wrap", b.name(SCRATCH), b.constant(-kind.low))
     return ast.IfExp(inside, b.name(SCRATCH), around)
 
 
-def rounded(made: ast.expr, kind: t.Arithmetic) -> ast.expr:
-    """Return *made* rounded to a floating type."""
+def rounded(number: ast.expr, kind: t.Arithmetic) -> ast.expr:
+    """Return *number* rounded to a floating type."""
     row = real_type(kind)
-    return made if row is None or row.name is None else b.call(row.name, made)
+    return number if row is None or row.name is None else b.call(row.name, number)
 
 
-def converted(made: ast.expr, have: t.Arithmetic, to: t.Arithmetic, values: Range) -> ast.expr:
+def converted(number: ast.expr, have: t.Arithmetic, to: t.Arithmetic, values: Range) -> ast.expr:
     """Return a number of type *have* as one of type *to*."""
     if to.kind == "bool":
-        return b.compare(made, ast.NotEq(), b.constant(0))
+        return b.compare(number, ast.NotEq(), b.constant(0))
     if to.kind == "float":
         if have.kind != "float":
-            return _from_whole(made, have, to, values)
-        return made if to.size > have.size else rounded(made, to)
+            return _from_whole(number, have, to, values)
+        return number if to.size > have.size else rounded(number, to)
     if have.kind == "float":
-        return _truncated(made, to)
+        return _truncated(number, to)
     if have.kind == "bool":
-        return ast.UnaryOp(ast.UAdd(), made)
+        return ast.UnaryOp(ast.UAdd(), number)
     if to.low <= values[0] and values[1] <= to.high:
-        return made
-    return wrapped(made, to)
+        return number
+    return wrapped(number, to)
 
 
-def _from_whole(made: ast.expr, have: t.Arithmetic, to: t.Arithmetic, values: Range) -> ast.expr:
+def _from_whole(number: ast.expr, have: t.Arithmetic, to: t.Arithmetic, values: Range) -> ast.expr:
     if to.size == 8 or have.kind == "bool":
-        return b.call("float", made)
+        return b.call("float", number)
     row = real_type(to)
     exact = 0 if row is None else row.exact
     if -exact <= values[0] and values[1] <= exact:
-        return b.call("float", made)
-    once, again = b.twice(made, SCRATCH)
+        return b.call("float", number)
+    once, again = b.twice(number, SCRATCH)
     by = b.call("_c_long_to", again, b.constant(to.name)) if have.size == 8 else rounded(again, to)
-    if isinstance(made, ast.Call):  # of which nothing is known, as rand()
-        return b.call("_c_long_to", made, b.constant(to.name)) if have.size == 8 else rounded(made, to)
+    if isinstance(number, ast.Call):  # of which nothing is known, as rand()
+        return b.call("_c_long_to", number, b.constant(to.name)) if have.size == 8 else rounded(number, to)
     return ast.IfExp(b.between(-exact, once, exact), b.binary(again, ast.Add(), b.constant(0.0)), by)
 
 
-def _truncated(made: ast.expr, to: t.Arithmetic) -> ast.expr:
+def _truncated(number: ast.expr, to: t.Arithmetic) -> ast.expr:
     """Return a floating number as an integer: toward zero, and what does not fit saturates."""
-    once, again = b.twice(made, SCRATCH)
+    once, again = b.twice(number, SCRATCH)
     by = b.call("_c_whole", again, b.constant(to.low), b.constant(to.high))
     low, high = float(max(to.low, -_SHORT)), float(min(to.high, _SHORT))
     return ast.IfExp(b.between(low, once, high), b.call("int", again), by)
@@ -169,7 +169,7 @@ def _truncated(made: ast.expr, to: t.Arithmetic) -> ast.expr:
 
 
 def checked_conversion(
-    made: ast.expr,
+    number: ast.expr,
     have: t.Arithmetic,
     to: t.Arithmetic,
     values: Range,
@@ -180,20 +180,20 @@ def checked_conversion(
     """Return a number of type *have* as one of type *to*; *cast* and *steps* as in `change_of_conversion`."""
     change = change_of_conversion(have, to, cast=cast, steps=steps)
     if change == BEYOND:
-        return b.call("_c_single", made)
+        return b.call("_c_single", number)
     if change == FLOAT:
         # What is truncated to the largest number lies below the next one.
         inside = ast.Compare(
             b.constant(float(to.low - 1)),
             # With 64 bits, low - 1 rounds to low itself, which is inside.
             [ast.Lt() if to.size < 8 or to.low == 0 else ast.LtE(), ast.Lt()],
-            [b.held(SCRATCH, made), b.constant(float(to.high + 1))],
+            [b.held(SCRATCH, number), b.constant(float(to.high + 1))],
         )
-        kept = b.call("int", b.name(SCRATCH))
-        return ast.IfExp(inside, kept, _told(FLOAT, to, have))
+        whole = b.call("int", b.name(SCRATCH))
+        return ast.IfExp(inside, whole, _told(FLOAT, to, have))
     if change in (NARROWED, COUNTER) and not (to.low <= values[0] and values[1] <= to.high):
-        return fitting(made, to, change, have)
-    return converted(made, have, to, values)
+        return fitting(number, to, change, have)
+    return converted(number, have, to, values)
 
 
 def checked_operation(
@@ -217,9 +217,9 @@ def checked_operation(
     return arithmetic(op, left, right, kind, a, c)
 
 
-def fitting(made: ast.expr, to: t.Arithmetic, rule: str, have: t.Arithmetic | None = None) -> ast.expr:
-    """*made* where it is a number of the integer type *to*, otherwise what C makes of it, which is told."""
-    inside = b.between(to.low, b.held(SCRATCH, made), to.high)
+def fitting(number: ast.expr, to: t.Arithmetic, rule: str, have: t.Arithmetic | None = None) -> ast.expr:
+    """*number* where it is a number of the integer type *to*, otherwise what C makes of it, which is told."""
+    inside = b.between(to.low, b.held(SCRATCH, number), to.high)
     return ast.IfExp(inside, b.name(SCRATCH), _told(rule, to, have or to))
 
 
@@ -234,33 +234,33 @@ _NORMAL = (-126, 126)  # exponents of floats that are normal
 _TASKS = 1 << 24  # more tasks than any launch has
 
 
-def range_of(node: ir.Expr, known: "dict[str, Range]") -> Range:
-    """Return the least and the greatest value of an integer expression; *known* has those of some locals."""
+def range_of(node: ir.Expr, ranges: "dict[str, Range]") -> Range:
+    """Return the least and the greatest value of an integer expression; *ranges* has those of some locals."""
     kind = node.type
     if not isinstance(kind, t.Arithmetic) or not kind.whole:
         return (0, 0)
     if isinstance(node, ir.Const):
         return (int(node.value), int(node.value))
-    found = _found(node, known)
-    if found is None or found[0] < kind.low or found[1] > kind.high:
+    values = _bounds(node, ranges)
+    if values is None or values[0] < kind.low or values[1] > kind.high:
         return kind.low, kind.high
-    return found
+    return values
 
 
-def _found(node: ir.Expr, known: "dict[str, Range]") -> Range | None:
+def _bounds(node: ir.Expr, ranges: "dict[str, Range]") -> Range | None:
     if isinstance(node, ir.Compare | ir.Logical) or (isinstance(node, ir.Unary) and node.op == "!"):
         return 0, 1
     if isinstance(node, ir.Builtin):
         return 0, _TASKS
     if isinstance(node, ir.Load) and isinstance(node.place, ir.LocalStorage):
-        return known.get(node.place.local.name)
+        return ranges.get(node.place.local.name)
     if isinstance(node, ir.Convert) and isinstance(node.value.type, t.Arithmetic) and node.value.type.whole:
-        return range_of(node.value, known)
+        return range_of(node.value, ranges)
     if isinstance(node, ir.Conditional):
-        then, other = range_of(node.then, known), range_of(node.other, known)
+        then, other = range_of(node.then, ranges), range_of(node.other, ranges)
         return min(then[0], other[0]), max(then[1], other[1])
     if isinstance(node, ir.Binary):
-        return _combined(node.op, range_of(node.left, known), range_of(node.right, known))
+        return _combined(node.op, range_of(node.left, ranges), range_of(node.right, ranges))
     return None
 
 
@@ -272,10 +272,10 @@ def exponents(node: ir.Expr) -> Range | None:
     if isinstance(node, ir.Convert) and node.type == t.FLOAT and isinstance(node.value.type, t.Arithmetic):
         return (0, 8 * node.value.type.size) if node.value.type.whole else None
     if isinstance(node, ir.Binary) and node.op in "*/" and isinstance(node.right, ir.Const):
-        found, (mantissa, exponent) = exponents(node.left), math.frexp(node.right.value)
-        if found is not None and abs(mantissa) == 0.5:
+        left, (mantissa, exponent) = exponents(node.left), math.frexp(node.right.value)
+        if left is not None and abs(mantissa) == 0.5:
             moved = exponent - 1 if node.op == "*" else 1 - exponent
-            low, high = found[0] + moved, found[1] + moved
+            low, high = left[0] + moved, left[1] + moved
             return (low, high) if low >= _NORMAL[0] and high <= _NORMAL[1] else None
     return None
 

@@ -99,12 +99,19 @@ def located(node: ast.AST, around: tuple[int, int, int, int]) -> None:
     for part in node.__dict__.values():
         for child in part if part.__class__ is list else (part,):
             if isinstance(child, ast.AST):
-                own = child.__dict__
-                if "lineno" in own:
-                    inner = own["lineno"], own["col_offset"], own["end_lineno"], own["end_col_offset"]
+                fields = child.__dict__
+                if "lineno" in fields:
+                    inner = (
+                        fields["lineno"],
+                        fields["col_offset"],
+                        fields["end_lineno"],
+                        fields["end_col_offset"],
+                    )
                 else:
                     inner = around
-                    own["lineno"], own["col_offset"], own["end_lineno"], own["end_col_offset"] = around
+                    fields["lineno"], fields["col_offset"], fields["end_lineno"], fields["end_col_offset"] = (
+                        around
+                    )
                 located(child, inner)
 
 
@@ -143,15 +150,15 @@ class Machine:
 class PythonWalker(Walker[ast.expr, ast.stmt]):
     """A function while it is rendered in Python; ``breaks`` and ``continues`` say what these become in the loops around."""
 
-    own = names.OWN
+    prefix = names.OWN
     uses: Uses = field(factory=Uses)
-    known: dict[str, Range] = field(factory=dict)  # values of locals that are bounded
+    ranges: dict[str, Range] = field(factory=dict)  # values of locals that are bounded
     begins: dict[str, Range] = field(factory=dict)  # values that locals have at first
     changed: Mapping[ir.Local, int] = field(factory=dict)  # how many places store to a local
     # How many places cast a local to a type.
     casts: Mapping[tuple[ir.Local, t.Type], int] = field(factory=dict)
     steady: set[ir.Local] = field(factory=set)  # parameters, and locals that are made once in a call
-    kept: dict[str, None] = field(factory=dict)  # names of casts that are made once; None until then
+    cast_names: dict[str, None] = field(factory=dict)  # names of casts that are made once; None until then
     names: frozenset[str] = frozenset()  # of locals
     turns: bool = False  # whether the code is in a loop
     inside: bool = False  # whether the code is a function of its own, which has no other's names
@@ -167,17 +174,17 @@ class PythonWalker(Walker[ast.expr, ast.stmt]):
 
     def layout(self, kind: t.Type) -> ast.expr:
         """Return the name of the layout of a type that memory holds."""
-        text, made = named_layout(kind)
-        self.uses.layouts[text] = made
+        text, plain = named_layout(kind)
+        self.uses.layouts[text] = plain
         return name(text)
 
-    def valued(self, made: ast.expr, node: ir.Expr) -> ast.expr:
-        """Return *made*, the value of *node*, with its place in the source."""
-        return at(made, node.span)  # type: ignore[no-any-return]
+    def valued(self, rendered: ast.expr, node: ir.Expr) -> ast.expr:
+        """Return *rendered*, the value of *node*, with its place in the source."""
+        return at(rendered, node.span)  # type: ignore[no-any-return]
 
-    def outcome(self, made: ast.expr, span: Span) -> ast.expr:
-        """Render *made*, the value of the test at *span*, and the count of its outcome."""
-        return call("_c_branch", made, constant((span.file, span.line, span.column)))
+    def outcome(self, rendered: ast.expr, span: Span) -> ast.expr:
+        """Render *rendered*, the value of the test at *span*, and the count of its outcome."""
+        return call("_c_branch", rendered, constant((span.file, span.line, span.column)))
 
     def count(self, span: Span) -> ast.stmt:
         """Render the call that reports to coverage that control has reached *span*."""

@@ -29,20 +29,16 @@ def _suite(c: PythonWalker, statements: Body) -> Statements:
     return c.body(statements) or [ast.Pass()]
 
 
-def _if(c: PythonWalker, node: ir.If) -> Statements:
-    return [ast.If(c.tested(node.test), _suite(c, node.then), c.body(node.other))]
-
-
 def _loop(c: PythonWalker, node: ir.Loop) -> Statements:
     bounds = _bounds(c, node)
-    outer = {name: c.known[name] for name in bounds if name in c.known}
+    outer = {name: c.ranges[name] for name in bounds if name in c.ranges}
     turns, c.turns = c.turns, True
     test = b.constant(True) if node.test is None else c.tested(node.test)
-    c.known.update(bounds)
+    c.ranges.update(bounds)
     c.loops += 1
     c.breaks.append(lambda: [ast.Break()])
     if node.late:
-        made = _late(c, node, test)
+        loop = _late(c, node, test)
     else:
 
         def again() -> Statements:
@@ -51,14 +47,14 @@ def _loop(c: PythonWalker, node: ir.Loop) -> Statements:
         c.continues.append(again)
         inner = c.body(node.body)
         c.continues.pop()
-        made = [ast.While(test, [*inner, *_stepped(c, node.step)] or [ast.Pass()], [])]
+        loop = [ast.While(test, [*inner, *_stepped(c, node.step)] or [ast.Pass()], [])]
     c.turns = turns
     c.breaks.pop()
     c.loops -= 1
     for name in bounds:
-        del c.known[name]
-    c.known.update(outer)
-    return made
+        del c.ranges[name]
+    c.ranges.update(outer)
+    return loop
 
 
 def _stepped(c: PythonWalker, step: ir.Expr | None) -> Statements:
@@ -66,9 +62,9 @@ def _stepped(c: PythonWalker, step: ir.Expr | None) -> Statements:
     if step is None:
         return []
     outer, c.stepping = c.stepping, True
-    made = c.located(c.evaluated(step), step)
+    statements = c.located(c.evaluated(step), step)
     c.stepping = outer
-    return made
+    return statements
 
 
 def _late(c: PythonWalker, node: ir.Loop, test: ast.expr) -> Statements:
@@ -106,7 +102,7 @@ def _bounds(c: PythonWalker, node: ir.Loop) -> dict[str, Range]:
     assert isinstance(kind, t.Arithmetic)
     if step.value.value <= 0:
         return {}
-    limit = min(range_of(test.right, c.known)[1] - (test.op == "<"), kind.high)  # in the body the test holds
+    limit = min(range_of(test.right, c.ranges)[1] - (test.op == "<"), kind.high)  # in the body the test holds
     only = c.changed.get(local) == 1 and limit + step.value.value <= kind.high  # and it never wraps
     first = c.begins.get(local.name, (kind.low, kind.high))[0] if only else kind.low
     return {local.name: (first, limit)}
@@ -118,11 +114,11 @@ def _bounds(c: PythonWalker, node: ir.Loop) -> dict[str, Range]:
 def _switch(c: PythonWalker, node: ir.Switch) -> Statements:
     """Render a switch: as a chain of tests if no section falls through into the next, otherwise as a machine."""
     name = c.temporary()
-    made: Statements = [b.assign(b.target(name), asked(c, c.value(node.value), node.value))]
+    assigned: Statements = [b.assign(b.target(name), asked(c, c.value(node.value), node.value))]
     closed = [_closed(s.body, last=s is node.sections[-1]) for s in node.sections]
     if len(closed) <= _MOST_CHAINED and all(part is not None for part in closed):
-        return made + _chain(c, node, name, [part or () for part in closed])
-    return made + _machine(c, node, name)
+        return assigned + _chain(c, node, name, [part or () for part in closed])
+    return assigned + _machine(c, node, name)
 
 
 _MOST_CHAINED = 100  # tests that stand each in the other's else
@@ -162,14 +158,14 @@ def _test(name: str, labels: tuple[int, ...]) -> ast.expr:
 
 def _chain(c: PythonWalker, node: ir.Switch, name: str, parts: list[Body]) -> Statements:
     tail: Statements = []
-    made: list[tuple[ir.Section, Statements]] = []
+    cases: list[tuple[ir.Section, Statements]] = []
     for section, part in zip(node.sections, parts, strict=True):
         inner = c.body(part) or [b.at(ast.Pass(), section.span)]
         if section.default:
             tail = inner
         else:
-            made.append((section, inner))
-    for section, inner in reversed(made):
+            cases.append((section, inner))
+    for section, inner in reversed(cases):
         tail = [b.at(ast.If(_test(name, section.labels), inner, tail), section.span)]
     return tail
 
@@ -201,11 +197,11 @@ def _machine(c: PythonWalker, node: ir.Switch, name: str) -> Statements:
     c.loops -= 1
     c.breaks.pop()
     c.continues.pop()
-    made: Statements = [
+    statements: Statements = [
         ast.Assign([b.target(inside), b.target(again)], b.constant(False)),
         ast.While(b.constant(True), [*parts, ast.Break()], []),
     ]
-    return made if outer is None else [*made, ast.If(b.name(again), outer(), [])]
+    return statements if outer is None else [*statements, ast.If(b.name(again), outer(), [])]
 
 
 # -- gotos, and the ends of objects ----------------------------------------------------------------
@@ -237,36 +233,36 @@ def _labelled(c: PythonWalker, node: ir.Labelled) -> Statements:
     c.continues.pop()
     c.breaks.pop()
     c.machines.pop()
-    made: Statements = [
+    statements: Statements = [
         ast.Assign([b.target(machine.start), b.target(left)], b.constant(0)),
         ast.While(b.constant(True), [*turn, ast.Break()], []),
     ]
     for how, jump in enumerate(outer, 1):
         if jump is not None:
             test = b.compare(b.name(left), ast.Eq(), b.constant(how))
-            made.append(ast.If(test, jump(), []))
-    return made
+            statements.append(ast.If(test, jump(), []))
+    return statements
 
 
 def _goto(c: PythonWalker, node: ir.Goto) -> Statements:
     """Render a goto: the next turn of its loop begins at the label."""
     machine = next(m for m in reversed(c.machines) if node.label in m.labels)
     number = machine.labels.index(node.label) + 1
-    made: Statements = [b.assign(b.target(machine.start), b.constant(number))]
+    jump: Statements = [b.assign(b.target(machine.start), b.constant(number))]
     if machine.level == c.loops:  # no other loop of Python is to be left first
-        return [*made, ast.Continue()]
-    return [*made, b.assign(b.target(machine.pending), b.constant(True)), ast.Break()]
+        return [*jump, ast.Continue()]
+    return [*jump, b.assign(b.target(machine.pending), b.constant(True)), ast.Break()]
 
 
 def _onward(c: PythonWalker, node: Any) -> Statements:
     """Render the jumps that follow a loop or a switch if a goto leaves it."""
     wanted = {n.label for n in walk(node) if isinstance(n, ir.Goto)} if c.machines else set()
-    made: Statements = []
+    jumps: Statements = []
     for machine in c.machines:
         if wanted & {*machine.labels}:
             jump: ast.stmt = ast.Continue() if machine.level == c.loops else ast.Break()
-            made.append(b.at(ast.If(b.name(machine.pending), [jump], []), node.span))
-    return made
+            jumps.append(b.at(ast.If(b.name(machine.pending), [jump], []), node.span))
+    return jumps
 
 
 def _ended(c: PythonWalker, node: ir.Finally) -> Statements:
@@ -283,7 +279,7 @@ def _declare(c: PythonWalker, node: ir.Declare) -> list[ast.stmt]:
     local = node.local
     if local.storage is ir.Storage.STATIC:
         c.inside = True
-        body = made(c, local, node.value)
+        body = local_object(c, local, node.value)
         if local.fixed:
             body = b.call("_c_fixed", body, b.constant(local.fixed))
         # A lambda, since a static variable is made only once: when control first reaches its declaration.
@@ -292,7 +288,7 @@ def _declare(c: PythonWalker, node: ir.Declare) -> list[ast.stmt]:
         once = b.call("_c_static", b.constant(local.home), maker)
         return [b.assign(b.target(local.name), once)]
     _note(c, local, node.value)
-    return [b.assign(b.target(local.name), made(c, local, node.value))]
+    return [b.assign(b.target(local.name), local_object(c, local, node.value))]
 
 
 def _note(c: PythonWalker, local: ir.Local, initial: ir.Expr | None) -> None:
@@ -304,10 +300,10 @@ def _note(c: PythonWalker, local: ir.Local, initial: ir.Expr | None) -> None:
     if initial is None or local.storage is not ir.Storage.VALUE or not isinstance(kind, t.Arithmetic):
         return
     if kind.whole:
-        found = range_of(initial, c.known)
-        c.begins[local.name] = found
+        bounds = range_of(initial, c.ranges)
+        c.begins[local.name] = bounds
         if local not in c.changed:
-            c.known[local.name] = found
+            c.ranges[local.name] = bounds
 
 
 def _arrives(c: PythonWalker, local: ir.Local) -> list[ast.stmt]:
@@ -319,11 +315,11 @@ def _arrives(c: PythonWalker, local: ir.Local) -> list[ast.stmt]:
     if isinstance(local.type, t.Record) and local.storage is ir.Storage.CELL:
         return []
     plain = ir.Local(local.name, local.source_name, local.type, local.spelling, local.span)
-    given = ir.Load(ir.LocalStorage(plain, local.span), local.span)
-    return [b.at(b.assign(b.target(local.name), made(c, local, given)), local.span)]
+    argument = ir.Load(ir.LocalStorage(plain, local.span), local.span)
+    return [b.at(b.assign(b.target(local.name), local_object(c, local, argument)), local.span)]
 
 
-def made(c: PythonWalker, local: ir.Local, initial: ir.Expr | None) -> ast.expr:
+def local_object(c: PythonWalker, local: ir.Local, initial: ir.Expr | None) -> ast.expr:
     """Return the object that a local is."""
     kind = local.type
     if local.in_memory:
@@ -336,12 +332,12 @@ def made(c: PythonWalker, local: ir.Local, initial: ir.Expr | None) -> ast.expr:
         if initial is None or isinstance(initial, ir.Compose):
             return b.call(b.attribute(c.layout(kind), "make"))
         return b.call("_c_copy", c.value(initial))
-    given = zero(kind) if initial is None else c.value(initial)
+    value = zero(kind) if initial is None else c.value(initial)
     if unset:
-        given = b.call("_c_unset", given, b.constant(local.source_name))
+        value = b.call("_c_unset", value, b.constant(local.source_name))
     if c.checked and local.constant and local.storage is ir.Storage.CELL:
-        return b.call("_c_fixed_Cell", c.layout(kind), given, b.constant(local.constant))
-    return given if local.storage is ir.Storage.VALUE else b.call("_c_Cell", c.layout(kind), given)
+        return b.call("_c_fixed_Cell", c.layout(kind), value, b.constant(local.constant))
+    return value if local.storage is ir.Storage.VALUE else b.call("_c_Cell", c.layout(kind), value)
 
 
 def zero(kind: t.Type) -> ast.expr:
@@ -360,8 +356,8 @@ def _memory(c: PythonWalker, local: ir.Local, initial: ir.Expr | None) -> ast.ex
     arguments = [b.constant((space, local.source_name, local.align)), key, c.layout(local.type)]
     if initial is not None:
         # A table of constants is one constant of Python, and not a list that each call builds.
-        known = _numbers(initial)
-        arguments.append(c.value(initial) if known is None else b.constant(known))
+        numbers = _numbers(initial)
+        arguments.append(c.value(initial) if numbers is None else b.constant(numbers))
     constant = c.checked and local.constant and initial is not None
     return b.call("_c_constant_local" if constant else "_c_local", *arguments)
 
@@ -372,14 +368,14 @@ def _numbers(initial: ir.Expr) -> tuple[float, ...] | None:
         return None
     if not isinstance(initial.type.of, t.Arithmetic):
         return None
-    found = tuple(v.value for v in initial.values if isinstance(v, ir.Const))
-    return found if len(found) == len(initial.values) else None
+    numbers = tuple(v.value for v in initial.values if isinstance(v, ir.Const))
+    return numbers if len(numbers) == len(initial.values) else None
 
 
 STATEMENTS: Mapping[type, Callable[[PythonWalker, Any], Statements]] = {
     ir.Declare: _declare,
     ir.Evaluate: lambda c, node: c.evaluated(node.value),
-    ir.If: _if,
+    ir.If: lambda c, node: [ast.If(c.tested(node.test), _suite(c, node.then), c.body(node.other))],
     ir.Loop: _loop,
     ir.Switch: _switch,
     ir.Break: lambda c, _: c.breaks[-1]() if c.breaks else [ast.Break()],
@@ -399,13 +395,13 @@ class PythonFunction(PythonWalker):
 
     def truth(self, test: ir.Expr) -> ast.expr:
         """Render the value of a number or a pointer that is used as a condition: null pointers and zeros are false."""
-        made = self.value(test)
+        value = self.value(test)
         decided = isinstance(test, ir.Compare | ir.Logical) or (isinstance(test, ir.Unary) and test.op == "!")
-        return made if decided else asked(self, made, test)
+        return value if decided else asked(self, value, test)
 
-    def located(self, made: Statements, node: ir.Statement | ir.Expr) -> Statements:
-        """Return *made*, the statement or the step *node*, with its place in the source, and the jumps of a goto that leaves it."""
-        placed = [b.at(s, node.span) if not hasattr(s, "lineno") else s for s in made]
+    def located(self, rendered: Statements, node: ir.Statement | ir.Expr) -> Statements:
+        """Return *rendered*, the statement or the step *node*, with its place in the source, and the jumps of a goto that leaves it."""
+        placed = [b.at(s, node.span) if not hasattr(s, "lineno") else s for s in rendered]
         return placed + _onward(self, node) if isinstance(node, ir.Loop | ir.Switch | ir.Labelled) else placed
 
     def chosen(self, node: ir.Conditional) -> Statements:
@@ -442,7 +438,7 @@ def initial(variable: ir.Global, expression: ir.Expr) -> tuple[ast.expr, Uses]:
     """Render the initial value of a host variable at file scope, an expression that is evaluated once."""
     c = PythonFunction(symbol=variable.symbol)
     local = ir.Local(variable.name, variable.name, variable.type, "", variable.span, ir.Storage.CELL)
-    return made(c, local, expression), c.uses
+    return local_object(c, local, expression), c.uses
 
 
 def render(
@@ -460,8 +456,8 @@ def render(
     c.waits = waits_of(function)
     first = [s for p in function.parameters for s in _arrives(c, p)]
     inner = [*first, *c.body(function.body)] or [b.at(ast.Pass(), function.span)]
-    if c.kept:
-        none = ast.Assign([b.target(name) for name in c.kept], b.constant(None))
+    if c.cast_names:
+        none = ast.Assign([b.target(name) for name in c.cast_names], b.constant(None))
         inner.insert(0, ast.copy_location(none, inner[0]))
     inner = [*c.passed(function.span), *inner]
     if deep:
@@ -475,15 +471,12 @@ def render(
     try:
         b.located(module, (1, 0, 1, 0))
         code = compile(module, function.span.file, "exec")
-    except (
-        SyntaxError,
-        RecursionError,
-    ) as error:  # nothing else can be wrong with the code that is made here
+    except (SyntaxError, RecursionError) as error:  # nothing else can be wrong with rendered code
         where = f"{function.name} ({function.span.file}:{function.span.line})"
         if isinstance(error, RecursionError):
             raise Unsupported(f"{where} is nested too deeply; put parts of it into functions") from None
         raise Unsupported(
             f"{where} has loops inside each other, deeper than the {DEEPEST} that Python takes; put the inner ones into a function"
         ) from None
-    own = next(k for k in code.co_consts if isinstance(k, CodeType))
-    return Rendered(function, own.replace(co_name=function.name, co_qualname=function.name), c.uses)
+    function_code = next(k for k in code.co_consts if isinstance(k, CodeType))
+    return Rendered(function, function_code.replace(co_name=function.name, co_qualname=function.name), c.uses)

@@ -7,24 +7,24 @@ from typing import Any
 from mlusim.frontend.bangc import ir, names, types as t
 from mlusim.frontend.bangc.ir.walk import member_array, walk
 from mlusim.frontend.bangc.render import arithmetic, emit as b
-from mlusim.frontend.bangc.render.emit import PythonWalker, Range, named_layout
+from mlusim.frontend.bangc.render.emit import PythonWalker, named_layout
 from mlusim.frontend.bangc.runtime.pointers import MOST_STEP
 from mlusim.frontend.bangc.scalars import OVERFLOW
 from mlusim.isa.table import ISA
 from mlusim.memory.space import DIRECTIONS
 
 
-def asked(c: PythonWalker, made: ast.expr, *nodes: ir.Expr) -> ast.expr:
-    """Return *made*, the outcome of a test of *nodes*; checked code reports it if one of them has no value."""
+def asked(c: PythonWalker, test: ast.expr, *nodes: ir.Expr) -> ast.expr:
+    """Return *test*, the outcome of a test of *nodes*; checked code reports it if one of them has no value."""
     numbers = any(isinstance(n.type, t.Arithmetic) and _may_lack(n) for n in nodes)
-    return b.call("_c_asked", made) if c.checked and numbers else made
+    return b.call("_c_asked", test) if c.checked and numbers else test
 
 
 def place(c: PythonWalker, index: ir.Expr, element: t.Type) -> ast.expr:
-    """Return the value of *index*; an array that is not a simulated memory does not ask of it whether it has a value."""
-    made = c.value(index)
+    """Return the value of *index*; checked code asks whether it has one where the array, outside simulated memory, does not."""
+    value = c.value(index)
     outside = not isinstance(element, t.Arithmetic) or element == t.DOUBLE
-    return b.call("_c_place", made) if c.checked and outside and _may_lack(index) else made
+    return b.call("_c_place", value) if c.checked and outside and _may_lack(index) else value
 
 
 def _may_lack(node: ir.Expr) -> bool:
@@ -70,30 +70,30 @@ def _variable(at: ir.LocalStorage) -> ast.expr:
     return as_number(b.item(b.name(local.name), b.constant(0)), local.type)
 
 
-def as_number(made: ast.expr, kind: t.Type) -> ast.expr:
+def as_number(value: ast.expr, kind: t.Type) -> ast.expr:
     """Render a loaded value as a number of Python."""
     if not isinstance(kind, t.Arithmetic):
-        return made
+        return value
     if kind.kind == "float":
-        return b.call("float", made)
-    return b.call("bool" if kind.kind == "bool" else "int", made)
+        return b.call("float", value)
+    return b.call("bool" if kind.kind == "bool" else "int", value)
 
 
-def _got(c: PythonWalker, made: ast.expr, kind: t.Type) -> ast.expr:
-    """Return *made*, a number that may have just been loaded; checked code follows it if it has no value."""
-    return b.call("_c_got", made) if c.checked and isinstance(kind, t.Arithmetic) else made
+def _got(c: PythonWalker, value: ast.expr, kind: t.Type) -> ast.expr:
+    """Return *value*, a number that may have just been loaded; checked code follows it if it has no value."""
+    return b.call("_c_got", value) if c.checked and isinstance(kind, t.Arithmetic) else value
 
 
 def _element(c: PythonWalker, at: ir.Element, waits: int) -> ast.expr:
     if refers(at):
         pointer = c.value(at.pointer)
-        made = (
+        value = (
             as_number(b.call(b.attribute(pointer, "load"), b.constant(0), b.constant(waits)), at.type)
             if waits
             else b.attribute(pointer, "v")
         )
-        made = _got(c, made, at.type)
-        return b.call("bool", made) if at.type.kind == "bool" else made  # type: ignore[union-attr]
+        value = _got(c, value, at.type)
+        return b.call("bool", value) if at.type.kind == "bool" else value  # type: ignore[union-attr]
     pointer, index = _indexed(c, at)
     if isinstance(at.type, t.Pointer):
         return b.call("_c_pointer_at", pointer, index, c.layout(at.type.to))
@@ -107,32 +107,32 @@ def _indexed(c: PythonWalker, at: ir.Element) -> tuple[ast.expr, ast.expr]:
     array = member_array(at)
     if array is None:
         return c.value(at.pointer), place(c, at.index, at.type)
-    low, high = arithmetic.range_of(at.index, c.known)
+    low, high = arithmetic.range_of(at.index, c.ranges)
     size, before = at.type.size, b.constant(0)
     count = array.at.type.size // size
-    known = array.whole and low >= 0 and high < count
-    pointer = c.value(at.pointer) if array.open and not known else _accessed(c, at.pointer)
+    inside = array.whole and low >= 0 and high < count
+    pointer = c.value(at.pointer) if array.open and not inside else _accessed(c, at.pointer)
     index = place(c, at.index, at.type)
-    if array.open or known:
+    if array.open or inside:
         return pointer, index
     if not array.whole:
         pointer, again = b.twice(pointer, c.temporary())
         start = _accessed(c, ir.AddressOf(array.at, t.Pointer(at.type), at.span))
         before = b.binary(again, ast.Sub(), start)
-    given = (b.constant(one) for one in (count, size, array.words))
-    return pointer, b.call("_c_inside", index, before, *given)
+    bounds = (b.constant(bound) for bound in (count, size, array.words))
+    return pointer, b.call("_c_inside", index, before, *bounds)
 
 
 def _accessed(c: PythonWalker, node: ir.Expr) -> ast.expr:
     """Return the pointer *node* into an array of a record, which need not know the record: its index has been checked."""
     at = node.place if isinstance(node, ir.AddressOf) else None
     if isinstance(at, ir.Member):
-        made: ast.expr = b.attribute(record(c, at.base), t.attribute_of(at.name))
+        accessed: ast.expr = b.attribute(record(c, at.base), t.attribute_of(at.name))
     elif isinstance(at, ir.Element):
-        made = moved(c, _accessed(c, at.pointer), at.type, at.index, back=False)
+        accessed = moved(c, _accessed(c, at.pointer), at.type, at.index, back=False)
     else:
         return c.value(node)
-    return c.valued(made, node)
+    return c.valued(accessed, node)
 
 
 def _owner(c: PythonWalker, at: ir.Place) -> ast.expr:
@@ -178,11 +178,11 @@ def _address(c: PythonWalker, node: ir.AddressOf) -> ast.expr:
         return b.call("_c_part" if part else "_c_member", base, b.constant(name))
     if isinstance(at, ir.GlobalPlace):
         return c.variable(at.variable)
-    made = c.value(at.value)
+    value = c.value(at.value)
     if at.fixed:
         return constant_of(c, at)
     whole = isinstance(at.type, t.Record | t.VectorRegister) or isinstance(at.value, ir.Text)
-    return made if whole else b.call("_c_Cell", c.layout(at.type), made)
+    return value if whole else b.call("_c_Cell", c.layout(at.type), value)
 
 
 def constant_of(c: PythonWalker, at: ir.Temporary) -> ast.expr:
@@ -201,7 +201,7 @@ def moved(c: PythonWalker, pointer: ast.expr, pointee: t.Type, count: ir.Expr, *
     if isinstance(count, ir.Const) and count.value == 0:
         return pointer
     steps = place(c, count, pointee)
-    low, high = arithmetic.range_of(count, c.known)
+    low, high = arithmetic.range_of(count, c.ranges)
     gone = None
     if low < -most or high > most:
         pointer, to = b.twice(pointer, c.temporary())
@@ -229,62 +229,56 @@ def _distance(c: PythonWalker, node: ir.Distance) -> ast.expr:
     pointee, scale = node.left.type.to, 1
     while isinstance(pointee, t.Array):
         scale, pointee = scale * pointee.count, pointee.of
-    made = b.binary(c.value(node.left), ast.Sub(), c.value(node.right))
+    distance = b.binary(c.value(node.left), ast.Sub(), c.value(node.right))
     # Exact: C subtracts pointers into one array only.
-    return made if scale == 1 else b.binary(made, ast.FloorDiv(), b.constant(scale))
+    return distance if scale == 1 else b.binary(distance, ast.FloorDiv(), b.constant(scale))
 
 
 def _converted(c: PythonWalker, node: ir.Convert) -> ast.expr:
     have, to = node.value.type, node.type
     if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
-        values = arithmetic.range_of(node.value, c.known)
+        values = arithmetic.range_of(node.value, c.ranges)
         if c.checked:
-            made = arithmetic.checked_conversion(c.value(node.value), have, to, values, cast=node.cast)
-            return asked(c, made, node.value) if to.kind == "bool" else made
+            value = arithmetic.checked_conversion(c.value(node.value), have, to, values, cast=node.cast)
+            return asked(c, value, node.value) if to.kind == "bool" else value
         if arithmetic.keeps(have, to, to.size) and not (to.low <= values[0] and values[1] <= to.high):
             return arithmetic.wrapped(residue(c, node.value, to.size), to)
         return arithmetic.converted(c.value(node.value), have, to, values)
-    made = c.value(node.value)
+    value = c.value(node.value)
     if isinstance(have, t.Pointer) and isinstance(to, t.Pointer):
-        return cast(c, made, node.value, to)
+        return cast(c, value, node.value, to)
     if isinstance(to, t.Arithmetic):
-        return arithmetic.wrapped(b.call("_c_address", made), to)
+        return arithmetic.wrapped(b.call("_c_address", value), to)
     assert isinstance(to, t.Pointer)
-    return b.call("_c_pointer_of", made, c.layout(to.to))
+    return b.call("_c_pointer_of", value, c.layout(to.to))
 
 
 def _null_test(c: PythonWalker, node: ir.Compare) -> ast.expr | None:
     """Return a pointer compared with the null pointer."""
-    for one, other in ((node.left, node.right), (node.right, node.left)):
+    for operand, other in ((node.left, node.right), (node.right, node.left)):
         if isinstance(other, ir.Const) and other.value is None:
-            made = b.call("bool", c.value(one))  # pointers of the run-time are false where they are null
-            return made if node.op == "!=" else ast.UnaryOp(ast.Not(), c.value(one))
+            test = b.call("bool", c.value(operand))  # pointers of the run-time are false where they are null
+            return test if node.op == "!=" else ast.UnaryOp(ast.Not(), c.value(operand))
     return None
 
 
 # -- numbers ---------------------------------------------------------------------------------------
 
 
-def _const(c: PythonWalker, node: ir.Const) -> ast.expr:
-    if node.value is None:
-        return null(c, node.type)
-    return b.constant(node.value)
-
-
 def _unary(c: PythonWalker, node: ir.Unary) -> ast.expr:
     if node.op == "!":
         return ast.UnaryOp(ast.Not(), c.truth(node.value))
-    made = c.value(node.value)
+    value = c.value(node.value)
     assert isinstance(node.type, t.Arithmetic)
     if node.op == "~":
-        flipped = ast.UnaryOp(ast.Invert(), made)
+        flipped = ast.UnaryOp(ast.Invert(), value)
         # ~x of a signed number is always one.
         return arithmetic.wrapped(flipped, node.type) if node.type.kind == "uint" else flipped
-    negated = ast.UnaryOp(ast.USub(), made)
+    negated = ast.UnaryOp(ast.USub(), value)
     if c.checked and node.type.kind == "int":
         return arithmetic.fitting(negated, node.type, OVERFLOW)
     # Of signed numbers only the lowest has no negation in its type.
-    fits = node.type.kind == "float" or arithmetic.range_of(node.value, c.known)[0] > node.type.low
+    fits = node.type.kind == "float" or arithmetic.range_of(node.value, c.ranges)[0] > node.type.low
     if fits and node.type.kind != "uint":
         return negated
     return arithmetic.wrapped(negated, node.type)
@@ -295,7 +289,7 @@ def _binary(c: PythonWalker, node: ir.Binary) -> ast.expr:
     kind = node.type
     if kind == t.FLOAT and arithmetic.exponents(node) is not None:  # a number that is exact without rounding
         return arithmetic.real(node.op, c.value(node.left), c.value(node.right))
-    a, other = arithmetic.range_of(node.left, c.known), arithmetic.range_of(node.right, c.known)
+    a, other = arithmetic.range_of(node.left, c.ranges), arithmetic.range_of(node.right, c.ranges)
     if c.checked:
         return arithmetic.checked_operation(node.op, c.value(node.left), c.value(node.right), kind, a, other)
     if arithmetic.modular(node.op, kind) and arithmetic.overflows(node.op, kind, a, other):
@@ -305,8 +299,8 @@ def _binary(c: PythonWalker, node: ir.Binary) -> ast.expr:
 
 def residue(c: PythonWalker, node: ir.Expr, size: int) -> ast.expr:
     """Return a number with the low *size* bytes of *node*; what is wrapped around it needs no wrapping inside."""
-    made = _residue(c, node, size)
-    return b.at(made, node.span)  # type: ignore[no-any-return]
+    rendered = _residue(c, node, size)
+    return b.at(rendered, node.span)  # type: ignore[no-any-return]
 
 
 def _residue(c: PythonWalker, node: ir.Expr, size: int) -> ast.expr:
@@ -323,13 +317,8 @@ def _compare(c: PythonWalker, node: ir.Compare) -> ast.expr:
     tested = _null_test(c, node)
     if tested is not None:
         return tested
-    made = b.compare(c.value(node.left), arithmetic.comparison(node.op), c.value(node.right))
-    return asked(c, made, node.left, node.right)
-
-
-def _logical(c: PythonWalker, node: ir.Logical) -> ast.expr:
-    op = ast.And() if node.op == "&&" else ast.Or()
-    return ast.BoolOp(op, [c.tested(node.left), c.tested(node.right)])
+    test = b.compare(c.value(node.left), arithmetic.comparison(node.op), c.value(node.right))
+    return asked(c, test, node.left, node.right)
 
 
 # -- calls -----------------------------------------------------------------------------------------
@@ -343,11 +332,11 @@ def _call(c: PythonWalker, node: ir.Call) -> ast.expr:
 def _intrinsic(c: PythonWalker, node: ir.IntrinsicCall) -> ast.expr:
     row = ISA[node.row]
     c.uses.rows[node.row] = None
-    made = [
+    arguments = [
         _operand(c, row, n, a, k) for n, (a, k) in enumerate(zip(node.arguments, node.overload, strict=False))
     ]
-    made += [_given(c, a) for a in node.arguments[len(node.overload) :]]
-    return as_number(b.call(row.spelling, *made), node.type)
+    arguments += [_argument(c, a) for a in node.arguments[len(node.overload) :]]
+    return as_number(b.call(row.spelling, *arguments), node.type)
 
 
 def _operand(c: PythonWalker, row: Any, n: int, argument: ir.Expr, kind: t.Type) -> ast.expr:
@@ -355,39 +344,37 @@ def _operand(c: PythonWalker, row: Any, n: int, argument: ir.Expr, kind: t.Type)
         if isinstance(argument, ir.Const) and argument.value in range(len(DIRECTIONS)):
             return b.name(DIRECTIONS[argument.value].name)
         return b.call("_c_direction", c.value(argument))
-    made = _given(c, argument)
+    operand = _argument(c, argument)
     if isinstance(kind, t.Pointer) and isinstance(kind.to, t.VectorRegister):
         at = argument.place if isinstance(argument, ir.AddressOf) else None
         plain = isinstance(at, ir.LocalStorage) and at.type == kind.to
-        return made if plain else b.call("_c_register_at", made)
+        return operand if plain else b.call("_c_register_at", operand)
     # Its type says how untyped operands are seen, and a number of Python has none.
     if isinstance(kind, t.Arithmetic) and n in row.typing:
         name = names.NUMBER + named_layout(kind)[0].removeprefix(names.LAYOUT)
         c.uses.layouts[name] = kind
-        return b.call(name, made)
-    return made
+        return b.call(name, operand)
+    return operand
 
 
 def _library(c: PythonWalker, node: ir.LibraryCall) -> ast.expr:
     c.uses.library[node.name] = None
-    made: ast.expr = b.call(f"_c_lib_{node.name}", *(_given(c, a) for a in node.arguments))
+    result: ast.expr = b.call(f"_c_lib_{node.name}", *(_argument(c, a) for a in node.arguments))
     if c.checked and node.type == t.FLOAT:
-        return b.call("_c_single", made)
+        return b.call("_c_single", result)
     if isinstance(node.type, t.Arithmetic) and node.type.kind == "float":  # Python computes in double
-        return arithmetic.rounded(made, node.type)
-    return made
+        return arithmetic.rounded(result, node.type)
+    return result
 
 
 def compose(c: PythonWalker, node: ir.Compose) -> ast.expr:
     """Return a record or an array from its parts."""
-    parts = [_own(c, v) for v in node.values]
+    registers = [isinstance(v.type, t.VectorRegister) for v in node.values]  # which are copied
+    parts = [
+        b.call("_c_copy", c.value(v)) if register else c.value(v)
+        for v, register in zip(node.values, registers, strict=True)
+    ]
     return b.call(b.attribute(c.layout(node.type), "make"), *parts)
-
-
-def _own(c: PythonWalker, node: ir.Expr) -> ast.expr:
-    """Return a value that is kept: a register of its own."""
-    made = c.value(node)
-    return b.call("_c_copy", made) if isinstance(node.type, t.VectorRegister) else made
 
 
 def _function(c: PythonWalker, node: ir.FunctionAddress) -> ast.expr:
@@ -422,7 +409,7 @@ def _asm(c: PythonWalker, node: ir.Asm) -> ast.expr:
     return b.call("_c_asm", b.constant(node.text), ast.Tuple(list(names), b.LOAD), operands)
 
 
-def _given(c: PythonWalker, node: ir.Expr) -> ast.expr:
+def _argument(c: PythonWalker, node: ir.Expr) -> ast.expr:
     """Return an argument of a row or of the library; the device's take a string as it is."""
     if isinstance(node, ir.Text):
         return b.at(b.constant(node.value), node.span)  # type: ignore[no-any-return]
@@ -441,35 +428,35 @@ def assignment(c: PythonWalker, node: ir.Assign | ir.Update) -> list[ast.stmt]:
     """Return an assignment whose value is not used."""
     before: list[ast.stmt] = []
     if isinstance(node, ir.Assign):
-        given = _chain(c, node.value, before) if isinstance(node.value, ir.Assign) else c.value(node.value)
-        return [*before, *stored(c, node.place, given)]
+        value = _chain(c, node.value, before) if isinstance(node.value, ir.Assign) else c.value(node.value)
+        return [*before, *stored(c, node.place, value)]
     place = _once(c, node.place, before)
     return [*before, *stored(c, place, _combined(c, node, _read(c, place, node)))]
 
 
 def _chain(c: PythonWalker, node: ir.Assign, before: list[ast.stmt]) -> ast.expr:
     """Render ``a = b = v``: compute v once, and store it from right to left."""
-    given = _chain(c, node.value, before) if isinstance(node.value, ir.Assign) else c.value(node.value)
-    if not (isinstance(given, ast.Constant) or (b.simple(given) and isinstance(node.place, ir.LocalStorage))):
+    value = _chain(c, node.value, before) if isinstance(node.value, ir.Assign) else c.value(node.value)
+    if not (isinstance(value, ast.Constant) or (b.simple(value) and isinstance(node.place, ir.LocalStorage))):
         name = c.temporary()  # the place may change a variable
-        before.append(b.at(b.assign(b.target(name), given), node.span))
-        given = b.name(name)
-    before.extend(b.at(s, node.span) for s in stored(c, node.place, given))
-    return given
+        before.append(b.at(b.assign(b.target(name), value), node.span))
+        value = b.name(name)
+    before.extend(b.at(s, node.span) for s in stored(c, node.place, value))
+    return value
 
 
-def stored(c: PythonWalker, at: ir.Place, given: ast.expr) -> list[ast.stmt]:
-    """Return the statements that store *given* at a place."""
+def stored(c: PythonWalker, at: ir.Place, value: ast.expr) -> list[ast.stmt]:
+    """Return the statements that store *value* at a place."""
     if isinstance(at.type, t.Record):
         if isinstance(at, ir.LocalStorage) and at.local.storage is ir.Storage.CELL:
             # The object stays the same: there may be pointers to it.
-            return [ast.Expr(b.call(b.attribute(b.name(at.local.name), "assign"), given))]
+            return [ast.Expr(b.call(b.attribute(b.name(at.local.name), "assign"), value))]
         name = c.temporary()  # what is stored comes before the place
         stored = b.call(b.attribute(record(c, at), "assign"), b.name(name))
-        return [b.assign(b.target(name), given), ast.Expr(stored)]
+        return [b.assign(b.target(name), value), ast.Expr(stored)]
     if isinstance(at.type, t.VectorRegister):
-        return [ast.Expr(b.call(b.attribute(record(c, at), "assign"), given))]
-    return [b.assign(_target(c, at), given)]
+        return [ast.Expr(b.call(b.attribute(record(c, at), "assign"), value))]
+    return [b.assign(_target(c, at), value)]
 
 
 def _target(c: PythonWalker, at: ir.Place) -> ast.Name | ast.Attribute | ast.Subscript:
@@ -511,10 +498,10 @@ def _kept(c: PythonWalker, node: ir.Expr, before: list[ast.stmt]) -> ir.Expr:
     return _named(c, node, c.value(node), before)
 
 
-def _named(c: PythonWalker, node: ir.Expr, made: ast.expr, before: list[ast.stmt]) -> ir.Expr:
-    """Return the variable that *made*, the value of *node*, is assigned to *before* it is used."""
+def _named(c: PythonWalker, node: ir.Expr, value: ast.expr, before: list[ast.stmt]) -> ir.Expr:
+    """Return the variable that *value*, the value of *node*, is assigned to *before* it is used."""
     name = c.temporary()
-    before.append(b.at(b.assign(b.target(name), made), node.span))
+    before.append(b.at(b.assign(b.target(name), value), node.span))
     local = ir.Local(name, "", node.type, str(node.type), node.span)
     return ir.Load(ir.LocalStorage(local, node.span), node.span)
 
@@ -534,49 +521,47 @@ def _combined(c: PythonWalker, node: ir.Update, old: ast.expr) -> ast.expr:
     assert isinstance(kind, t.Arithmetic)
     assert isinstance(node.within, t.Arithmetic)
     within = node.within
-    have = _values(c, node.place, kind)
+    have = (kind.low, kind.high) if kind.whole else (0, 0)
+    if isinstance(node.place, ir.LocalStorage):
+        have = c.ranges.get(node.place.local.name, have)
     if (kind.kind, kind.size) != (within.kind, within.size):
         old = arithmetic.converted(old, kind, within, have)
         if within.kind == "uint" and have[0] < 0:
             have = (within.low, within.high)
-    other = arithmetic.range_of(node.value, c.known)
+    other = arithmetic.range_of(node.value, c.ranges)
     if c.checked:
         steps = c.steps(node)
-        given = c.value(node.value)
-        made = arithmetic.checked_operation(node.op, old, given, within, have, other, steps=steps)
+        operand = c.value(node.value)
+        result = arithmetic.checked_operation(node.op, old, operand, within, have, other, steps=steps)
         if (kind.kind, kind.size) == (within.kind, within.size):
-            return made
+            return result
         whole = (within.low, within.high) if within.whole else (0, 0)
-        return arithmetic.checked_conversion(made, within, kind, whole, steps=steps)
+        return arithmetic.checked_conversion(result, within, kind, whole, steps=steps)
     if arithmetic.modular(node.op, within) and arithmetic.overflows(node.op, within, have, other):
-        made = arithmetic.wrapped(arithmetic.plain(node.op, old, residue(c, node.value, within.size)), within)
+        result = arithmetic.wrapped(
+            arithmetic.plain(node.op, old, residue(c, node.value, within.size)), within
+        )
     else:
-        made = arithmetic.arithmetic(node.op, old, c.value(node.value), within, have, other)
+        result = arithmetic.arithmetic(node.op, old, c.value(node.value), within, have, other)
     if (kind.kind, kind.size) == (within.kind, within.size):
-        return made
-    return arithmetic.converted(made, within, kind, (within.low, within.high) if within.whole else (0, 0))
-
-
-def _values(c: PythonWalker, at: ir.Place, kind: t.Arithmetic) -> Range:
-    if isinstance(at, ir.LocalStorage) and at.local.name in c.known:
-        return c.known[at.local.name]
-    return (kind.low, kind.high) if kind.whole else (0, 0)
+        return result
+    return arithmetic.converted(result, within, kind, (within.low, within.high) if within.whole else (0, 0))
 
 
 def _assigned(c: PythonWalker, node: ir.Assign) -> ast.expr:
     """Return an assignment as a value."""
-    given = c.value(node.value)
+    value = c.value(node.value)
     at = node.place
     if (
         isinstance(at, ir.LocalStorage)
         and not cell(at.local)
         and isinstance(at.type, t.Arithmetic | t.Pointer)
     ):
-        return b.held(at.local.name, given)
+        return b.held(at.local.name, value)
     name = c.temporary()
     if isinstance(at.type, t.Record):
-        return b.first(b.held(name, given), b.call(b.attribute(record(c, at), "assign"), b.name(name)))
-    return b.first(b.held(name, given), _put(c, at, b.name(name)))
+        return b.first(b.held(name, value), b.call(b.attribute(record(c, at), "assign"), b.name(name)))
+    return b.first(b.held(name, value), _put(c, at, b.name(name)))
 
 
 def _updated(c: PythonWalker, node: ir.Update) -> ast.expr:
@@ -597,22 +582,22 @@ def _updated(c: PythonWalker, node: ir.Update) -> ast.expr:
 def _once_inline(c: PythonWalker, at: ir.Place, parts: list[ast.expr]) -> ir.Place:
     before: list[ast.stmt] = []
     place = _once(c, at, before)  # as statements, which become walruses
-    for made in before:
-        assert isinstance(made, ast.Assign)
-        assert isinstance(made.targets[0], ast.Name)
-        parts.append(b.held(made.targets[0].id, made.value))
+    for statement in before:
+        assert isinstance(statement, ast.Assign)
+        assert isinstance(statement.targets[0], ast.Name)
+        parts.append(b.held(statement.targets[0].id, statement.value))
     return place
 
 
-def _put(c: PythonWalker, at: ir.Place, given: ast.expr) -> ast.expr:
+def _put(c: PythonWalker, at: ir.Place, value: ast.expr) -> ast.expr:
     """Return a store as an expression; the frame that stores is the function's own."""
     target = _target(c, at)
     if isinstance(target, ast.Name):
-        return b.held(target.id, given)
+        return b.held(target.id, value)
     if isinstance(target, ast.Attribute):
-        return b.call("_c_setattr", target.value, b.constant(target.attr), given)
+        return b.call("_c_setattr", target.value, b.constant(target.attr), value)
     # Python assigns to items by statements only.
-    return b.call(b.attribute(target.value, "__setitem__"), target.slice, given)
+    return b.call(b.attribute(target.value, "__setitem__"), target.slice, value)
 
 
 def cell(local: ir.Local) -> bool:
@@ -640,48 +625,48 @@ def refers(at: ir.Element) -> bool:
 # Casts of pointers in Python, and null pointers, which have a type, too.
 
 
-def cast(c: PythonWalker, made: ast.expr, given: ir.Expr, to: t.Pointer) -> ast.expr:
-    """Return *made*, the value of *given*, as a pointer of type *to*; types whose layouts share a name need no cast."""
+def cast(c: PythonWalker, pointer: ast.expr, node: ir.Expr, to: t.Pointer) -> ast.expr:
+    """Return *pointer*, the value of *node*, as a pointer of type *to*; types whose layouts share a name need no cast."""
     pointee = to.to
     while isinstance(pointee, t.Array):
         pointee = pointee.of
     if isinstance(pointee, t.Void | t.FunctionType | t.ClassType):
-        return made
-    have = given.type
+        return pointer
+    have = node.type
     name = named_layout(pointee)[0]
     if isinstance(have, t.Pointer) and named_layout(have.to)[0] == name:
-        return made
+        return pointer
     if isinstance(pointee, t.Record | t.Pointer | t.VectorRegister):
-        return b.call("_c_seen", made, c.layout(pointee))
-    cast = b.call(b.attribute(made, "cast"), c.layout(pointee))
-    if not _again(c, given, to):
+        return b.call("_c_seen", pointer, c.layout(pointee))
+    cast = b.call(b.attribute(pointer, "cast"), c.layout(pointee))
+    if not _again(c, node, to):
         return cast
-    assert isinstance(given, ir.Load)
-    assert isinstance(given.place, ir.LocalStorage)
-    held = f"{names.KEPT}{given.place.local.name}{name}"
-    c.kept[held] = None
+    assert isinstance(node, ir.Load)
+    assert isinstance(node.place, ir.LocalStorage)
+    held = f"{names.KEPT}{node.place.local.name}{name}"
+    c.cast_names[held] = None
     return ast.IfExp(b.compare(b.name(held), ast.IsNot(), b.constant(None)), b.name(held), b.held(held, cast))
 
 
-def _again(c: PythonWalker, given: ir.Expr, to: t.Pointer) -> bool:
-    """Return whether a cast to *to* is made more than once of the same *given*: a local that does not change, cast in several places or in a loop."""
-    if c.inside or not (isinstance(given, ir.Load) and isinstance(given.place, ir.LocalStorage)):
+def _again(c: PythonWalker, node: ir.Expr, to: t.Pointer) -> bool:
+    """Return whether a cast to *to* is made more than once of the same *node*: a local that does not change, cast in several places or in a loop."""
+    if c.inside or not (isinstance(node, ir.Load) and isinstance(node.place, ir.LocalStorage)):
         return False
-    local = given.place.local
+    local = node.place.local
     steady = local.storage is ir.Storage.VALUE and local not in c.changed and local in c.steady
     return steady and (c.turns or c.casts.get((local, to.to), 0) > 1)
 
 
 def null(c: PythonWalker, kind: t.Type) -> ast.expr:
     """Return the null pointer of type *kind*; one to numbers or records moves by their size."""
-    made = b.name("_c_null")
+    pointer = b.name("_c_null")
     if isinstance(kind, t.Pointer) and isinstance(kind.to, t.Arithmetic | t.Record):
-        return b.call(b.attribute(made, "cast"), c.layout(kind.to))
-    return made
+        return b.call(b.attribute(pointer, "cast"), c.layout(kind.to))
+    return pointer
 
 
 VALUES: Mapping[type, Callable[[PythonWalker, Any], ast.expr]] = {
-    ir.Const: _const,
+    ir.Const: lambda c, node: null(c, node.type) if node.value is None else b.constant(node.value),
     ir.Text: lambda _, node: b.call("_c_text", b.constant(node.value)),
     ir.Builtin: _builtin,
     ir.Load: _loaded,
@@ -690,7 +675,9 @@ VALUES: Mapping[type, Callable[[PythonWalker, Any], ast.expr]] = {
     ir.Unary: _unary,
     ir.Binary: _binary,
     ir.Compare: _compare,
-    ir.Logical: _logical,
+    ir.Logical: lambda c, node: ast.BoolOp(
+        ast.And() if node.op == "&&" else ast.Or(), [c.tested(node.left), c.tested(node.right)]
+    ),
     ir.Conditional: lambda c, n: ast.IfExp(c.tested(n.test), c.value(n.then), c.value(n.other)),
     ir.Comma: lambda c, node: b.last(c.value(node.first), c.value(node.second)),
     ir.Offset: _offset,

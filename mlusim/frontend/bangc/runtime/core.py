@@ -57,7 +57,7 @@ from mlusim.frontend.bangc.runtime.pointers import (
 from mlusim.frontend.bangc.runtime.resolve import resolve
 from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.isa.declare import Intrinsic
-from mlusim.isa.mlisa import Argument, AssemblyCall, Reference, assembly_calls
+from mlusim.isa.mlisa import Argument, Reference, assembly_calls
 from mlusim.isa.table import ISA
 from mlusim.isa.vv import Register
 from mlusim.kernel_frames import SCOPES
@@ -88,12 +88,8 @@ _ARITHMETIC = frozenset(
 _OF_TASK = ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId")  # those that differ between Block tasks
 
 
-_MEMORIES = {
-    "nram": NRAM,
-    "wram": WRAM,
-    "ldram": LDRAM,
-    "stack": LDRAM,
-}  # of a core, by how a declaration says it
+# The memories of a core by the words of a declaration.
+_MEMORIES = {"nram": NRAM, "wram": WRAM, "ldram": LDRAM, "stack": LDRAM}
 
 
 @functools.cache
@@ -149,16 +145,16 @@ def _member(record: Any, name: str) -> Any:
 
 
 def _pointer_at(pointer: Pointer, i: int, layout: Layout) -> Any:
-    found = pointer[i]
-    return see(found, layout) if isinstance(found, Ptr | Address) else found
+    element = pointer[i]
+    return see(element, layout) if isinstance(element, Ptr | Address) else element
 
 
 def _register_at(pointer: Pointer) -> Any:
     """Return the register that *pointer* points to."""
-    found = pointer.here
-    if isinstance(found, NoRecord):
+    register = pointer.here
+    if isinstance(register, NoRecord):
         pointer.refuse("a load")
-    return found
+    return register
 
 
 class Task:
@@ -179,7 +175,7 @@ class Task:
     def function(self) -> Callable[..., Any]:
         """Return the function that the plan is about, in the namespace of its file, for a task that begins on the core."""
         if self._function is None:
-            self._function = self._made()
+            self._function = self._linked()
         else:
             mlu = self.mlu
             for space in self._spaces:
@@ -192,19 +188,19 @@ class Task:
                 exec(code, space)  # noqa: S102 - a declaration, at its own line
         return self._function
 
-    def _made(self) -> Callable[..., Any]:
+    def _linked(self) -> Callable[..., Any]:
         plan = self.plan
         self._spaces = spaces = [self._namespace(part.layouts) for part in plan.parts]
-        made: dict[str, Callable[..., Any]] = dict(plan.absent)
+        functions: dict[str, Callable[..., Any]] = dict(plan.absent)
         for part, space in zip(plan.parts, spaces, strict=True):
             for symbol, code in part.code.items():
-                made[symbol] = FunctionType(code, space, code.co_name)
+                functions[symbol] = FunctionType(code, space, code.co_name)
         for space in spaces:  # a file calls functions of the others by name
-            space.update((names.of_function(symbol), function) for symbol, function in made.items())
+            space.update((names.of_function(symbol), function) for symbol, function in functions.items())
         for number, symbol in enumerate(plan.pointed):
-            made[symbol].address = code_address(number)  # type: ignore[attr-defined]  # a function takes any
-            self._pointed.append(made[symbol])
-        return made[plan.symbol]
+            functions[symbol].address = code_address(number)  # type: ignore[attr-defined]  # a function takes any
+            self._pointed.append(functions[symbol])
+        return functions[plan.symbol]
 
     def _namespace(self, layouts: Mapping[str, t.Type]) -> dict[str, Any]:
         mlu = self.mlu
@@ -265,37 +261,37 @@ class Task:
         """Convert *value*, which the type *to* cannot hold, as C does; report a `ValueChange` to the listeners."""
         if value.__class__ in FOLLOWED:  # what it is says nothing
             return like(scalars.kept(plain(value), rule, low, high), value)  # type: ignore[no-any-return]
-        kept = scalars.kept(value, rule, low, high)
-        self._tell(ValueChange(rule, value, have, kept, to, high - low + 1), sys._getframe(1))  # noqa: SLF001 - the line is the caller's
-        return kept
+        converted = scalars.kept(value, rule, low, high)
+        self._tell(ValueChange(rule, value, have, converted, to, high - low + 1), sys._getframe(1))  # noqa: SLF001 - the line is the caller's
+        return converted
 
     def half(self, value: float) -> float:
         """Return *value* rounded to half; report a `ValueChange` to the listeners where a finite one becomes an infinity."""
         if value.__class__ in FOLLOWED:
             return following(scalars.to_half)(value)  # type: ignore[no-any-return]
-        kept = scalars.to_half(value)
-        if kept - kept != 0 and math.isfinite(value):
-            self._tell(ValueChange("half-overflow", value, "float", kept, "half", 0), sys._getframe(1))  # noqa: SLF001 - the line is the caller's
-        return kept
+        rounded = scalars.to_half(value)
+        if rounded - rounded != 0 and math.isfinite(value):
+            self._tell(ValueChange("half-overflow", value, "float", rounded, "half", 0), sys._getframe(1))  # noqa: SLF001 - the line is the caller's
+        return rounded
 
     def single(self, value: float) -> float:
         """Return *value* rounded to float; report a `ValueChange` to the listeners where a finite one becomes an infinity."""
         if value.__class__ in FOLLOWED:
             return like(self._rounded(plain(value)), value)  # type: ignore[no-any-return]
-        kept: float = self._rounded(value)
-        if kept - kept != 0 and math.isfinite(value):
-            self._tell(_overflowed(value, kept), sys._getframe(1))  # noqa: SLF001 - the same
-        return kept
+        rounded: float = self._rounded(value)
+        if rounded - rounded != 0 and math.isfinite(value):
+            self._tell(_overflowed(value, rounded), sys._getframe(1))  # noqa: SLF001 - the same
+        return rounded
 
     def quotient(self, left: float, right: float) -> float:
         """Return ``left / right`` of floats; report one of finite numbers that is an infinity or a NaN."""
         if left.__class__ in FOLLOWED or right.__class__ in FOLLOWED:
             return self.single(following(scalars.real_divide)(left, right))
         value = scalars.real_divide(left, right)
-        kept: float = self._rounded(value)
-        if kept - kept != 0 and math.isfinite(left) and math.isfinite(right):
-            self._tell(_overflowed(value, kept), sys._getframe(1))  # noqa: SLF001 - the same
-        return kept
+        rounded: float = self._rounded(value)
+        if rounded - rounded != 0 and math.isfinite(left) and math.isfinite(right):
+            self._tell(_overflowed(value, rounded), sys._getframe(1))  # noqa: SLF001 - the same
+        return rounded
 
     def divided(self, op: str, left: int, right: int, name: str, high: int) -> int:
         """Return ``left op right`` of signed integers; C leaves the smallest one divided by -1 undefined."""
@@ -337,33 +333,30 @@ class Task:
         self, variable: tuple[str, str, int], key: object, layout: Layout, initial: object = None
     ) -> Any:
         """Return the memory of a local: the same bytes in every call, filled again if it has *initial* values."""
-        found = self.locals.get(key)
-        if found is None:
-            found = self.locals[key] = self.declare(variable, layout)
-        if initial.__class__ is tuple and found.__class__ is Ptr:
-            made = self.constants.get(key)
-            self.core.restart(found, self._constants(key, initial, found) if made is None else made)
+        memory = self.locals.get(key)
+        if memory is None:
+            memory = self.locals[key] = self.declare(variable, layout)
+        if initial.__class__ is tuple and memory.__class__ is Ptr:
+            constants = self.constants.get(key)
+            if constants is None:  # the values, followed by zeros, for later calls too
+                constants = self.constants[key] = np.zeros(memory.view.size, memory.dtype.dtype)
+                constants[: len(initial)] = as_elements(initial, memory.dtype)
+            self.core.restart(memory, constants)
         elif initial is not None:
-            self._fill(found, layout, initial)
-        return found
+            self._fill(memory, layout, initial)
+        return memory
 
     def constant_local(
         self, variable: tuple[str, str, int], key: object, layout: Layout, initial: object
     ) -> Any:
         """Return the memory of a local that is const, as `local` does: a store to it through a cast is a fault."""
-        found = self.locals.get(key)
-        if isinstance(found, Ptr):
-            lock(found, writable=True)  # while it gets its values once more
-        made = self.local(variable, key, layout, initial)
-        if isinstance(made, Ptr):
-            lock(made)
-        return made
-
-    def _constants(self, key: object, values: tuple[float, ...], pointer: Ptr) -> Any:
-        """Return *values*, followed by zeros, as elements of *pointer*; keep them for later calls."""
-        made = self.constants[key] = np.zeros(pointer.view.size, pointer.dtype.dtype)
-        made[: len(values)] = as_elements(values, pointer.dtype)
-        return made
+        earlier = self.locals.get(key)
+        if isinstance(earlier, Ptr):
+            lock(earlier, writable=True)  # while it gets its values once more
+        memory = self.local(variable, key, layout, initial)
+        if isinstance(memory, Ptr):
+            lock(memory)
+        return memory
 
     def _fill(self, pointer: Pointer, layout: Layout, initial: Value) -> None:
         if isinstance(pointer, Ptr):
@@ -432,9 +425,9 @@ def _leaf(layout: Layout) -> tuple[Any, int]:
     return layout, 1
 
 
-def _overflowed(value: float, kept: float) -> ValueChange:
-    """Return the change of *value*, made of finite numbers, that is *kept*, an infinity or a NaN, as float."""
-    return ValueChange(scalars.BEYOND, value, "float", kept, "float", 0)
+def _overflowed(value: float, result: float) -> ValueChange:
+    """Return the change of *value*, made of finite numbers, that is *result*, an infinity or a NaN, as float."""
+    return ValueChange(scalars.BEYOND, value, "float", result, "float", 0)
 
 
 def by_zero() -> Fault:
@@ -529,8 +522,8 @@ def _fault(core: Core, fault: Fault, traceback: TracebackType | None) -> Fault:
 def constant(layout: Layout, initial: tuple[Any, ...] | None) -> Any:
     """Return a variable at file scope that is not memory of the device: from its scalars in order, or zeros."""
     values = None if initial is None else iter(initial)
-    made = _built(layout, values)
-    return made if isinstance(made, Items | Object) else Cell(layout, made)
+    value = _built(layout, values)
+    return value if isinstance(value, Items | Object) else Cell(layout, value)
 
 
 def _built(layout: Layout, values: Iterator[Any] | None) -> Any:
@@ -538,9 +531,8 @@ def _built(layout: Layout, values: Iterator[Any] | None) -> Any:
         return layout.make(*(_built(layout.element, values) for _ in range(layout.count)))
     if isinstance(layout, RecordLayout):
         return layout.make(*(_built(inner, values) for inner, _ in layout.fields.values()))
-    value = (
-        next(values, _ZERO) if values is not None else _ZERO
-    )  # behind the scalars that are given all are zeros
+    # After the last scalar all are zeros.
+    value = next(values, _ZERO) if values is not None else _ZERO
     return fresh(layout) if value is _ZERO else value
 
 
@@ -562,13 +554,9 @@ def run_assembly(mlu: object, text: str, operands: dict[str, Any]) -> None:
     except UsageError as error:
         raise Unsupported(str(error), hint="call the intrinsic that does the same") from None
     for call in calls:
-        _run_instruction(mlu, call, operands)
-
-
-def _run_instruction(mlu: object, call: AssemblyCall, operands: dict[str, Any]) -> None:
-    result = getattr(mlu, call.row)(*(_operand(argument, operands) for argument in call.arguments))
-    if call.result is not None:
-        operands[call.result.name][0] = result
+        result = getattr(mlu, call.row)(*(_operand(argument, operands) for argument in call.arguments))
+        if call.result is not None:
+            operands[call.result.name][0] = result
 
 
 def _operand(argument: Argument, operands: dict[str, Any]) -> Any:
@@ -608,23 +596,29 @@ class _FollowingNames:
 
         Those for arithmetic are the same on each core: `_following_arithmetic`.
         """
-        made: dict[str, Any] = {"int": self._as(int), "float": self._as(float), "bool": self._as(bool)}
-        made["_c_got"], made["_c_asked"], made["_c_place"] = self.got, asked, place
-        made["_c_unset"] = self.unset
+        replacements: dict[str, Any] = {
+            "int": self._as(int),
+            "float": self._as(float),
+            "bool": self._as(bool),
+        }
+        replacements["_c_got"], replacements["_c_asked"], replacements["_c_place"] = self.got, asked, place
+        replacements["_c_unset"] = self.unset
         for name, value in space.items():
             if name.startswith(number):
-                made[name] = self._typing(value)
-        made["_c_f32"] = _rounding(space["_c_f32"])
-        made["_c_copy"] = self._copy
+                replacements[name] = self._typing(value)
+        replacements["_c_f32"] = _rounding(space["_c_f32"])
+        replacements["_c_copy"] = lambda value: (
+            value.copied(self.got) if value.__class__ is RecordPointer else copy(value)
+        )
         # Taken now: space has the replacements later.
         pointer_of, direction = space["_c_pointer_of"], space["_c_direction"]
-        made["_c_pointer_of"] = lambda address, layout: pointer_of(place(address), layout)
-        made["_c_direction"] = lambda value: direction(asked(value))
+        replacements["_c_pointer_of"] = lambda address, layout: pointer_of(place(address), layout)
+        replacements["_c_direction"] = lambda value: direction(asked(value))
         for name in ("_c_local", "_c_constant_local"):
-            made[name] = _initial(space[name])
+            replacements[name] = _initial(space[name])
         for name, row in rows.items():
-            made[name] = self._issuing(row, space[name])
-        return made
+            replacements[name] = self._issuing(row, space[name])
+        return replacements
 
     def got(self, value: object) -> Any:
         """Return *value*, which code has just loaded and keeps, as a followed number if it has no value."""
@@ -647,9 +641,6 @@ class _FollowingNames:
         assert taken is not None
         follower = taken(self.core, value, name)
         return value if follower is None else followed(value, follower)
-
-    def _copy(self, value: object) -> Any:
-        return value.copied(self.got) if value.__class__ is RecordPointer else copy(value)
 
     def _as(self, kind: Any) -> Callable[[Any], Any]:
         core, taken = self.core, self.core.hub.taken

@@ -50,9 +50,9 @@ FOLLOWED: frozenset[Any] = frozenset((FollowedInt, FollowedFloat))
 def followed(value: Value, follower: "Follower") -> Any:
     """Return *value*, a number of Python or of NumPy, as one that *follower* follows."""
     real = isinstance(value, float) or getattr(getattr(value, "dtype", None), "kind", "i") not in "iub"
-    made = FollowedFloat(value) if real else FollowedInt(value)
-    made.follower = follower
-    return made
+    number = FollowedFloat(value) if real else FollowedInt(value)
+    number.follower = follower
+    return number
 
 
 def plain(value: Value) -> Any:
@@ -77,11 +77,11 @@ def following(function: Callable[..., Any]) -> Callable[..., Any]:
         for argument in arguments:
             if argument.__class__ in FOLLOWED:
                 try:
-                    made = function(*map(plain, arguments))
+                    result = function(*map(plain, arguments))
                 except ZeroDivisionError:
                     argument.follower.used("a division")
                     raise
-                return followed(made, argument.follower) if isinstance(made, int | float) else made
+                return followed(result, argument.follower) if isinstance(result, int | float) else result
         return function(*arguments)
 
     return called
@@ -93,16 +93,16 @@ def _both(op: Callable[[Any, Any], Any], *, swapped: bool = False) -> Callable[[
             return NotImplemented
         mine, others = plain(self), plain(other)
         try:
-            made = op(others, mine) if swapped else op(mine, others)
+            result = op(others, mine) if swapped else op(mine, others)
         except ZeroDivisionError:
             self.follower.used("a division")
             raise
-        return followed(made, self.follower)
+        return followed(result, self.follower)
 
     return method
 
 
-def _one(op: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _unary(op: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda self: followed(op(plain(self)), self.follower)
 
 
@@ -116,7 +116,7 @@ for _kind in (FollowedInt, FollowedFloat):
         setattr(_kind, f"__{_name}__", _both(getattr(operator, _name)))
     for _name in ("neg", "pos", "invert", "abs"):
         if hasattr(_kind, f"__{_name}__"):
-            setattr(_kind, f"__{_name}__", _one(getattr(operator, f"__{_name}__")))
+            setattr(_kind, f"__{_name}__", _unary(getattr(operator, f"__{_name}__")))
     # Python drops the hash of a class that has an __eq__ of its own; this one is that of int or float.
     _kind.__hash__ = _kind.__mro__[2].__hash__  # type: ignore[assignment]
 

@@ -49,33 +49,33 @@ class RecordLayout:
 
     def variant(self, words: str, base: type) -> Any:
         """Return the class of constant objects: *base*, which refuses stores, and then the usual class; *words* name the constant."""
-        found = self._variants.get(words)
-        if found is None:
+        variant = self._variants.get(words)
+        if variant is None:
             inner = {"__slots__": (), "layout": self, "words": words}
-            found = self._variants[words] = type(self.name, (base, self.cls), inner)
-        return found
+            variant = self._variants[words] = type(self.name, (base, self.cls), inner)
+        return variant
 
     def make(self, *values: object) -> "Object":
         """Return an object from the values of its fields; a field without one is zero."""
-        made: Object = self.cls.__new__(self.cls)
+        record: Object = self.cls.__new__(self.cls)
         for name, value in itertools.zip_longest(self.fields, values):
-            made.__dict__[name] = fresh(self.fields[name][0]) if value is None else value
+            record.__dict__[name] = fresh(self.fields[name][0]) if value is None else value
         if not self.union or not values:
-            return made
-        return self._seen([*self.fields][: len(values)], made)
+            return record
+        return self._seen([*self.fields][: len(values)], record)
 
-    def _seen(self, names: list[str], made: "Object") -> "Object":
-        """Return a union into which the fields *names* of *made* are stored in order: all members show its bytes; a value without bytes shows as zeros."""
+    def _seen(self, names: list[str], record: "Object") -> "Object":
+        """Return a union into which the fields *names* of *record* are stored in order: all members show its bytes; a value without bytes shows as zeros."""
         name = names[-1]
-        value = made.__dict__[name]
+        value = record.__dict__[name]
         raw: Any = ScratchPointer(bytearray(self.size))
         with contextlib.suppress(MlusimError, AttributeError):  # a pointer to a variable has no bytes
             for stored in names:
-                setattr(RecordPointer(raw, self), stored, made.__dict__[stored])
-            made = RecordPointer(raw, self).copied()
-        del made.__dict__[name]
-        made.__dict__[name] = value  # stored last where a union is stored
-        return made
+                setattr(RecordPointer(raw, self), stored, record.__dict__[stored])
+            record = RecordPointer(raw, self).copied()
+        del record.__dict__[name]
+        record.__dict__[name] = value  # stored last where a union is stored
+        return record
 
     def of(self, pointer: object) -> Any:
         """Return *pointer* as one to this record; if the record is only declared, return it as it is."""
@@ -87,10 +87,10 @@ class RecordLayout:
             return pointer if pointer.layout is self else RecordPointer(pointer.raw, self)
         if isinstance(pointer, Address):
             return pointer.cast(self)
-        own = type(pointer).layout if isinstance(pointer, Object) else self  # a field may have that name
-        if own is not self and len(pointer.__dict__) and not own.same(self):
+        layout = type(pointer).layout if isinstance(pointer, Object) else self  # a field may have that name
+        if layout is not self and len(pointer.__dict__) and not layout.same(self):
             raise Unsupported(
-                f"an object of {own.name} that is kept in registers is seen as {self.name}",
+                f"an object of {layout.name} that is kept in registers is seen as {self.name}",
                 hint="copy its members one by one",
             )
         return pointer
@@ -121,20 +121,20 @@ class Object(LonePointer):
     def copied(self) -> "Object":
         """Return a copy by value."""
         layout = type(self).layout
-        made: Object = layout.cls.__new__(layout.cls)
+        record: Object = layout.cls.__new__(layout.cls)
         fields = layout.fields
         for name, value in self.__dict__.items():
             pointer = name in fields and isinstance(fields[name][0], PointerLayout)
             copied = value if pointer else value.copy() if isinstance(value, Items) else copy(value)
-            made.__dict__[name] = copied
-        return made
+            record.__dict__[name] = copied
+        return record
 
     def assign(self, other: Pointer) -> None:
         """Take the values of another record; parts that are records or arrays stay the same: there may be pointers to them."""
-        mine, own = self.__dict__, type(self).layout
+        mine, kind = self.__dict__, type(self).layout
         theirs: RecordLayout = type(other).layout if isinstance(other, Object) else other.layout
-        base = theirs.name != own.name and theirs.name in own.names  # the members that both have
-        for name, (layout, _) in (theirs if base else own).fields.items():
+        base = theirs.name != kind.name and theirs.name in kind.names  # the members that both have
+        for name, (layout, _) in (theirs if base else kind).fields.items():
             value = getattr(other, name)
             if isinstance(layout, RecordLayout | ArrayLayout) and name in mine:
                 mine[name].assign(value)
@@ -143,16 +143,16 @@ class Object(LonePointer):
 
     def cast(self, layout: Layout) -> Any:
         """Return the pointer to this record as one to *layout*."""
-        own = type(self).layout
-        if layout is uint8 or (isinstance(layout, RecordLayout) and own.same(layout)):
+        kind = type(self).layout
+        if layout is uint8 or (isinstance(layout, RecordLayout) and kind.same(layout)):
             return self
-        first = next(iter(own.fields), None)
-        if first is not None and own.fields[first][0] is layout:
+        first = next(iter(kind.fields), None)
+        if first is not None and kind.fields[first][0] is layout:
             return FieldPointer(self, first)
         if isinstance(layout, DType | PointerLayout):
             return InVariable(self, layout, 0)
         raise Unsupported(
-            f"an object of {own.name} that is kept in registers is seen as {layout}",
+            f"an object of {kind.name} that is kept in registers is seen as {layout}",
             hint="copy its members one by one",
         )
 
@@ -175,13 +175,13 @@ class Object(LonePointer):
 
     def leaf(self, at: int) -> tuple[Any, int]:
         """Return the number or the pointer that byte *at* lies in, by a pointer to it, and which of its bytes that is; None between members."""
-        own = type(self).layout
-        if own.union:
+        kind = type(self).layout
+        if kind.union:
             raise Unsupported(
-                f"bytes of the union {own.name}, which is kept in registers, are seen by a pointer",
+                f"bytes of the union {kind.name}, which is kept in registers, are seen by a pointer",
                 hint="name its members",
             )
-        for name, (layout, offset) in own.fields.items():
+        for name, (layout, offset) in kind.fields.items():
             if offset <= at < offset + layout.size:
                 inner = self.__dict__[name]
                 parts = isinstance(layout, RecordLayout | ArrayLayout)
@@ -201,20 +201,20 @@ class Object(LonePointer):
 
 def copy_as(record: Any, layout: RecordLayout) -> Object:
     """Return a copy by value of a record of a class, or of its base that *layout* describes."""
-    made: Object = record.copied()
-    if type(made).layout.name == layout.name:
-        return made
+    whole: Object = record.copied()
+    if type(whole).layout.name == layout.name:
+        return whole
     base: Object = layout.cls.__new__(layout.cls)
-    base.__dict__.update({name: made.__dict__[name] for name in layout.fields})
+    base.__dict__.update({name: whole.__dict__[name] for name in layout.fields})
     return base
 
 
 def part_of(record: Any, name: str) -> Any:
     """Return the pointer to a field that is a record or an array; a pointer may lead from it to the next field."""
-    found = getattr(record, name)
-    if isinstance(record, Object) and isinstance(found, Object | Items):
-        object.__setattr__(found, "_c_home", (record, type(record).layout.fields[name][1]))
-    return found
+    part = getattr(record, name)
+    if isinstance(record, Object) and isinstance(part, Object | Items):
+        object.__setattr__(part, "_c_home", (record, type(record).layout.fields[name][1]))
+    return part
 
 
 class FieldPointer(LonePointer, VariableAddress):
@@ -320,22 +320,22 @@ class RecordPointer(InMemory):
         return self
 
     def __getattr__(self, name: str) -> Any:
-        found = self.layout.fields.get(name)
-        if found is None:
+        field = self.layout.fields.get(name)
+        if field is None:
             raise AttributeError(name)
-        return fetch(self.raw + found[1], found[0])
+        return fetch(self.raw + field[1], field[0])
 
     def __setattr__(self, name: str, value: object) -> None:
         layout, offset = self.layout.fields[name]
         keep(self.raw + offset, layout, value)
 
-    def copied(self, kept: Callable[[Any], Any] | None = None) -> Object:
-        """Return the record by value; *kept* is given each number that is read, and returns what is kept."""
-        made: Object = self.layout.cls.__new__(self.layout.cls)
+    def copied(self, follow: Callable[[Any], Any] | None = None) -> Object:
+        """Return the record by value; *follow* is given each number that is read, and returns what takes its place."""
+        record: Object = self.layout.cls.__new__(self.layout.cls)
         for name in self.layout.fields:
             value = getattr(self, name)
-            made.__dict__[name] = _by_value(value, self.layout.fields[name][0], kept)
-        return made
+            record.__dict__[name] = _by_value(value, self.layout.fields[name][0], follow)
+        return record
 
     def assign(self, other: object) -> None:
         """Take the values of another record."""
@@ -362,10 +362,10 @@ class ArrayLayout:
 
     def make(self, *values: Any) -> Items:
         """Return an array of its own; what is absent is zero, and arrays of arrays are flat."""
-        given = list(values) + [fresh(self.element) for _ in range(self.count - len(values))]
+        items = list(values) + [fresh(self.element) for _ in range(self.count - len(values))]
         if isinstance(self.element, ArrayLayout):
-            given = [v for part in given for v in part.items]
-        return Items(given, self.leaf).owning()
+            items = [v for part in items for v in part.items]
+        return Items(items, self.leaf).owning()
 
     @property
     def leaf(self) -> Any:
@@ -445,15 +445,15 @@ def keep(raw: Ptr, layout: Layout, value: Value) -> None:
             keep(raw + n * leaf.size, leaf, value[n])
 
 
-def _by_value(value: Value, layout: Layout, kept: Callable[[Any], Any] | None) -> Any:
+def _by_value(value: Value, layout: Layout, follow: Callable[[Any], Any] | None) -> Any:
     """Return a field as an object has it."""
-    if kept is not None and isinstance(layout, DType):
-        return kept(value)
+    if follow is not None and isinstance(layout, DType):
+        return follow(value)
     if isinstance(layout, ArrayLayout):
         count = layout.size // layout.leaf.size
         records = isinstance(layout.leaf, RecordLayout)
-        if kept is not None and not records:
-            return Items([kept(value[n]) for n in range(count)], layout.leaf)
+        if follow is not None and not records:
+            return Items([follow(value[n]) for n in range(count)], layout.leaf)
         return Items([copy(value + n if records else value[n]) for n in range(count)], layout.leaf).owning()
     return copy(value)
 
@@ -468,10 +468,10 @@ def ending() -> bool:
 
 def class_of(pointer: Pointer) -> str:
     """Return the name of an object's class; refuse one in memory if other classes derive from its type, as bytes do not say which it is."""
-    found = pointer.here
-    if not isinstance(found, Object) and found.layout.derived:
+    record = pointer.here
+    if not isinstance(record, Object) and record.layout.derived:
         raise no_class(pointer)
-    return _classes(found)[0]
+    return _classes(record)[0]
 
 
 def no_class(pointer: object) -> Unsupported:
@@ -493,19 +493,19 @@ def pure(name: str) -> NoReturn:
     )
 
 
-def _classes(found: Any) -> tuple[str, ...]:
+def _classes(record: Any) -> tuple[str, ...]:
     """Return the names of an object's class and its bases; in a constructor or destructor, of the class it belongs to."""
-    if not isinstance(found, Object):
-        return found.layout.names  # type: ignore[no-any-return]
-    acting = getattr(found, "_c_acting", None)
-    return type(found).layout.names if acting is None else acting
+    if not isinstance(record, Object):
+        return record.layout.names  # type: ignore[no-any-return]
+    acting = getattr(record, "_c_acting", None)
+    return type(record).layout.names if acting is None else acting
 
 
 def become(pointer: Pointer, names: str) -> None:
     """Make an object act as the first class in *names*; the names of its bases follow, one a line."""
-    found = pointer.here
-    if isinstance(found, Object):
-        found._c_acting = tuple(names.split("\n"))  # noqa: SLF001 - a name that no field has
+    record = pointer.here
+    if isinstance(record, Object):
+        record._c_acting = tuple(names.split("\n"))  # noqa: SLF001 - a name that no field has
 
 
 def dynamic(pointer: Pointer, name: str) -> Any:
@@ -527,18 +527,18 @@ LEAVING: Mapping[str, Callable[..., Any] | type] = {
 # Constants of a kernel: variables that are ``const`` or ``__mlu_const__`` at file scope.
 
 
-def fixed(made: object, words: str) -> Any:
-    """Return *made*, the value of a variable at file scope that *words* name, as a read-only one."""
-    if isinstance(made, Items):
-        return _items(made, words)
-    if isinstance(made, Object):
-        return _object(made, words)
-    if isinstance(made, Cell):
-        return FixedCell(made.layout, made.v, words)
-    raw = getattr(made, "raw", made)
+def fixed(value: object, words: str) -> Any:
+    """Return *value*, the value of a variable at file scope that *words* name, as a read-only one."""
+    if isinstance(value, Items):
+        return _items(value, words)
+    if isinstance(value, Object):
+        return _object(value, words)
+    if isinstance(value, Cell):
+        return FixedCell(value.layout, value.v, words)
+    raw = getattr(value, "raw", value)
     if isinstance(raw, Ptr):
         lock(raw)
-    return made
+    return value
 
 
 def lock(pointer: Ptr, *, writable: bool = False) -> None:
@@ -549,24 +549,24 @@ def lock(pointer: Ptr, *, writable: bool = False) -> None:
         view.array.flags.writeable = writable
 
 
-def _object(made: Object, words: str) -> Object:
-    layout = type(made).layout
+def _object(record: Object, words: str) -> Object:
+    layout = type(record).layout
     # By its class and not by a flag: an object that may change asks nothing as it is stored to.
-    made.__class__ = layout.variant(words, FixedObject)
-    for name, value in made.__dict__.items():
+    record.__class__ = layout.variant(words, FixedObject)
+    for name, value in record.__dict__.items():
         inner = layout.fields[name][0] if name in layout.fields else None
         if isinstance(inner, RecordLayout):
             _object(value, words)
         elif isinstance(inner, ArrayLayout):
-            made.__dict__[name] = _items(value, words)
-    return made
+            record.__dict__[name] = _items(value, words)
+    return record
 
 
-def _items(made: Items, words: str) -> "FixedItems":
-    if isinstance(made.layout, RecordLayout):
-        for value in made.items:
+def _items(array: Items, words: str) -> "FixedItems":
+    if isinstance(array.layout, RecordLayout):
+        for value in array.items:
             _object(value, words)
-    return FixedItems(made.items, made.layout, made.offset, words, made._c_home)  # noqa: SLF001 - a name that no field has
+    return FixedItems(array.items, array.layout, array.offset, words, array._c_home)  # noqa: SLF001 - a name that no field has
 
 
 class FixedCell(Cell):

@@ -80,12 +80,8 @@ def _fused(a: float, b: float, c: float) -> float:
     return math.nextafter(total, math.copysign(math.inf, rest)) if rest and even else total
 
 
-def _not_a_number(x: float) -> bool:
-    return x != x  # noqa: PLR0124 - NaN is what differs from itself
-
-
 def _unreturned(text: str) -> None:
-    """Refuse the end of a function that has a result, and has returned none."""
+    """Refuse the end of a function that has returned no result although it has one."""
     raise RuleFault(text, hint="return a value on every way through the function")
 
 
@@ -100,7 +96,7 @@ def _of_bits(function: Callable[[int, int], int], bits: int) -> Callable[[int], 
 
 
 def _sign_bits(value: int, bits: int) -> int:
-    """Return how many bits behind the first one are as that is."""
+    """Return how many bits after the first equal it."""
     positive = value if value < 1 << (bits - 1) else value ^ ((1 << bits) - 1)
     return bits - 1 - positive.bit_length()
 
@@ -146,7 +142,7 @@ LIBRARY: Mapping[str, Callable[..., Any]] = {
     "lround": lambda x: int(_round(x)),
     "lrint": round,  # to even at ties, as C's default has it
     "signbit": lambda x: math.copysign(1.0, x) < 0,
-    "isnan": _not_a_number,
+    "isnan": math.isnan,
     "isinf": lambda x: abs(x) == math.inf,
     "isfinite": math.isfinite,
     "__mlusim_become": become,

@@ -82,9 +82,11 @@ class Unplaced(Moving):
         return at - there if same(variable, others) else unrelated()
 
 
-def same(one: Pointer, other: Pointer) -> bool:
-    """Return whether two variables that `Unplaced.spot` returns are one."""
-    return one is other or (isinstance(one, Items) and isinstance(other, Items) and one.items is other.items)
+def same(variable: Pointer, other: Pointer) -> bool:
+    """Return whether two variables that `Unplaced.spot` returns are the same."""
+    return variable is other or (
+        isinstance(variable, Items) and isinstance(other, Items) and variable.items is other.items
+    )
 
 
 class Placed(Moving):
@@ -108,10 +110,10 @@ class Referred:
     @property
     def v(self) -> Any:
         """The element that is pointed to; numbers are those of Python."""
-        found = self[0]  # type: ignore[index]
-        if not isinstance(found, np.generic):
-            return found
-        return int(found) if found.dtype.kind in "iub" else float(found)
+        element = self[0]  # type: ignore[index]
+        if not isinstance(element, np.generic):
+            return element
+        return int(element) if element.dtype.kind in "iub" else float(element)
 
     @v.setter
     def v(self, value: object) -> None:
@@ -369,14 +371,14 @@ class Items(VariableAddress):
         return self.items[at] if 0 <= at < len(self.items) else self._outside(at)
 
     def _outside(self, at: int) -> Any:
-        """Return the element *at*, which is none of the array: one of the variable around it, if any."""
+        """Return the element *at*, which is outside of the array: in the variable around it, if any."""
         if self._c_home is None:
             return beside(self.layout, self._past(at))
-        found = InVariable(self._c_home[0], self.layout, self._c_home[1] + at * self._unit)
-        return found.here if hasattr(self.layout, "fields") else found[0]
+        place = InVariable(self._c_home[0], self.layout, self._c_home[1] + at * self._unit)
+        return place.here if hasattr(self.layout, "fields") else place[0]
 
     def _store_outside(self, at: int, value: object) -> None:
-        """Store to the element *at*, which is none of the array."""
+        """Store to the element *at*, which is outside of the array."""
         if self._c_home is None:
             raise self._past(at)
         InVariable(self._c_home[0], self.layout, self._c_home[1] + at * self._unit)[0] = value
@@ -427,8 +429,8 @@ class Items(VariableAddress):
         if not hasattr(self.layout, "fields"):
             self.items[:] = map(copy, other.items)
             return
-        for mine, given in zip(self.items, other.items, strict=True):
-            mine.assign(given)
+        for mine, theirs in zip(self.items, other.items, strict=True):
+            mine.assign(theirs)
 
     @property
     def listed(self) -> str:
@@ -506,15 +508,15 @@ class InVariable(VariableAddress):
     @property
     def here(self) -> Any:
         """The record that is there, the variable or a part of it; a fault where there is none."""
-        found = self.variable.part(self.offset, self.layout)
-        if found is None and 0 <= self.offset < self._nbytes:
+        record = self.variable.part(self.offset, self.layout)
+        if record is None and 0 <= self.offset < self._nbytes:
             raise Unsupported(
                 f"bytes of a variable that is kept in registers are seen as {self.layout}, which is not there",
                 hint="name the members",
             )
-        if found is None:
+        if record is None:
             raise self._past(self.offset)
-        return found
+        return record
 
     @property
     def _nbytes(self) -> int:
@@ -563,18 +565,18 @@ class InVariable(VariableAddress):
         dtype = _dtype_of(self)
         if leaf is not None and first + self._unit <= size_of(leaf):
             return like(number(np.frombuffer(_bytes_of(leaf), dtype, 1, first)[0], self.layout), leaf[0])
-        found = list(self._leaves(at))
-        raw = b"".join(_bytes_of(leaf)[first:end] for leaf, first, end in found)
-        held = (leaf[0] for leaf, _, _ in found if leaf is not None)
+        leaves = list(self._leaves(at))
+        raw = b"".join(_bytes_of(leaf)[first:end] for leaf, first, end in leaves)
+        held = (leaf[0] for leaf, _, _ in leaves if leaf is not None)
         return like(number(np.frombuffer(raw, dtype)[0], self.layout), *held)
 
     def __setitem__(self, i: int, value: Value) -> None:
-        found = list(self._leaves(self._inside(i)))
-        if self._whole(*found[0][:2]):
-            found[0][0][0] = value
+        leaves = list(self._leaves(self._inside(i)))
+        if self._whole(*leaves[0][:2]):
+            leaves[0][0][0] = value
             return
         raw = _dtype_of(self).type(plain(value)).tobytes()
-        for leaf, first, end in found:
+        for leaf, first, end in leaves:
             if leaf is not None:
                 dtype, held = _dtype_of(leaf), _bytes_of(leaf)
                 changed = held[:first] + raw[: end - first] + held[end:]
@@ -637,13 +639,13 @@ def number(value: Value, dtype: DType) -> Any:
 
 
 def see(pointer: Pointer, layout: Layout) -> Any:
-    """*pointer* as one to what *layout* describes."""
+    """Return *pointer* as one to what *layout* describes."""
     caster = getattr(layout, "of", None)
     return pointer.cast(layout) if caster is None else caster(pointer)
 
 
 def seen(pointer: Pointer, layout: Layout) -> Any:
-    """*pointer* cast to one to a record or to pointers."""
+    """Return *pointer* cast to one to a record or to pointers."""
     return see(pointer, layout) if isinstance(pointer, Ptr) else pointer.cast(layout)
 
 
@@ -667,9 +669,9 @@ class TextPointer(Unplaced, str):
     def at(cls, raw: bytes, offset: int, dtype: DType) -> Self:
         """Return the pointer *offset* bytes into a literal, to elements of *dtype*."""
         rest = raw[offset:] if offset >= 0 else b""
-        made = super().__new__(cls, rest.partition(b"\0")[0].decode("utf-8", "surrogateescape"))
-        made.raw, made.offset, made.dtype = raw, offset, dtype
-        return made
+        pointer = super().__new__(cls, rest.partition(b"\0")[0].decode("utf-8", "surrogateescape"))
+        pointer.raw, pointer.offset, pointer.dtype = raw, offset, dtype
+        return pointer
 
     def __getitem__(self, i: Any) -> Any:
         if isinstance(i, slice):

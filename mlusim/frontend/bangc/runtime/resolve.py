@@ -33,12 +33,12 @@ class RegisterOfC(LonePointer, Register):
 
     def copied(self) -> "RegisterOfC":
         """Return a copy by value."""
-        made = RegisterOfC(self.dtype)
-        made.assign(self)
-        return made
+        register = RegisterOfC(self.dtype)
+        register.assign(self)
+        return register
 
     def assign(self, other: Register) -> None:
-        """Take what another register has; a value or none."""
+        """Take the value of another register, if it has one."""
         self.values = None if other.values is None else other.values.copy()
 
     def cast(self, layout: Layout) -> "RegisterOfC":
@@ -66,7 +66,7 @@ class RegisterLayout:
         return RegisterOfC(self.dtype)
 
     def of(self, pointer: Pointer) -> Any:
-        """*pointer* as one to registers."""
+        """Return *pointer* as one to registers."""
         if isinstance(pointer, Ptr):
             raise Unsupported(
                 f"memory is seen as a register of {self.dtype}",
@@ -84,15 +84,15 @@ def _register_layout(dtype: DType) -> RegisterLayout:
 
 
 def resolve(wanted: Mapping[str, t.Type], find: Find) -> dict[str, Any]:
-    """Return the meanings of layout names for one who finds by *find* what an integer points to."""
+    """Return the meanings of layout names; *find* returns what an integer points to."""
     records: dict[str, RecordLayout] = {}
-    made: dict[str, Any] = {}
+    meanings: dict[str, Any] = {}
     for name, kind in wanted.items():
         if name.startswith(names.NUMBER) and isinstance(kind, t.Arithmetic):
-            made[name] = t.memory_dtype(kind).dtype.type
+            meanings[name] = t.memory_dtype(kind).dtype.type
         else:
-            made[name] = layout(kind, find, records)
-    return made
+            meanings[name] = layout(kind, find, records)
+    return meanings
 
 
 def layout(kind: t.Type, find: Find, records: dict[str, RecordLayout]) -> Any:
@@ -108,13 +108,13 @@ def layout(kind: t.Type, find: Find, records: dict[str, RecordLayout]) -> Any:
     if isinstance(kind, t.VectorRegister):
         return _register_layout(kind.dtype)
     if isinstance(kind, t.Record):
-        found = records.get(kind.name)
-        if found is None:
+        record = records.get(kind.name)
+        if record is None:
             # Known before its fields are: a record may have a pointer to itself.
-            found = records[kind.name] = RecordLayout(kind)
-            found.fields = {
+            record = records[kind.name] = RecordLayout(kind)
+            record.fields = {
                 t.attribute_of(f.name): (layout(f.type, find, records), f.offset) for f in kind.fields
             }
-        return found
+        return record
     # void, or a class of the host: such a pointer moves by bytes.
     return t.DTYPE_OF[t.UINT8]

@@ -15,15 +15,15 @@ def _make(where: Argument) -> int:
     return 0
 
 
-def _done(*_given: object) -> int:
+def _done(*_arguments: object) -> int:
     return 0
 
 
 def _answering(number: int) -> Callable[..., int]:
     """Return a call that stores *number* at its last argument."""
 
-    def answer(*given: Argument) -> int:
-        given[-1][0] = number
+    def answer(*arguments: Argument) -> int:
+        arguments[-1][0] = number
         return 0
 
     return answer
@@ -122,4 +122,4 @@ def calls(driver: StandInDevice) -> Iterator[tuple[str, Callable[..., int]]]:
     for name, function in _PLAIN.items():
         yield f"cnnl{name}", function
     for name, function in _ON_TENSORS.items():
-        yield f"cnnl{name}", lambda _handle, *given, function=function: function(driver, *given)
+        yield f"cnnl{name}", lambda _handle, *arguments, function=function: function(driver, *arguments)

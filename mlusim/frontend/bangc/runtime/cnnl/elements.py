@@ -21,15 +21,15 @@ from mlusim.frontend.bangc.runtime.cnnl.tensors import (
 _TRANSPOSED = (0, 1)  # CNNL_MATMUL_DESC_TRANSA, CNNL_MATMUL_DESC_TRANSB
 
 
-def fill(driver: StandInDevice, *given: Argument) -> int:
+def fill(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlFill_v3``: every element is *value*, which has the tensor's type, on the host or on the device."""
-    mode, value, desc, out = given
+    mode, value, desc, out = arguments
     dtype = dtype_of(desc)
     if mode == 0:  # CNNL_POINTER_MODE_HOST
-        one = scalar(value, dtype)
+        element = scalar(value, dtype)
     else:
-        one = np.frombuffer(device_bytes(value, dtype.itemsize, "load"), dtype)[0]
-    return store(driver, desc, out, np.full(shape_of(desc), one, dtype))
+        element = np.frombuffer(device_bytes(value, dtype.itemsize, "load"), dtype)[0]
+    return store(driver, desc, out, np.full(shape_of(desc), element, dtype))
 
 
 def _sides(desc: Descriptor, a: Array, b: Array) -> tuple[Array, Array]:
@@ -45,9 +45,9 @@ def _wide(array: Array) -> Array:
     return array.astype({"f": np.float64, "c": np.complex128}.get(array.dtype.kind, np.int64))
 
 
-def matmul(driver: StandInDevice, *given: Argument) -> int:
+def matmul(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlMatMul_v2`` and ``cnnlBatchMatMulEx``: ``alpha * a @ b + beta * c``, into c or a tensor of its own."""
-    desc, _algo, alpha, a_desc, a, b_desc, b, beta, c_desc, c, *rest = given
+    desc, _algo, alpha, a_desc, a, b_desc, b, beta, c_desc, c, *rest = arguments
     out_desc, out = rest[2:4] if len(rest) > 2 else (c_desc, c)
     first, second = _sides(desc, values(a_desc, a), values(b_desc, b))
     result = scalar(alpha) * (first @ second)
@@ -56,9 +56,11 @@ def matmul(driver: StandInDevice, *given: Argument) -> int:
     return store(driver, out_desc, out, result)
 
 
-def op_tensor(driver: StandInDevice, *given: Argument) -> int:
+def op_tensor(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlOpTensor``: ``alpha1 * in1 (+, -, *) alpha2 * in2 + beta * out``."""
-    desc, alpha1, first_desc, first, alpha2, second_desc, second, _work, _size, beta, out_desc, out = given
+    desc, alpha1, first_desc, first, alpha2, second_desc, second, _work, _size, beta, out_desc, out = (
+        arguments
+    )
     a = scalar(alpha1) * _wide(values(first_desc, first))
     b = scalar(alpha2) * _wide(values(second_desc, second))
     result = (a + b, a - b, a * b)[desc.values["op"]]  # by the numbers of cnnlOpTensorDesc_t
@@ -67,28 +69,28 @@ def op_tensor(driver: StandInDevice, *given: Argument) -> int:
     return store(driver, out_desc, out, result)
 
 
-def add_n(driver: StandInDevice, *given: Argument) -> int:
+def add_n(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlAddN_v2``: the sum of several tensors."""
-    descs, inputs, count, desc, out, *_work = given
+    descs, inputs, count, desc, out, *_work = arguments
     total: Any = sum(_wide(values(descs[n], inputs[n])) for n in range(count))
     return store(driver, desc, out, total)
 
 
-def copy(driver: StandInDevice, *given: Argument) -> int:
+def copy(driver: StandInDevice, *arguments: Argument) -> int:
     """Do ``cnnlCopy_v2``: copy a tensor element by element."""
-    desc, x, out_desc, out, *_work = given
+    desc, x, out_desc, out, *_work = arguments
     return store(driver, out_desc, out, values(desc, x).copy())
 
 
-def transform(driver: StandInDevice, *given: Argument) -> int:
+def transform(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlTransform_v2``: ``alpha * x + beta``."""
-    _mode, alpha, desc, x, beta, out_desc, out = given
+    _mode, alpha, desc, x, beta, out_desc, out = arguments
     return store(driver, out_desc, out, scalar(alpha) * _wide(values(desc, x)) + scalar(beta))
 
 
-def reduce(driver: StandInDevice, *given: Argument) -> int:
+def reduce(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlReduce_v2``: sum, mean, product, maximum or minimum along axes."""
-    desc, x_desc, x, _alpha, _beta, _work, _size, out_desc, out, *_indices = given
+    desc, x_desc, x, _alpha, _beta, _work, _size, out_desc, out, *_indices = arguments
     # By the numbers of cnnlReduceOp_t.
     how: Any = (np.sum, np.mean, np.prod, np.max, np.min)[desc.values["op"]]
     result = how(_wide(values(x_desc, x)), axis=tuple(desc.values["axes"]))
@@ -98,15 +100,15 @@ def reduce(driver: StandInDevice, *given: Argument) -> int:
 # Calls that move elements: transposition, padding, slices, gathering, scattering, sorting, unique rows.
 
 
-def transpose(driver: StandInDevice, *given: Argument) -> int:
+def transpose(driver: StandInDevice, *arguments: Argument) -> int:
     """Do ``cnnlTranspose_v2``: permute the axes of a tensor."""
-    desc, x_desc, x, y_desc, y, *_work = given
+    desc, x_desc, x, y_desc, y, *_work = arguments
     return store(driver, y_desc, y, values(x_desc, x).transpose(desc.values["permute"]).copy())
 
 
-def pad(driver: StandInDevice, *given: Argument) -> int:
+def pad(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlPad``: two numbers for each axis, before and behind."""
-    desc, x, paddings, value, out_desc, out = given
+    desc, x, paddings, value, out_desc, out = arguments
     array = values(desc, x)
     widths = np.array(numbers(paddings, 2 * array.ndim)).reshape(array.ndim, 2)
     # Without a value the library pads with zeros.
@@ -114,18 +116,18 @@ def pad(driver: StandInDevice, *given: Argument) -> int:
     return store(driver, out_desc, out, np.pad(array, widths, constant_values=fill))
 
 
-def strided_slice(driver: StandInDevice, *given: Argument) -> int:
+def strided_slice(driver: StandInDevice, *arguments: Argument) -> int:
     """Do ``cnnlStridedSlice_v2``: copy every step-th element of a range of each axis."""
-    desc, x, begin, end, step, out_desc, out = given
+    desc, x, begin, end, step, out_desc, out = arguments
     array = values(desc, x)
     bounds = (numbers(pointer, array.ndim) for pointer in (begin, end, step))
     part = array[tuple(slice(*three) for three in zip(*bounds, strict=True))]
     return store(driver, out_desc, out, part.copy())
 
 
-def concat(driver: StandInDevice, *given: Argument) -> int:
+def concat(driver: StandInDevice, *arguments: Argument) -> int:
     """Do ``cnnlConcat``: join tensors along an axis."""
-    count, axis, descs, inputs, _work, _size, out_desc, out = given
+    count, axis, descs, inputs, _work, _size, out_desc, out = arguments
     parts = [values(descs[n], inputs[n]) for n in range(count)]
     return store(driver, out_desc, out, np.concatenate(parts, axis))
 
@@ -137,20 +139,20 @@ def _inside(where: Array, sizes: tuple[int, ...]) -> tuple[Array, tuple[Array, .
     return inside, tuple(np.moveaxis(rows[inside], -1, 0))
 
 
-def gather(driver: StandInDevice, *given: Argument) -> int:
+def gather(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlGatherNd_v2``: the last axis of the indices goes along the first axes of the tensor; 0 from outside."""
-    _batch, desc, x, where_desc, where, out_desc, out = given
+    _batch, desc, x, where_desc, where, out_desc, out = arguments
     array = values(desc, x)
     rows = values(where_desc, where)
     inside, index = _inside(rows, array.shape)
-    found = np.zeros((*inside.shape, *array.shape[rows.shape[-1] :]), array.dtype)
-    found[inside] = array[index]
-    return store(driver, out_desc, out, found)
+    gathered = np.zeros((*inside.shape, *array.shape[rows.shape[-1] :]), array.dtype)
+    gathered[inside] = array[index]
+    return store(driver, out_desc, out, gathered)
 
 
-def scatter(driver: StandInDevice, *given: Argument) -> int:
+def scatter(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlScatterNd_v2``: add, subtract, multiply or put; a row with an index outside goes nowhere."""
-    mode, where_desc, where, desc, x, first_desc, first, out_desc, out = given
+    mode, where_desc, where, desc, x, first_desc, first, out_desc, out = arguments
     result = values(first_desc, first).copy() if first else np.zeros(shape_of(out_desc), dtype_of(out_desc))
     inside, index = _inside(values(where_desc, where), result.shape)
     updates = values(desc, x)[inside]
@@ -165,9 +167,9 @@ def scatter(driver: StandInDevice, *given: Argument) -> int:
 _UPDATE = 3  # of cnnlScatterNdMode_t; those below it are functions
 
 
-def top_k(driver: StandInDevice, *given: Argument) -> int:
+def top_k(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlTopKTensor_v3``: the k first of each row in order, equal ones by their place, and where they were."""
-    desc, x, k, axis, largest, _sorted, _lower, _work, _size, out_desc, out, index_desc, index = given
+    desc, x, k, axis, largest, _sorted, _lower, _work, _size, out_desc, out, index_desc, index = arguments
     keys = values(desc, x)
     # Negated in double, where the smallest integer has a negative, too.
     order = np.argsort(-keys.astype(np.float64) if largest else keys, axis, kind="stable")
@@ -176,14 +178,14 @@ def top_k(driver: StandInDevice, *given: Argument) -> int:
     return store(driver, out_desc, out, np.take_along_axis(keys, chosen, axis))
 
 
-def unique(driver: StandInDevice, *given: Argument) -> int:
+def unique(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlUnique_v2``: rows in ascending order, how many; which one each was, how often each comes."""
-    _desc, x_desc, x, _work, _size, count, _out_desc, out, index_desc, index, times_desc, times = given
+    _desc, x_desc, x, _work, _size, count, _out_desc, out, index_desc, index, times_desc, times = arguments
     rows = values(x_desc, x)
     axis = 0 if rows.ndim > 1 else None
-    found, inverse, often = np.unique(rows, return_inverse=True, return_counts=True, axis=axis)
-    put(driver, count, np.array([len(found)], np.int32))
-    put(driver, out, found)
+    distinct, inverse, often = np.unique(rows, return_inverse=True, return_counts=True, axis=axis)
+    put(driver, count, np.array([len(distinct)], np.int32))
+    put(driver, out, distinct)
     if index:
         store(driver, index_desc, index, inverse)
     if times:

@@ -28,18 +28,18 @@ def _rows(array: Array) -> Array:
     return array.reshape(-1, array.shape[-1])
 
 
-def stats(driver: StandInDevice, *given: Argument) -> int:
+def stats(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlSyncBatchNormStats_v2``: mean and ``1 / sqrt(variance + eps)`` of each channel."""
-    x_desc, x, _work, _size, eps, mean_desc, mean, invstd_desc, invstd = given
+    x_desc, x, _work, _size, eps, mean_desc, mean, invstd_desc, invstd = arguments
     rows = _rows(doubles(x_desc, x))
     store(driver, mean_desc, mean, rows.mean(0))
     return store(driver, invstd_desc, invstd, 1 / np.sqrt(rows.var(0) + eps))
 
 
-def gather_stats(driver: StandInDevice, *given: Argument) -> int:
+def gather_stats(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlSyncBatchNormGatherStatsWithCounts``: statistics of all devices, of theirs and how many each counted."""
-    means_desc, means, invstds_desc, invstds, running_desc, running, spread_desc, spread = given[:8]
-    momentum, eps, counts_desc, counts, mean_desc, mean, invstd_desc, invstd = given[8:]
+    means_desc, means, invstds_desc, invstds, running_desc, running, spread_desc, spread = arguments[:8]
+    momentum, eps, counts_desc, counts, mean_desc, mean, invstd_desc, invstd = arguments[8:]
     each, often = doubles(means_desc, means), doubles(counts_desc, counts).reshape(-1, 1)
     variances = doubles(invstds_desc, invstds) ** -2.0 - eps  # back from 1 / sqrt(variance + eps)
     total = often.sum()
@@ -56,18 +56,20 @@ def gather_stats(driver: StandInDevice, *given: Argument) -> int:
     return store(driver, invstd_desc, invstd, 1 / np.sqrt(squares / total + eps))
 
 
-def elemt(driver: StandInDevice, *given: Argument) -> int:
+def elemt(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlSyncBatchNormElemt``: ``(x - mean) * invstd * filter + bias``; the last two may be absent."""
-    x_desc, x, mean_desc, mean, invstd_desc, invstd, filter_desc, filter_, bias_desc, bias, y_desc, y = given
+    x_desc, x, mean_desc, mean, invstd_desc, invstd, filter_desc, filter_, bias_desc, bias, y_desc, y = (
+        arguments
+    )
     result = (doubles(x_desc, x) - doubles(mean_desc, mean)) * doubles(invstd_desc, invstd)
     return store(driver, y_desc, y, result * _or(filter_desc, filter_, 1) + _or(bias_desc, bias, 0))
 
 
-def backward_reduce(driver: StandInDevice, *given: Argument) -> int:
+def backward_reduce(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlSyncBatchnormBackwardReduce_v2``: sums of the gradient, alone and times ``x - mean``; what is wanted of them."""
-    dz_desc, dz, x_desc, x, mean_desc, mean, invstd_desc, invstd, _work, _size = given[:10]
-    dfilter_desc, dfilter, dbias_desc, dbias, sum_desc, sum_dy, product_desc, product = given[10:18]
-    of_input, of_filter, of_bias = given[18:]
+    dz_desc, dz, x_desc, x, mean_desc, mean, invstd_desc, invstd, _work, _size = arguments[:10]
+    dfilter_desc, dfilter, dbias_desc, dbias, sum_desc, sum_dy, product_desc, product = arguments[10:18]
+    of_input, of_filter, of_bias = arguments[18:]
     gradient = doubles(dz_desc, dz)
     plain = _rows(gradient).sum(0)
     times = _rows(gradient * (doubles(x_desc, x) - doubles(mean_desc, mean))).sum(0)
@@ -82,10 +84,10 @@ def backward_reduce(driver: StandInDevice, *given: Argument) -> int:
     return 0
 
 
-def backward_elemt(driver: StandInDevice, *given: Argument) -> int:
+def backward_elemt(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlSyncBatchNormBackwardElemt`` and its ``V2``: the gradient of x, of means or of sums with counts."""
-    dy_desc, dy, x_desc, x, mean_desc, mean, invstd_desc, invstd, filter_desc, filter_ = given[:10]
-    plain_desc, plain, times_desc, times, *counts, dx_desc, dx = given[10:]
+    dy_desc, dy, x_desc, x, mean_desc, mean, invstd_desc, invstd, filter_desc, filter_ = arguments[:10]
+    plain_desc, plain, times_desc, times, *counts, dx_desc, dx = arguments[10:]
     total = doubles(*counts).sum() if counts else 1.0  # without counts they are means
     scale = doubles(invstd_desc, invstd)
     slope = doubles(times_desc, times) / total * scale**2
@@ -110,10 +112,10 @@ class _Sequence:
     dims: list[int]
 
 
-def set_gru(desc: Descriptor, *given: Argument) -> int:
+def set_gru(desc: Descriptor, *arguments: Argument) -> int:
     """``cnnlSetGruDescriptor_v2``.  Raises `Unsupported` for what no public program shows: other modes, activations, clips."""
-    algo, mode, direction, _order, gates, new, _layout, _dtype, biased, *rest, layers = given
-    if mode != 1 or direction != 0 or any(one is not None for one in rest):
+    algo, mode, direction, _order, gates, new, _layout, _dtype, biased, *rest, layers = arguments
+    if mode != 1 or direction != 0 or any(argument is not None for argument in rest):
         raise Unsupported(
             "the stand-in of a GRU takes CNNL_GRU_MODE_V2, CNNL_GRU_FORWARD and null pointers behind the bias only"
         )
@@ -125,9 +127,9 @@ def set_gru(desc: Descriptor, *given: Argument) -> int:
     return 0
 
 
-def set_sequence(desc: Descriptor, *given: Argument) -> int:
+def set_sequence(desc: Descriptor, *arguments: Argument) -> int:
     """``cnnlSetSeqDataDescriptor``: three axes, sequences of equal lengths."""
-    layout, dtype, rank, dims, count, lengths, _fill = given
+    layout, dtype, rank, dims, count, lengths, _fill = arguments
     if layout not in (_NTC, _TNC) or rank != 3 or count or lengths is not None:
         raise Unsupported(
             "the stand-ins take sequences in the layouts NTC and TNC only, without lengths of their own"
@@ -136,14 +138,14 @@ def set_sequence(desc: Descriptor, *given: Argument) -> int:
     return 0
 
 
-def gru(driver: StandInDevice, *given: Argument) -> int:
+def gru(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlGru_v2``: for each layer filters and biases of r, z and n, of the input and then of the state.
 
     Numbers are in double precision, and rounded where they are stored: no accumulation order of the closed library is known.
     """
-    desc, first, second, x_seq, x, h_desc, h, third, fourth, *rest = given
+    desc, first, second, x_seq, x, h_desc, h, third, fourth, *rest = arguments
     w_descs, w, b_descs, b, _work, _size, y_seq, y, end_desc, end = rest
-    if any(one is not None for one in (first, second, third, fourth)):
+    if any(argument is not None for argument in (first, second, third, fourth)):
         raise Unsupported(
             "the stand-in of a GRU takes null pointers only behind its descriptor and behind the first state"
         )
@@ -171,12 +173,14 @@ def _in_time(desc: Descriptor, array: Array) -> Array:
 
 def _layer(steps: Array, state: Array, filters: list[Array], biases: list[Array]) -> Array:
     """Return the states of one layer behind each step."""
-    given = [steps @ filters[gate].T + biases[gate] for gate in range(_GATES)]
+    inputs = [steps @ filters[gate].T + biases[gate] for gate in range(_GATES)]
     result = np.empty((*steps.shape[:2], state.shape[-1]))
     for time in range(len(steps)):
         r, z, n = (state @ filters[_GATES + gate].T + biases[_GATES + gate] for gate in range(_GATES))
-        reset, update = (1 / (1 + np.exp(-(given[gate][time] + one))) for gate, one in enumerate((r, z)))
+        reset, update = (
+            1 / (1 + np.exp(-(inputs[gate][time] + product))) for gate, product in enumerate((r, z))
+        )
         # CNNL_GRU_MODE_V2 resets behind the product, as PyTorch does.
-        new = np.tanh(given[2][time] + reset * n)
+        new = np.tanh(inputs[2][time] + reset * n)
         state = result[time] = (1 - update) * new + update * state
     return result

@@ -78,17 +78,17 @@ def _scaled(
     return store(driver, desc, y, result.transpose(0, 3, 1, 2) if int(desc.layout) == _NCHW else result)
 
 
-def set_pooling(desc: Descriptor, *given: Argument) -> int:
+def set_pooling(desc: Descriptor, *arguments: Argument) -> int:
     """``cnnlSetPooling2dDescriptor_v2``: the window, paddings of the four sides, strides, dilations."""
-    mode, propagates, height, width, top, bottom, left, right, *steps = map(int, given[:12])
+    mode, propagates, height, width, top, bottom, left, right, *steps = map(int, arguments[:12])
     window = _Window((height, width), (top, bottom, left, right), tuple(steps[:2]), tuple(steps[2:]))
     desc.values.update(mode=mode, propagates=propagates, window=window)
     return 0
 
 
-def pool(driver: StandInDevice, *given: Argument) -> int:
+def pool(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlPoolingForward_v2``: the largest or the mean of each window; sums in double precision, rounded once."""
-    desc, alpha, x_desc, x, beta, _extra, y_desc, y, *_work = given
+    desc, alpha, x_desc, x, beta, _extra, y_desc, y, *_work = arguments
     mode, window = desc.values["mode"], desc.values["window"]
     pictures = _pictures(x_desc, values(x_desc, x))
     # For the shape alone: one byte is seen under all of it.
@@ -110,9 +110,9 @@ def pool(driver: StandInDevice, *given: Argument) -> int:
     return _scaled(driver, result, alpha, beta, y_desc, y)
 
 
-def set_convolution(desc: Descriptor, *given: Argument) -> int:
+def set_convolution(desc: Descriptor, *arguments: Argument) -> int:
     """``cnnlSetConvolutionDescriptor``: paddings are of the top, the bottom, the left and the right."""
-    rank, pad, stride, dilation, groups, _dtype = given
+    rank, pad, stride, dilation, groups, _dtype = arguments
     if rank != 4:
         raise Unsupported(f"the stand-in of a convolution takes tensors of 4 axes, not of {rank}")
     desc.values.update(
@@ -124,9 +124,9 @@ def set_convolution(desc: Descriptor, *given: Argument) -> int:
     return 0
 
 
-def convolve(driver: StandInDevice, *given: Argument) -> int:
+def convolve(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlConvolutionForward``: sums in double precision, rounded once."""
-    desc, _algo, alpha, x_desc, x, w_desc, w, bias_desc, bias, _work, _size, beta, y_desc, y = given
+    desc, _algo, alpha, x_desc, x, w_desc, w, bias_desc, bias, _work, _size, beta, y_desc, y = arguments
     pictures, filters = (
         _pictures(x_desc, values(x_desc, x)),
         _pictures(w_desc, values(w_desc, w)).astype(np.float64),
@@ -134,8 +134,8 @@ def convolve(driver: StandInDevice, *given: Argument) -> int:
     set_, groups = desc.values, desc.values["groups"]
     window = _Window(filters.shape[1:3], set_["pad"], set_["stride"], set_["dilation"])
     number, rows, columns, channels = _pictures(y_desc, np.broadcast_to(np.int8(0), shape_of(y_desc))).shape
-    each, own = filters.shape[3], channels // groups
-    if filters.shape[0] != channels or each * groups != pictures.shape[3] or own * groups != channels:
+    each, outputs = filters.shape[3], channels // groups
+    if filters.shape[0] != channels or each * groups != pictures.shape[3] or outputs * groups != channels:
         raise Unsupported(
             f"{filters.shape[0]} filters of {each} channels in {groups} groups do not take {pictures.shape[3]} channels "
             f"to {channels}; look at the layouts of the descriptors"
@@ -150,7 +150,7 @@ def convolve(driver: StandInDevice, *given: Argument) -> int:
             for group in range(groups):
                 part, out = (
                     seen[0, ..., group * each : (group + 1) * each],
-                    slice(group * own, (group + 1) * own),
+                    slice(group * outputs, (group + 1) * outputs),
                 )
                 result[n, ..., out] += part @ filters[out, v, u].T
     return _scaled(driver, result, alpha, beta, y_desc, y)
@@ -160,9 +160,9 @@ def convolve(driver: StandInDevice, *given: Argument) -> int:
 # of data and of weights.
 
 
-def set_deformed(desc: Descriptor, *given: Argument) -> int:
+def set_deformed(desc: Descriptor, *arguments: Argument) -> int:
     """``cnnlSetDCNDescriptor``: paddings are of the top, the bottom, the left and the right."""
-    rank, pad, stride, dilation, deformable, convolution, *_rest = given
+    rank, pad, stride, dilation, deformable, convolution, *_rest = arguments
     axes = rank - 2
     groups = {"deformable": int(deformable), "convolution": int(convolution)}
     steps = {"stride": numbers(stride, axes), "dilation": numbers(dilation, axes)}
@@ -186,8 +186,8 @@ class _Tap:
         """Return the sum of the pixels, each times its weight (2) or a slope (3, 4)."""
         first = np.arange(len(picture))[:, None, None]
         near = (picture[first, c[0], c[1], self.channels] * c[which][..., None] for c in self.corners)
-        found: Any = sum(near)
-        return np.asarray(found)
+        total: Any = sum(near)
+        return np.asarray(total)
 
 
 def _corners(row: Array, column: Array, shape: tuple[int, int]) -> Iterator[tuple[Array, ...]]:
@@ -223,7 +223,7 @@ def _taps(
         yield _Tap((y, x), slice(group * part, (group + 1) * part), number, corners, weight)
 
 
-def _given(*pairs: object) -> list[Any]:
+def _tensors(*pairs: object) -> list[Any]:
     """Return the tensors in double precision; None for one that is absent."""
     return [doubles(d, p) if p else None for d, p in zip(pairs[::2], pairs[1::2], strict=True)]
 
@@ -234,63 +234,65 @@ def _split(tap: _Tap, inputs: int, groups: int, outputs: int) -> Iterator[tuple[
     for group in range(groups):
         low, high = max(tap.channels.start, group * each), min(tap.channels.stop, (group + 1) * each)
         if low < high:
-            made = slice(group * outputs // groups, (group + 1) * outputs // groups)
+            out = slice(group * outputs // groups, (group + 1) * outputs // groups)
             start = tap.channels.start
-            yield made, slice(low - group * each, high - group * each), slice(low - start, high - start)
+            yield out, slice(low - group * each, high - group * each), slice(low - start, high - start)
 
 
-def convolve_deformed(driver: StandInDevice, *given: Argument) -> int:
+def convolve_deformed(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlDCNForward``; mask and bias may be absent."""
-    desc, *rest = given
-    picture, offset, mask, weight, bias = _given(*rest[:10])
+    desc, *rest = arguments
+    picture, offset, mask, weight, bias = _tensors(*rest[:10])
     _work, _size, out_desc, out = rest[10:]
     outputs, high, wide, _ = weight.shape
     result = np.zeros((*offset.shape[:3], outputs)) + (0 if bias is None else bias)
     for tap in _taps(desc, picture, offset, mask, (high, wide)):
         read = tap.read(picture, 2) * tap.mask
-        for made, inner, own in _split(tap, picture.shape[-1], desc.values["convolution"], outputs):
-            result[..., made] += read[..., own] @ weight[made, tap.at[0], tap.at[1], inner].T
+        for to, inner, part in _split(tap, picture.shape[-1], desc.values["convolution"], outputs):
+            result[..., to] += read[..., part] @ weight[to, tap.at[0], tap.at[1], inner].T
     return store(driver, out_desc, out, result)
 
 
-def deformed_data_gradient(driver: StandInDevice, *given: Argument) -> int:
+def deformed_data_gradient(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlDCNBackwardData``: the gradients of the picture, the offsets and the mask."""
-    desc, *rest = given
-    picture, offset, mask, weight, grad = _given(*rest[:10])
+    desc, *rest = arguments
+    picture, offset, mask, weight, grad = _tensors(*rest[:10])
     _work, _size, *results = rest[10:]
-    found = [np.zeros_like(picture), np.zeros_like(offset), None if mask is None else np.zeros_like(mask)]
+    gradients = [np.zeros_like(picture), np.zeros_like(offset), None if mask is None else np.zeros_like(mask)]
     outputs, high, wide, _ = weight.shape
     for tap in _taps(desc, picture, offset, mask, (high, wide)):
         back = np.zeros((*offset.shape[:3], tap.channels.stop - tap.channels.start))
-        for made, inner, own in _split(tap, picture.shape[-1], desc.values["convolution"], outputs):
-            back[..., own] += grad[..., made] @ weight[made, tap.at[0], tap.at[1], inner]
-        if found[2] is not None:
-            found[2][..., tap.number] = (back * tap.read(picture, 2)).sum(-1)  # before the mask is in `back`
+        for to, inner, part in _split(tap, picture.shape[-1], desc.values["convolution"], outputs):
+            back[..., part] += grad[..., to] @ weight[to, tap.at[0], tap.at[1], inner]
+        if gradients[2] is not None:
+            gradients[2][..., tap.number] = (back * tap.read(picture, 2)).sum(
+                -1
+            )  # before the mask is in `back`
         back *= tap.mask
         for axis in (0, 1):
-            found[1][..., 2 * tap.number + axis] = (back * tap.read(picture, 3 + axis)).sum(-1)
+            gradients[1][..., 2 * tap.number + axis] = (back * tap.read(picture, 3 + axis)).sum(-1)
         first = np.arange(len(picture))[:, None, None]
         for row, column, share, *_ in tap.corners:
             # Taps share pixels.
-            np.add.at(found[0][..., tap.channels], (first, row, column), back * share[..., None])
-    for n, result in enumerate(found):
+            np.add.at(gradients[0][..., tap.channels], (first, row, column), back * share[..., None])
+    for n, result in enumerate(gradients):
         if result is not None and results[2 * n + 1]:
             store(driver, results[2 * n], results[2 * n + 1], result)
     return 0
 
 
-def deformed_weight_gradient(driver: StandInDevice, *given: Argument) -> int:
+def deformed_weight_gradient(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlDCNBackwardWeight``: the gradients of the filters and of the bias."""
-    desc, *rest = given
-    picture, offset, mask, grad = _given(*rest[:8])
+    desc, *rest = arguments
+    picture, offset, mask, grad = _tensors(*rest[:8])
     _work, _size, weight_desc, weight, bias_desc, bias = rest[8:]
     result = np.zeros(shape_of(weight_desc))
     outputs, high, wide, _ = shape_of(weight_desc)
     for tap in _taps(desc, picture, offset, mask, (high, wide)):
         read = tap.read(picture, 2) * tap.mask
-        for made, inner, own in _split(tap, picture.shape[-1], desc.values["convolution"], outputs):
-            flat = grad[..., made].reshape(-1, made.stop - made.start)
-            result[made, tap.at[0], tap.at[1], inner] += flat.T @ read[..., own].reshape(len(flat), -1)
+        for to, inner, part in _split(tap, picture.shape[-1], desc.values["convolution"], outputs):
+            flat = grad[..., to].reshape(-1, to.stop - to.start)
+            result[to, tap.at[0], tap.at[1], inner] += flat.T @ read[..., part].reshape(len(flat), -1)
     if bias:
         put(driver, bias, grad.sum((0, 1, 2)).astype(dtype_of(bias_desc)))
     return store(driver, weight_desc, weight, result)
@@ -322,15 +324,15 @@ def _places(
     """Return the rows and columns of samples of a region: an array of bins and samples along each axis."""
     shift = np.float32(0.5 if aligned else 0)
     x1, y1, x2, y2 = (np.float32(v) * np.float32(scale) - shift for v in box[1:])
-    found = []
+    places = []
     for low, high, bins in ((y1, y2, pooled[0]), (x1, x2, pooled[1])):
         # What is not aligned has a pixel at least, as in frameworks.
         size = high - low if aligned else max(high - low, np.float32(1))
         step = np.float32(size / np.float32(bins))
         count = ratio if ratio > 0 else max(int(np.ceil(step)), 0)  # as many as a bin has pixels
         within = (np.arange(count, dtype=np.float32) + np.float32(0.5)) * step / np.float32(max(count, 1))
-        found.append(low + np.arange(bins, dtype=np.float32)[:, None] * step + within)
-    return found[0], found[1]
+        places.append(low + np.arange(bins, dtype=np.float32)[:, None] * step + within)
+    return places[0], places[1]
 
 
 def _samples(box: Array, pooled: tuple[int, int], how: tuple[int, float, bool]) -> tuple[Array, Array]:
@@ -341,16 +343,16 @@ def _samples(box: Array, pooled: tuple[int, int], how: tuple[int, float, bool]) 
     return grid[0].reshape(*pooled, -1), grid[1].reshape(*pooled, -1)
 
 
-def set_align(desc: Descriptor, *given: Argument) -> int:
+def set_align(desc: Descriptor, *arguments: Argument) -> int:
     """Do ``cnnlSetRoiAlignDescriptor_v2``: keep the sizes and the mode of an RoI align."""
-    high, wide, ratio, scale, mode, aligned = given
+    high, wide, ratio, scale, mode, aligned = arguments
     desc.values.update(pooled=(high, wide), how=(ratio, scale, bool(aligned)), mode=mode)
     return 0
 
 
-def align(driver: StandInDevice, *given: Argument) -> int:
+def align(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlRoiAlign_v2``: the mean or the largest of samples between pixels, and where the largest is."""
-    desc, x_desc, x, box_desc, boxes, out_desc, out, column_desc, at_column, row_desc, at_row = given
+    desc, x_desc, x, box_desc, boxes, out_desc, out, column_desc, at_column, row_desc, at_row = arguments
     picture, regions = values(x_desc, x), values(box_desc, boxes)
     result = np.zeros(shape_of(out_desc))
     where = np.full((2, *result.shape), -1.0)
@@ -366,17 +368,17 @@ def align(driver: StandInDevice, *given: Argument) -> int:
             continue
         best = each.argmax(2)
         result[n] = np.take_along_axis(each, best[:, :, None], 2)[:, :, 0]
-        for kept, place in zip(where, (column, row), strict=True):
-            kept[n] = np.take_along_axis(place, best.reshape(*best.shape[:2], -1), 2)
+        for target, place in zip(where, (column, row), strict=True):
+            target[n] = np.take_along_axis(place, best.reshape(*best.shape[:2], -1), 2)
     if desc.values["mode"] == _MAX_MODE:
         store(driver, column_desc, at_column, where[0])
         store(driver, row_desc, at_row, where[1])
     return store(driver, out_desc, out, result)
 
 
-def align_backward(driver: StandInDevice, *given: Argument) -> int:
+def align_backward(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlRoiAlignBackward_v2``: each gradient goes to the pixels that its sample was between."""
-    grad_desc, grad, box_desc, boxes, column_desc, at_column, row_desc, at_row, *rest = given
+    grad_desc, grad, box_desc, boxes, column_desc, at_column, row_desc, at_row, *rest = arguments
     scale, ratio, aligned, mode, out_desc, out = rest
     gradients, regions = doubles(grad_desc, grad), values(box_desc, boxes)
     result = np.zeros(shape_of(out_desc))
@@ -408,9 +410,9 @@ def _bins(low: float, high: float, bins: int, scale: Argument, size: int) -> lis
     return [(min(max(int(a) + first, 0), size), min(max(int(b) + first, 0), size)) for a, b in ends]
 
 
-def pooling(driver: StandInDevice, *given: Argument) -> int:
+def pooling(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlRoiPoolingForward``: the largest pixel of each bin and which one it is; 0 and -1 where a bin is empty."""
-    _mode, x_desc, x, box_desc, boxes, scale, out_desc, out, index = given
+    _mode, x_desc, x, box_desc, boxes, scale, out_desc, out, index = arguments
     picture = values(x_desc, x)
     _, height, width, channels = picture.shape
     result = np.zeros(shape_of(out_desc), picture.dtype)
@@ -429,9 +431,9 @@ def pooling(driver: StandInDevice, *given: Argument) -> int:
     return store(driver, out_desc, out, result)
 
 
-def pooling_backward(driver: StandInDevice, *given: Argument) -> int:
+def pooling_backward(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlRoiPoolingBackward``: each gradient goes to the pixel that was the largest."""
-    _mode, grad_desc, grad, box_desc, boxes, index_desc, index, _scale, out_desc, out = given
+    _mode, grad_desc, grad, box_desc, boxes, index_desc, index, _scale, out_desc, out = arguments
     result = np.zeros(shape_of(out_desc))
     planes = result.reshape(len(result), -1, result.shape[-1])
     channels = np.arange(result.shape[-1])
@@ -443,13 +445,13 @@ def pooling_backward(driver: StandInDevice, *given: Argument) -> int:
     return store(driver, out_desc, out, result)
 
 
-def nms(driver: StandInDevice, *given: Argument) -> int:
+def nms(driver: StandInDevice, *arguments: Argument) -> int:
     """``cnnlNms_v2``: indices of boxes by their scores, best first, that overlap none kept before by more than a threshold.
 
     Boxes of two corners, or of seven numbers, [x, y, z, dx, dy, dz, angle], which are seen from above; without scores the order
     is that of the boxes.  Raises `Unsupported` for another mode.
     """
-    desc, box_desc, boxes, score_desc, scores, _work, _size, out_desc, out, count = given
+    desc, box_desc, boxes, score_desc, scores, _work, _size, out_desc, out, count = arguments
     attributes = desc.values
     every = values(box_desc, boxes).astype(np.float32)
     every = every.T if attributes[_LAYOUT] else every
@@ -463,17 +465,17 @@ def nms(driver: StandInDevice, *given: Argument) -> int:
     worth = values(score_desc, scores).reshape(-1) if scores else None
     # Equal scores by their place.
     order = range(len(every)) if worth is None else np.argsort(-worth, kind="stable")
-    kept: list[int] = []
+    chosen: list[int] = []
     for n in order:
-        if len(kept) == attributes[_MOST] or (worth is not None and worth[n] <= attributes[_SCORE]):
+        if len(chosen) == attributes[_MOST] or (worth is not None and worth[n] <= attributes[_SCORE]):
             break
-        shared = common(every[kept], every[n])
+        shared = common(every[chosen], every[n])
         # Without a quotient: of empty boxes there is none.
-        if not (shared > attributes[_THRESHOLD] * (areas[kept] + areas[n] - shared)).any():
-            kept.append(int(n))
+        if not (shared > attributes[_THRESHOLD] * (areas[chosen] + areas[n] - shared)).any():
+            chosen.append(int(n))
     result = np.zeros(shape_of(out_desc), np.int32)
-    result.reshape(-1)[: len(kept)] = kept
-    put(driver, count, np.array([len(kept)], np.int32))
+    result.reshape(-1)[: len(chosen)] = chosen
+    put(driver, count, np.array([len(chosen)], np.int32))
     return store(driver, out_desc, out, result)
 
 
@@ -491,7 +493,9 @@ def _common_from_above(boxes: Array, box: Array) -> Array:
     reach = (np.hypot(boxes[:, 3], boxes[:, 4]) + np.hypot(box[3], box[4])) / 2
     outline = _outline(box)
     for n in np.flatnonzero(apart < reach):  # others are too far away
-        shared[n] = _area(_clipped(_outline(boxes[n]), outline))
+        x, y = _clipped(_outline(boxes[n]), outline).T
+        # The area of a polygon that is counterclockwise.
+        shared[n] = float(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))) / 2
     return shared
 
 
@@ -511,17 +515,11 @@ def _clipped(polygon: Array, by: Array) -> Array:
             break
         (along_x, along_y), away = second - first, polygon - first
         side = along_x * away[:, 1] - along_y * away[:, 0]  # 0 and more is inside
-        made = []
+        corners = []
         for n, (here, before) in enumerate(zip(side, np.roll(side, 1), strict=True)):
             if (here >= 0) != (before >= 0):
-                made.append(polygon[n - 1] + (polygon[n] - polygon[n - 1]) * (before / (before - here)))
+                corners.append(polygon[n - 1] + (polygon[n] - polygon[n - 1]) * (before / (before - here)))
             if here >= 0:
-                made.append(polygon[n])
-        polygon = np.array(made).reshape(-1, 2)
+                corners.append(polygon[n])
+        polygon = np.array(corners).reshape(-1, 2)
     return polygon
-
-
-def _area(polygon: Array) -> float:
-    """Return the area of a polygon that is counterclockwise."""
-    x, y = polygon.T
-    return float(np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))) / 2

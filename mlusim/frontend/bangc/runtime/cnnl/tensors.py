@@ -30,19 +30,19 @@ DTYPES: Mapping[int, Any] = {
 
 @define(eq=False)
 class Descriptor:
-    """A descriptor that is not a tensor's: what was set, by name."""
+    """A descriptor of anything but a tensor: what was set, by name."""
 
     values: dict[Any, Any] = field(factory=dict)
 
 
 def dtype_of(desc: Argument) -> Any:
     """Return the NumPy element type of a tensor.  Raises `Unsupported` for one that NumPy lacks."""
-    found = DTYPES.get(int(desc.dtype))
-    if found is None:
+    dtype = DTYPES.get(int(desc.dtype))
+    if dtype is None:
         raise Unsupported(
             f"a tensor of cnnlDataType_t {int(desc.dtype)} is given to a stand-in of cnnl; give one of a type that NumPy has"
         )
-    return np.dtype(found)
+    return np.dtype(dtype)
 
 
 def shape_of(desc: Argument) -> tuple[int, ...]:
@@ -91,7 +91,7 @@ def doubles(desc: object, pointer: object) -> Array:
 
 
 def store(driver: StandInDevice, desc: object, pointer: Argument, result: object) -> int:
-    """Give a tensor on the device its elements; the status of success."""
+    """Give a tensor on the device its elements, and return the status of success."""
     target = values(desc, pointer, "store")
     target[...] = np.asarray(result).reshape(target.shape)
     driver.filled(pointer, target.nbytes)
