@@ -472,7 +472,7 @@ class Scopes:
     plans: "Sequence[LinkPlan]"
 
     def function(self, code: CodeType) -> FunctionNames | None:
-        """Return the names of the function whose code is *code*; None where it is none of them."""
+        """Return the names of the function whose code is *code*; None where no plan has it."""
         for part in (part for plan in self.plans for part in plan.parts):
             for symbol, compiled in part.code.items():
                 if compiled is code:

@@ -156,7 +156,7 @@ def parse_c(text: str, records: Callable[[str], bool] = lambda _: False) -> Tree
 
 
 def parse_type(text: str, types: Callable[[str], bool] = lambda _: False) -> TypeName | None:
-    """Return the type that *text* is, as ``unsigned int`` or ``Part *``; *types* says whether a name is one.  None for what is none."""
+    """Return the type that *text* is, as ``unsigned int`` or ``Part *``; *types* says whether a name is one.  None for a text that is not a type."""
     try:
         reader = _Reader([("op", "("), *_tokens(text), ("op", ")")], types)
         named = reader.in_parentheses() if reader.begins_type(1) else None

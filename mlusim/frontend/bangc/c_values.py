@@ -536,7 +536,6 @@ def _own(place: object) -> bool:
         return False
     local = place.local
     reference = isinstance(local.type, t.Pointer) and local.type.reference
-    from_caller = (
-        inside and local.parameter
-    )  # the caller's own record, which the debugger hands over as it is
+    # The caller's own record, which the debugger hands over as it is.
+    from_caller = inside and local.parameter
     return not (reference or from_caller) and local.storage in (ir.Storage.VALUE, ir.Storage.CELL)

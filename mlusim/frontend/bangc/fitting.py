@@ -145,9 +145,8 @@ def made_structure(value: Value, kind: t.Type, layout: Layout) -> Any:
         return layout.make(*(made_structure(part, kind.of, layout.element) for part in value))
     if isinstance(kind, t.Pointer):
         assert isinstance(layout, PointerLayout)
-        return (
-            NULL if value is None else see(value, layout.pointee)
-        )  # an address of nothing, too: its use is a fault
+        # An address of nothing, too: its use is a fault.
+        return NULL if value is None else see(value, layout.pointee)
     assert isinstance(kind, t.Arithmetic)
     return converted(value.item() if isinstance(value, np.generic) else value, kind)
 

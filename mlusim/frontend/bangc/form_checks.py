@@ -1,11 +1,11 @@
 """Checks of a form that was read, before code is made of it: layouts, sizes, and the types of what lies where.
 
-C that is made of a form takes sizes and offsets as they are.  The compiler's own forms keep these rules; the first broken one
-is said of any other.
+C that is made of a form takes sizes and offsets as they are.  The compiler's own forms keep these rules; any other form is refused
+with the first rule that it breaks.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mlusim.counted import counted
@@ -32,6 +32,10 @@ _SIZES: Mapping[str, tuple[int, ...]] = {
 }
 _SCALARS: Mapping[str, t.Arithmetic] = {kind.name: kind for kind in t.SCALARS}
 _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
+
+Rule = Callable[[Any], Iterable[str]]
+"""Returns what breaks the rule of a type or node, in words."""
+Rules = Mapping[type, Rule]
 
 
 def problems(nodes: Sequence[Any]) -> Iterator[str]:
@@ -81,16 +85,6 @@ def _arithmetic(kind: t.Arithmetic) -> Iterator[str]:
         or (standard or kind) != kind
         or (standard is None and kind.kind == "float")
     ):
-        yield f"{kind.name!r:.40} has no such size"
-
-
-def _array(kind: t.Array) -> Iterator[str]:
-    if kind.count < 0 or not 0 <= kind.size <= MOST_BYTES:
-        yield f"an array of {kind.size:,} bytes is larger than any memory of a board"
-
-
-def _class(kind: t.ClassType) -> Iterator[str]:
-    if kind.size != 8:
         yield f"{kind.name!r:.40} has no such size"
 
 
@@ -154,21 +148,6 @@ def _held(kind: t.Type) -> int:
 # -- nodes -----------------------------------------------------------------------------------------
 
 
-def _span(span: ir.Span) -> Iterator[str]:
-    if not (0 <= span.line < MOST_LINES and 0 <= span.end_line < MOST_LINES):
-        yield "a line has no such number"
-
-
-def _function(function: ir.Function) -> Iterator[str]:
-    if function.kind != "host" and not _IDENTIFIER.match(function.symbol):
-        yield f"{function.symbol!r:.40} is not a name"
-
-
-def _call(node: ir.Call) -> Iterator[str]:
-    if not _IDENTIFIER.match(node.symbol):
-        yield f"{node.symbol!r:.40} is not a name"
-
-
 def _global(variable: ir.Global) -> Iterator[str]:
     if not _known(variable.type) <= MOST_BYTES:
         yield f"{variable.name!r:.40} has no such size"
@@ -186,17 +165,6 @@ def _constant(node: ir.Const) -> Iterator[str]:
         yield "a constant is too large"
     elif type(value) is float and not (isinstance(kind, t.Arithmetic) and kind.kind == "float"):
         yield "a constant is not a whole number"
-
-
-def _element(node: ir.Element) -> Iterator[str]:
-    if not isinstance(node.pointer.type, t.Pointer):
-        yield "an element is of no pointer"
-
-
-def _member(node: ir.Member) -> Iterator[str]:
-    kind = node.base.type
-    if not isinstance(kind, t.Record) or node.field not in kind.fields:
-        yield f"{kind!s:.40} has no such member {node.name!r:.40}"
 
 
 def _compose(node: ir.Compose) -> Iterator[str]:
@@ -223,16 +191,39 @@ def _intrinsic(node: ir.IntrinsicCall) -> Iterator[str]:
         yield f"{node.row} is chosen by {len(node.overload)} parameters and has {counted(len(node.arguments), 'argument')}"
 
 
-Rules = Mapping[type, Callable[[Any], Iterator[str]]]
-_TYPES: Rules = {t.Arithmetic: _arithmetic, t.Array: _array, t.ClassType: _class, t.Record: _record}
+def _unless(holds: Callable[[Any], bool], words: str) -> Rule:
+    """Return the rule of a type or node for which *holds*; *words*, a format of it, name what breaks the rule."""
+    return lambda node: () if holds(node) else (words.format(node),)
+
+
+_TYPES: Rules = {
+    t.Arithmetic: _arithmetic,
+    t.Array: _unless(
+        lambda kind: kind.count >= 0 and 0 <= kind.size <= MOST_BYTES,
+        "an array of {0.size:,} bytes is larger than any memory of a board",
+    ),
+    t.ClassType: _unless(lambda kind: kind.size == 8, "{0.name!r:.40} has no such size"),
+    t.Record: _record,
+}
 _NODES: Rules = {
-    ir.Span: _span,
-    ir.Function: _function,
+    ir.Span: _unless(
+        lambda span: 0 <= span.line < MOST_LINES and 0 <= span.end_line < MOST_LINES,
+        "a line has no such number",
+    ),
+    ir.Function: _unless(
+        lambda function: function.kind == "host" or _IDENTIFIER.match(function.symbol) is not None,
+        "{0.symbol!r:.40} is not a name",
+    ),
     ir.Global: _global,
-    ir.Element: _element,
-    ir.Member: _member,
+    ir.Element: _unless(lambda node: isinstance(node.pointer.type, t.Pointer), "an element is of no pointer"),
+    ir.Member: _unless(
+        lambda node: isinstance(node.base.type, t.Record) and node.field in node.base.type.fields,
+        "{0.base.type!s:.40} has no such member {0.name!r:.40}",
+    ),
     ir.Const: _constant,
-    ir.Call: _call,
+    ir.Call: _unless(
+        lambda node: _IDENTIFIER.match(node.symbol) is not None, "{0.symbol!r:.40} is not a name"
+    ),
     ir.IntrinsicCall: _intrinsic,
     ir.Compose: _compose,
 }

@@ -424,7 +424,7 @@ def _read(content: bytes) -> Translated:
         raise DataError("it was written by another version of mlusim")
     reader = FormReader(document)
     translated = reader.read(document["root"])
-    # What the classes do not say: layouts that are none, names that no function declares.
+    # What the classes do not say: impossible layouts, names that no function declares.
     for problem in form_checks.problems(reader.nodes):
         raise DataError(problem)
     for function in translated.form.functions.values():

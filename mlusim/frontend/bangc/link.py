@@ -113,7 +113,7 @@ def link(
 ) -> LinkPlan:
     """Return all that *symbol* of *file* reaches; each file keeps its own variables.
 
-    *checked* code reports values that change without a word, *covered* code the outcomes of tests.
+    *checked* code reports values that change silently, *covered* code the outcomes of tests.
     """
     how = {"checked": checked, "covered": covered}
     again = None if checked or covered else lambda a, b: link(files, file, symbol, checked=a, covered=b)

@@ -84,7 +84,7 @@ class Body:
 
     @cached_property
     def _coverable(self) -> dict[str, tuple[set[tuple[int, int]], set[tuple[int, int]]]]:
-        """What `coverable` returns: the places in all that the function reaches, and in the kernels and device functions beside it."""
+        """The places that `coverable` returns: those in all that the function reaches, and in the kernels and device functions beside it."""
         places: dict[str, tuple[set[tuple[int, int]], set[tuple[int, int]]]] = {}
         for part in self.plan.parts:
             for function in part.file.form.functions.values():
@@ -210,9 +210,9 @@ class BangKernel(Kernel):
     def oversize(self, arch: Arch) -> str | None:
         """Return why *arch* has too little memory for what the kernel declares; None where it has enough."""
         if arch.name not in self._oversize:
-            told = next(declared_memory(self.plan).too_large(self.name, arch), None)
+            excess = next(declared_memory(self.plan).too_large(self.name, arch), None)
             span = self.form.span
-            self._oversize[arch.name] = told and f"{told} ({shown_file(span.file)}:{span.line})"
+            self._oversize[arch.name] = excess and f"{excess} ({shown_file(span.file)}:{span.line})"
         return self._oversize[arch.name]
 
     def complaint(self, arguments: tuple[Any, ...]) -> str | None:
@@ -330,7 +330,7 @@ class Module:
     def __getitem__(self, name: str) -> BangKernel:
         """Return the kernel called *name*; a template is instantiated.
 
-        Kernels that share a name are told apart by their namespace, ``a::K``, or their parameters, ``K(float *)``.
+        Kernels that share a name are distinguished by their namespace, ``a::K``, or their parameters, ``K(float *)``.
         Raises `UsageError` for a name that no source has or several kernels have, and `SourceError` for an
         instantiation that does not compile and for a kernel that does not translate.
         """

@@ -11,9 +11,8 @@ OWN = "_c_"
 # The families below `OWN`: none begins as another does, and none as a function of the run-time.
 LAYOUT, NUMBER, KEPT, VARIABLE, FUNCTION = (f"{OWN}{word}_" for word in ("as", "np", "kept", "v", "k"))
 _OF_PYTHON = re.compile(r"__\w*__\Z")  # names that Python has a meaning for; those without are its keywords
-_OF_DEVICE = re.compile(
-    r"(task(Id|Dim)[XYZ]?|clusterId|clusterDim|coreId|coreDim|[A-Z]+2[A-Z]+)\Z"
-)  # its numbers, directions of copies
+# Numbers of the device, directions of copies.
+_OF_DEVICE = re.compile(r"(task(Id|Dim)[XYZ]?|clusterId|clusterDim|coreId|coreDim|[A-Z]+2[A-Z]+)\Z")
 
 
 def taken(name: str) -> bool:

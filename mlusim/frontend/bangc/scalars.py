@@ -95,7 +95,7 @@ REALS: Mapping[t.Arithmetic, Real] = {
 
 
 def real_type(kind: t.Arithmetic) -> Real | None:
-    """Return the row of a floating type; None for what is none."""
+    """Return the row of a floating type; None for any other type."""
     return REALS.get(t.Arithmetic(kind.name, kind.kind, kind.size))
 
 
@@ -109,7 +109,7 @@ def whole(x: float, low: int, high: int) -> int:
 NARROWED, OVERFLOW, SHIFT = "narrowed", "overflow", "shift"
 FLOAT, COUNTER = "float-to-integer", "counter-wraps"
 BEYOND, HALF = "float-overflow", "half-overflow"
-"""Ways in which C changes a number without a word."""
+"""Ways in which C silently changes a number."""
 
 
 def change_of_conversion(
@@ -136,7 +136,7 @@ def change_of_operation(op: str, kind: t.Arithmetic, *, steps: bool = False) -> 
         return BEYOND if kind == t.FLOAT else HALF if real_type(kind) is REALS[t.HALF] else None
     if op in SHIFTS:
         return SHIFT
-    # Unsigned numbers wrap by the rules of C; a counter that does is told in any type.
+    # Unsigned numbers wrap by the rules of C; a counter that does is reported in any type.
     if not BINARY[op].tested or not (kind.kind == "int" or steps):
         return None
     return COUNTER if steps else OVERFLOW

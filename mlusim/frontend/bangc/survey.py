@@ -83,14 +83,14 @@ def _problems(functions: list[ir.Function]) -> Iterator[Untranslated]:
 
 def _absent(module: Module, file: File, functions: list[ir.Function]) -> Iterator[Untranslated]:
     """Yield the device functions that a kernel reaches and that no file defines."""
-    told: set[str] = set()
+    listed: set[str] = set()
     for function in functions:
         if function.kind != "kernel" or function.problem is not None:
             continue
         for symbol in link(module.files, file, function.symbol).absent:
             declared = file.form.functions.get(symbol)
-            if declared is not None and declared.external and symbol not in told:
-                told.add(symbol)
+            if declared is not None and declared.external and symbol not in listed:
+                listed.add(symbol)
                 span = declared.span
                 text = f"{declared.name} is declared here and defined in no file that was given"
                 yield Untranslated(declared.name, "no definition", span.file, span.line, span.column, text)

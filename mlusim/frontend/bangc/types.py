@@ -165,7 +165,7 @@ class Record:
         return self.fields[len(self.bases[0].fields) if self.bases else 0 :]
 
     def part(self, base: "Record") -> "tuple[Field, ...] | None":
-        """Return the members in which a *base* lies, outermost first: none of the first base and its own; None of no base."""
+        """Return the members in which a *base* lies, outermost first: () for the first base and itself, None for what is not a base."""
         if base is self or base in self.bases:
             return ()
         for field_ in self.fields:
@@ -207,7 +207,7 @@ class Record:
         return f"a tuple of {', '.join(f.name for f in self.fields)}"
 
     def paired(self, values: object) -> list[tuple[Field, object]] | None:
-        """Return the first members, each with its value of the sequence *values*; None where that is none, or too long."""
+        """Return the first members, each with its value of *values*; None where that is not a sequence, or is too long."""
         if isinstance(values, str) or not isinstance(values, Sequence) or len(values) > len(self.fields):
             return None
         return list(zip(self.fields, values, strict=False))

@@ -28,7 +28,7 @@ class Walker(ABC, Generic[V, S]):
     prefix: ClassVar[str]  # of names that nothing else has
     symbol: str = ""  # of the function
     deep: bool = False  # whether it calls itself
-    waits: Mapping[int, int] = field(factory=dict)  # of its loads from memory, as `ir.waits` tells
+    waits: Mapping[int, int] = field(factory=dict)  # of its loads from memory, by `ir.waits`
     checked: bool = False  # whether silent changes of values are reported
     covered: bool = False  # whether statements and outcomes of tests are counted
     stepping: bool = False  # whether the code is the step of a loop

@@ -713,7 +713,7 @@ class Function:
 
     @property
     def definition(self) -> tuple[str, str, int]:
-        """Return the key that tells it from every other function: static ones of two files share a symbol."""
+        """Return the key that no other function has: static ones of two files share a symbol."""
         return self.symbol, self.span.file, self.span.line
 
 
@@ -728,7 +728,6 @@ class TranslationUnit:
         dict
     )  # of host variables whose value is not a constant, by symbol
     records: dict[str, Record] = Factory(dict)
-    enumerations: Mapping[str, Mapping[str, int]] = Factory(
-        dict
-    )  # of each enumeration, by its name, the numbers by theirs
+    # Of each enumeration, by its name, the numbers by theirs.
+    enumerations: Mapping[str, Mapping[str, int]] = Factory(dict)
     includes: Mapping[str, str] = Factory(dict)  # path of everything read -> digest of its content

@@ -74,11 +74,6 @@ def _switch(node: ir.Switch, depth: int) -> Iterator[str]:
         yield from _body(section.body, depth + 1)
 
 
-def _block(node: ir.Block, depth: int) -> Iterator[str]:
-    yield "block:"
-    yield from _body(node.body, depth + 1)
-
-
 def _labelled(node: ir.Labelled, depth: int) -> Iterator[str]:
     yield "labelled:"
     for label, section in zip(("", *node.labels), node.sections, strict=True):
@@ -94,18 +89,8 @@ def _finally(node: ir.Finally, depth: int) -> Iterator[str]:
     yield from _body(node.last, depth + 1)
 
 
-def _return(node: ir.Return, _depth: int) -> Iterator[str]:
-    yield "return" if node.value is None else f"return {expression_text(node.value)}"
-
-
 def _arguments(arguments: Iterable[Any]) -> str:
     return ", ".join(expression_text(a) for a in arguments)
-
-
-def _update(node: ir.Update) -> str:
-    place, value = expression_text(node.place), expression_text(node.value)
-    # Behind the colon the type that it computes in.
-    return f"({place} {node.op}:{node.within} {value}{', old' if node.old else ''})"
 
 
 def _asm(node: ir.Asm) -> str:
@@ -121,8 +106,8 @@ _STATEMENTS: Mapping[type, Callable[[Any, int], Iterator[str]]] = {
     ir.Switch: _switch,
     ir.Break: _lines("break"),
     ir.Continue: _lines("continue"),
-    ir.Return: _return,
-    ir.Block: _block,
+    ir.Return: lambda n, _: iter(("return" if n.value is None else f"return {expression_text(n.value)}",)),
+    ir.Block: lambda n, depth: iter(("block:", *_body(n.body, depth + 1))),
     ir.Labelled: _labelled,
     ir.Goto: lambda n, _: iter((f"goto {n.label}",)),
     ir.Finally: _finally,
@@ -152,7 +137,10 @@ _EXPRESSIONS: Mapping[type, Callable[[Any], str]] = {
     ),
     ir.Distance: lambda n: f"({expression_text(n.left)} - {expression_text(n.right)})",
     ir.Assign: lambda n: f"({expression_text(n.place)} = {expression_text(n.value)})",
-    ir.Update: _update,
+    # After the colon the type that it computes in.
+    ir.Update: lambda n: (
+        f"({expression_text(n.place)} {n.op}:{n.within} {expression_text(n.value)}{', old' if n.old else ''})"
+    ),
     ir.Call: lambda n: f"{n.name}({_arguments(n.arguments)})",
     ir.IntrinsicCall: lambda n: f"{n.row}({_arguments(n.arguments)})",
     ir.LibraryCall: lambda n: f"{n.name}({_arguments(n.arguments)})",

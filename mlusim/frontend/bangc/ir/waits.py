@@ -191,7 +191,7 @@ def _parts(node: Any) -> list[Any]:
 
 
 def is_number_in_memory(place: object) -> bool:
-    """Return whether *place* is an element of memory that holds a number: its loads are told apart."""
+    """Return whether *place* is an element of memory that holds a number, whose loads are classified."""
     return isinstance(place, ir.Element) and isinstance(place.type, t.Arithmetic)
 
 

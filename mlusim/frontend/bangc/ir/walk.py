@@ -54,7 +54,7 @@ def acts(value: ir.Expr, *, calls: bool = True) -> bool:
 
 
 def effectful(node: object) -> bool:
-    """Return whether evaluating *node* may do more than to give a value, so that its order among others may matter."""
+    """Return whether evaluating *node* may have a side effect, so that its order among others may matter."""
     return any(isinstance(n, _EFFECTS) for n in walk(node))
 
 
@@ -277,7 +277,7 @@ def _with_lines(node: Any, line: int) -> Iterator[tuple[Any, int]]:
 
 
 def roots(node: ir.Expr) -> list[Root]:
-    """Find the variables that a pointer is computed from; several where a condition chooses, none where it cannot be told."""
+    """Return the variables that a pointer is computed from: several where a condition chooses, an empty list where they are unknown."""
     match node:
         case ir.Convert():
             return roots(node.value)
@@ -298,7 +298,7 @@ def roots(node: ir.Expr) -> list[Root]:
 
 
 def address_roots(place: ir.Place) -> list[Root]:
-    """Find the variables that the address of *place* is computed from."""
+    """Return the variables that the address of *place* is computed from."""
     match place:
         case ir.LocalStorage():
             return [Root(place.local)]

@@ -12,7 +12,7 @@ from mlusim.frontend.bangc.scalars import SHIFTS, usual
 
 
 def of(node: Node) -> t.BitField | None:
-    """Return the bit field that *node* names; None of anything else."""
+    """Return the bit field that *node* names; None if it names anything else."""
     node = places.bare(node)
     declaration = node.decl
     if node.kind != "MEMBER_REF_EXPR" or declaration is None or not declaration.bit_field:

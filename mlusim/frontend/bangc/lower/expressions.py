@@ -152,9 +152,8 @@ def _load(scope: FunctionScope, node: Node) -> ir.Expr:
         return scope.address(at, t.Pointer(at.type.of), node.span)
     if isinstance(at, ir.GlobalPlace) and isinstance(at.type, t.Arithmetic):
         variable = at.variable
-        if (
-            variable.space == ir.GDRAM and variable.fixed and not variable.copied
-        ):  # a compiler has the number in its instructions
+        # A compiler has the number in its instructions.
+        if variable.space == ir.GDRAM and variable.fixed and not variable.copied:
             return number((variable.initial or (0,))[0], at.type, node)
     return ir.Load(at, node.span)
 

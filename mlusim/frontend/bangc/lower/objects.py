@@ -328,7 +328,7 @@ def listed(scope: FunctionScope, node: Node, kind: t.Record) -> ir.Expr | None:
 
 
 def converted(scope: FunctionScope, node: Node, kind: t.Record) -> ir.Expr | None:
-    """Return an object of a class with constructors from one value, which the library shows without them; None of another."""
+    """Return an object of a class with constructors from one value, which the library shows without them; None for another class."""
     constructors = [c for c in scope.reader.constructors(kind) if not c.implicit and not c.makes_copy]
     if not constructors or kind.name.startswith("std::"):
         return None
@@ -699,7 +699,7 @@ def _captured(scope: FunctionScope, captured: Declaration | None, kind: t.Type, 
 
 
 def call_operator(scope: FunctionScope, node: Node) -> Declaration | None:
-    """Return the function that a call of the object *node* calls; None where it is none, or takes ``auto``."""
+    """Return the function that a call of the object *node* calls; None where there is no such function, or it takes ``auto``."""
     if not isinstance(node.type, t.Record):
         return None
     return scope.reader.class_of(node).call_operator

@@ -152,7 +152,7 @@ def stores(first: ir.Expr, whole: ir.Expr, kind: t.Array) -> Iterator[ir.Expr]:
 
 
 def new_object(value: ir.Expr) -> ir.Local | None:
-    """Return the variable of a temporary object, fresh from a constructor; None of another value."""
+    """Return the variable of a temporary object, fresh from a constructor; None for another value."""
     if not (isinstance(value, ir.Comma) and isinstance(value.first, ir.Call) and value.first.arguments):
         return None
     this, whole = value.first.arguments[0], value.second
@@ -211,7 +211,7 @@ def named(scope: FunctionScope, declaration: Declaration, node: Node) -> ir.Plac
 
 
 def _unnamed(scope: FunctionScope, declaration: Declaration) -> ir.Local | None:
-    """Return the variable of an anonymous union of the function, which no statement declares; None of another variable."""
+    """Return the variable of an anonymous union of the function, which no statement declares; None for another variable."""
     if declaration.name or declaration.kind != "VAR_DECL" or not declaration.inside(scope.symbol):
         return None
     local = scope.add(declaration)

@@ -103,7 +103,7 @@ class FunctionScope(ABC):
         return self.around.unit.reader
 
     def decided(self, test: Node) -> int | float | None:
-        """Return the value of a test that is constant; None of another, and of one that must run for what it stores or calls."""
+        """Return the value of a constant test; None for another, and for a test that must run for what it stores or calls."""
         value = self.reader.value(test)
         return None if value is None or self.acts(test) else value
 

@@ -90,7 +90,7 @@ class Library:
         return text.text(self.lib)
 
     def template(self, cursor: Cursor) -> Any:
-        """Return the template that *cursor* is a specialisation of; None of another."""
+        """Return the template that *cursor* is a specialisation of; None if it is not a specialisation."""
         template = self.lib.clang_getSpecializedCursorTemplate(cursor)
         if template is not None:
             template._tu = cursor._tu

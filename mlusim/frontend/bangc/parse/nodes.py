@@ -87,7 +87,7 @@ _WIDTHS: Mapping[str, int] = {
 
 
 def _bytes_of(text: str) -> int | None:
-    """Return the number of a product or quotient of numbers and sizes of types, or of a type alone; None of anything else."""
+    """Return the number of a product or quotient of numbers and sizes of types, or of a type alone; None for anything else."""
     if text in ("", *_WIDTHS):
         return _WIDTHS.get(text, _WIDEST)
     sized = re.sub(r"sizeof\(([\w ]+)\)", lambda m: str(_WIDTHS.get(m[1], m[1])), text)
@@ -718,7 +718,7 @@ class CursorReader:
         return name
 
     def value(self, node: Node) -> int | float | None:
-        """Return the value of a constant expression; None where it is none."""
+        """Return the value of a constant expression; None for any other expression."""
         return self.library.evaluate(node.cursor)
 
     def default_of(self, function: Declaration, n: int) -> "Node | None":

@@ -45,7 +45,7 @@ from mlusim.near import near
 
 _SEMANTIC = "Semantic Issue"  # the library's category of what is not about the grammar
 _FATAL = 4  # its severity of what ends the parse
-DEDUCED = "AUTO"  # the result of a function that only its body tells
+DEDUCED = "AUTO"  # the type of a result that is deduced from the function's body
 _INSTANCE = "in instantiation of "
 _SCOPES = frozenset(
     (
@@ -125,7 +125,7 @@ def _bodies(cursor: Cursor, files: Container[str]) -> Iterator[Any]:
 def broken_in(declaration: Declaration, errors: Iterable[BrokenCall]) -> Diagnostic | None:
     """Return which of *errors* the body of *declaration* has; None where it is good.
 
-    If it cannot be told apart from other specialisations of its template, it is not good.
+    If it cannot be distinguished from other specialisations of its template, it is not good.
     """
     errors = tuple(errors)
     if not errors or declaration.from_prelude:

@@ -68,7 +68,7 @@ def plain(op: str, left: ast.expr, right: ast.expr) -> ast.expr:
 
 
 def arithmetic(op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: Range, c: Range) -> ast.expr:
-    """``left op right`` in the type *kind*; *a* and *c* are what the operands may be."""
+    """Return ``left op right`` in the type *kind*; *a* and *c* are what the operands may be."""
     if kind.kind == "float":
         return rounded(real(op, left, right), kind)
     if op in DIVISIONS:
@@ -162,9 +162,9 @@ def _truncated(number: ast.expr, to: t.Arithmetic) -> ast.expr:
     return ast.IfExp(b.between(low, once, high), b.call("int", again), by)
 
 
-# Arithmetic and conversions of integers in Python that tell where C would change a value without a word.
+# Arithmetic and conversions of integers in Python that report where C would silently change a value.
 #
-# Only what may happen is tested, by the ranges that are known; ``_c_changed`` hears of it, and gives the
+# Only what may happen is tested, by the ranges that are known; ``_c_changed`` reports it and returns the
 # value that C has.
 
 
@@ -199,7 +199,7 @@ def checked_conversion(
 def checked_operation(
     op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: Range, c: Range, *, steps: bool = False
 ) -> ast.expr:
-    """``left op right`` in the type *kind*; *a* and *c* are what the operands may be, *steps* as in `change_of_operation`."""
+    """Return ``left op right`` in the type *kind*; *a* and *c* are what the operands may be, *steps* as in `change_of_operation`."""
     change = change_of_operation(op, kind, steps=steps)
     if change == BEYOND:
         return b.call("_c_quotient", left, right) if op == "/" else b.call("_c_single", real(op, left, right))
@@ -218,7 +218,7 @@ def checked_operation(
 
 
 def fitting(number: ast.expr, to: t.Arithmetic, rule: str, have: t.Arithmetic | None = None) -> ast.expr:
-    """*number* where it is a number of the integer type *to*, otherwise what C makes of it, which is told."""
+    """Return *number* where it is in the integer type *to*, otherwise what C makes of it, which is reported."""
     inside = b.between(to.low, b.held(SCRATCH, number), to.high)
     return ast.IfExp(inside, b.name(SCRATCH), _told(rule, to, have or to))
 

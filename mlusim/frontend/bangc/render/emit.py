@@ -131,9 +131,7 @@ class Uses:
     invokes: bool = False  # whether a pointer to a function is called
     rows: dict[str, None] = field(factory=dict)  # of the instruction set
     globals: dict[str, None] = field(factory=dict)  # variables at file scope
-    library: dict[str, None] = field(factory=dict)  # functions of the C library
     layouts: dict[str, Any] = field(factory=dict)  # what records and registers are made by
-    builtins: dict[str, None] = field(factory=dict)
 
 
 @define

@@ -358,7 +358,6 @@ def _operand(c: PythonWalker, row: Any, n: int, argument: ir.Expr, kind: t.Type)
 
 
 def _library(c: PythonWalker, node: ir.LibraryCall) -> ast.expr:
-    c.uses.library[node.name] = None
     result: ast.expr = b.call(f"_c_lib_{node.name}", *(_argument(c, a) for a in node.arguments))
     if c.checked and node.type == t.FLOAT:
         return b.call("_c_single", result)
@@ -414,11 +413,6 @@ def _argument(c: PythonWalker, node: ir.Expr) -> ast.expr:
     if isinstance(node, ir.Text):
         return b.at(b.constant(node.value), node.span)  # type: ignore[no-any-return]
     return c.value(node)
-
-
-def _builtin(c: PythonWalker, node: ir.Builtin) -> ast.expr:
-    c.uses.builtins[node.name] = None
-    return b.name(node.name)
 
 
 # -- assignments: as statements where they are statements, as expressions elsewhere ----------------
@@ -668,7 +662,7 @@ def null(c: PythonWalker, kind: t.Type) -> ast.expr:
 VALUES: Mapping[type, Callable[[PythonWalker, Any], ast.expr]] = {
     ir.Const: lambda c, node: null(c, node.type) if node.value is None else b.constant(node.value),
     ir.Text: lambda _, node: b.call("_c_text", b.constant(node.value)),
-    ir.Builtin: _builtin,
+    ir.Builtin: lambda _, node: b.name(node.name),
     ir.Load: _loaded,
     ir.AddressOf: _address,
     ir.Convert: _converted,

@@ -164,7 +164,7 @@ class Task:
         self.mlu = mlu
         self.core: Core = mlu.core
         self.plan = plan
-        self.scopes = scopes  # what tells a debugger the names of frames
+        self.scopes = scopes  # gives a debugger the names of frames
         self.locals: dict[Any, Any] = {}  # by their names, in functions that call themselves with the level
         self.statics: dict[str, Any] = {}
         self.constants: dict[Any, Any] = {}  # what locals begin with, by their names

@@ -1,4 +1,4 @@
-"""How values of a type are made, how memory is seen as one, how the class of an object is told, and which values no store changes."""
+"""How values of a type are made, how memory is seen as a value, which class an object has, and which values no store changes."""
 
 import contextlib
 import itertools

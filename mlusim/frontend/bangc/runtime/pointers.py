@@ -659,7 +659,7 @@ class TextPointer(Unplaced, str):
 
     raw: bytes  # of the whole literal; equal ones are one
     offset: int  # in bytes
-    dtype: DType  # of what it is said to point to
+    dtype: DType  # of its elements
 
     def __new__(cls, text: str) -> Self:
         """Return the pointer to the first character of *text*."""

@@ -264,10 +264,8 @@ def deformed_data_gradient(driver: StandInDevice, *arguments: Argument) -> int:
         back = np.zeros((*offset.shape[:3], tap.channels.stop - tap.channels.start))
         for to, inner, part in _split(tap, picture.shape[-1], desc.values["convolution"], outputs):
             back[..., part] += grad[..., to] @ weight[to, tap.at[0], tap.at[1], inner]
-        if gradients[2] is not None:
-            gradients[2][..., tap.number] = (back * tap.read(picture, 2)).sum(
-                -1
-            )  # before the mask is in `back`
+        if gradients[2] is not None:  # before the mask is in `back`
+            gradients[2][..., tap.number] = (back * tap.read(picture, 2)).sum(-1)
         back *= tap.mask
         for axis in (0, 1):
             gradients[1][..., 2 * tap.number + axis] = (back * tap.read(picture, 3 + axis)).sum(-1)
