@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from mlusim.errors import UsageError
 
@@ -13,6 +14,7 @@ COVERAGE = "coverage"  # the package whose trace function is not a debugger's
 MEMORY_CORES = "MLUSIM_MEMORY_CORES"
 """The variable of the environment that says when memory cores begin: ``first`` of their union, or ``last``, each behind its cluster."""
 THREADS = "MLUSIM_THREADS"  # names how many threads the native engine takes
+_MONITORING: Any = getattr(sys, "monitoring", None)  # from Python 3.12 on
 _PREFERRED: ContextVar[str] = ContextVar("preferred", default=AUTO)
 _THREADS: ContextVar[int | None] = ContextVar("threads", default=None)
 
@@ -49,10 +51,10 @@ def asked_of(engine: object) -> str:
 
 def debugged() -> bool:
     """Return whether a debugger of Python, as pdb or debugpy, watches lines: any trace function but that of coverage."""
-    # sys.monitoring: from Python 3.12 on.
-    monitoring, tracer = getattr(sys, "monitoring", None), sys.gettrace()
-    traced = tracer is not None and COVERAGE not in (_package(tracer), _package(type(tracer)))
-    return traced or (monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None)
+    tracer = sys.gettrace()
+    if tracer is not None and COVERAGE not in (_package(tracer), _package(type(tracer))):
+        return True
+    return _MONITORING is not None and _MONITORING.get_tool(_MONITORING.DEBUGGER_ID) is not None
 
 
 def _package(tracer: object) -> str:

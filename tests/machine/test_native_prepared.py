@@ -182,6 +182,17 @@ def test_a_prepared_launch_is_made_in_the_usual_way_where_something_asks_for_it(
             device.launch(scale, dim, args=arguments, engine="native")
 
 
+@pytest.mark.parametrize(("name", "kind"), [("scale", mlusim.BLOCK), ("meet", mlusim.UNION1)])
+def test_a_launch_tells_its_own_counts_after_later_ones(name, kind, request):
+    """C counts the next one in the same place, and may be asked for another kernel's launch meanwhile."""
+    kernel, device = request.getfixturevalue(name), mlusim.Device("MLU370-X4")
+    tensor = device.put(np.zeros(512, np.float32))
+    launches = [device.launch(kernel, 8, kind, (tensor, tensor, n, 1.0, 0)) for n in range(1, 7)]
+
+    stored = [launch.traffic["NRAM2GDRAM"] for launch in reversed(launches)]
+    assert [n * stored[-1] for n in range(6, 0, -1)] == stored
+
+
 def test_tensors_of_prepared_launches_are_not_kept(scale):
     """A tensor that was freed, or is of another device, is refused, and one that may only be read is not written."""
     device, other = (mlusim.Device("MLU370-X4") for _ in range(2))

@@ -10,6 +10,7 @@ import functools
 import itertools
 import math
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -71,13 +72,33 @@ class Unfit(Exception):
     """The arguments are not like those that the launch was prepared for."""
 
 
-class Counted(NamedTuple):
+class Counts(NamedTuple):
     """The counts of a launch: of its tasks, the rows of their logs, and bytes, instructions and lines where they are not 0, as `mlusim_counted` has them."""
 
     done: Rows
     rows: Rows
     sums: Rows
-    given: tuple[Allocation, ...]
+
+
+class Counted:
+    """What a launch with the memories *given* has counted, which stays where C has it until someone asks, or until the next launch of *prepared*."""
+
+    __slots__ = ("__weakref__", "_counts", "_prepared", "given")
+
+    def __init__(self, prepared: "Prepared", given: tuple[Allocation, ...]) -> None:
+        self._prepared, self.given = prepared, given
+        self._counts: Counts | None = None
+
+    def taken(self) -> Counts:
+        """Return a copy of the counts."""
+        with self._prepared.taking:
+            if self._counts is None:
+                self._counts = self._prepared.counts()
+            return self._counts
+
+
+def _nothing() -> None:
+    """Return nothing: C has the counts of no launch."""
 
 
 class Prepared:
@@ -105,6 +126,9 @@ class Prepared:
         self._pieces: list[Rows] = []  # of the logs
         self._sums = np.empty(2 * (len(DIRECTIONS) + 3 * len(ISA)), np.int64)
         self._sums_at = self._sums.ctypes.data
+        # Of the launch whose counts C still has; it keeps no tensors of a launch that is forgotten.
+        self._last: Callable[[], Counted | None] = _nothing
+        self.taking = threading.Lock()  # held while these are copied
 
     def _ready(self, session: "Session") -> "tuple[NativeCore, Chain | None]":
         """Make what the launches begin with; return the core that is given the arguments, and its chain, None where they cannot be prepared."""
@@ -179,9 +203,17 @@ class Prepared:
         finally:
             numbers.clear()
 
+    def _count_anew(self) -> None:
+        """Let the last launch have a copy of its counts if anyone may ask for them yet: C writes others in their place."""
+        last, self._last = self._last(), _nothing
+        if last is not None:
+            last.taken()
+        self._pieces.clear()
+
     def _run(self, given: tuple[Allocation, ...], arguments: Sequence[Any]) -> "Counted | Session":
         chain = self.chain
         assert chain is not None
+        self._count_anew()
         chain.begin_again()
         self._allocations, self._arguments = given, arguments
         carriers = Carriers(QUIET)
@@ -191,7 +223,7 @@ class Prepared:
         finally:
             carriers.close()
             self._allocations, self._arguments, self._carrier = (), (), None
-        return self._session if self._broken else self._counted(chain, given)
+        return self._session if self._broken else self._counted(given)
 
     def _resumed(self, strand: Carrier) -> None:
         """Run all tasks, the first on *strand*."""
@@ -204,10 +236,17 @@ class Prepared:
         if self._broken:
             self._session.go_on(None)
 
-    def _counted(self, chain: Chain, given: tuple[Allocation, ...]) -> Counted:
+    def _counted(self, given: tuple[Allocation, ...]) -> Counted:
+        counted = Counted(self, given)
+        self._last = weakref.ref(counted)
+        return counted
+
+    def counts(self) -> Counts:
+        """Return a copy of what the last launch has counted."""
+        chain = self.chain
+        assert chain is not None
         many = self._loaded.library.mlusim_counted(self._core.seat.at, self._sums_at)
-        pieces, self._pieces = self._pieces, []
-        return Counted(chain.done(), chain.left(pieces), self._sums[:many].copy(), given)
+        return Counts(chain.done(), chain.left(self._pieces), self._sums[:many].copy())
 
     def _carry(self) -> None:
         """Let C run all tasks, on a strand; where one calls for Python, go on as any launch does."""
@@ -262,6 +301,7 @@ class Prepared:
 
     def close(self) -> None:
         """Give its memories back; it is not used any more."""
+        self._count_anew()
         if self._core.seat is not None:
             self._core.release()
 
@@ -272,13 +312,13 @@ class Prepared:
         session = self._session
         tally = Tally(session.board, session.memory_limits)
         totals = tally.traffic_by, tally.counts, tally.lines, tally.spare
-        ends = itertools.accumulate(map(len, totals))
-        sums = dict(zip(counted.sums[::2].tolist(), counted.sums[1::2].tolist(), strict=True))
+        ends, counts = itertools.accumulate(map(len, totals)), counted.taken()
+        sums = dict(zip(counts.sums[::2].tolist(), counts.sums[1::2].tolist(), strict=True))
         for total, end in zip(totals, ends, strict=True):
             first = end - len(total)
             for place in range(len(total)):
                 total[place] = sums.get(first + place, 0)
-        self._add_tasks(tally, counted.done, counted.rows, counted.given)
+        self._add_tasks(tally, counts.done, counts.rows, counted.given)
         return tally
 
     def _add_tasks(self, tally: Tally, done: Rows, rows: Rows, allocations: Sequence[Allocation]) -> None:
@@ -338,6 +378,7 @@ class PreparedUnions(Prepared):
         return len(self._every)
 
     def _run(self, given: tuple[Allocation, ...], arguments: Sequence[Any]) -> "Counted | Session":
+        self._count_anew()
         self._allocations, self._arguments = given, arguments
         self._carriers = Carriers(QUIET)
         self._team.begin(self._more_of, self._taken_of)
@@ -354,10 +395,12 @@ class PreparedUnions(Prepared):
             self._strands.clear()
             self._switches.clear()
             self._allocations, self._arguments = (), ()
-        if self._broken:
-            return self._session
+        return self._session if self._broken else self._counted(given)
+
+    def counts(self) -> Counts:
+        """Return a copy of what the cores have counted in the last launch."""
         self._loaded.library.mlusim_team_ends(self._team.at)
-        return self._counted(self._team.ledger, given)
+        return super().counts()
 
     def _strand(self) -> Carrier:
         """Return one more strand for tasks."""
@@ -430,6 +473,7 @@ class PreparedUnions(Prepared):
 
     def close(self) -> None:
         """Give its memories back; it is not used any more."""
+        self._count_anew()
         for core in self._every:
             if core.seat is not None:
                 core.release()
@@ -468,14 +512,13 @@ class Preparations:
 
         One that was made once is prepared here, of the session in C that *session_of* makes.
         """
-        last, sizes = self._last, dim if isinstance(dim, tuple) else (dim,)
-        # Only what equals another thing where it is the same: 1.0 is 1 to a dictionary.
-        if {*map(type, sizes)} != {int}:
-            return None
-        if last and options is last[0] and kernel is last[1] and kind is last[2] and dim == last[3]:
+        last = self._last
+        if last and options is last[0] and kernel is last[1] and kind is last[2] and dim is last[3]:
             made: Prepared | None = last[4]
-        else:
+        elif {*map(type, dim if isinstance(dim, tuple) else (dim,))} == {int}:
             made = self._found(options, kernel, dim, kind, session_of)
+        else:  # what equals another thing may be another one: 1.0 is 1 to a dictionary
+            return None
         # The engine may be another one now.
         asked = options.engine if options.engine != AUTO else preferred()
         if made is None or asked == PYTHON or (asked == AUTO and debugged()) or available() != made.compiler:

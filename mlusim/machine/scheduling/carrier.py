@@ -83,8 +83,8 @@ class Carriers:
 
     def carry(self, body: Callable[[], None], home: Home | None = None) -> "Carrier":
         """Return a carrier of *body*, which has not begun; when it ends it gives control to the strand *home*, the caller's without it."""
-        home = getcurrent() if home is None else home
-        if self._idle and not _watched():
+        home, watched = getcurrent() if home is None else home, _watched()
+        if self._idle and not watched:
             strand = self._idle.pop()
             if strand.parent is not home:
                 strand.parent = home
@@ -92,7 +92,7 @@ class Carriers:
             strand = greenlet(_footed(_carry), home)
         strand.gr_context = self._context.copy()
         carrier = Carrier(home, strand)
-        strand.body = functools.partial(self._run, carrier, body, _watched())
+        strand.body = functools.partial(self._run, carrier, body, watched)
         return carrier
 
     def follow(self, carrier: "Carrier") -> "Carrier":
@@ -153,8 +153,12 @@ class Carrier:
     def resume(self) -> None:
         """Run the strand until it parks or ends; its exceptions come out here."""
         self.begun = True
-        with _own_trace():
+        trace = sys.gettrace()
+        try:
             self.strand.switch()
+        finally:  # as `_own_trace` does, which takes as long as all else here
+            if sys.gettrace() is not trace:
+                sys.settrace(trace)
 
     def park(self, other: "Carrier | None" = None) -> None:
         """Give control back to the one who resumed, or on to *other*, which is parked; called from inside the strand."""
