@@ -22,7 +22,7 @@ HARMLESS = frozenset(
 )  # fmt: skip
 # Another process could compute with memory that it shares, where nothing is followed; and for the name of a constant the simulator
 # would read a file whose path the candidate chooses, which its own confinement may keep from it.
-REFUSED = frozenset(("SHARE", "MAP", "UNMAP", "CONSTANT"))
+REFUSED = frozenset(("SHARE", "MAP", "UNMAP", "CONSTANT", "GIVEN", "SETTLED"))
 _LET = {OPS[name] for name in FOLLOWED | HARMLESS}
 _NAMES = {number: name for name, number in OPS.items()}
 _DOUBLE = 8  # bytes of a time
@@ -34,7 +34,7 @@ class JudgedSession(CalledSession):
     memory_kind = PrivateMemory
     _closed: "_FollowedLibrary | None"
 
-    def handle(self, request: ProgramRequest) -> ProgramReply:
+    def handle(self, request: ProgramRequest) -> ProgramReply | None:
         """Do what *request* asks for.  Raises `MemoryError` where this process may have no more."""
         if request.op not in _LET:
             what = _NAMES.get(request.op, request.op)

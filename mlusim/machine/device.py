@@ -17,7 +17,7 @@ from mlusim.engine.preference import NATIVE, threads_of
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.kernel_frames import show_kernel
 from mlusim.lazy import lazy
-from mlusim.machine.engine import Course, Engine
+from mlusim.machine.engine import Course, Engine, PreparedCounts, PreparedRun
 from mlusim.machine.hub import Observer, attendants, handed, looks_inside, tell_fetched, turn
 from mlusim.machine.kernel import BLOCK, DeviceVariable, Kernel, Kind, grid_of
 from mlusim.machine.launch import Launch, LaunchFacts, LaunchSums, queue_place
@@ -34,7 +34,6 @@ from mlusim.memory.space import GDRAM, GDRAM_BASE
 from mlusim.presenting import Presented
 
 if TYPE_CHECKING:
-    from mlusim.machine.tally import Tally
     from mlusim.observe import names as checkers
 else:
     (checkers,) = lazy("mlusim.observe.names")
@@ -263,6 +262,13 @@ class Device(Presented):
         again = self._repeated(options, kernel, dim, kind, args)
         return self._launched(options, kernel, dim, kind, args) if again is None else again
 
+    def launch_again(
+        self, options: LaunchOptions, kernel: Any, dim: int | Sequence[int], kind: Kind, args: Sequence[Any]
+    ) -> Sequence[str] | None:
+        """Run *kernel* as `launch` does where such a launch is prepared, and return what it printed, and nothing else; None where it is not."""
+        ran = self._ran_again(options, kernel, dim, kind, args)
+        return ran if ran is None else ran.printed
+
     def _launched(
         self, options: LaunchOptions, kernel: Any, dim: int | Sequence[int], kind: Kind, args: Sequence[Any]
     ) -> Launch:
@@ -326,13 +332,28 @@ class Device(Presented):
 
         With *session_of*, of a launch that was checked, it is prepared now if it is the second.
         """
+        ran = self._ran_again(options, kernel, dim, kind, args, session_of)
+        if ran is None:
+            return None
+        return self._result(ran, ()) if isinstance(ran, Session) else self._told(ran, options)
+
+    def _ran_again(
+        self,
+        options: LaunchOptions,
+        kernel: Any,
+        dim: object,
+        kind: Kind,
+        args: Sequence[Any],
+        session_of: Callable[[], Session] | None = None,
+    ) -> "PreparedRun | None":
+        """Run a launch that was prepared; return what it counted, or its session where a task has called for Python, or None as `_repeated` does."""
         prepared = self._prepared.find(options, kernel, dim, kind, session_of)
         if prepared is None or args.__class__ not in (tuple, list):
             return None
         if session_of is None and (not _nobody_asks(options.limit) or kernel.complaint(args) is not None):
             return None
         try:
-            ran = prepared.run(self, args, self._running)
+            return prepared.run(self, args, self._running)
         except BaseException as error:
             if isinstance(error, Fault):
                 error.findings = ()
@@ -341,17 +362,13 @@ class Device(Presented):
         finally:
             if prepared.broken:
                 self._prepared.end(prepared)
-        if ran is None:
-            return None
-        if isinstance(ran, Session):
-            return self._result(ran, ())
-        counts = ran
-        return self._counted(prepared.request, lambda: prepared.tally(counts), options)
 
-    def _counted(self, request: Request, tally: "Callable[[], Tally]", options: LaunchOptions) -> Launch:
-        """Return what a prepared launch did; its facts are worked out of the *tally* when one is asked for."""
-        timed = options.timing
-        sums = LaunchSums(lambda: LaunchFacts.of(tally(), timed=timed), self.board, request.kind.unions)
+    def _told(self, counted: PreparedCounts, options: LaunchOptions) -> Launch:
+        """Return what a prepared launch did that has *counted* so; its facts are worked out when one is asked for."""
+        request, timed = counted.request, options.timing
+        sums = LaunchSums(
+            lambda: LaunchFacts.of(counted.tally(), timed=timed), self.board, request.kind.unions
+        )
         return Launch(
             request.kernel.name,
             self.board.name,

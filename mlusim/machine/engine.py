@@ -9,7 +9,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import frozen
 
@@ -21,7 +21,7 @@ from mlusim.machine.hub import Observer, hears_of_instructions, wants_counts, wa
 from mlusim.machine.native import build
 from mlusim.machine.native.beside import run_beside, threads_for
 from mlusim.machine.native.build import BuildError, EngineWarning, available, no_compiler
-from mlusim.machine.native.prepared import Preparations
+from mlusim.machine.native.prepared import Counted, Preparations
 from mlusim.machine.native.screening import (
     Screening,
     is_long,
@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from mlusim.machine.session import Session
     from mlusim.memory.allocation import Heap
 
+
+PreparedCounts: TypeAlias = Counted
+PreparedRun: TypeAlias = "PreparedCounts | Session"
+"""What a launch that was prepared has left: its counts, or its session where a task has called for Python."""
 
 _failing: "weakref.WeakKeyDictionary[Any, set[tuple[str, ...]]]" = weakref.WeakKeyDictionary()
 """By kernel, the architectures and compilers with which compiling it failed."""

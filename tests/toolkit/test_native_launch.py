@@ -234,6 +234,67 @@ def test_errors_are_returned(compiled, native):
     assert "which was freed at lab.mlu:" in freed
 
 
+UNANSWERED = r"""
+#include <bang.h>
+#include <cnrt.h>
+#include <cstdio>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+__mlu_entry__ void Add(int *p, int at) { p[at] += 1; }
+static int *p;
+static int value() {
+  int host;
+  cnrtMemcpy(&host, p, 4, cnrtMemcpyDevToHost);
+  return host;
+}
+static void look(void *seen) { *(int *)seen = value(); }
+int main() {
+  cnrtQueue_t a, b;
+  cnrtDim3_t dim = {1, 1, 1};
+  int seen = 0, status = 0;
+  cnrtQueueCreate(&a), cnrtQueueCreate(&b), cnrtMalloc(&p, 4), cnrtMemset(p, 0, 4);
+  auto name = [](cnrtRet_t code) { return cnrtGetErrorName(code) + 4; };
+  for (int i = 0; i < 5000; ++i) Add<<<dim, cnrtFuncTypeBlock, a>>>(p, 0);
+  cnrtInvokeHostFunc(a, look, &seen), cnrtQueueSync(a);
+  Add<<<dim, cnrtFuncTypeBlock, a>>>(p, 0);
+  if (fork() == 0) _exit(cnrtGetLastError() + cnrtSyncDevice());
+  wait(&status);
+  printf("%d %d %d\n", seen, status, value());
+  fflush(stdout);
+  Add<<<dim, cnrtFuncTypeBlock, a>>>(p, 1 << 20);
+  std::thread([&] { printf("%s ", name(cnrtQueueSync(b))), printf("%s ", name(cnrtGetLastError())); }).join();
+  printf("%s ", name(cnrtGetLastError()));
+  printf("%s %s\n", name(cnrtGetLastError()), name(cnrtQueueSync(a)));
+  Add<<<dim, cnrtFuncTypeBlock, b>>>((int *)0x123456, 0);
+  printf("%s %s\n", name(cnrtQueueSync(b)), name(cnrtQueueSync(b)));
+  Add<<<dim, cnrtFuncTypeBlock, b>>>(p, 1 << 21);
+}
+"""
+
+
+def test_launches_that_are_not_waited_for_are_done_in_order(compiled, native):
+    """Their errors are those of their thread and queue, what a child begins with has none of them, and the end of the program waits for them.
+
+    Where an error ends the program, each launch is waited for.
+    """
+    program = compiled(UNANSWERED)
+    done, stopped = native.run(program), native.run(program, MLUSIM_ERRORS="stop")
+
+    first = "5000 0 5001"
+    assert done.stdout.splitlines() == [
+        first,
+        "Success Success ErrorKernelTrap Success ErrorKernelTrap",
+        "ErrorArgsInvalid Success",
+    ]
+    lines = [n for n, line in enumerate(UNANSWERED.splitlines(), 1) if "1 << 2" in line or "0x123456" in line]
+    errors = done.stderr.splitlines()
+    assert [f"(called at lab.mlu:{n} in main)" for n in lines] == [
+        re.search(r"\(called at.*\)", e)[0] for e in errors
+    ]
+    assert (stopped.returncode, stopped.stdout, stopped.stderr.splitlines()) == (3, f"{first}\n", errors[:1])
+
+
 def test_a_kernel_that_is_not_there_is_an_error_of_its_queue(compiled, native):
     """Compiled for another architecture, or not translated: the launch, the last error and one sync say so."""
     source = "static __mlu_func__ void bad(int *p) { memcpy(p, p, 4); }\n__mlu_global__ void Bad(int *p) { bad(p); }\n"

@@ -89,6 +89,17 @@ class Counted:
         self._prepared, self.given = prepared, given
         self._counts: Counts | None = None
 
+    printed: ClassVar[tuple[str, ...]] = ()  # it has not called for Python
+
+    @property
+    def request(self) -> "Request":
+        """The request for such launches, without arguments."""
+        return self._prepared.request
+
+    def tally(self) -> Tally:
+        """Return the sums of the launch."""
+        return self._prepared.tally(self)
+
     def taken(self) -> Counts:
         """Return a copy of the counts."""
         with self._prepared.taking:

@@ -1,4 +1,4 @@
-// cnrt: devices, memory, queues, notifiers, errors.  Work is done when it is given to a queue.
+// cnrt: devices, memory, queues, notifiers, errors.  Work is done when it is given to a queue, launches at the latest at the next call.
 #include "cnrt.h"
 
 #include <condition_variable>
@@ -296,6 +296,7 @@ cnrtRet_t duration(cnrtNotifier_t from, cnrtNotifier_t to, float *found, double 
 cnrtRet_t call_host_function(cnrtQueue_t queue, cnrtHostFn_t function, void *data, void *caller) {
   if (!function) return refuse(cnrtErrorArgsInvalid, caller, "cnrtInvokeHostFunc is given no function");
   if (captured((uint64_t)queue, [=](uint64_t by) { return call_host_function((cnrtQueue_t)by, function, data, caller); })) return cnrtSuccess;
+  settle_launches();
   settle({});  // what it uses has been copied when its queue calls it
   HostFunctions &h = host_functions();
   std::lock_guard<std::mutex> held(h.lock);

@@ -5,7 +5,7 @@
 enum Op : uint32_t {
   OP_RECORD = 1,            // payload: what the compiler embedded; answers its number
   OP_KERNEL = 2,            // a: record, stub; payload: the kernel's symbol
-  OP_SIZES = 3,             // a: stub, queue of the launch that asks; answers the sizes in bytes of its parameters, u32 each
+  OP_SIZES = 3,             // a: stub, queue of the launch that asks; answers 1 where the kernel may print, 0; payload of the answer: the sizes in bytes of its parameters, u32 each
   OP_LAUNCH = 4,            // a: stub, x | y << 32, z | kind << 32, queue; payload: the bytes of the parameters
   OP_MALLOC = 5,            // a: bytes; payload: what it is for, where a library manages memory; answers the address
   OP_FREE = 6,              // a: address
@@ -39,6 +39,8 @@ enum Op : uint32_t {
   OP_CONSTANT = 35,         // a: where the host has a __mlu_const__ variable, from the first address of its file on; payload: the file's path; answers its address on the device; payload of the answer: its bytes, u64
   OP_DESCRIBE = 29,         // a: address, 1 where its elements do not follow one another; payload: what its allocation is called from now on
   OP_LINE = 36,             // payload: the line of another language that the next launch comes from; answers 1 where anyone watches
+  OP_GIVEN = 37,            // a: as for OP_LAUNCH, the thread; a launch that has no answer: what it has to say comes with the next one
+  OP_SETTLED = 38,          // answers when everything that was given before is done
 };
 
 struct Request {
@@ -46,17 +48,20 @@ struct Request {
   int32_t device;
   uint64_t caller;          // the address from which the program called
   uint64_t a[5];
-  uint64_t payload;         // bytes that follow, in this packet and in more
+  uint64_t payload;         // bytes that follow, in this packet and in more; requests without an answer may lie in front of one, whole
 };
 
 struct Answer {
   int32_t code;             // as cnrtRet_t
-  uint32_t said;            // bytes of what is to be said on standard error, which follow
-  uint32_t printed;         // bytes for standard output, behind them
+  uint32_t failed;          // bytes that follow: of each thread whose launch without an answer failed, and of the code, u64 each
+  uint32_t said;            // bytes of what is to be said on standard error, behind them
+  uint32_t printed;         // bytes for standard output, behind those
   uint32_t payload;         // bytes behind those
+  uint32_t unused;
   uint64_t value;
 };
 
 constexpr uint64_t MOVED = 2;                  // the answer to a copy or a set that the simulator has done
-constexpr uint64_t PACKET = 65536;             // bytes of the longest packet
+constexpr uint64_t PACKET = 65536;             // bytes of the longest packet, and of launches that were given and are not sent yet
+constexpr uint64_t MOST_GIVEN = 4096;          // launches without an answer, behind which one is waited for
 constexpr uint64_t GDRAM_BASE = 0x1000000000;  // the first address of device 0

@@ -1,6 +1,7 @@
 #include "wire.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -8,6 +9,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <new>
 #include <pthread.h>
@@ -46,6 +48,9 @@ struct Wire {
   uint64_t bytes = 0;
   bool ended = false;
   std::vector<char> packet = std::vector<char>(PACKET);
+  std::string given;                      // launches that are not sent yet
+  uint64_t unanswered = 0;                // and those that are, since the last answer
+  std::map<uint64_t, cnrtRet_t> failures;  // of launches without an answer, by thread
 };
 
 Wire &wire() {
@@ -53,6 +58,8 @@ Wire &wire() {
   return *one;
 }
 
+std::atomic<uint64_t> threads{0};
+thread_local const uint64_t thread = ++threads;
 thread_local cnrtRet_t last = cnrtSuccess;
 thread_local int device = 0;
 thread_local Heard *hearing = nullptr;
@@ -245,6 +252,8 @@ void forked() {  // in the child: it starts a simulator when it first asks
   if (w.memory) munmap(w.memory, w.bytes);  // the system has not given it to the child; valgrind thinks so
   w.memory = nullptr;
   w.ended = false;
+  w.given.clear(), w.failures.clear();
+  w.unanswered = 0;
   forget_told();
   forget_host_functions();
   forget_guards();
@@ -298,10 +307,21 @@ void send_packet(iovec *parts, size_t count) {
     if (errno != EINTR) gone();
 }
 
+void send_given() {
+  std::string &given = wire().given;
+  if (given.empty()) return;
+  iovec all{given.data(), given.size()};
+  send_packet(&all, 1);
+  given.clear();
+}
+
 void send_all(const Request &request, const void *data) {
-  size_t left = request.payload, now = std::min<size_t>(left, PACKET - sizeof request);
-  iovec first[2] = {{(void *)&request, sizeof request}, {(void *)data, now}};
-  send_packet(first, now ? 2 : 1);
+  std::string &given = wire().given;
+  if (given.size() + sizeof request + request.payload > PACKET) send_given();
+  size_t left = request.payload, now = std::min<size_t>(left, PACKET - sizeof request - given.size());
+  iovec first[3] = {{given.data(), given.size()}, {(void *)&request, sizeof request}, {(void *)data, now}};
+  send_packet(given.empty() ? first + 1 : first, 1 + !given.empty() + (now > 0));
+  given.clear();
   for (const char *at = (const char *)data + now; left -= now; at += now) {
     now = std::min<size_t>(left, PACKET);
     iovec more{(void *)at, now};
@@ -325,10 +345,16 @@ Reply exchange(const Request &request, const void *data) {  // with the lock hel
   Answer answer;
   memcpy(&answer, w.packet.data(), sizeof answer);
   std::string all(w.packet.data() + sizeof answer, got - sizeof answer);
-  while (all.size() < (size_t)answer.said + answer.printed + answer.payload) {
+  while (all.size() < (size_t)answer.failed + answer.said + answer.printed + answer.payload) {
     got = receive(w.packet.data(), PACKET);
     all.append(w.packet.data(), got);
   }
+  w.unanswered = 0;
+  for (uint64_t at = 0, failure[2]; at < answer.failed; at += sizeof failure) {
+    memcpy(failure, &all[at], sizeof failure);
+    w.failures[failure[0]] = (cnrtRet_t)failure[1];
+  }
+  if (answer.failed) all.erase(0, answer.failed);
   if (answer.printed) fwrite(all.data() + answer.said, 1, answer.printed, stdout);
   if (answer.said) {
     if (hearing) {
@@ -345,6 +371,14 @@ Reply exchange(const Request &request, const void *data) {  // with the lock hel
   return reply;
 }
 
+// The failure of a launch of this thread that was not waited for, with the lock held.
+void take_failure() {
+  auto found = wire().failures.find(thread);
+  if (found == wire().failures.end()) return;
+  last = found->second;
+  wire().failures.erase(found);
+}
+
 }  // namespace
 
 Reply ask(Op op, std::initializer_list<uint64_t> words, void *caller, const void *data, size_t bytes, int which) {
@@ -359,7 +393,39 @@ Reply ask(Op op, std::initializer_list<uint64_t> words, void *caller, const void
   });
   Request request{op, which < 0 ? device : which, (uint64_t)caller, {}, bytes};
   std::copy(words.begin(), words.end(), request.a);
-  return exchange(request, data);
+  Reply reply = exchange(request, data);
+  take_failure();
+  return reply;
+}
+
+bool gives() {
+  static const char *server = getenv("MLUSIM_SERVER");
+  static const char *errors = getenv("MLUSIM_ERRORS");
+  static const bool alone = !(server && *server) && !(errors && !strcmp(errors, "stop"));
+  return alone && !trapped_call;
+}
+
+bool give(std::initializer_list<uint64_t> words, void *caller, const void *data, size_t bytes) {
+  Wire &w = wire();
+  std::lock_guard<std::mutex> held(w.lock);
+  Request request{OP_GIVEN, device, (uint64_t)caller, {}, bytes};
+  if (w.socket < 0 || w.unanswered >= MOST_GIVEN || sizeof request + bytes > PACKET) return false;
+  if (w.given.size() + sizeof request + bytes > PACKET) send_given();
+  *std::copy(words.begin(), words.end(), request.a) = thread;
+  w.given.append((const char *)&request, sizeof request).append((const char *)data, bytes);
+  ++w.unanswered;
+  return true;
+}
+
+void settle_launches() {
+  Wire &w = wire();
+  bool open;
+  {
+    std::lock_guard<std::mutex> held(w.lock);
+    open = w.unanswered && !w.ended;
+    take_failure();
+  }
+  if (open) ask(OP_SETTLED);
 }
 
 cnrtRet_t done(cnrtRet_t code) {
@@ -424,6 +490,7 @@ int current_device() { return device; }
 void choose_device(int number) { device = number; }
 
 cnrtRet_t last_error(bool forget) {
+  settle_launches();
   cnrtRet_t code = last;
   if (forget) last = cnrtSuccess;
   return code;

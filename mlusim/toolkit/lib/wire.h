@@ -22,6 +22,13 @@ struct Reply {
 // Ask the simulator, which is started when it is first asked; says on standard error what it has to say.
 Reply ask(Op op, std::initializer_list<uint64_t> words = {}, void *caller = nullptr, const void *data = nullptr, size_t bytes = 0, int device = -1);
 
+// Whether launches may be given without an answer: nobody watches, and no error has to end the program or be raised where it is launched.
+bool gives();
+// Give the simulator such a launch, at the latest when something is asked; its error is one of this thread then.  False where it has to be asked for.
+bool give(std::initializer_list<uint64_t> words, void *caller, const void *data, size_t bytes);
+// Wait until what was given is done.
+void settle_launches();
+
 // Keep an error for cnrtGetLastError, and end the program where MLUSIM_ERRORS says so.
 cnrtRet_t done(cnrtRet_t code);
 // Refuse a call with a sentence, which the simulator keeps as a finding where it watches.

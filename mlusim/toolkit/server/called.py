@@ -38,6 +38,8 @@ class CalledSession(ProgramSession):
     *start* launches instead of the device; ``launches`` gets what was launched, ``error`` is the first that the call raises.
     """
 
+    repeats = False
+
     def __init__(self, device: Device, memory_fd: int, pid: int, launches: list[Launch]) -> None:
         super().__init__([device], memory_fd, pid, {})
         self.launches = launches
@@ -51,7 +53,7 @@ class CalledSession(ProgramSession):
         for queue in (*(board.usual for board in self.boards), *self._queues.values()):
             queue.forget()
 
-    def handle(self, request: ProgramRequest) -> ProgramReply:
+    def handle(self, request: ProgramRequest) -> ProgramReply | None:
         """Do what *request* asks for, after taking over what the process has stored to lent memory."""
         self.take_stores()
         return super().handle(request)

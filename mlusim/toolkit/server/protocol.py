@@ -25,7 +25,7 @@ CODES: Mapping[str, int] = {name: int(number) for name, number in re.findall(r"X
 PACKET = int(re.findall(r"PACKET = (\d+)", _PROTOCOL)[0])  # bytes of the longest packet
 LONGEST_BOARDS = 4096  # bytes of the names of a program's boards
 _REQUEST = struct.Struct("<IiQ5QQ")  # op, device, caller, five words, bytes that follow
-_ANSWER = struct.Struct("<iIIIQ")  # code, bytes of three texts, value
+_ANSWER = struct.Struct("<i5IQ")  # code, bytes of the failed launches and of three texts, value
 
 
 class ProgramRequest(NamedTuple):
@@ -39,13 +39,17 @@ class ProgramRequest(NamedTuple):
 
 
 class ProgramReply(NamedTuple):
-    """The reply to a program: the value, bytes, the code, and texts for the program's standard output and error."""
+    """The reply to a program: the value, bytes, the code, and texts for the program's standard output and error.
+
+    ``failed`` has the threads whose launches without an answer have failed since the last one, with the codes.
+    """
 
     value: int = 0
     payload: bytes = b""
     code: int = 0
     said: str = ""
     printed: str = ""
+    failed: bytes = b""
 
 
 class Accepted(NamedTuple):
@@ -74,33 +78,37 @@ class ProgramSocket:
 
     def __init__(self, end: socket.socket) -> None:
         self.socket = end
-        self._buffer = bytearray(PACKET)
+        self._packet, self._at = b"", 0  # what was received last, and where the next request begins there
 
     def receive(self) -> ProgramRequest | None:
         """Return the next request; None where the program is gone."""
-        try:
-            got = self.socket.recv_into(self._buffer)
-        except ConnectionError:
+        if self._at == len(self._packet):
+            try:
+                self._packet, self._at = self.socket.recv(PACKET), 0
+            except ConnectionError:
+                return None
+        begins = self._at + _REQUEST.size
+        if begins > len(self._packet):  # 0 bytes: the program has closed its end
             return None
-        if got < _REQUEST.size:  # 0 bytes: the program has closed its end
-            return None
-        op, device, caller, *words, length = _REQUEST.unpack_from(self._buffer)
-        payload = bytes(self._buffer[_REQUEST.size : got]) if length else b""
+        op, device, caller, a, b, c, d, e, length = _REQUEST.unpack_from(self._packet, self._at)
+        self._at = min(begins + length, len(self._packet))
+        payload = self._packet[begins : self._at]
         while len(payload) < length:
             more = self.socket.recv(PACKET)
             if not more:
                 return None
             payload += more
-        return ProgramRequest(op, device, caller, tuple(words), payload)
+        return ProgramRequest(op, device, caller, (a, b, c, d, e), payload)
 
-    def answer(self, reply: ProgramReply) -> None:
-        """Send *reply*; a program that is gone is told nothing."""
+    def answer(self, reply: ProgramReply | None) -> None:
+        """Send *reply*, where there is one; a program that is gone is told nothing."""
+        if reply is None:
+            return
         said = reply.said.encode("utf-8", "backslashreplace")
         printed = reply.printed.encode("utf-8", "backslashreplace")
-        head = _ANSWER.pack(
-            reply.code, len(said), len(printed), len(reply.payload), reply.value & (1 << 64) - 1
-        )
-        text = head + said + printed + reply.payload
+        lengths = len(reply.failed), len(said), len(printed), len(reply.payload), 0
+        head = _ANSWER.pack(reply.code, *lengths, reply.value & (1 << 64) - 1)
+        text = head + reply.failed + said + printed + reply.payload
         try:
             for start in range(0, len(text), PACKET):
                 self.socket.sendall(text[start : start + PACKET])

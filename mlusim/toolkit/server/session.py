@@ -85,6 +85,24 @@ _NAMES: Mapping[str, str] = {
     "NOTIFIER": "make_notifier",
     "NOTIFIER_END": "end_notifier",
 }
+GIVEN = OPS["GIVEN"]
+# Requests that leave it as it is what addresses and handles mean.
+_PLAIN = {
+    OPS[name]
+    for name in (
+        "LAUNCH",
+        "GIVEN",
+        "SETTLED",
+        "COPY",
+        "SET",
+        "SYNC",
+        "PLACE",
+        "WAIT",
+        "DURATION",
+        "QUEUE_WAIT",
+    )
+}
+MOST_AGAIN = 64  # launches of each kind whose arguments are kept
 _READER = "mlusim.toolkit.server.record_module"  # by name: a program without kernels needs no front end
 
 
@@ -113,6 +131,24 @@ class LoadedKernel:
 
 
 @define(eq=False)
+class LaunchedBefore:
+    """A kind of launch that has been made: its queue, its device, the kernel, the grid and the type, and arguments that were read before, by their bytes."""
+
+    queue: NativeQueue
+    board: "BoardMemory"
+    loaded: LoadedKernel
+    dim: tuple[int, int, int]
+    kind: Kind
+    arguments: dict[bytes, list[Any]] = field(factory=dict)
+
+    def keep(self, payload: bytes, arguments: list[Any]) -> None:
+        """Remember the *arguments* that *payload* was read as."""
+        if len(self.arguments) >= MOST_AGAIN:
+            self.arguments.clear()
+        self.arguments[payload] = arguments
+
+
+@define(eq=False)
 class BoardMemory:
     """A device of the program with its memory and the queue of launches without one."""
 
@@ -128,6 +164,9 @@ class ProgramSession:
     """
 
     memory_kind: ClassVar[type[MappedMemory]] = MappedMemory
+    repeats: ClassVar[bool] = (
+        True  # whether the device may launch what was launched before without telling of it
+    )
 
     def __init__(
         self, boards: Sequence[str | Device], memory_fd: int, pid: int, options: Mapping[str, Any]
@@ -169,6 +208,10 @@ class ProgramSession:
         self._line = ""  # of Python, from which the next launch comes
         self._mistaken = False  # whether the host did something wrong
         self._timed = False  # whether there has been a notifier
+        self._before: dict[Any, LaunchedBefore] = {}  # by the words of their requests and the device
+        self._owed: list[
+            tuple[int, ProgramReply]
+        ] = []  # what launches without an answer have to say, by thread
         # What serves OP_MALLOC is `malloc`, and so on.
         self._methods = {op: getattr(self, _NAMES.get(name, name.lower())) for name, op in OPS.items()}
 
@@ -179,8 +222,26 @@ class ProgramSession:
             held.clear()
         gc.collect()  # arrays of the map may be part of circles, which would keep it mapped
 
-    def handle(self, request: ProgramRequest) -> ProgramReply:
-        """Do what *request* asks for."""
+    def handle(self, request: ProgramRequest) -> ProgramReply | None:
+        """Do what *request* asks for; None for a launch that has no answer, whose texts and code come with the next one."""
+        if request.op not in _PLAIN:
+            self._before.clear()
+        reply = self._done(request)
+        if request.op != GIVEN:
+            return self._with_owed(reply) if self._owed else reply
+        if reply.code or reply.said or reply.printed:
+            self._owed.append((request.words[4], reply))
+        return None
+
+    def _with_owed(self, reply: ProgramReply) -> ProgramReply:
+        """Return *reply* behind what is owed."""
+        owed, self._owed = self._owed, []
+        failed = (struct.pack("<2Q", thread, one.code) for thread, one in owed if one.code)
+        replies = [*(one for _, one in owed), reply]
+        said, printed = ("".join(getattr(one, text) for one in replies) for text in ("said", "printed"))
+        return reply._replace(said=said, printed=printed, failed=b"".join(failed))
+
+    def _done(self, request: ProgramRequest) -> ProgramReply:
         try:
             reply: ProgramReply = self._methods.get(request.op, self._unknown)(request)
         except MlusimError as error:
@@ -256,7 +317,9 @@ class ProgramSession:
             if request.words[1] != EVERY:
                 self._not_launched(request.words[1], request, error)
             raise
-        return ProgramReply(payload=struct.pack(f"<{len(found.arguments.sizes)}I", *found.arguments.sizes))
+        prints = "bang_printf" in found.kernel.plan.rows
+        sizes = struct.pack(f"<{len(found.arguments.sizes)}I", *found.arguments.sizes)
+        return ProgramReply(prints, sizes)
 
     def _loaded_for(self, stub: int, device: Device) -> LoadedKernel:
         """Return the kernel of *stub* for the architecture of *device*, loaded when it is first asked for."""
@@ -353,29 +416,58 @@ class ProgramSession:
         else:
             queue.refused = queue.refused or _code_of(error)
 
+    given = launch
+
+    def settled(self, _: ProgramRequest) -> ProgramReply:
+        """Answer that all that was given before is done."""
+        return ProgramReply()
+
     def _launched(self, request: ProgramRequest) -> ProgramReply:
+        before = self._before.get((request.words[:4], request.device))
+        reply = None if before is None else self._launched_again(before, request)
+        return self._launched_anew(request) if reply is None else reply
+
+    def _launched_again(self, before: LaunchedBefore, request: ProgramRequest) -> ProgramReply | None:
+        """Launch as *before* where nobody watches it and nobody asks for its time; None where that is made in the usual way."""
+        if before.queue.failed or self._timed or self._line or attendants():
+            return None
+        arguments = before.arguments.get(request.payload)
+        if arguments is None:
+            arguments = self._arguments_of(before.loaded, before.board, request.payload)
+            before.keep(request.payload, arguments)
+        printed = before.board.device.launch_again(
+            self._options, before.loaded.kernel, before.dim, before.kind, arguments
+        )
+        return None if printed is None else ProgramReply(printed=_lines(printed))
+
+    def _arguments_of(self, found: LoadedKernel, board: BoardMemory, payload: bytes) -> list[Any]:
+        """Return the arguments of a launch of *found* on *board* from their bytes.  Raises `LaunchError` where there are more or fewer."""
+        if len(payload) != found.arguments.nbytes:
+            raise LaunchError(
+                f"{found.kernel.name} takes {found.arguments.nbytes} {plural(found.arguments.nbytes, 'byte')} of arguments and is given {len(payload)}; "
+                "compile all files of the program with one declaration of it"
+            )
+        self._target = board
+        self._strided.clear()
+        try:
+            arguments = found.arguments(payload)
+        finally:
+            self._target = None
+        if self._strided:
+            self._tell_strided(found)
+        return arguments
+
+    def _launched_anew(self, request: ProgramRequest) -> ProgramReply:
         stub, xy, z_kind, handle = request.words[:4]
         queue, board = self._working(handle, request), self.board(request)
         found = self._loaded_for(stub, board.device)
-        if len(request.payload) != found.arguments.nbytes:
-            raise LaunchError(
-                f"{found.kernel.name} takes {found.arguments.nbytes} {plural(found.arguments.nbytes, 'byte')} of arguments and is given {len(request.payload)}; "
-                "compile all files of the program with one declaration of it"
-            )
         kind = _KINDS.get(z_kind >> 32)
         if kind is None:
             raise LaunchError(
                 f"{z_kind >> 32} is not a task type; use cnrtFuncTypeBlock or one of the unions"
             )
         dim = xy & 0xFFFFFFFF, xy >> 32, z_kind & 0xFFFFFFFF
-        self._target = board
-        self._strided.clear()
-        try:
-            arguments = found.arguments(request.payload)
-        finally:
-            self._target = None
-        if self._strided:
-            self._tell_strided(found)
+        arguments = self._arguments_of(found, board, request.payload)
         heard = TouchedGdram() if hears_of_mistakes() else None
         place = QueuePlace(queue.number, functools.partial(queue.at, queue.steps))
         line, self._line = self._line, ""
@@ -386,9 +478,14 @@ class ProgramSession:
         if heard is not None:
             self._work("launch", queue, request, heard.touched)
             self._unseen.update((one, request.caller) for one in heard.touched.writes if one is not None)
-        self._tell_unguarded(found, launch)
+        if may_be_unguarded := self._may_be_unguarded(found, kind):
+            self._tell_unguarded(found, launch)
         if self._timed or attendants():  # otherwise nothing asks for its time, and the queue would only grow
             queue.add(launch)
+        elif self.repeats and not may_be_unguarded:
+            before = LaunchedBefore(queue, board, found, dim, kind)
+            before.keep(request.payload, arguments)
+            self._before[request.words[:4], request.device] = before
         return ProgramReply(printed=_lines(launch.printed))
 
     def _started(self, board: BoardMemory, observe: Sequence[Any], *launched: Any) -> Launch:
@@ -412,11 +509,13 @@ class ProgramSession:
                     f"give {name}.contiguous(), or let the kernel count with the strides\n"
                 )
 
+    def _may_be_unguarded(self, found: LoadedKernel, kind: Kind) -> bool:
+        """Return whether memory cores may store what the kernel *found* means IPU cores to store, and that has not been said."""
+        return bool(kind.unions) and found not in self._unguarded and found.kernel.unguarded
+
     def _tell_unguarded(self, found: LoadedKernel, launch: Launch) -> None:
-        """Say once on standard error that memory cores have stored what the kernel *found* means IPU cores to store; checkers say more."""
-        if hears_of_mistakes() or found in self._unguarded or not launch.kind.startswith("UNION"):
-            return
-        if found.kernel.unguarded and launch.sums.facts.memory_core_stores:
+        """Say once on standard error that memory cores have stored so; checkers say more."""
+        if not hears_of_mistakes() and launch.sums.facts.memory_core_stores:
             self._unguarded.add(found)
             order = "first" if begin_memory_cores_first() else "last"
             sys.stderr.write(
