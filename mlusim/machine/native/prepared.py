@@ -72,7 +72,7 @@ class Unfit(Exception):
     """The arguments are not like those that the launch was prepared for."""
 
 
-class Counts(NamedTuple):
+class LaunchCounts(NamedTuple):
     """The counts of a launch: of its tasks, the rows of their logs, and bytes, instructions and lines where they are not 0, as `mlusim_counted` has them."""
 
     done: Rows
@@ -81,13 +81,13 @@ class Counts(NamedTuple):
 
 
 class Counted:
-    """What a launch with the memories *given* has counted, which stays where C has it until someone asks, or until the next launch of *prepared*."""
+    """The counts of a launch with the memories *given*, which stay where C has them until someone asks, or until the next launch of *prepared*."""
 
     __slots__ = ("__weakref__", "_counts", "_prepared", "given")
 
     def __init__(self, prepared: "Prepared", given: tuple[Allocation, ...]) -> None:
         self._prepared, self.given = prepared, given
-        self._counts: Counts | None = None
+        self._counts: LaunchCounts | None = None
 
     printed: ClassVar[tuple[str, ...]] = ()  # it has not called for Python
 
@@ -100,7 +100,7 @@ class Counted:
         """Return the sums of the launch."""
         return self._prepared.tally(self)
 
-    def taken(self) -> Counts:
+    def taken(self) -> LaunchCounts:
         """Return a copy of the counts."""
         with self._prepared.taking:
             if self._counts is None:
@@ -109,7 +109,7 @@ class Counted:
 
 
 def _nothing() -> None:
-    """Return nothing: C has the counts of no launch."""
+    """Return nothing: C has no counts."""
 
 
 class Prepared:
@@ -214,7 +214,7 @@ class Prepared:
         finally:
             numbers.clear()
 
-    def _count_anew(self) -> None:
+    def _give_counts_up(self) -> None:
         """Let the last launch have a copy of its counts if anyone may ask for them yet: C writes others in their place."""
         last, self._last = self._last(), _nothing
         if last is not None:
@@ -224,7 +224,7 @@ class Prepared:
     def _run(self, given: tuple[Allocation, ...], arguments: Sequence[Any]) -> "Counted | Session":
         chain = self.chain
         assert chain is not None
-        self._count_anew()
+        self._give_counts_up()
         chain.begin_again()
         self._allocations, self._arguments = given, arguments
         carriers = Carriers(QUIET)
@@ -252,12 +252,12 @@ class Prepared:
         self._last = weakref.ref(counted)
         return counted
 
-    def counts(self) -> Counts:
+    def counts(self) -> LaunchCounts:
         """Return a copy of what the last launch has counted."""
         chain = self.chain
         assert chain is not None
         many = self._loaded.library.mlusim_counted(self._core.seat.at, self._sums_at)
-        return Counts(chain.done(), chain.left(self._pieces), self._sums[:many].copy())
+        return LaunchCounts(chain.done(), chain.left(self._pieces), self._sums[:many].copy())
 
     def _carry(self) -> None:
         """Let C run all tasks, on a strand; where one calls for Python, go on as any launch does."""
@@ -312,7 +312,7 @@ class Prepared:
 
     def close(self) -> None:
         """Give its memories back; it is not used any more."""
-        self._count_anew()
+        self._give_counts_up()
         if self._core.seat is not None:
             self._core.release()
 
@@ -389,7 +389,7 @@ class PreparedUnions(Prepared):
         return len(self._every)
 
     def _run(self, given: tuple[Allocation, ...], arguments: Sequence[Any]) -> "Counted | Session":
-        self._count_anew()
+        self._give_counts_up()
         self._allocations, self._arguments = given, arguments
         self._carriers = Carriers(QUIET)
         self._team.begin(self._more_of, self._taken_of)
@@ -408,7 +408,7 @@ class PreparedUnions(Prepared):
             self._allocations, self._arguments = (), ()
         return self._session if self._broken else self._counted(given)
 
-    def counts(self) -> Counts:
+    def counts(self) -> LaunchCounts:
         """Return a copy of what the cores have counted in the last launch."""
         self._loaded.library.mlusim_team_ends(self._team.at)
         return super().counts()
@@ -484,7 +484,7 @@ class PreparedUnions(Prepared):
 
     def close(self) -> None:
         """Give its memories back; it is not used any more."""
-        self._count_anew()
+        self._give_counts_up()
         for core in self._every:
             if core.seat is not None:
                 core.release()

@@ -22,7 +22,7 @@ struct Reply {
 // Ask the simulator, which is started when it is first asked; says on standard error what it has to say.
 Reply ask(Op op, std::initializer_list<uint64_t> words = {}, void *caller = nullptr, const void *data = nullptr, size_t bytes = 0, int device = -1);
 
-// Whether launches may be given without an answer: nobody watches, and no error has to end the program or be raised where it is launched.
+// Whether launches may be given without an answer: no command watches, and no error has to end the program or be raised where it is launched.
 bool gives();
 // Give the simulator such a launch, at the latest when something is asked; its error is one of this thread then.  False where it has to be asked for.
 bool give(std::initializer_list<uint64_t> words, void *caller, const void *data, size_t bytes);

@@ -165,7 +165,7 @@ class ProgramSession:
 
     memory_kind: ClassVar[type[MappedMemory]] = MappedMemory
     repeats: ClassVar[bool] = (
-        True  # whether the device may launch what was launched before without telling of it
+        True  # whether the device may launch what was launched before and say nothing else
     )
 
     def __init__(
@@ -425,10 +425,10 @@ class ProgramSession:
     def _launched(self, request: ProgramRequest) -> ProgramReply:
         before = self._before.get((request.words[:4], request.device))
         reply = None if before is None else self._launched_again(before, request)
-        return self._launched_anew(request) if reply is None else reply
+        return self._launched_first(request) if reply is None else reply
 
     def _launched_again(self, before: LaunchedBefore, request: ProgramRequest) -> ProgramReply | None:
-        """Launch as *before* where nobody watches it and nobody asks for its time; None where that is made in the usual way."""
+        """Launch as *before* where nothing watches it and no notifier asks for its time; None where that is made in the usual way."""
         if before.queue.failed or self._timed or self._line or attendants():
             return None
         arguments = before.arguments.get(request.payload)
@@ -457,7 +457,7 @@ class ProgramSession:
             self._tell_strided(found)
         return arguments
 
-    def _launched_anew(self, request: ProgramRequest) -> ProgramReply:
+    def _launched_first(self, request: ProgramRequest) -> ProgramReply:
         stub, xy, z_kind, handle = request.words[:4]
         queue, board = self._working(handle, request), self.board(request)
         found = self._loaded_for(stub, board.device)
