@@ -127,9 +127,15 @@ def _lane_sum(src: Tile) -> Any:
     whole = len(src) // lanes * lanes
     partial = np.add.reduce(src[:whole].reshape(-1, lanes), axis=0, initial=src.dtype.type(0))
     partial[: len(src) - whole] += src[whole:]
-    while len(partial) > 1:
-        partial = partial[: len(partial) // 2] + partial[len(partial) // 2 :]
-    return partial[0]
+    return _added_up(partial)
+
+
+def _added_up(lanes: Tile) -> Any:
+    """Return the sums along the last axis, as a tree: first half to second half."""
+    while lanes.shape[-1] > 1:
+        half = lanes.shape[-1] // 2
+        lanes = lanes[..., :half] + lanes[..., half:]
+    return lanes[..., 0]
 
 
 @intrinsic(
@@ -169,7 +175,9 @@ def bang_reduce_sum(dst: Tile, src: Tile, elem_count: int, generation: Generatio
     The other elements of *dst* stay as they are (on MLU2xx: zero).  *dst* may be exactly *src*.
     """
     n = LINE // src.itemsize
-    sums = [_lane_sum(src[k : k + n]) for k in range(0, len(src), n)]
+    lines = np.zeros(-(-len(src) // n) * n, src.dtype)
+    lines[: len(src)] += src
+    sums = _added_up(lines.reshape(-1, n))
     if generation == 2:
         dst[...] = 0
         dst[::n] = sums

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from mlusim.arch.board import Pipe
+    from mlusim.arch.dtypes import DType
     from mlusim.errors import Fault
     from mlusim.isa.declare import Intrinsic
     from mlusim.machine.cluster import Cluster, Sync, Union
@@ -82,7 +83,7 @@ class ObservedScreen(Protocol):
     def shared(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]": ...
     def changes(self) -> "Sequence[ChangedValue | ChangedVector]": ...
     def escapes(self) -> "Mapping[Site, CountedEscape]": ...
-    def left(self) -> "Sequence[OnMemoryCore]": ...
+    def left(self) -> "Sequence[LeftOut]": ...
 
 
 class TaskRan(NamedTuple):
@@ -100,6 +101,37 @@ class OnMemoryCore(NamedTuple):
     site: Site
     name: str
     times: int
+
+
+class MisplacedScalar(NamedTuple):
+    """A scalar access that is not aligned, or not where scalar code reaches: the core that came to it first, the step, the type, how often cores did."""
+
+    core: TaskRan
+    step: Step
+    dtype: "DType"
+    times: int
+
+    @property
+    def site(self) -> Site:
+        """The place of the access."""
+        return self.step.site
+
+    @property
+    def name(self) -> str:
+        """The name of the access, as findings have it."""
+        return self.step.name
+
+
+class MetAlone(NamedTuple):
+    """A barrier of the cluster in a Block task: the core that came to it first, its place and name, and how often cores did."""
+
+    core: TaskRan
+    site: Site
+    name: str
+    times: int
+
+
+LeftOut = OnMemoryCore | MisplacedScalar | MetAlone
 
 
 @define

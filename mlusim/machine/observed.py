@@ -60,6 +60,8 @@ class Screened(IntFlag):
 READS, CHANGES, WRITES = range(3)
 """Kinds of accesses; an atomic changes what it reads."""
 
+SCALAR_ACCESSES = "scalar load", "scalar store"
+
 
 class HeardEnough(Exception):
     """Ends a run in Python of which an observer needs no more."""

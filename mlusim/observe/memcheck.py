@@ -13,6 +13,7 @@ import numpy as np
 from attrs import define, field
 
 from mlusim.arch.board import Pipe
+from mlusim.arch.dtypes import DType
 from mlusim.counted import plural, with_article
 from mlusim.errors import (
     Ended,
@@ -28,7 +29,7 @@ from mlusim.errors import (
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.factors import LANES, PAD, laid_out
 from mlusim.isa.tensor import FILTERS
-from mlusim.machine.hub import Effect, ObservedScreen, TaskRan
+from mlusim.machine.hub import Effect, MisplacedScalar, ObservedScreen, OnMemoryCore, TaskRan
 from mlusim.machine.observed import Screened, Site, Step
 from mlusim.memory.allocation import Allocation, StackVariable
 from mlusim.memory.footprint import Access
@@ -83,16 +84,19 @@ class MemCheck(Checker):
 
     def scalar(self, effect: Effect) -> bool:
         """Ask whether the scalar pipe reaches the memory and the type divides the address; True where it does."""
-        access = (effect.reads or effect.writes)[0]
+        return self._scalar(effect.core, effect.step, effect.arguments[0])
+
+    def _scalar(self, core: "Core | TaskRan", step: Step, dtype: DType, times: int = 1) -> bool:
+        access, task = (step.reads or step.writes)[0], core.place.task
         address = access.allocation.address + access.start
-        if effect.core.place.memory_core and access.allocation.space in (NRAM, WRAM):
-            self._on_memory_core(effect.core, effect.site, effect.name, access.allocation.site)
+        if core.place.memory_core and access.allocation.space in (NRAM, WRAM):
+            self._on_memory_core(core, step.site, step.name, access.allocation.site, times)
             return False
         if access.allocation.space.name == "WRAM":
-            self.report((effect.name, effect.site), lambda: _scalar_of_wram(effect))
+            self.report((step.name, step.site), lambda: _scalar_of_wram(step, access, task), times)
             return False
         if address % access.size:
-            self.report((effect.name, effect.site), lambda: self._misaligned(effect, address, access.size))
+            self.report((step.name, step.site), lambda: _misaligned(step, access, task, dtype), times)
             return False
         return True
 
@@ -103,7 +107,10 @@ class MemCheck(Checker):
     def screened(self, screen: ObservedScreen) -> None:
         """Report what C has found of the kind."""
         for out in screen.left():
-            self._on_memory_core(out.core, out.site, out.name, None, out.times)
+            if isinstance(out, MisplacedScalar):
+                self._scalar(out.core, out.step, out.dtype, out.times)
+            elif isinstance(out, OnMemoryCore):
+                self._on_memory_core(out.core, out.site, out.name, None, out.times)
 
     def _on_memory_core(
         self, core: "Core | TaskRan", site: Site, name: str, memory: str | None, times: int = 1
@@ -137,19 +144,6 @@ class MemCheck(Checker):
             context=tuple(context),
             note=f"it is the {core.place.label}" if core.place.memory_core else "the launch ended here",
             facts={"operand": fault.operand, "address": fault.address, "space": fault.space},
-        )
-
-    @staticmethod
-    def _misaligned(effect: Effect, address: int, size: int) -> Finding:
-        access = (effect.reads or effect.writes)[0]
-        return Finding(
-            "memcheck-misaligned",
-            f"{effect.name} of {size} {plural(size, 'byte')} at {address:#x}, which is not a multiple of {size}",
-            **place_of(effect.site, effect.core.place.task),
-            context=(f"byte {access.start} of {access.allocation.site}",),
-            hint=f"keep {effect.arguments[0]} data at offsets that are multiples of {size} {plural(size, 'byte')}, "
-            "or load the bytes one by one",
-            facts={"address": address, "space": access.allocation.space.name},
         )
 
 
@@ -275,13 +269,25 @@ def _of_the_memory_core(core: "Core | TaskRan", site: Site, name: str, memory: s
     )
 
 
-def _scalar_of_wram(effect: Effect) -> Finding:
-    access = (effect.reads or effect.writes)[0]
-    copy = effect.site.spelled("memcpy")
+def _misaligned(step: Step, access: Access, task: int, dtype: DType) -> Finding:
+    address, size = access.allocation.address + access.start, access.size
+    return Finding(
+        "memcheck-misaligned",
+        f"{step.name} of {size} {plural(size, 'byte')} at {address:#x}, which is not a multiple of {size}",
+        **place_of(step.site, task),
+        context=(f"byte {access.start} of {access.allocation.site}",),
+        hint=f"keep {dtype} data at offsets that are multiples of {size} {plural(size, 'byte')}, "
+        "or load the bytes one by one",
+        facts={"address": address, "space": access.allocation.space.name},
+    )
+
+
+def _scalar_of_wram(step: Step, access: Access, task: int) -> Finding:
+    copy = step.site.spelled("memcpy")
     return Finding(
         "memcheck-wrong-space",
-        f"{with_article(effect.name)} of {access.allocation.site}: scalar code does not reach WRAM",
-        **place_of(effect.site, effect.core.place.task, effect.name),
+        f"{with_article(step.name)} of {access.allocation.site}: scalar code does not reach WRAM",
+        **place_of(step.site, task, step.name),
         context=(f"byte {access.start} of {access.allocation.site}",),
         note="on a card the value is not a number that was stored there",
         hint=f"keep in NRAM what scalar code uses; {copy} moves it between NRAM and WRAM",

@@ -72,8 +72,11 @@ class RaceCheck(Checker):
 
     def screen_end(self, screen: ObservedScreen) -> bool:
         """Ask whether everything that tasks share is in order, or C has kept all that tells what is not."""
-        if screen.whole:
-            return screen.sharing() is not None
+        self._ordered = self._in_order(screen)
+        return self._ordered or (screen.whole and screen.sharing() is not None)
+
+    @staticmethod
+    def _in_order(screen: ObservedScreen) -> bool:
         clocks = Clocks()
         for tasks in screen.met:
             if tasks:
@@ -93,7 +96,7 @@ class RaceCheck(Checker):
                 else:
                     self.sync(happening)
         self._times = 1
-        run = screen.sharing()
+        run = None if self._ordered else screen.sharing()
         if run is not None:
             self._judge(run)
         self._cores, self._tasks, self._orders = [], {}, {}

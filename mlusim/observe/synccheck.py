@@ -13,7 +13,7 @@ from attrs import frozen
 from mlusim.counted import counted
 from mlusim.errors import Divergence, Fault, SyncFault
 from mlusim.kernel_frames import file_of, function_of, own_file
-from mlusim.machine.hub import ObservedScreen, launch_place
+from mlusim.machine.hub import MetAlone, ObservedScreen, TaskRan, launch_place
 from mlusim.machine.observed import Screened, Site
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
@@ -73,8 +73,16 @@ class SyncCheck(Checker):
             self._passed[core.place.label] = sync.name, Site(*core.site())
         core = sync.core
         if core.union.block and sync.scope.startswith("cluster"):
-            site = sync.site
-            self.report((sync.name, site), lambda: _alone(sync, site))
+            self._alone(core, sync.site, sync.name)
+
+    def _alone(self, core: "Core | TaskRan", site: Site, name: str, times: int = 1) -> None:
+        self.report((name, site), lambda: _alone(core.place.task, site, name), times)
+
+    def screened(self, screen: ObservedScreen) -> None:
+        """Report what C has found of the kind."""
+        for out in screen.left():
+            if isinstance(out, MetAlone):
+                self._alone(*out)
 
     def task_end(self, core: "Core") -> None:
         """Note where the task returned, and mutexes that it has not given back."""
@@ -178,11 +186,11 @@ def _kept(core: "Core", mutex: tuple[int, int], site: Site) -> Finding:
     )
 
 
-def _alone(sync: "Sync", site: Site) -> Finding:
+def _alone(task: int, site: Site, name: str) -> Finding:
     return Finding(
         "synccheck-block-cluster",
-        f"{sync.name} in a Block task is a plain __sync: it waits for no other task",
-        **place_of(site, sync.core.place.task, sync.name),
+        f"{name} in a Block task is a plain __sync: it waits for no other task",
+        **place_of(site, task, name),
         hint=f"launch as UNION1 or wider if tasks are to meet, or write {site.spelled('sync')}()",
     )
 

@@ -64,6 +64,23 @@ __mlu_entry__ void Unwritten(float *out, const float *in, int turns, int mistake
     __sync();
   }
 }
+__wram__ float filters[2 * N];
+__mlu_entry__ void Misplaced(float *out, const float *in, int turns, int mistake) {
+  __nram__ char bytes[4 * N];
+  float *mine = out + taskId * turns * N;
+  const int on = taskId > 0 || coreId == 0x80;
+  if (mistake == 1) __bang_write_zero((float *)bytes, N);
+  for (int i = 0; i < turns; ++i) {
+    switch (mistake) {
+      case 1: if (on) mine[i] = *(int *)(bytes + 2 + 4 * i); break;
+      case 2: if (on) { *(short *)((char *)mine + 1) = (short)i; *(double *)(bytes + 4) = i; } break;
+      case 3: __sync_cluster(); if (on) { __sync_cluster(); __sync_all(); } break;
+      case 4: filters[i + 1] = 1; if (on) mine[i] = filters[i + 1]; break;
+      case 5: case 6: a[i] = 1; __bang_write_zero(b, N); if (taskId == 4) b[i] += a[i]; break;
+      default: mine[0] += *(const float *)((const char *)in + 2 * i + 2);
+    }
+  }
+}
 __mlu_func__ float *shared() { __mlu_shared__ float sh[4 * N]; return sh; }
 __mlu_func__ int *flag() { __mlu_shared__ int word[8]; return word; }
 __mlu_entry__ void Racing(float *out, const float *in, int turns, int mistake) {
@@ -93,7 +110,7 @@ __mlu_entry__ void Racing(float *out, const float *in, int turns, int mistake) {
 }
 """
 TURNS, TASKS = 3, 4
-FAULTS, RACES = range(1, 10), range(1, 10)
+FAULTS, RACES, MISPLACED = range(1, 10), range(1, 10), range(1, 8)
 UNWRITTEN = {1: 1, 2: 1, 3: 2, 4: 1, 5: 1, 6: 1, 7: TASKS, 8: TASKS}
 """Of bytes without a value that are stored, by the number of the mistake: how many of the tasks Python runs to tell the first at each place."""
 
@@ -164,3 +181,15 @@ def test_unwritten_bytes_that_are_stored_are_counted_in_c(mistaken, mistake, cal
     assert native == python
     assert "initcheck" in {finding.id.partition("-")[0] for finding in native[1]}
     assert UNWRITTEN[mistake] == again
+
+
+@pytest.mark.parametrize("mistake", MISPLACED)
+def test_scalars_and_barriers_out_of_place_are_counted_in_c(mistaken, mistake, calls_of):
+    """Of scalars that are not aligned, or not where scalar code reaches, and of barriers of a cluster in Block tasks: the first at each place, and how many."""
+    union = mistake in (5, 6)
+    native, again = told(mistaken["Misplaced"], mistake, "native", calls_of, union=union)
+    python, _ = told(mistaken["Misplaced"], mistake, "python", calls_of, union=union)
+
+    assert native == python
+    assert {"memcheck" if mistake != 3 else "synccheck"} == {f.id.partition("-")[0] for f in native[1]}
+    assert 0 == again

@@ -18,19 +18,22 @@ from mlusim.engine.contract import BUILT_INS, Flight
 from mlusim.engine.issue import has_no_effect
 from mlusim.engine.values import RULES, made_by
 from mlusim.errors import Fault, LaunchError, shown_file
+from mlusim.isa.declare import Flow
 from mlusim.isa.table import ISA
 from mlusim.isa.vv import BYTES, Register
 from mlusim.machine.cluster import Cluster, Union
 from mlusim.machine.core import Core
+from mlusim.machine.hub import MetAlone, MisplacedScalar, TaskRan
 from mlusim.machine.native.chain import MOST_TASKS, Chain, DeclaredLocal, FreshMemory
 from mlusim.machine.native.seat import Seat, Start, give, taken
 from mlusim.machine.native.steps import StepLog
 from mlusim.machine.native.text import layout
 from mlusim.machine.native.text.door import barrier, is_native
 from mlusim.machine.native.text.screen import Suspicion
-from mlusim.machine.observed import Screened, TaskPlace
+from mlusim.machine.observed import SCALAR_ACCESSES, Screened, Site, Step, TaskPlace
 from mlusim.machine.scheduling.renewal import repeats
 from mlusim.memory.allocation import POISON, Allocation
+from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.space import GDRAM, NRAM, SRAM, WRAM, Space, direction_of
 from mlusim.time.log import FOR_ALL, WAITS
@@ -750,6 +753,13 @@ class NativeCore(Core):
         if not change:
             self.screen.suspected(self, why)
             return
+        if why == Screened.SYNC:
+            ran, name = TaskRan(self.place, self.union, self.cluster), f"__{ROWS[change - 1].name}"
+            self.screen.suspected(self, why, MetAlone(ran, Site(*self.site()), name, 1))
+            return
+        if why == Screened.MEMORY:
+            self.screen.suspected(self, why, self._misplaced(store=change > 1))
+            return
         if why == Screened.VECTORS:
             told = [value_of(self, self.c.argv[k]) for k in range(self.c.argc)]
             row, rule = divmod(change - 1, len(RULES))
@@ -758,6 +768,16 @@ class NativeCore(Core):
             return
         given = (value_of(self, self.c.argv[k]) for k in range(2))
         self.screen.suspected(self, why, self._loaded.program.changes[change - 1](*given))
+
+    def _misplaced(self, *, store: bool) -> MisplacedScalar:
+        """Return the scalar load or *store* that C is at."""
+        place, start = self.c.argv[0], self.c.argv[1].bits
+        dtype, view, site = MEMORY_TYPES[place.dtype], self.views[place.bits], Site(*self.site())
+        assert view is not None
+        access = (Access(view.allocation, start, dtype.dtype.itemsize),)
+        reads, writes = ((), access) if store else (access, ())
+        step = Step(SCALAR_ACCESSES[store], None, Pipe.SCALAR, Flow.LANEWISE, reads, writes, site)
+        return MisplacedScalar(TaskRan(self.place, self.union, self.cluster), step, dtype, 1)
 
     _UPS: ClassVar[dict[int, Callable[["NativeCore", int, int], None]]] = {
         layout.ROW: _row,

@@ -20,8 +20,18 @@ from mlusim.isa.declare import Flow, Intrinsic
 from mlusim.isa.table import ISA
 from mlusim.machine.cluster import Sync
 from mlusim.machine.core import Core
-from mlusim.machine.hub import Effect, Observer, OnMemoryCore, SharedRun, TaskRan
+from mlusim.machine.hub import (
+    Effect,
+    LeftOut,
+    MetAlone,
+    MisplacedScalar,
+    Observer,
+    OnMemoryCore,
+    SharedRun,
+    TaskRan,
+)
 from mlusim.machine.native.text.screen import (
+    ALONE,
     ESCAPED,
     ESCAPES,
     HEAD,
@@ -36,6 +46,7 @@ from mlusim.machine.native.text.screen import (
     HOW_WRITES,
     LISTS,
     MADE,
+    MISPLACED,
     MOST_NOTED,
     MOST_PIECES,
     SHARED,
@@ -49,6 +60,7 @@ from mlusim.machine.native.text.screen import (
 )
 from mlusim.machine.observed import (
     READS,
+    SCALAR_ACCESSES,
     ChangedValue,
     ChangedVector,
     CountedEscape,
@@ -86,7 +98,7 @@ WAIT = "sync_io_move_compute"
 HARMLESS = frozenset({"bang_printf", "assert_", "sync_all_mpu"})
 
 
-Change = ValueChange | VectorChange
+Change = ValueChange | VectorChange | MisplacedScalar | MetAlone
 
 
 class Looks(Protocol):
@@ -476,7 +488,7 @@ class SharedLog:
             memories,
             [_statement(place, sites) for place in places.tolist()],
             valued.tolist(),
-            [_value_of(row) for row in rows[valued]],
+            _values_of(rows[valued]),
             sorted([*signs, *self._events], key=operator.itemgetter(0)),
         )
 
@@ -496,12 +508,24 @@ def _places_of(rows: "np.ndarray[Any, Any]") -> Rows:
     return places
 
 
-def _value_of(row: np.void) -> object:
-    """Return what a small store stores: a number, or bytes that were copied."""
-    kind, held = int(row["type"]), int(row["value"]).to_bytes(8, "little", signed=True)
-    if kind == TYPE_BYTES:
-        return held[: int(row["high"] - row["low"])]
-    return np.frombuffer(held, MEMORY_TYPES[kind - 1].dtype, 1)[0]
+def _values_of(rows: "np.ndarray[Any, Any]") -> list[Any]:
+    """Return what small stores store: numbers, or bytes that were copied."""
+    values = np.zeros(len(rows), object)
+    for kind in np.unique(rows["type"]).tolist():
+        of_kind = rows["type"] == kind
+        held, sizes = rows["value"][of_kind], (rows["high"] - rows["low"])[of_kind]
+        if kind == TYPE_BYTES:
+            values[of_kind] = [word[:size] for word, size in zip(_words(held), sizes.tolist(), strict=True)]
+        else:
+            dtype = MEMORY_TYPES[kind - 1].dtype
+            numbers = held.view(np.uint8).reshape(-1, 8)[:, : dtype.itemsize].copy().view(dtype)[:, 0]
+            values[of_kind] = list(numbers)
+    return list(values)
+
+
+def _words(held: "np.ndarray[Any, Any]") -> Iterator[bytes]:
+    whole = held.tobytes()
+    return (whole[at : at + 8] for at in range(0, len(whole), 8))
 
 
 class Screen(Observer):
@@ -537,13 +561,14 @@ class Screen(Observer):
         self.refused: Fault | None = None  # that has ended the launch, and the core that met it
         self._refused_on: NativeCore | None = None
         self._doubted = Screened(0)
-        self._left_out: dict[tuple[Site, str], OnMemoryCore] = {}
+        self._left_out: dict[tuple[Site, str, bool], LeftOut] = {}
         self._changes: dict[tuple[Site, str, str, str], ChangedValue] = {}
         self._escapes: dict[Site, CountedEscape] = {}
         self._vectors: dict[tuple[Site, str, str], ChangedVector] = {}
         self._labels: list[str] = []  # of the cores, by segment
         self._stores = np.zeros((), STORES)
         self._log = SharedLog(self._stores, MOST_SHARED if whole else 0)
+        self._shared: SharedRun | None = None  # what it has, once it was asked for
         self._sites: Sequence[tuple[str, int]] = ()
         self._tasks: dict[NativeCore, int] = {}
         self._begun = 0
@@ -573,7 +598,7 @@ class Screen(Observer):
             self.part_record.begin(core)
         self._running[core] = None
         if self.whole:
-            self._log.happens(TaskRan(core.place, core.union, core.cluster))
+            self._log.happens(_ran(core))
         self._tasks[core] = self._begun
         self._begun += 1
         self.met.append(())
@@ -623,10 +648,14 @@ class Screen(Observer):
 
     def left_out(self, core: Core, row: Intrinsic) -> None:
         """Keep that a memory core is at an instruction that needs NRAM or WRAM: the first at each place, and how often."""
-        key = Site(*core.site()), row.name
-        before = self._left_out.get(key)
-        ran = TaskRan(core.place, core.union, core.cluster) if before is None else before.core
-        self._left_out[key] = OnMemoryCore(ran, *key, 1 if before is None else before.times + 1)
+        site = Site(*core.site())
+        self._left(OnMemoryCore(_ran(core), site, row.name, 1))
+
+    def _left(self, out: LeftOut) -> None:
+        """Keep the first of what is left out at each place, and how often it was."""
+        key = out.site, out.name, out.core.place.memory_core
+        first = self._left_out.get(key)
+        self._left_out[key] = out if first is None else first._replace(times=first.times + out.times)
 
     def executed(self, core: "NativeCore", row: Intrinsic) -> None:
         """Python has executed *row*; raises `Suspicion` where the watch has not heard of it."""
@@ -649,8 +678,7 @@ class Screen(Observer):
         for kind, access in accesses:
             if self.whole:
                 self._log.keep(core, row, pipe, kind, access, self._keys[access.allocation])
-            else:
-                self._share(core, kind, access)
+            self._share(core, kind, access)
 
     def _share(self, core: "NativeCore", kind: int, access: Access) -> None:
         if kind != READS and access.allocation in self.read:
@@ -679,11 +707,8 @@ class Screen(Observer):
 
     def suspected(self, core: "NativeCore", why: int, change: Change | None = None) -> None:
         """A checker may report what C has found, as the *change* of a value; 0: the accesses need room, and those that meet are joined."""
-        if isinstance(change, VectorChange):
-            self.made(core, change)
-            return
         if change is not None:
-            self._change(Site(*core.site()), core.place.task, change)
+            self._happened(core, change)
             return
         if why == Screened.PARTS:
             self.part_record.read(core)
@@ -706,6 +731,15 @@ class Screen(Observer):
         # The segments begin in an order that the run has had: what is in order with others stays so.
         self._accesses[1 : 1 + len(rows)] = rows[np.argsort(rows[:, SEGMENT], kind="stable")]
         self._accesses[0, 0] = len(rows)
+
+    def _happened(self, core: "NativeCore", change: Change) -> None:
+        match change:
+            case VectorChange():
+                self.made(core, change)
+            case MisplacedScalar() | MetAlone():
+                self._left(change)
+            case _:
+                self._change(Site(*core.site()), core.place.task, change)
 
     def doubt(self, core: "NativeCore", why: Screened) -> None:
         """Let Python tell what the checkers that look for *why* may report; C goes on for the others."""
@@ -732,12 +766,22 @@ class Screen(Observer):
 
     def starts_at(self) -> Sequence[int]:
         """Return the Block tasks of which each can be run by itself to see what of `escapes` it had first; without any, the launch runs from its beginning."""
-        stores, ordered = self._stores, bool(self.looks & Screened.RACE) and not self.whole
-        if not (ordered and stores["alone"]) or stores["far"]:
+        stores = self._stores
+        if not (self.looks & Screened.RACE and stores["alone"]) or stores["far"]:
             return ()
         rows = self.accesses()
         rows[:, KIND] = rows[:, KIND] != READS
         return sorted({one.task for one in self._escapes.values()}) if apart(rows) else ()
+
+    def written(self, tasks: Sequence[int]) -> Sequence[tuple[Allocation, int, int]] | None:
+        """Return the bytes of each memory that the Block *tasks* have stored to; None where there are no tasks."""
+        if not tasks:
+            return None
+        labels = {f"task {task}" for task in tasks}
+        ran = np.array([label in labels for label in self._labels], np.bool_)
+        rows = self.accesses()
+        rows, memories = joined(rows[ran[rows[:, SEGMENT]] & (rows[:, KIND] != READS)]), tuple(self._keys)
+        return [(memories[key], low, high) for low, high, _, _, key in rows.tolist()]
 
     def made(self, core: "NativeCore", change: VectorChange) -> None:
         """Keep a number that a vector instruction of *core* has made: the first at a place, and how often."""
@@ -754,8 +798,8 @@ class Screen(Observer):
         unclear = bool(self._changes) and bool(doubted & Screened.INIT)
         return doubted | (Screened.VALUE if unclear else Screened(0))
 
-    def left(self) -> Sequence[OnMemoryCore]:
-        """Return the instructions that need NRAM or WRAM and at which memory cores were."""
+    def left(self) -> Sequence[LeftOut]:
+        """Return the instructions that need NRAM or WRAM and at which memory cores were, scalar accesses that are out of place, and barriers of a cluster in Block tasks."""
         return tuple(self._left_out.values())
 
     def changes(self) -> Sequence[ChangedValue | ChangedVector]:
@@ -795,8 +839,8 @@ class Screen(Observer):
         if self.windows is not None:
             self.windows.ends(core)
         for change, site, times in core.seat.failed_again():
-            if change == ESCAPES:
-                self._escaped(Site(*self._sites[site]), CountedEscape(core.place.task, times))
+            if ALONE <= change < MADE:
+                self._counted(core, change, Site(*self._sites[site]), times)
                 continue
             if change >= MADE:
                 row, rule = divmod(change - MADE, len(RULES))
@@ -806,6 +850,14 @@ class Screen(Observer):
             test = core.session.native.program.changes[change - 1]
             key = Site(*self._sites[site]), test.rule, test.have, test.to
             self._changes[key] = self._changes[key]._replace(times=self._changes[key].times + times)
+
+    def _counted(self, core: "NativeCore", what: int, site: Site, times: int) -> None:
+        """Count *what* C has counted on *core* at *site*, of which Python has heard the first."""
+        if what == ESCAPES:
+            self._escaped(site, CountedEscape(core.place.task, times))
+        else:
+            name = SCALAR_ACCESSES[what - MISPLACED] if what >= MISPLACED else f"__{ROWS[what - ALONE]}"
+            self._left(self._left_out[site, name, core.place.memory_core]._replace(times=times))
 
     def fault(self, core: Core, fault: Fault) -> None:
         """Let the checkers hear of *fault*, which ends all tasks here."""
@@ -868,6 +920,7 @@ class Screen(Observer):
             self._stores[name] |= part._stores[name]  # noqa: SLF001 - of its kind
         for site, escape in part._escapes.items():  # noqa: SLF001 - of its kind
             self._escaped(site, escape)
+        self._take_left(part.left())
         self._begun += part._begun  # noqa: SLF001 - of its kind
         self.hopeless |= part.hopeless
         # Which change was the first is not known of threads.
@@ -879,6 +932,11 @@ class Screen(Observer):
             self._vectors[key] = first._replace(times=ours.times + changed.times)
         self._accesses = np.concatenate([self._accesses[:1], self.accesses(), rows])
         self._accesses[0] = len(self._accesses) - 1, len(self._accesses) - 1, 0, 0, 0
+
+    def _take_left(self, more: Iterable[LeftOut]) -> None:
+        outs, self._left_out = (*self._left_out.values(), *more), {}
+        for out in sorted(outs, key=lambda one: one.core.place.task):  # each task ran on one thread
+            self._left(out)
 
     def lack(
         self, allocation: Allocation, tell: Callable[["np.ndarray[Any, np.dtype[np.bool_]]"], None]
@@ -924,7 +982,9 @@ class Screen(Observer):
 
     def sharing(self) -> SharedRun | None:
         """Return all accesses to what tasks share, and what put them in order; None where that is not known."""
-        return self._log.run(tuple(self._keys), self._sites) if self.whole else None
+        if self.whole and self._shared is None:
+            self._shared = self._log.run(tuple(self._keys), self._sites)
+        return self._shared
 
     def shared(self) -> Iterator["tuple[Allocation, np.ndarray[Any, Any]]"]:
         """Yield each memory and the accesses to it in their order: rows of low, high, kind, segment."""
@@ -934,6 +994,10 @@ class Screen(Observer):
             np.bincount(keys)
         ).tolist():  # they are small numbers, which need no sorting
             yield memories[key], table[keys == key, :KEY]
+
+
+def _ran(core: Core) -> TaskRan:
+    return TaskRan(core.place, core.union, core.cluster)
 
 
 def at_flags(flags: Bytes | None, access: Access) -> Bytes:

@@ -6,7 +6,7 @@ import math
 import operator
 import warnings
 import weakref
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -85,6 +85,7 @@ class Screening:
     beside: "Callable[[Session, Screen, Callable[[], None]], bool] | None" = None
     cleared: tuple[Observer, ...] = ()
     _ended: "tuple[NativeCore, Fault] | None" = None  # by a fault of which all checkers have been told
+    _before: "_Before | None" = None  # the memory, while it runs
 
     def run(self, session_of: "Callable[..., Session]", meter: "Meter | None") -> "Session | None":
         """Run it in C; the session where C knows all that the checkers find, otherwise None, and its memory as it was before.
@@ -93,7 +94,7 @@ class Screening:
         *session_of* makes the session of those who observe, the choices of a schedule, the engine, the meter and the screen.
         """
         told, self.told = self.told, ()  # all hear of everything, in Python
-        self._ended = None
+        self._ended = self._before = None
         if self.tried and not self._long(session_of, meter):
             return None
         with contextlib.nullcontext() if meter is None else meter.paused():
@@ -142,6 +143,8 @@ class Screening:
             self.beside = None  # a thread knows what its own tasks do alone
             session, screen = made(loaded.again(), whole=True)
             cleared = self._cleared(session_of, session, screen)
+        if self._before is not None:
+            self._before.end()
         if len(cleared) < len(self.checkers) and screen.hopeless:
             _left.setdefault(self.request.kernel.native, set()).add(session.board.arch.name)
         return session, cleared
@@ -184,7 +187,6 @@ class Screening:
         if len(cleared) < len(self.checkers):
             self._ended = None
             before.restore()
-        before.end()
         return cleared
 
     def _kept_before(self, screen: Screen) -> "_Before":
@@ -192,7 +194,9 @@ class Screening:
         # Of stores a screen hears where it looks for races.
         left_out = self.looks & Screened.RACE and not any(checker.every_read for checker in self.checkers)
         screen.read = threads.only_read(self.request) if left_out else ()
-        return _Before(self.request, screen.read)
+        if self._before is None:
+            self._before = _Before(self.request, screen.read)
+        return self._before
 
     def _told(
         self, session: "Session", screen: Screen, hear: "Callable[[Observer | None], bool]"
@@ -245,7 +249,7 @@ def _hears(
     starts = screen.starts_at()
     session = session_of((observer,), None, None, meter, None)
     # It ends when *observer* has heard enough, or with what Python is going to tell.
-    with before.again(), contextlib.suppress(HeardEnough, MlusimError):
+    with before.again(screen.written(starts)), contextlib.suppress(HeardEnough, MlusimError):
         if starts:
             observer.launch_begin(session)
             session.run_some(starts)
@@ -259,34 +263,40 @@ class _Before:
 
     def __init__(self, request: "Request", read: Collection[Allocation] = ()) -> None:
         changing = [a for a in allocations(request) if a.writable and a not in read]
-        self._fresh = [a for a in changing if threads.is_fresh(a)]
-        self._kept = [(a, threads.room_for(a.nbytes)) for a in changing if not threads.is_fresh(a)]
-        for allocation, room in self._kept:
-            room[:] = allocation.raw
+        self._kept = {a: None if threads.is_fresh(a) else threads.room_for(a.nbytes) for a in changing}
+        for allocation, room in self._kept.items():
+            if room is not None:
+                room[:] = allocation.raw
 
     def restore(self) -> None:
         """Give the memory what it held before."""
-        for allocation, room in self._kept:
-            allocation.raw[:] = room
-        for allocation in self._fresh:
-            allocation.raw.fill(POISON)
+        for allocation in self._kept:
+            self._restore(allocation, 0, allocation.nbytes)
+
+    def _restore(self, allocation: Allocation, low: int, high: int) -> None:
+        room = self._kept[allocation]
+        allocation.raw[low:high] = POISON if room is None else room[low:high]
 
     @contextlib.contextmanager
-    def again(self) -> Iterator[None]:
-        """Give the memory what it held before while the block runs, and behind it what it holds now."""
-        held = [(a, a.raw.copy()) for a in (*(a for a, _ in self._kept), *self._fresh)]
-        self.restore()
+    def again(self, spans: Iterable[tuple[Allocation, int, int]] | None) -> Iterator[None]:
+        """Give the bytes of *spans*, or all without any, what they held before while the block runs, and behind it what they hold now."""
+        if spans is None:
+            spans = [(allocation, 0, allocation.nbytes) for allocation in self._kept]
+        held = [(a, low, a.raw[low:high].copy()) for a, low, high in spans]
+        for allocation, low, room in held:
+            self._restore(allocation, low, low + len(room))
         try:
             yield
         finally:
-            for allocation, room in held:
-                allocation.raw[:] = room
+            for allocation, low, room in held:
+                allocation.raw[low : low + len(room)] = room
 
     def end(self) -> None:
         """Let later launches have the room."""
-        for _, room in self._kept:
-            threads.give_room(room)
-        self._kept = []
+        for room in self._kept.values():
+            if room is not None:
+                threads.give_room(room)
+        self._kept = {}
 
 
 def screening_of(

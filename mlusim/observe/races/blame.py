@@ -149,25 +149,23 @@ class Recorded:
 
         It must hold for every word that the statement writes; None where no condition on a task's number does.
         """
-        words: dict[tuple[Any, ...], set[int]] = {}
-        for allocation, table in self._sharing.tables().items():
+        writers: set[tuple[int, ...]] = set()  # the tasks that write a word, of each word
+        for table in self._sharing.tables().values():
             rows = table[(table[:, SITE] == case.first) & (table[:, KIND] != READ)]
-            for row, task in zip(
-                rows.tolist(), self._sharing.tasks(rows).tolist() if len(rows) else (), strict=True
-            ):
-                words.setdefault((allocation, row[LOW], row[SIZE]), set()).add(task)
+            if len(rows):
+                words = different(np.stack([rows[:, LOW], rows[:, SIZE], self._sharing.tasks(rows)], axis=1))
+                starts = np.flatnonzero((words[1:, :2] != words[:-1, :2]).any(axis=1)) + 1
+                writers.update(tuple(tasks.tolist()) for tasks in np.split(words[:, 2], starts))
         on_chip = case.conflict.allocation.space.name != "GDRAM"
         for name in GUARDS_ON_CHIP if on_chip else GUARDS:
-            if all(sum(GUARDS[name](self._cores[task]) for task in tasks) == 1 for tasks in words.values()):
+            if all(sum(GUARDS[name](self._cores[task]) for task in tasks) == 1 for tasks in writers):
                 return name
         return None
 
     def differs(self, case: Accused) -> bool:
         """Return whether tasks that write the word of *case* in no order write different values, or values that are not known."""
-        values = self._sharing.values
-        return any(
-            values.get(a) is None or values.get(a) != values.get(b) for _, a, _, b in case.pairs.tolist()
-        )
+        first, second = (self._sharing.stored(case.pairs[:, column]) for column in (1, 3))
+        return any(a is None or a != b for a, b in zip(first, second, strict=True))
 
     def read_without(self, case: Accused, guard: str) -> bool:
         """Return whether a task reads the word of *case* behind its own write in no order with that of the task that meets *guard*."""

@@ -200,10 +200,15 @@ class Sharing:
         rows, other = table[both[:, 0]], table[both[:, 1]]
         same: Flags = (rows[:, :KIND] == other[:, :KIND]).all(axis=1) & (rows[:, SIZE] <= WORD)
         same &= (rows[:, KIND] == WRITE) & (other[:, KIND] == WRITE)
-        for n in np.flatnonzero(same).tolist():
-            held = self.values.get(int(rows[n, TIME])), self.values.get(int(other[n, TIME]))
-            same[n] = None not in held and bool(held[0] == held[1])
+        first, second = (self.stored(stores[same, TIME]) for stores in (rows, other))
+        same[same] = [
+            a is not None and b is not None and bool(a == b) for a, b in zip(first, second, strict=True)
+        ]
         return same
+
+    def stored(self, times: Ints) -> list[Any]:
+        """Return the value of the small write at each of *times*; None where it is not known."""
+        return list(map(self.values.get, times.tolist()))
 
     def every_pair(self, conflict: Conflict) -> Ints:
         """Return all accesses of the two statements of *conflict* that are in no order, as ``conflict.pairs`` are.

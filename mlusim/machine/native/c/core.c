@@ -99,7 +99,7 @@ void meet_(Core *m, int row, int site, int passes) {
   if (passes) return;
   await_(m, FOR_ALL);
   if (m->nflights) { m->site = site; drain_(m, FOR_ALL); }
-  SCREENED_(waits_(m, row, EVERY_LIST); if (!m->clusterDim && CLUSTER_ROW(row)) suspect_(m, SCREEN_SYNC, site);)
+  SCREENED_(waits_(m, row, EVERY_LIST); if (!m->clusterDim && CLUSTER_ROW(row)) met_alone_(m, row, site);)
   if (!m->clusterDim) return; /* a Block task has no others */
   m->site = site; m->met = 0;
   if (!team_meets_(m, row)) up_(m, UP_MEET, row, 0);

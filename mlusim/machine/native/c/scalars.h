@@ -23,7 +23,7 @@ void shared_load_(Core *m, At p, int site, int waits);
   ALWAYS T load_##S(Core *m, Ptr q, int64_t i, int site, int waits) {                                             \
     At p = see(m, moved_(q, i, sizeof(T)));                                                                       \
     if (UNLIKELY(out(p, sizeof(T)))) return refused_load_##S(m, q, i, site);                                      \
-    SCREENED_(looks_(m, p, sizeof(T), READS_, site);)                                        \
+    SCREENED_(looks_(m, p, sizeof(T), READS_, D, site);)                                      \
     BESIDE_(touches_(m, p, sizeof(T), 0, site);)                                             \
     if (UNLIKELY(SHARED(p.a->space))) shared_load_(m, p, site, waits);                                            \
     else if (LIKELY(OWN(p.a->space))) { m->loads[p.a->counted + waits]++; NOTED_(accesses_(m, site, p.a->counted + waits);) } \
@@ -32,7 +32,7 @@ void shared_load_(Core *m, At p, int site, int waits);
   ALWAYS T store_##S(Core *m, Ptr q, int64_t i, T v, int site) {                                                  \
     At p = see(m, moved_(q, i, sizeof(T)));                                                                       \
     if (UNLIKELY(out(p, sizeof(T)) || !p.a->writable)) return refused_store_##S(m, q, i, v, site);                \
-    SCREENED_(looks_(m, p, sizeof(T), WRITES_, site); if (HEARS(m)) valued_(m, p.a->space, D + 1, &v, sizeof v);) \
+    SCREENED_(looks_(m, p, sizeof(T), WRITES_, D, site); if (HEARS(m)) valued_(m, p.a->space, D + 1, &v, sizeof v);) \
     BESIDE_(touches_(m, p, sizeof(T), 1, site);)                                             \
     if (LIKELY(OWN(p.a->space))) { m->stores[p.a->counted]++; NOTED_(accesses_(m, site, LOAD_PLACES + p.a->counted);) } \
     memcpy(at(p), &v, sizeof v); return v;                                                                        \

@@ -202,7 +202,7 @@ void share_(Core *m, At p, int64_t n, int kind, int site) {
   if (kind == READS_ && ((only_read && !SCREEN_(m)->stores->shared) || !p.a->writable)) return;
   if (kind != READS_ && UNLIKELY(only_read)) { m->site = site; up_(m, UP_SUSPECT, STORES_CONST, 0); }
   if (kind != READS_ && UNLIKELY(p.a->flags != 0) && p.a->space == GDRAM) stored_(m, p.a->key, p.o + n, site);
-  if (UNLIKELY(SCREEN_(m)->stores->shared != 0)) { keeps_shared_(m, p, n, kind, site); return; }
+  if (UNLIKELY(SCREEN_(m)->stores->shared != 0)) keeps_shared_(m, p, n, kind, site);
   int64_t *table = (int64_t *)m->records;
   int32_t *last = kind == WRITES_ ? &p.a->last_write : &p.a->last_read;
   const int64_t low = p.o, high = p.o + n;
@@ -354,6 +354,19 @@ int counted_(Core *m, int64_t change, int site) {
   if (again->change == change && again->site == site) { again->times++; return 1; }
   if (!again->change) *again = (Again_){change, site, 0};
   return 0;
+}
+/* Of these two Python hears once for each place, with what they are. */
+void misplaced_(Core *m, At p, int kind, int dtype, int site) {
+  const int store = kind != READS_;
+  if (!(m->screens & SCREEN_MEMORY) || counted_(m, MISPLACED_ + store, site)) return;
+  m->argv[0] = a_integer(PLACE_(m, p), dtype); m->argv[1] = a_integer(p.o, -1);
+  m->site = site;
+  up_(m, UP_SUSPECT, SCREEN_MEMORY, 1 + store);
+}
+void met_alone_(Core *m, int row, int site) {
+  if (!(m->screens & SCREEN_SYNC) || counted_(m, ALONE_ + row, site)) return;
+  m->site = site;
+  up_(m, UP_SUSPECT, SCREEN_SYNC, 1 + row);
 }
 void changed_(Core *m, int change, Argument a, Argument b, int site) {
   if (!(m->screens & SCREEN_VALUE) || counted_(m, change + 1, site)) return;

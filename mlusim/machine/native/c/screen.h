@@ -118,10 +118,12 @@ ALWAYS void computes_(Core *m, At p, int64_t n, int kind, int site) {
   keep_(m, IN_COMPUTE, PLACE_(m, p), p.o, p.o + n, kind != READS_);
 #endif
 }
-/* A scalar access. */
-ALWAYS void accesses_(Core *m, At p, int64_t n, int kind, int site) {
+COLD void misplaced_(Core *m, At p, int kind, int dtype, int site);
+COLD void met_alone_(Core *m, int row, int site);
+/* A scalar access of a type with the number *dtype*. */
+ALWAYS void accesses_(Core *m, At p, int64_t n, int kind, int dtype, int site) {
   if (UNLIKELY((p.a->address + (uint64_t)p.o) & (uint64_t)(n - 1)) || UNLIKELY(p.a->space == WRAM || (m->memory_core && p.a->space == NRAM)))
-    suspect_(m, SCREEN_MEMORY, site);
+    misplaced_(m, p, kind, dtype, site);
   if (kind == READS_) { if (UNLIKELY(lacks_(p, n))) suspect_(m, SCREEN_INIT, site); }
   else given_(p, n);
   if (!(m->screens & SCREEN_RACE)) return;
@@ -137,9 +139,9 @@ ALWAYS void accesses_(Core *m, At p, int64_t n, int kind, int site) {
 #endif
 }
 /* The same of a variable that has an address, of which there are flags where it is declared without a value. */
-ALWAYS void looks_(Core *m, At p, int64_t n, int kind, int site) {
+ALWAYS void looks_(Core *m, At p, int64_t n, int kind, int dtype, int site) {
   element_(m, p, n, kind, site);
-  if (LIKELY(p.a->space < SPACES)) accesses_(m, p, n, kind, site);
+  if (LIKELY(p.a->space < SPACES)) accesses_(m, p, n, kind, dtype, site);
   else if (UNLIKELY(p.a->flags != 0)) {
     if (kind != READS_) memset(FLAGS_(p), 0, (size_t)n);
     else if (any_(FLAGS_(p), n)) suspect_(m, SCREEN_INIT, site);

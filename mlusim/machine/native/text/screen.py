@@ -31,7 +31,11 @@ LISTS = "IO", "MOVE", "COMPUTE", "SCALAR", "STORES"
 SPAN_LISTS, MOST_SPANS = len(LISTS), 256
 SPAN_WORDS = SPAN_LISTS + SPAN_LISTS * MOST_SPANS * 4
 MADE = 1 << 20  # beyond the numbers of tests of values: each row has some here, by the rule
-ESCAPES = MADE - 1  # among them: bytes without a value are stored to GDRAM
+ESCAPES = MADE - 1  # beside them: bytes without a value are stored to GDRAM
+MISPLACED = (
+    ESCAPES - 2
+)  # a scalar load, or behind it a store, that is not aligned or not where scalar code reaches
+ALONE = MISPLACED - (1 << 12)  # a barrier of the cluster in a Block task, by its row
 MOST_AGAIN = 16  # tests of values whose further failures C counts by itself; a power of two
 SPAN_HEAD = SPAN_WORDS + 3
 SPAN_TYPES = SPAN_HEAD + 3 * MOST_AGAIN
@@ -122,7 +126,7 @@ CONSTANTS = (
     | {
         "MOST_CONTEXTS": MOST_CONTEXTS, "MOST_KEPT": MOST_KEPT, "MOST_TOUCHED": MOST_TOUCHED, "MOST_PIECES": MOST_PIECES,
         "MOST_COMPARED": MOST_COMPARED, "MOST_STORED": MOST_STORED, "MOVED_": MOVED, "ELSEWHERE_": ELSEWHERE, "APART_": APART, "MOST_NOTED": MOST_NOTED,
-        "WINDOW_MET": WINDOW_MET, "WINDOW_ENDS": WINDOW_ENDS, "STORES_CONST": STORES_CONST, "ESCAPED": ESCAPED, "ESCAPES_": ESCAPES, "MOST_AGAIN": MOST_AGAIN, "MADE_": MADE, "RULES_": len(values.RULES), "MOST_TYPED": values.MOST_TYPED, "SAMPLE": values.SAMPLE,
+        "WINDOW_MET": WINDOW_MET, "WINDOW_ENDS": WINDOW_ENDS, "STORES_CONST": STORES_CONST, "ESCAPED": ESCAPED, "ESCAPES_": ESCAPES, "MISPLACED_": MISPLACED, "ALONE_": ALONE, "MOST_AGAIN": MOST_AGAIN, "MADE_": MADE, "RULES_": len(values.RULES), "MOST_TYPED": values.MOST_TYPED, "SAMPLE": values.SAMPLE,
         "HOW_READS": HOW_READS, "HOW_WRITES": HOW_WRITES, "HOW_FLIES": HOW_FLIES, "HOW_WAITS": HOW_WAITS,
         "HOW_PIPE": HOW_PIPE, "HOW_PLACE": HOW_PLACE, "TYPE_BYTES": TYPE_BYTES,
         "HOW_WORD": HOW_WORD, "HOW_PENDING": HOW_PENDING, "HOW_UNCLEAR": HOW_UNCLEAR,
@@ -181,7 +185,7 @@ def before(row: Intrinsic, number: int, spans: Sequence[Footprint]) -> Iterator[
         for span in spans:
             kind = "WRITES_" if span.writes else "READS_"
             yield f"  element_(m, {span.at}, {span.size}, {kind}, site);"
-            yield f"  accesses_(m, {span.at}, {span.size}, {kind}, site);"
+            yield f"  accesses_(m, {span.at}, {span.size}, {kind}, {MEMORY_TYPES.index(span.dtype)}, site);"
         return
     operands = ", ".join(
         f"{{{s.at}, {s.extent}, {s.more}, {s.step}, {s.given}, {int(s.reads)}, {int(s.writes)}, {place}, {int(s.shaped)}}}"
