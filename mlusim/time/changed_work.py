@@ -59,8 +59,8 @@ Change = Callable[[CoreLog], CoreLog]
 
 def changed(tasks: Sequence[TaskWork], change: Change) -> list[TaskWork]:
     """Return *tasks* with *change* applied to the log of each."""
-    made = {log: change(log) for log in dict.fromkeys(task.log for task in tasks)}
-    return [task._replace(log=made[task.log], steps=None) for task in tasks]
+    logs = {log: change(log) for log in dict.fromkeys(task.log for task in tasks)}
+    return [task._replace(log=logs[task.log], steps=None) for task in tasks]
 
 
 # -- places ----------------------------------------------------------------------------------------
@@ -90,17 +90,17 @@ def spread(tasks: Sequence[TaskWork], times: Sequence[float], places: int) -> li
     each = ceil(pieces / (waves * places)) / pieces
     part = min(1.0, sum(times) * each / times[longest])
     logs: dict[CoreLog, CoreLog] = {}
-    made: list[TaskWork] = []
+    parts: list[TaskWork] = []
     numbers = count()
     for union in range(waves * places):
         for task in groups[longest]:
             if task.log not in logs:
                 logs[task.log] = _part(task.log, part)
             reads = tuple((address, size, ceil(nbytes * part)) for address, size, nbytes in task.reads)
-            made.append(
+            parts.append(
                 task._replace(task=next(numbers), union=union, log=logs[task.log], reads=reads, steps=None)
             )
-    return made
+    return parts
 
 
 def _part(log: CoreLog, part: float) -> CoreLog:
@@ -109,12 +109,12 @@ def _part(log: CoreLog, part: float) -> CoreLog:
     if number < _FEW or any((distinct[:, KIND] == MEET).any() for distinct, _ in log.chunks):
         return _each(log, lambda rows: _scaled(rows, part))
     rows = np.concatenate(list(log))
-    kept = rows[: max(1, round((number - 1) * part))]
-    made = _Rows()
-    for at in range(0, len(kept), _DISTINCT):
-        made.add(kept[at : at + _DISTINCT])
-    made.add(_scaled(rows[-1:].copy(), part))
-    return made.log()
+    first = rows[: max(1, round((number - 1) * part))]
+    shorter = _Rows()
+    for at in range(0, len(first), _DISTINCT):
+        shorter.add(first[at : at + _DISTINCT])
+    shorter.add(_scaled(rows[-1:].copy(), part))
+    return shorter.log()
 
 
 def _scaled(rows: Rows, part: float) -> Rows:
@@ -167,8 +167,8 @@ def longer_copies(log: CoreLog, fewer: float, lines: float) -> CoreLog:
 
     def change(rows: Rows) -> Rows:
         for column in (SUMS + q.TRANSACTIONS, _TRANSACTIONS, STORES_OF):
-            own = (rows[:, KIND] == IO_FLIGHT) | (column >= SUMS)
-            rows[own, column] = np.ceil(rows[own, column] * lines)
+            copies = (rows[:, KIND] == IO_FLIGHT) | (column >= SUMS)
+            rows[copies, column] = np.ceil(rows[copies, column] * lines)
         rows[:, SUMS + q.IO_STARTS] = np.ceil(rows[:, SUMS + q.IO_STARTS] * fewer)
         flies = rows[:, KIND] == IO_FLIGHT
         pieces = -(-rows[:, _TRANSACTIONS] * UNIT // LONG_COPY)
@@ -187,7 +187,7 @@ def loaded_once(tasks: Sequence[TaskWork], room: int) -> tuple[list[TaskWork], i
 
     The copies that load it again are taken out of all rows of its log alike.
     """
-    made, kept = [], 0
+    changed_tasks, most = [], 0
     changes: dict[tuple[CoreLog, int, int], CoreLog] = {}
     for task in tasks:
         again = [(size, nbytes) for _, size, nbytes in task.reads if nbytes >= 2 * size and 0 < size <= room]
@@ -196,12 +196,12 @@ def loaded_once(tasks: Sequence[TaskWork], room: int) -> tuple[list[TaskWork], i
         key = task.log, lines, copies
         if key not in changes:
             changes[key] = _without_copies(task.log, lines, copies)
-        kept = max(kept, *(size for size, _ in again), 0)
+        most = max(most, *(size for size, _ in again), 0)
         reads = tuple(
             (at, size, size if (size, nbytes) in again else nbytes) for at, size, nbytes in task.reads
         )
-        made.append(task._replace(log=changes[key], reads=reads, steps=None))
-    return made, kept
+        changed_tasks.append(task._replace(log=changes[key], reads=reads, steps=None))
+    return changed_tasks, most
 
 
 def _without_copies(log: CoreLog, lines: int, copies: int) -> CoreLog:
@@ -287,8 +287,8 @@ def loads_at_once(log: CoreLog) -> list[int]:
 def _waits_behind(rows: Rows, flights: Any) -> list[int]:
     """Return which of *rows* wait right behind one of *flights*, true where a row is one, with nothing computed between."""
     waits = (rows[:, KIND] == WAIT) & (rows[:, ARGUMENT] & FOR_IO > 0) & ~_computes(rows)
-    found: list[int] = (np.flatnonzero(waits[1:] & flights[:-1]) + 1).tolist()
-    return found
+    places: list[int] = (np.flatnonzero(waits[1:] & flights[:-1]) + 1).tolist()
+    return places
 
 
 def _stores(rows: Rows) -> Any:
@@ -302,22 +302,22 @@ def _stores(rows: Rows) -> Any:
 
 def waits_later(log: CoreLog) -> CoreLog:
     """Return *log* where the core no longer waits for asynchronous stores right behind them, but before: for what flew until then."""
-    found = waits_at_once(log)
-    if not found:
+    waits = waits_at_once(log)
+    if not waits:
         return log
     rows = np.concatenate(list(log))
     stores = _stores(rows)
-    for at in found:
+    for at in waits:
         first = at - 1
         while first and stores[first - 1]:
             first -= 1
         wait, flights = rows[at].copy(), _without_sums(rows[first:at])
         wait[SUMS:] = rows[first : at + 1, SUMS:].sum(axis=0)
         rows[first], rows[first + 1 : at + 1] = wait, flights
-    made = _Rows()
+    later = _Rows()
     for at in range(0, len(rows), _DISTINCT):
-        made.add(rows[at : at + _DISTINCT])
-    return made.log()
+        later.add(rows[at : at + _DISTINCT])
+    return later.log()
 
 
 def second_buffer(log: CoreLog, stores: float) -> CoreLog:
@@ -326,14 +326,14 @@ def second_buffer(log: CoreLog, stores: float) -> CoreLog:
     Between two barriers there are as many pieces as there were pairs of copies, or `PIECES`.
     """
     rows = np.concatenate(list(log))
-    made, first = _Rows(), 0
+    overlapped, first = _Rows(), 0
     for at in np.flatnonzero(rows[:, KIND] == MEET).tolist():
-        _overlapped(made, rows[first:at], rows[at], stores)
-        made.add(_without_sums(rows[at : at + 1]))
+        _overlapped(overlapped, rows[first:at], rows[at], stores)
+        overlapped.add(_without_sums(rows[at : at + 1]))
         first = at + 1
-    _overlapped(made, rows[first:-1], rows[-1], stores)
-    made.add(_without_sums(rows[-1:]))
-    return made.log()
+    _overlapped(overlapped, rows[first:-1], rows[-1], stores)
+    overlapped.add(_without_sums(rows[-1:]))
+    return overlapped.log()
 
 
 @define
@@ -342,16 +342,16 @@ class _Rows:
 
     blocks: list[Rows] = field(factory=list)
     turns: list[Any] = field(factory=list)
-    known: int = 0
+    held: int = 0
     chunks: list[Any] = field(factory=list)
 
     def add(self, rows: Rows, times: int = 1) -> None:
         """Add *rows*, one after the other, so many *times*."""
-        if self.known + len(rows) > _DISTINCT:
+        if self.held + len(rows) > _DISTINCT:
             self._pack()
         self.blocks.append(rows)
-        self.turns.append(np.tile(np.arange(self.known, self.known + len(rows), dtype=np.uint16), times))
-        self.known += len(rows)
+        self.turns.append(np.tile(np.arange(self.held, self.held + len(rows), dtype=np.uint16), times))
+        self.held += len(rows)
 
     def log(self) -> CoreLog:
         """Return the log of the changed work."""
@@ -361,7 +361,7 @@ class _Rows:
     def _pack(self) -> None:
         if self.blocks:
             self.chunks.append((np.concatenate(self.blocks), np.concatenate(self.turns)))
-            self.blocks, self.turns, self.known = [], [], 0
+            self.blocks, self.turns, self.held = [], [], 0
 
 
 def _without_sums(rows: Rows) -> Rows:
@@ -370,7 +370,7 @@ def _without_sums(rows: Rows) -> Rows:
     return rows
 
 
-def _overlapped(made: _Rows, span: Rows, last: Rows, stores: float) -> None:
+def _overlapped(into: _Rows, span: Rows, last: Rows, stores: float) -> None:
     """Add the rows of *span*, then the sums of *last*, as pieces, one of which is copied while another is computed."""
     flights = span[span[:, KIND] == IO_FLIGHT]
     sums = span[:, SUMS:].sum(axis=0) + last[SUMS:]
@@ -381,23 +381,23 @@ def _overlapped(made: _Rows, span: Rows, last: Rows, stores: float) -> None:
     load[STORES_OF - OWN] += round(blocking * stores)
     copies = len(flights) + int(sums[q.IO_STARTS])
     for move in span[span[:, KIND] == MOVE_FLIGHT]:
-        made.add(_without_sums(move[None]))
+        into.add(_without_sums(move[None]))
     if not load[_TRANSACTIONS - OWN]:
-        made.add(_row(END, 0, sums=sums))
+        into.add(_row(END, 0, sums=sums))
         return
     load[_SEGMENTS - OWN] += sums[q.SEGMENTS]
     sums[[q.TRANSACTIONS, q.STALLS, q.IO_STARTS, q.STORE_STARTS, q.SEGMENTS, q.STORED]] = 0
     pieces = min(max(PIECES, ceil(copies / 2)), _MOST_PIECES)
-    flight, wait = _row(IO_FLIGHT, 0, own=-(-load // pieces)), _row(WAIT, FOR_ALL, sums=-(-sums // pieces))
+    flight, wait = _row(IO_FLIGHT, 0, load=-(-load // pieces)), _row(WAIT, FOR_ALL, sums=-(-sums // pieces))
     # Nothing hides the first load; stores have a channel of their own.
-    made.add(np.concatenate([flight, _row(WAIT, FOR_ALL)]))
-    made.add(np.concatenate([flight, wait]), pieces - 1)
-    made.add(wait)
+    into.add(np.concatenate([flight, _row(WAIT, FOR_ALL)]))
+    into.add(np.concatenate([flight, wait]), pieces - 1)
+    into.add(wait)
 
 
-def _row(kind: int, argument: int, own: Any = 0, sums: Any = 0) -> Rows:
+def _row(kind: int, argument: int, load: Any = 0, sums: Any = 0) -> Rows:
     row = np.zeros((1, COLUMNS), np.int64)
-    row[0, KIND], row[0, ARGUMENT], row[0, OWN:SUMS], row[0, SUMS:] = kind, argument, own, sums
+    row[0, KIND], row[0, ARGUMENT], row[0, OWN:SUMS], row[0, SUMS:] = kind, argument, load, sums
     return row
 
 

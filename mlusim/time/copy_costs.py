@@ -157,7 +157,7 @@ LOADED: Mapping[str, tuple[Charge, ...]] = {
 
 def in_python(text: str, names: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return an amount as Python, with other *names*; functions of one expression stand in place of their calls."""
-    tree = _Inlined({name: ast.parse(given, mode="eval").body for name, given in names.items()})
+    tree = _Inlined({name: ast.parse(replacement, mode="eval").body for name, replacement in names.items()})
     return ast.unparse(tree.visit(ast.parse(text, mode="eval").body))
 
 
@@ -172,11 +172,11 @@ class _Inlined(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         called = next(f for f in FUNCTIONS if isinstance(node.func, ast.Name) and f.name == node.func.id)
-        given = [self.visit(argument) for argument in node.args]
-        if called.parts or any(isinstance(argument, ast.Call) for argument in given):
-            return ast.Call(node.func, given, [])
+        arguments = [self.visit(argument) for argument in node.args]
+        if called.parts or any(isinstance(argument, ast.Call) for argument in arguments):
+            return ast.Call(node.func, arguments, [])
         value = ast.parse(called.value, mode="eval").body
-        return _Inlined(dict(zip(called.parameters, given, strict=True))).visit(value)  # type: ignore[no-any-return]
+        return _Inlined(dict(zip(called.parameters, arguments, strict=True))).visit(value)  # type: ignore[no-any-return]
 
 
 def charged(
@@ -185,7 +185,7 @@ def charged(
     """Yield statements of Python that add *charges*; *counter* writes what one is added to."""
     asked = ""
     for charge in charges:
-        first, *others = [in_python(one, names) for one in charge.where] or [""]
+        first, *others = [in_python(condition, names) for condition in charge.where] or [""]
         if first and first != asked:  # what several ask first is asked once
             yield f"if {first}:"
         asked = first
@@ -203,8 +203,8 @@ def made(source: str, names: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _definitions() -> str:
     lines = []
-    for one in FUNCTIONS:
-        lines.append(f"def {one.name}({', '.join(one.parameters)}):")
-        lines += [f"    {name} = {in_python(part)}" for name, part in one.parts.items()]
-        lines.append(f"    return {in_python(one.value)}")
+    for function in FUNCTIONS:
+        lines.append(f"def {function.name}({', '.join(function.parameters)}):")
+        lines += [f"    {name} = {in_python(part)}" for name, part in function.parts.items()]
+        lines.append(f"    return {in_python(function.value)}")
     return "\n".join([*lines, ""])

@@ -9,7 +9,7 @@ from attrs import define, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.errors import UsageError
-from mlusim.time.log import IO_FLIGHT, KIND, LEAVE, CoreSteps, LoggedStep, Table, TaskWork
+from mlusim.time.log import IO_FLIGHT, KIND, LEAVE, CoreSteps, Table, TaskWork
 from mlusim.time.pace import FLIGHT, FRONT, IO, MOVE, SCALAR, TENSOR, VECTOR, Times, parts_of
 from mlusim.time.row_times import WAITING, Track, pieces, tracks
 from mlusim.time.timing import PIPES, Beside, TaskSpan, groups_of, neighbours, timed_group
@@ -64,8 +64,11 @@ def lines(tasks: Sequence[TaskWork], spans: Sequence[TaskSpan], board: Board) ->
     beside = neighbours(tasks, board)
     for alike in _alike(tasks, spans):
         _add(sums, table, _cores(alike.group, board, beside), alike)
-    made = [_line(table.sites[site], found) for site, found in sums.items()]
-    some = (line for line in made if line.count or line.time_us)
+    every = []
+    for site, s in sums.items():
+        busy = dict(zip(PIPES, s.busy.tolist(), strict=True))
+        every.append(Line(*table.sites[site], s.count, busy, s.wait, s.memory, s.nbytes, tuple(s.names)))
+    some = (line for line in every if line.count or line.time_us)
     return tuple(sorted(some, key=lambda line: (line.file, line.line)))
 
 
@@ -79,16 +82,16 @@ class _Alike:
 
 
 def _alike(tasks: Sequence[TaskWork], spans: Sequence[TaskSpan]) -> Iterable[_Alike]:
-    found: dict[Any, _Alike] = {}
+    alike: dict[Any, _Alike] = {}
     at = 0
     for group in groups_of(tasks):
         # By identity of logs: tasks that did the same share one, and are replayed once.
         key = tuple((t.log, t.steps, t.memory_core, t.cluster) for t in group)
-        own = found.setdefault(key, _Alike(group))
-        own.number += 1
-        own.lasting += sum(span.end_us - span.start_us for span in spans[at : at + len(group)])
+        same = alike.setdefault(key, _Alike(group))
+        same.number += 1
+        same.lasting += sum(span.end_us - span.start_us for span in spans[at : at + len(group)])
         at += len(group)
-    return found.values()
+    return alike.values()
 
 
 @frozen(eq=False)
@@ -102,9 +105,9 @@ class _Core:
 
 
 def _cores(group: Sequence[TaskWork], board: Board, beside: Beside) -> list["_Core"]:
-    found = tracks(timed_group(group, board, beside), board)
+    timed = tracks(timed_group(group, board, beside), board)
     return [
-        _core(track, task.steps) for track, task in zip(found, group, strict=True) if task.steps is not None
+        _core(track, task.steps) for track, task in zip(timed, group, strict=True) if task.steps is not None
     ]
 
 
@@ -128,8 +131,8 @@ def _core(track: Track, steps: CoreSteps) -> _Core:
         ],
         axis=1,
     )
-    found = pieces(track, steps)
-    waits = found.chosen((found.where == WAITING) & (found.step >= 0))
+    spans = pieces(track, steps)
+    waits = spans.chosen((spans.where == WAITING) & (spans.step >= 0))
     wait = np.bincount(waits.step, waits.end - waits.start, minlength=size).astype(np.float64)
     return _Core(track.end, busy * times[:, None], wait, times)
 
@@ -150,24 +153,15 @@ def _add(sums: dict[int, _LineSums], table: Table, cores: Sequence[_Core], alike
     done = np.flatnonzero((times > 0) | (wait > 0)).tolist()
     for number in done:
         step = table.steps[number]
-        found = sums.setdefault(step.at.site, _LineSums())
+        line = sums.setdefault(step.at.site, _LineSums())
         if step.at.number != LEAVE:
-            found.names[table.name(step.at.number)] = None
+            line.names[table.name(step.at.number)] = None
     # Engines meet the steps of a line in another order, where cores wait for each other; sums of floats are the same all the same.
-    for number in sorted(done, key=lambda n: _in_line(table.steps[n])):
+    for number in sorted(done, key=lambda n: (table.steps[n].at[1:], table.steps[n][1:])):
         step = table.steps[number]
-        found = sums[step.at.site]
-        found.count += step.issued * int(times[number])
-        found.busy = found.busy + busy[number]
-        found.wait += float(wait[number])
-        found.memory += float(share[number])
-        found.nbytes += step.nbytes * int(times[number])
-
-
-def _in_line(step: LoggedStep) -> tuple[Any, ...]:
-    return step.at[1:], step[1:]
-
-
-def _line(site: tuple[str, int], found: _LineSums) -> Line:
-    busy = dict(zip(PIPES, found.busy.tolist(), strict=True))
-    return Line(*site, found.count, busy, found.wait, found.memory, found.nbytes, tuple(found.names))
+        line = sums[step.at.site]
+        line.count += step.issued * int(times[number])
+        line.busy = line.busy + busy[number]
+        line.wait += float(wait[number])
+        line.memory += float(share[number])
+        line.nbytes += step.nbytes * int(times[number])

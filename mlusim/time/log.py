@@ -206,10 +206,10 @@ def _each_once(rows: Rows) -> tuple[Rows, np.ndarray[Any, np.dtype[np.uint16]]]:
     """
     words = np.ascontiguousarray(rows).view(f"V{rows.shape[1] * rows.itemsize}")[:, 0].tolist()
     distinct = list(dict.fromkeys(words))
-    found = np.frombuffer(b"".join(distinct), rows.dtype).reshape(len(distinct), -1)
-    order = np.lexsort(found.T[::-1])
+    distinct_rows = np.frombuffer(b"".join(distinct), rows.dtype).reshape(len(distinct), -1)
+    order = np.lexsort(distinct_rows.T[::-1])
     numbers = {distinct[place]: number for number, place in enumerate(order.tolist())}
-    return found[order], np.array([numbers[word] for word in words], np.uint16)
+    return distinct_rows[order], np.array([numbers[word] for word in words], np.uint16)
 
 
 def _merged(rows: Rows) -> Rows:
@@ -217,26 +217,26 @@ def _merged(rows: Rows) -> Rows:
 
     What overlapped in part now overlaps as far as it can; barriers stay, for others are part of them.
     """
-    made: list[Rows] = []
+    merged: list[Rows] = []
     first = 0
     for at in [*np.flatnonzero((rows[:, KIND] == MEET) | (rows[:, KIND] == END)), len(rows)]:
         span = rows[first:at]
         for kind in (IO_FLIGHT, MOVE_FLIGHT):
-            own = span[span[:, KIND] == kind]
-            if len(own):
+            flights = span[span[:, KIND] == kind]
+            if len(flights):
                 row = np.zeros(COLUMNS, np.int64)
                 row[KIND] = kind
-                row[OWN:SUMS] = own[:, OWN:SUMS].sum(axis=0)
-                made.append(row)
+                row[OWN:SUMS] = flights[:, OWN:SUMS].sum(axis=0)
+                merged.append(row)
         if len(span):
             row = np.zeros(COLUMNS, np.int64)
             row[KIND], row[ARGUMENT] = WAIT, FOR_ALL
             row[SUMS:] = span[:, SUMS:].sum(axis=0)
-            made.append(row)
+            merged.append(row)
         if at < len(rows):
-            made.append(rows[at])
+            merged.append(rows[at])
         first = at + 1
-    return np.array(made)
+    return np.array(merged)
 
 
 # -- logs that keep every instruction --------------------------------------------------------------
@@ -302,8 +302,8 @@ class Table:
 
     def number(self, step: LoggedStep) -> int:
         """Return the number of *step*."""
-        found = self.numbers.get(step)
-        return self.add(step, step) if found is None else found
+        number = self.numbers.get(step)
+        return self.add(step, step) if number is None else number
 
     def place(self, frame: FrameType) -> int:
         """Return the number of the kernel's line at or above *frame*."""
@@ -311,18 +311,18 @@ class Table:
         if kernel is None:
             return 0
         key = id(kernel.f_code), kernel.f_lasti
-        found = self.places.get(key)
-        if found is None:
-            found = self.places[key] = self.site(file_of(kernel.f_code), kernel.f_lineno)
+        number = self.places.get(key)
+        if number is None:
+            number = self.places[key] = self.site(file_of(kernel.f_code), kernel.f_lineno)
             self._codes.append(kernel.f_code)
-        return found
+        return number
 
     def site(self, file: str, line: int) -> int:
         """Return the number of *line* of *file*."""
-        found = self._site_numbers.setdefault((file, line), len(self.sites))
-        if found == len(self.sites):
+        number = self._site_numbers.setdefault((file, line), len(self.sites))
+        if number == len(self.sites):
             self.sites.append((file, line))
-        return found
+        return number
 
     @property
     def rows(self) -> Rows:
@@ -426,7 +426,7 @@ class NotedLog(Log):
         if kind == END or self._core.mlu.work != self._sums:
             self._settle()
         self._flight = None
-        kept = super().note(kind, argument, load, sums)
+        grown = super().note(kind, argument, load, sums)
         at, count = self.at, int(self._fresh)
         if kind == WAIT and self._fence is not None:
             at, count, self._fence = self._fence, 0, None
@@ -442,7 +442,7 @@ class NotedLog(Log):
         else:
             number = self._table.number(_row_step(at, count, 0, kind, load))
             self._more[number] = self._more.get(number, 0) + 1
-        return kept
+        return grown
 
     @property
     def only(self) -> None:

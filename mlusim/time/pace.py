@@ -163,7 +163,7 @@ _CYCLES: Mapping[str, tuple[Rate, int]] = {
 
 def parts_of(rows: Rows, pace: Pace) -> Times:
     """Time each of *rows*, in us: the columns `FRONT` to `FLIGHT`."""
-    sums, own = rows[:, SUMS:LOADS], rows[:, OWN:SUMS]
+    sums, loads = rows[:, SUMS:LOADS], rows[:, OWN:SUMS]
     parts = np.empty((len(rows), 7))
     parts[:, FRONT] = (
         sums[:, q.SCALAR] * SCALAR_OP.value + (rows[:, KIND] != END) * ISSUE.value
@@ -173,9 +173,9 @@ def parts_of(rows: Rows, pace: Pace) -> Times:
     parts[:, SCALAR] = _scalar(rows, pace)
     parts[:, IO] = _io(sums, pace)
     parts[:, MOVE] = _move(sums, pace)
-    flight = np.where(rows[:, KIND] == IO_FLIGHT, _off_chip(own, pace), 0.0)
+    flight = np.where(rows[:, KIND] == IO_FLIGHT, _off_chip(loads, pace), 0.0)
     parts[:, FLIGHT] = np.where(
-        rows[:, KIND] == MOVE_FLIGHT, _on_chip(own[:, 3], own[:, 1], own[:, 4], pace), flight
+        rows[:, KIND] == MOVE_FLIGHT, _on_chip(loads[:, 3], loads[:, 1], loads[:, 4], pace), flight
     )
     return parts
 
@@ -200,10 +200,10 @@ def _vector(sums: Rows, pace: Pace) -> Any:
     )
 
 
-def _off_chip(own: Rows, pace: Pace) -> Any:
+def _off_chip(loads: Rows, pace: Pace) -> Any:
     """Return the cost of a flight: its loads and its stores have a channel each."""
-    transfers = np.maximum(own[:, 0] - own[:, 2], own[:, 2])
-    single = own[:, 1] * pace.stall + own[:, 3] * pace.segment
+    transfers = np.maximum(loads[:, 0] - loads[:, 2], loads[:, 2])
+    single = loads[:, 1] * pace.stall + loads[:, 3] * pace.segment
     return np.maximum(transfers * pace.transaction + single, transfers * pace.port)
 
 

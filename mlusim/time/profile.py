@@ -127,9 +127,9 @@ class _LaunchSums:
 def profile(work: GroupedTasks, spans: Sequence[TaskSpan], board: Board, unions: int) -> Profile:
     """Return the profile of a launch whose *work* was predicted to run in *spans*; *unions*: clusters of a union."""
     sums, uses, waves, at = _LaunchSums(), dict[tuple[int, int], _Use](), dict[int, int](), 0
-    known = dict(zip(work.kinds, _alone(work, board), strict=True))
+    by_kind = dict(zip(work.kinds, _alone(work, board), strict=True))
     for key, group in zip(work.keys, work.groups, strict=True):
-        for core, task in zip(known[key], group, strict=True):
+        for core, task in zip(by_kind[key], group, strict=True):
             span = spans[at]
             at += 1
             sums.add(core)
@@ -149,7 +149,10 @@ def profile(work: GroupedTasks, spans: Sequence[TaskSpan], board: Board, unions:
         # Sums of floats may end a little below 0.
         memory_wait_us=max(0.0, sums.memory_wait),
         elapsed_us=sums.elapsed,
-        cores=tuple(_use(where, use, board) for where, use in sorted(uses.items())),
+        cores=tuple(
+            CoreUse(cluster, core, core == board.arch.cores_per_cluster, use.tasks, use.active, use.end)
+            for (cluster, core), use in sorted(uses.items())
+        ),
         waves=tuple(sum(n > wave for n in waves.values()) for wave in range(max(waves.values(), default=0))),
         places=board.places(unions),
     )
@@ -162,17 +165,12 @@ def home(span: TaskSpan, task: TaskWork, board: Board, unions: int) -> tuple[int
     return divmod(span.slot, board.arch.cores_per_cluster)
 
 
-def _use(where: tuple[int, int], use: _Use, board: Board) -> CoreUse:
-    cluster, core = where
-    return CoreUse(cluster, core, core == board.arch.cores_per_cluster, use.tasks, use.active, use.end)
-
-
 def _alone(work: GroupedTasks, board: Board) -> Iterator[list[_Alone]]:
     """Yield the cores of each kind of *work*, as many at once as are timed together."""
     for together in work.timed(Paces(board)):
-        found = [tracks(logs, board) for logs in together]
-        each = iter(_figures([track for group in found for track in group]))
-        yield from ([next(each) for _ in group] for group in found)
+        groups = [tracks(logs, board) for logs in together]
+        each = iter(_figures([track for group in groups for track in group]))
+        yield from ([next(each) for _ in group] for group in groups)
 
 
 def _figures(cores: Sequence[Track]) -> list[_Alone]:
@@ -187,7 +185,7 @@ def _figures(cores: Sequence[Track]) -> list[_Alone]:
 
     lasting = times[:, LAST] - times[:, FIRST]
     ready = np.maximum(times[:, CAUSE], times[:, FIRST]) - times[:, FIRST]
-    own = np.where(kinds == MEET, np.minimum(ready, lasting), lasting)  # half a barrier waits for no pipes
+    waited = np.where(kinds == MEET, np.minimum(ready, lasting), lasting)  # half a barrier waits for no pipes
     waits = (kinds == WAIT) | (kinds == END) | (kinds == MEET)
     # A blocking copy that comes while its pipe is busy waits as at a sync, without one.
     queued = added(times[:, START] - times[:, BEGIN] - fronts, times[:, HERE] >= times[:, START])
@@ -200,7 +198,7 @@ def _figures(cores: Sequence[Track]) -> list[_Alone]:
         _flights(owner, times, kinds, MOVE_FLIGHT),
     )
     active, overlap = coverage(spans, len(cores))
-    pipe_wait, core_wait = added(own, waits) + queued, added(lasting - own, kinds == MEET)
+    pipe_wait, core_wait = added(waited, waits) + queued, added(lasting - waited, kinds == MEET)
     columns = (column.tolist() for column in (flying, active, overlap, pipe_wait, core_wait))
     return [
         _Alone(core.end, core.timed.summary(fly).busy, *rest)

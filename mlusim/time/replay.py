@@ -90,11 +90,11 @@ class TimedLog:
 
     def all_parts(self) -> Times:
         """Return the times of the rows, in order."""
-        found, first = [], 0
+        pieces, first = [], 0
         for distinct, turns in self.log.chunks:
-            found.append(self.parts[first : first + len(distinct)][turns])
+            pieces.append(self.parts[first : first + len(distinct)][turns])
             first += len(distinct)
-        return np.concatenate(found) if found else np.zeros((0, FLIGHT + 1))
+        return np.concatenate(pieces) if pieces else np.zeros((0, FLIGHT + 1))
 
     def summary(self, flying: float) -> CoreSummary:
         """Add the rows up; *flying*: for how long asynchronous copies kept the IO-DMA busy, in us."""
@@ -107,7 +107,7 @@ class Stack:
     """The distinct rows of some logs, one log behind the other, and what of them is the same at every pace.
 
     ``ends`` has for each log how many rows there are up to its end, ``times`` how often each row comes,
-    ``nbytes`` its off-chip bytes, ``stored`` the pieces that it stores; ``known`` are the columns of what a clock takes that no pace changes.
+    ``nbytes`` its off-chip bytes, ``stored`` the pieces that it stores; ``lists`` are the columns of what a clock takes that no pace changes.
     """
 
     logs: tuple[CoreLog, ...]
@@ -116,7 +116,7 @@ class Stack:
     times: Rows
     nbytes: Rows
     stored: Rows
-    known: tuple[list[int], ...]
+    lists: tuple[list[int], ...]
 
     @classmethod
     def of(cls, logs: Sequence[CoreLog]) -> "Stack":
@@ -127,26 +127,26 @@ class Stack:
         ends = list(accumulate(sum([len(distinct) for distinct, _ in log.chunks]) for log in logs))
         times = np.concatenate([NO_TIMES, *(times for log in logs for times in log.times)])
         columns: Iterable[Any] = (rows[:, KIND], rows[:, ARGUMENT], rows[:, OWN], channels(rows))
-        known = tuple(column.tolist() for column in columns)
-        return cls(tuple(logs), rows, ends, times, moved(rows), stored_pieces(rows), known)
+        lists = tuple(column.tolist() for column in columns)
+        return cls(tuple(logs), rows, ends, times, moved(rows), stored_pieces(rows), lists)
 
     def at(self, pace: Pace) -> list[TimedLog]:
         """Return each of the logs at *pace*."""
         parts = parts_of(self.rows, pace)
-        kinds, arguments, own, ways = self.known
+        kinds, arguments, loads, ways = self.lists
         # The memory is busy with each piece of a store as with some bytes more.
         nbytes = self.nbytes + self.stored * pace.piece
         totals = _added(self.times * nbytes, self.ends).tolist()
         front, computed = parts[:, FRONT], parts[:, VECTOR] + parts[:, TENSOR]
         blocked = parts[:, SCALAR] + parts[:, IO] + parts[:, MOVE]
         taken = [column.tolist() for column in (front, computed, blocked, parts[:, FLIGHT])]
-        ready = list(zip(kinds, arguments, own, nbytes.tolist(), *taken, ways, strict=True))
+        ready = list(zip(kinds, arguments, loads, nbytes.tolist(), *taken, ways, strict=True))
         busy = _added(self.times[:, None] * _busy(self.rows, parts), self.ends).tolist()
-        found, first = [], 0
+        timed, first = [], 0
         for log, last, pipes, total in zip(self.logs, self.ends, busy, totals, strict=True):
-            found.append(TimedLog(log, pace, parts[first:last], ready[first:last], tuple(pipes), total))
+            timed.append(TimedLog(log, pace, parts[first:last], ready[first:last], tuple(pipes), total))
             first = last
-        return found
+        return timed
 
 
 def _busy(rows: Rows, parts: Times) -> Times:
@@ -159,14 +159,14 @@ def _busy(rows: Rows, parts: Times) -> Times:
 
 def _added(values: Any, ends: Sequence[int]) -> Any:
     """Return the sums of *values* from one of *ends* to the next."""
-    found = np.zeros((len(ends), *values.shape[1:]), values.dtype)
+    sums = np.zeros((len(ends), *values.shape[1:]), values.dtype)
     lasts = np.array(ends)
     firsts = np.concatenate((lasts[:1] * 0, lasts[:-1]))  # a 0 in front, and nothing where there are no logs
     # reduceat returns the element itself for an empty range, and not 0.
     there = lasts > firsts
     if there.any():
-        found[there] = np.add.reduceat(values, firsts[there], axis=0)
-    return found
+        sums[there] = np.add.reduceat(values, firsts[there], axis=0)
+    return sums
 
 
 # -- the replay ------------------------------------------------------------------------------------

@@ -249,12 +249,12 @@ class _Kept:
 
 def pieces(track: Track, steps: CoreSteps | None) -> Pieces:
     """Return the pieces of a core, by row; *steps* None: it kept none."""
-    kept = _Kept.of(track, steps)
-    made = [*_rows(track, kept), _flights(track, kept), _waits(track, kept), _queues(track, kept)]
-    if kept is not None:
-        made += [_fronts(track, kept), _work(track, kept)]
+    noted = _Kept.of(track, steps)
+    parts = [*_rows(track, noted), _flights(track, noted), _waits(track, noted), _queues(track, noted)]
+    if noted is not None:
+        parts += [_fronts(track, noted), _work(track, noted)]
     columns = (
-        np.concatenate([getattr(p, name) for p in made]) for name in ("row", "where", "start", "end", "step")
+        np.concatenate([getattr(p, name) for p in parts]) for name in ("row", "where", "start", "end", "step")
     )
     whole = Pieces(*columns)
     return whole.chosen(np.argsort(whole.start, kind="stable"))
@@ -268,80 +268,80 @@ def _made(row: Any, where: Any, start: Any, lasting: Any, step: Any) -> Pieces:
     return Pieces(row[there], where[there], start, start + lasting[there], step[there])
 
 
-def _owners(kept: _Kept | None, rows: Numbers) -> Numbers:
+def _owners(noted: _Kept | None, rows: Numbers) -> Numbers:
     """Return the steps that *rows* belong to, -1 where that is not known."""
-    if kept is None:
+    if noted is None:
         return np.full(len(rows), -1)
-    owners = kept.steps.rows
+    owners = noted.steps.rows
     return np.where(rows < len(owners), owners[np.minimum(rows, len(owners) - 1)], -1)
 
 
-def _work(track: Track, kept: _Kept) -> Pieces:
+def _work(track: Track, noted: _Kept) -> Pieces:
     """Steps on the compute stream, and those that block it, in turn."""
-    parts = kept.parts[:, VECTOR:FLIGHT]
+    parts = noted.parts[:, VECTOR:FLIGHT]
     before = np.concatenate([[0.0], np.cumsum(parts)])[:-1].reshape(parts.shape)
-    start = track.times[kept.row, START][:, None] + before - before[kept.first, :1]
-    return _made(kept.row[:, None], _PIPE_OF, start, parts, kept.steps.turns[:, None])
+    start = track.times[noted.row, START][:, None] + before - before[noted.first, :1]
+    return _made(noted.row[:, None], _PIPE_OF, start, parts, noted.steps.turns[:, None])
 
 
-def _fronts(track: Track, kept: _Kept) -> Pieces:
+def _fronts(track: Track, noted: _Kept) -> Pieces:
     """Scalar operations of steps, in front of their row's work."""
-    front = kept.parts[:, FRONT]
+    front = noted.parts[:, FRONT]
     before = np.concatenate([[0.0], np.cumsum(front)])[:-1]
-    start = track.times[kept.row, BEGIN] + before - before[kept.first]
-    return _made(kept.row, ON_SCALAR, start, front, kept.steps.turns)
+    start = track.times[noted.row, BEGIN] + before - before[noted.first]
+    return _made(noted.row, ON_SCALAR, start, front, noted.steps.turns)
 
 
-def _rows(track: Track, kept: _Kept | None) -> Iterator[Pieces]:
+def _rows(track: Track, noted: _Kept | None) -> Iterator[Pieces]:
     """Time the parts of rows beside their kept steps: the issue of their flight, wait or meeting, and work without steps."""
     rows, parts = np.arange(len(track.kinds)), track.parts[:, :FLIGHT].copy()
     done = np.zeros_like(parts)
-    if kept is not None:
-        known = min(len(kept.owner_parts), len(rows))
-        parts[: kept.whole] = 0.0
-        if kept.whole < len(rows):
-            begun = kept.row == kept.whole
-            done[kept.whole] = kept.parts[begun, :FLIGHT].sum(axis=0)
-            parts[kept.whole] = np.maximum(parts[kept.whole] - done[kept.whole], 0.0)
-        issue = kept.owner_parts[: min(known, kept.whole), FRONT]
-        own = rows[: len(issue)]
-        at = track.times[own, BEGIN] + track.parts[own, FRONT] - issue
-        yield _made(own, ON_SCALAR, at, issue, _owners(kept, own))
+    if noted is not None:
+        owned = min(len(noted.owner_parts), len(rows))
+        parts[: noted.whole] = 0.0
+        if noted.whole < len(rows):
+            begun = noted.row == noted.whole
+            done[noted.whole] = noted.parts[begun, :FLIGHT].sum(axis=0)
+            parts[noted.whole] = np.maximum(parts[noted.whole] - done[noted.whole], 0.0)
+        issue = noted.owner_parts[: min(owned, noted.whole), FRONT]
+        issued = rows[: len(issue)]
+        at = track.times[issued, BEGIN] + track.parts[issued, FRONT] - issue
+        yield _made(issued, ON_SCALAR, at, issue, _owners(noted, issued))
     yield _made(rows, ON_SCALAR, track.times[:, BEGIN] + done[:, FRONT], parts[:, FRONT], -1)
     work, offset = parts[:, VECTOR:FLIGHT], done[:, VECTOR:FLIGHT].sum(axis=1)
     start = (track.times[:, START] + offset)[:, None] + np.cumsum(work, axis=1) - work
     yield _made(rows[:, None], _PIPE_OF, start, work, -1)
 
 
-def _flights(track: Track, kept: _Kept | None) -> Pieces:
+def _flights(track: Track, noted: _Kept | None) -> Pieces:
     """Asynchronous effects on their pipes."""
     rows = np.flatnonzero((track.kinds == IO_FLIGHT) | (track.kinds == MOVE_FLIGHT))
     storing = track.column(STORES_OF)[rows] == track.column(OWN)[rows]
     off_chip = np.where(storing & (track.column(OWN)[rows] > 0), ON_STORE, ON_IO)
     where = np.where(track.kinds[rows] == IO_FLIGHT, off_chip, ON_MOVE)
-    return _made(rows, where, track.times[rows, FIRST], track.parts[rows, FLIGHT], _owners(kept, rows))
+    return _made(rows, where, track.times[rows, FIRST], track.parts[rows, FLIGHT], _owners(noted, rows))
 
 
-def _waits(track: Track, kept: _Kept | None) -> Pieces:
+def _waits(track: Track, noted: _Kept | None) -> Pieces:
     """Waits for pipes, at barriers, and at the end."""
     kinds = track.kinds
     rows = np.flatnonzero((kinds == WAIT) | (kinds == MEET) | (kinds == END))
     first, last = track.times[rows, FIRST], track.times[rows, LAST]
-    made = _made(rows, WAITING, first, last - first, _owners(kept, rows))
-    return evolve(made, end=track.times[made.row, LAST])
+    waits = _made(rows, WAITING, first, last - first, _owners(noted, rows))
+    return evolve(waits, end=track.times[waits.row, LAST])
 
 
-def _queues(track: Track, kept: _Kept | None) -> Pieces:
+def _queues(track: Track, noted: _Kept | None) -> Pieces:
     """Waits of blocking instructions for the compute stream; they belong to the first such step of the row."""
     times = track.times
     ready = times[:, BEGIN] + track.parts[:, FRONT]
     rows = np.flatnonzero((times[:, HERE] >= times[:, START]) & (times[:, START] > ready))
     owner = np.full(len(rows), -1)
-    if kept is not None and len(kept.row):
-        blocking = np.flatnonzero(kept.parts[:, SCALAR:FLIGHT].sum(axis=1) > 0)
-        at = np.searchsorted(kept.row[blocking], rows)
-        known = at < len(blocking)
-        found = blocking[at[known]]
-        same = kept.row[found] == rows[known]
-        owner[np.flatnonzero(known)[same]] = kept.steps.turns[found[same]]
+    if noted is not None and len(noted.row):
+        blocking = np.flatnonzero(noted.parts[:, SCALAR:FLIGHT].sum(axis=1) > 0)
+        at = np.searchsorted(noted.row[blocking], rows)
+        inside = at < len(blocking)
+        steps = blocking[at[inside]]
+        same = noted.row[steps] == rows[inside]
+        owner[np.flatnonzero(inside)[same]] = noted.steps.turns[steps[same]]
     return _made(rows, WAITING, ready[rows], times[rows, START] - ready[rows], owner)

@@ -87,33 +87,37 @@ class Warp:
         """Convert *times* of a task by itself to times on the board."""
         return np.interp(times, self.alone, self.there)
 
-    def ends(self, found: Pieces) -> Any:
-        """Return the times at which *found* end on the board."""
+    def ends(self, parts: Pieces) -> Any:
+        """Return the times at which *parts* end on the board."""
         # A wait lasts until what it is for is done.
-        longer = np.isin(found.where, (*self.where, WAITING))
-        return np.where(longer, self(found.end), self(found.start) + found.end - found.start)
+        longer = np.isin(parts.where, (*self.where, WAITING))
+        return np.where(longer, self(parts.end), self(parts.start) + parts.end - parts.start)
 
 
-def warps(tracks: Sequence[Track], found: Sequence[Pieces], spans: Sequence[TaskSpan]) -> list[Warp]:
-    """Return the time of each core of a task or union, whose pieces are *found* and which runs in *spans*."""
+def warps(tracks: Sequence[Track], of_cores: Sequence[Pieces], spans: Sequence[TaskSpan]) -> list[Warp]:
+    """Return the time of each core of a task or union, whose pieces are those *of_cores* and which runs in *spans*."""
     if any((track.kinds == MEET).any() for track in tracks):
         alone = max(track.end for track in tracks)
         begin, end = min(s.start_us for s in spans), max(s.end_us for s in spans)
-        return [_warp(found, alone, begin, end)] * len(tracks)
+        return [_warp(of_cores, alone, begin, end)] * len(tracks)
     return [
-        _warp([own], track.end, span.start_us, span.end_us)
-        for track, own, span in zip(tracks, found, spans, strict=True)
+        _warp([of_core], track.end, span.start_us, span.end_us)
+        for track, of_core, span in zip(tracks, of_cores, spans, strict=True)
     ]
 
 
-def _warp(found: Sequence[Pieces], alone: float, begin: float, end: float) -> Warp:
+def _warp(of_cores: Sequence[Pieces], alone: float, begin: float, end: float) -> Warp:
     """Return the time on the board: what exceeds *alone* goes to the pieces that use the memory, as far as there are any."""
     where = next(
         # Copies use the memory, else scalar accesses.
-        (places for places in ((ON_IO, ON_STORE), (ON_SCALAR,)) if _any(found, places)),
+        (
+            places
+            for places in ((ON_IO, ON_STORE), (ON_SCALAR,))
+            if any(np.isin(of_core.where, places).any() for of_core in of_cores)
+        ),
         tuple(range(ON_MOVE + 1)),
     )
-    chosen = [own.chosen(np.isin(own.where, where)) for own in found]
+    chosen = [of_core.chosen(np.isin(of_core.where, where)) for of_core in of_cores]
     starts, ends = np.concatenate([c.start for c in chosen]), np.concatenate([c.end for c in chosen])
     together = joined(Spans(np.zeros(len(starts), np.int64), starts, ends))
     low, high = together.starts, together.ends
@@ -124,10 +128,6 @@ def _warp(found: Sequence[Pieces], alone: float, begin: float, end: float) -> Wa
     gained = np.cumsum(high - low) * (extra / total)
     late = np.stack([np.concatenate([[0.0], gained[:-1]]), gained], axis=1).reshape(-1)
     return Warp(points, begin + points + np.concatenate([[0.0], late, [extra]]), where)
-
-
-def _any(found: Sequence[Pieces], places: tuple[int, ...]) -> bool:
-    return any(np.isin(own.where, places).any() for own in found)
 
 
 MOST_SPANS = 200_000
@@ -271,8 +271,8 @@ class _Member:
 
 
 def _members(group: Sequence[TaskWork], board: Board, beside: Beside) -> list[_Member]:
-    found = tracks(timed_group(group, board, beside), board)
-    return [_Member(t.steps, track, pieces(track, t.steps)) for t, track in zip(group, found, strict=True)]
+    timed = tracks(timed_group(group, board, beside), board)
+    return [_Member(t.steps, track, pieces(track, t.steps)) for t, track in zip(group, timed, strict=True)]
 
 
 @frozen(eq=False)
@@ -301,13 +301,13 @@ def _scene(placed: _Placed, most: int) -> Scene:
         cores.append(CoreSpan(task.task, cluster, core, task.memory_core, begin, end))
     if most <= 0:
         return Scene(tuple(cores), (), (), complete=not any(len(m.pieces) for m in placed.members))
-    kept, complete = _first(placed.members, most)
+    members, complete = _first(placed.members, most)
     spans: list[TimeSpan] = []
     first = []
-    for number, member in enumerate(kept):
+    for number, member in enumerate(members):
         first.append(len(spans))
         spans += _spans(number, member, times[number])
-    arrows = [*_pipe_arrows(kept, first), *_barrier_arrows(kept, first)]
+    arrows = [*_pipe_arrows(members, first), *_barrier_arrows(members, first)]
     order = sorted(range(len(spans)), key=lambda n: (spans[n].start_us, n))
     at = {old: new for new, old in enumerate(order)}
     moved = tuple(Arrow(at[a.cause], at[a.wait], a.barrier) for a in arrows)
@@ -324,11 +324,11 @@ def _first(members: Sequence[_Member], most: int) -> tuple[list[_Member], bool]:
 
 
 def _spans(number: int, member: _Member, warp: Warp) -> Iterator[TimeSpan]:
-    found = member.pieces
-    start, end, lasting = warp(found.start), warp.ends(found), found.end - found.start
-    busy = np.where(found.where == WAITING, end - start, lasting)
+    parts = member.pieces
+    start, end, lasting = warp(parts.start), warp.ends(parts), parts.end - parts.start
+    busy = np.where(parts.where == WAITING, end - start, lasting)
     rows = zip(
-        found.where.tolist(), found.step.tolist(), start.tolist(), end.tolist(), busy.tolist(), strict=True
+        parts.where.tolist(), parts.step.tolist(), start.tolist(), end.tolist(), busy.tolist(), strict=True
     )
     table = member.steps.table if member.steps is not None else Table()
     for where, step, begin, stop, alone in rows:
@@ -358,24 +358,24 @@ def _amount(step: LoggedStep, where: int) -> tuple[int, str]:
 def _pipe_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterator[Arrow]:
     """Yield the arrows from the last effect of the pipe that a wait was for."""
     for base, member in zip(first, members, strict=True):
-        found, kinds, times = member.pieces, member.track.kinds, member.track.times
-        compute = np.flatnonzero((found.where == ON_VECTOR) | (found.where == ON_TENSOR))
-        flies = kinds[found.row]
+        parts, kinds, times = member.pieces, member.track.kinds, member.track.times
+        compute = np.flatnonzero((parts.where == ON_VECTOR) | (parts.where == ON_TENSOR))
+        flies = kinds[parts.row]
         flights = {
-            which: np.flatnonzero(np.isin(found.where, pipes) & (flies == kind))
+            which: np.flatnonzero(np.isin(parts.where, pipes) & (flies == kind))
             for which, pipes, kind in (
                 (FOR_IO, (ON_IO, ON_STORE), IO_FLIGHT),
                 (FOR_MOVE, (ON_MOVE,), MOVE_FLIGHT),
             )
         }
-        for n in np.flatnonzero(found.where == WAITING).tolist():
-            row = int(found.row[n])
-            queued = found.start[n] < times[row, FIRST] and times[row, HERE] >= times[row, START]
+        for n in np.flatnonzero(parts.where == WAITING).tolist():
+            row = int(parts.row[n])
+            queued = parts.start[n] < times[row, FIRST] and times[row, HERE] >= times[row, START]
             cause = FOR_COMPUTE if queued else 0 if kinds[row] == MEET else int(times[row, CAUSE])
             candidates = flights.get(cause, compute if cause == FOR_COMPUTE else None)
             if candidates is None:
                 continue
-            before = int(np.searchsorted(found.row[candidates], row, side="left" if queued else "right"))
+            before = int(np.searchsorted(parts.row[candidates], row, side="left" if queued else "right"))
             if before:
                 yield Arrow(base + int(candidates[before - 1]), base + n, barrier=False)
 
@@ -385,12 +385,12 @@ def _barrier_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterato
     meetings: dict[int, list[tuple[float, int, int]]] = {}
     held: dict[int, list[tuple[int, int]]] = {}
     for base, member in zip(first, members, strict=True):
-        found, track = member.pieces, member.track
+        parts, track = member.pieces, member.track
         numbers, roles = track.column(ARGUMENT), track.column(OWN) // ROLE
-        waits = np.flatnonzero((found.where == WAITING) & (track.kinds[found.row] == MEET))
+        waits = np.flatnonzero((parts.where == WAITING) & (track.kinds[parts.row] == MEET))
         for n in waits.tolist():
-            row = int(found.row[n])
-            if found.start[n] < track.times[row, FIRST]:
+            row = int(parts.row[n])
+            if parts.start[n] < track.times[row, FIRST]:
                 continue  # it waits for the compute stream
             number, role = int(numbers[row]), roles[row]
             if role != WAITS_FOR:
@@ -398,8 +398,10 @@ def _barrier_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterato
             if role != ARRIVES:
                 held.setdefault(number, []).append((base + n, base))
     for number, met in meetings.items():
-        _, last, own = max(met)
-        yield from (Arrow(last, other, barrier=True) for other, core in held.get(number, ()) if core != own)
+        _, last, base_of_last = max(met)
+        yield from (
+            Arrow(last, other, barrier=True) for other, core in held.get(number, ()) if core != base_of_last
+        )
 
 
 class Forecast:

@@ -160,7 +160,7 @@ class GroupedTasks:
         rows = 0
         for key in self.kinds:
             waiting.append(key)
-            rows += sum([len(found) for log, _, _ in key for found, _ in log.chunks])
+            rows += sum([len(distinct) for log, _, _ in key for distinct, _ in log.chunks])
             if rows >= MOST_ROWS:
                 yield self._together(waiting, self._stacked(waiting), paces)
                 waiting, rows = [], 0
@@ -184,17 +184,17 @@ class GroupedTasks:
 
     @staticmethod
     def _together(keys: Sequence[GroupKey], stacks: Stacks, paces: Paces) -> list[list[TimedLog]]:
-        found: dict[int, TimedLog] = {}
+        timed: dict[int, TimedLog] = {}
         for role, numbers, stack in stacks:
-            found.update(zip(numbers, stack.at(paces.at(role)), strict=True))
+            timed.update(zip(numbers, stack.at(paces.at(role)), strict=True))
         numbered = count()
-        return [[found[next(numbered)] for _ in key] for key in keys]
+        return [[timed[next(numbered)] for _ in key] for key in keys]
 
 
 def timed_group(group: Sequence[TaskWork], board: Board, beside: Beside) -> list[TimedLog]:
     """Return the logs of *group*, of a launch that has *beside* its cores what that says, at their paces."""
-    ((found,),) = GroupedTasks(group, board, beside).timed(Paces(board))
-    return found
+    ((logs,),) = GroupedTasks(group, board, beside).timed(Paces(board))
+    return logs
 
 
 # -- the last-level cache: what a launch reads again comes from the off-chip memory once, while it fits
@@ -210,7 +210,7 @@ def found_in_cache(groups: "Sequence[Sequence[TaskWork]]", capacity: int) -> lis
     tensors, read = _tensors(task for group in groups for task in group)
     left = _held(tensors, read, capacity)
     scalar = _scalar_share(groups, sum(tensors.values()), capacity)
-    found = []
+    cached = []
     for group in groups:
         hits = 0.0
         for task in group:
@@ -221,8 +221,8 @@ def found_in_cache(groups: "Sequence[Sequence[TaskWork]]", capacity: int) -> lis
                     hits += nbytes - fetched
             if scalar:
                 hits += _scalar_bytes(task) * scalar
-        found.append(hits)
-    return found
+        cached.append(hits)
+    return cached
 
 
 def _tensors(tasks: "Iterable[TaskWork]") -> tuple[dict[int, int], dict[int, int]]:
@@ -373,12 +373,12 @@ def _ran(
 ) -> tuple[dict[GroupKey, Alone], list[tuple[float, float]], list[Slot]]:
     """Return each kind of group by itself, what each group needs, and where and when it runs."""
     paces, most, apart = Paces(board, bound), ceiling(board, bound), TASK_START.at(bound, board) / 1000
-    found = (_alone(logs, board, bound) for together in work.timed(paces) for logs in together)
-    alone = dict(zip(work.kinds, found, strict=True))
-    own = {key: [paces.at(role) for role in roles] for key, roles in work.roles.items()}
+    each_alone = (_alone(logs, board, bound) for together in work.timed(paces) for logs in together)
+    alone = dict(zip(work.kinds, each_alone, strict=True))
+    of_kind = {key: [paces.at(role) for role in roles] for key, roles in work.roles.items()}
     needs = delayed(
         [
-            _need(group, alone[key], hit, own[key])
+            _need(group, alone[key], hit, of_kind[key])
             for group, key, hit in zip(work.groups, work.keys, work.hits, strict=True)
         ],
         slots,
@@ -389,9 +389,9 @@ def _ran(
 
 
 def _alone(logs: Sequence[TimedLog], board: Board, bound: Bound) -> Alone:
-    found = replay(logs, board, bound)
+    replayed = replay(logs, board, bound)
     return Alone(
-        found.ends, tuple(log.summary(flying) for log, flying in zip(logs, found.flying, strict=True))
+        replayed.ends, tuple(log.summary(flying) for log, flying in zip(logs, replayed.flying, strict=True))
     )
 
 
@@ -438,14 +438,14 @@ def delayed(
     others compute.
     """
     together = sorted(range(min(slots, len(needs))), key=lambda g: needs[g].first)
-    found = [(need.alone_us, need.nbytes) for need in needs]
+    times = [(need.alone_us, need.nbytes) for need in needs]
     below = 0.0
     for nth, g in enumerate(together):
         need = needs[g]
         fair = (below + (len(together) - nth) * need.first) / ceiling
         below += need.first
-        found[g] = need.alone_us + max(0.0, fair - g * apart - need.first_us), need.nbytes
-    return found
+        times[g] = need.alone_us + max(0.0, fair - g * apart - need.first_us), need.nbytes
+    return times
 
 
 # -- places, and the memory that all share ---------------------------------------------------------
@@ -477,14 +477,14 @@ class _Sharing:
     def durations(self, active: Sequence[int]) -> dict[int, float]:
         """Return how long each of *active* takes where all of them run together from beginning to end."""
         ordered = sorted(active, key=lambda g: self._needs[g][1])
-        found, below = {}, 0.0
+        durations, below = {}, 0.0
         for nth, g in enumerate(ordered):
             alone, nbytes = self._needs[g]
             fair = min(below + (len(ordered) - nth) * nbytes, self._slots * nbytes) / self._ceiling
             late = g * self._apart if g < self._first else 0.0
-            found[g] = max(alone, fair - late)
+            durations[g] = max(alone, fair - late)
             below += nbytes
-        return found
+        return durations
 
 
 def schedule(

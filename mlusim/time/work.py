@@ -72,10 +72,10 @@ def _source() -> str:
     lines += ["def charge(work, pipe, load, nbytes):", *_by_pipe(copy_costs.LOADED, held)]
     lines.append("def off_chip(reads, writes, to, to_stride, frm, from_stride, size, rows):")
     lines.append("    transactions = stalls = stores = lines = 0")
-    lines += [f"    {one}" for one in copy_costs.charged(copy_costs.ROWS_LOAD[OFF_CHIP], str, {})]
+    lines += [f"    {line}" for line in copy_costs.charged(copy_costs.ROWS_LOAD[OFF_CHIP], str, {})]
     lines.append("    return CopyLoad(transactions, stalls, stores, lines)")
     lines += ["def on_chip(shared, size, rows):", "    stalls = lines = sram = 0"]
-    lines += [f"    {one}" for one in copy_costs.charged(copy_costs.ROWS_LOAD[ON_CHIP], str, {})]
+    lines += [f"    {line}" for line in copy_costs.charged(copy_costs.ROWS_LOAD[ON_CHIP], str, {})]
     lines.append("    return CopyLoad(0, stalls, 0, lines, sram)")
     return "\n".join([*lines, ""])
 
@@ -83,9 +83,9 @@ def _source() -> str:
 def _by_pipe(table: Mapping[str, tuple[Charge, ...]], names: Mapping[str, str]) -> Iterator[str]:
     # NRAM to NRAM on MLU2xx is work of the compute stream.
     tests = {"if pipe is IO:": OFF_CHIP, "elif pipe is MOVE:": ON_CHIP, "else:": copy_costs.VECTOR}
-    for test, kept in tests.items():
+    for test, place in tests.items():
         yield f"    {test}"
-        yield from (f"        {one}" for one in copy_costs.charged(table[kept], _counter, names))
+        yield from (f"        {line}" for line in copy_costs.charged(table[place], _counter, names))
 
 
 def _counter(name: str) -> str:
