@@ -85,8 +85,8 @@ class Counted:
 
     __slots__ = ("__weakref__", "_counts", "_prepared", "given")
 
-    def __init__(self, prepared: "Prepared", given: tuple[Allocation, ...]) -> None:
-        self._prepared, self.given = prepared, given
+    def __init__(self, prepared: "Prepared", allocations: tuple[Allocation, ...]) -> None:
+        self._prepared, self.given = prepared, allocations
         self._counts: LaunchCounts | None = None
 
     printed: ClassVar[tuple[str, ...]] = ()  # it has not called for Python
@@ -221,12 +221,12 @@ class Prepared:
             last.taken()
         self._pieces.clear()
 
-    def _run(self, given: tuple[Allocation, ...], arguments: Sequence[Any]) -> "Counted | Session":
+    def _run(self, allocations: tuple[Allocation, ...], arguments: Sequence[Any]) -> "Counted | Session":
         chain = self.chain
         assert chain is not None
         self._give_counts_up()
         chain.begin_again()
-        self._allocations, self._arguments = given, arguments
+        self._allocations, self._arguments = allocations, arguments
         carriers = Carriers(QUIET)
         self._carrier = carriers.carry(self._carry)
         try:
@@ -234,7 +234,7 @@ class Prepared:
         finally:
             carriers.close()
             self._allocations, self._arguments, self._carrier = (), (), None
-        return self._session if self._broken else self._counted(given)
+        return self._session if self._broken else self._counted(allocations)
 
     def _resumed(self, strand: Carrier) -> None:
         """Run all tasks, the first on *strand*."""
@@ -247,8 +247,8 @@ class Prepared:
         if self._broken:
             self._session.go_on(None)
 
-    def _counted(self, given: tuple[Allocation, ...]) -> Counted:
-        counted = Counted(self, given)
+    def _counted(self, allocations: tuple[Allocation, ...]) -> Counted:
+        counted = Counted(self, allocations)
         self._last = weakref.ref(counted)
         return counted
 
@@ -388,9 +388,9 @@ class PreparedUnions(Prepared):
         """Return how many cores it keeps."""
         return len(self._every)
 
-    def _run(self, given: tuple[Allocation, ...], arguments: Sequence[Any]) -> "Counted | Session":
+    def _run(self, allocations: tuple[Allocation, ...], arguments: Sequence[Any]) -> "Counted | Session":
         self._give_counts_up()
-        self._allocations, self._arguments = given, arguments
+        self._allocations, self._arguments = allocations, arguments
         self._carriers = Carriers(QUIET)
         self._team.begin(self._more_of, self._taken_of)
         self._loaded.library.mlusim_team_begins(self._team.at)
@@ -406,7 +406,7 @@ class PreparedUnions(Prepared):
             self._strands.clear()
             self._switches.clear()
             self._allocations, self._arguments = (), ()
-        return self._session if self._broken else self._counted(given)
+        return self._session if self._broken else self._counted(allocations)
 
     def counts(self) -> LaunchCounts:
         """Return a copy of what the cores have counted in the last launch."""
@@ -525,16 +525,21 @@ class Preparations:
         """
         last = self._last
         if last and options is last[0] and kernel is last[1] and kind is last[2] and dim is last[3]:
-            made: Prepared | None = last[4]
+            prepared: Prepared | None = last[4]
         elif {*map(type, dim if isinstance(dim, tuple) else (dim,))} == {int}:
-            made = self._found(options, kernel, dim, kind, session_of)
+            prepared = self._found(options, kernel, dim, kind, session_of)
         else:  # what equals another thing may be another one: 1.0 is 1 to a dictionary
             return None
         # The engine may be another one now.
         asked = options.engine if options.engine != AUTO else preferred()
-        if made is None or asked == PYTHON or (asked == AUTO and debugged()) or available() != made.compiler:
+        if (
+            prepared is None
+            or asked == PYTHON
+            or (asked == AUTO and debugged())
+            or available() != prepared.compiler
+        ):
             return None
-        return made
+        return prepared
 
     def _found(
         self,

@@ -236,9 +236,9 @@ class ProgramSession:
     def _with_owed(self, reply: ProgramReply) -> ProgramReply:
         """Return *reply* behind what is owed."""
         owed, self._owed = self._owed, []
-        failed = (struct.pack("<2Q", thread, one.code) for thread, one in owed if one.code)
-        replies = [*(one for _, one in owed), reply]
-        said, printed = ("".join(getattr(one, text) for one in replies) for text in ("said", "printed"))
+        failed = (struct.pack("<2Q", thread, r.code) for thread, r in owed if r.code)
+        replies = [*(r for _, r in owed), reply]
+        said, printed = ("".join(getattr(r, text) for r in replies) for text in ("said", "printed"))
         return reply._replace(said=said, printed=printed, failed=b"".join(failed))
 
     def _done(self, request: ProgramRequest) -> ProgramReply:
@@ -312,13 +312,13 @@ class ProgramSession:
     def sizes(self, request: ProgramRequest) -> ProgramReply:
         """Return the sizes of the parameters of a kernel that is about to be launched in a queue, or that is looked up in a module."""
         try:
-            found = self._loaded_for(request.words[0], self.board(request).device)
+            loaded = self._loaded_for(request.words[0], self.board(request).device)
         except MlusimError as error:
             if request.words[1] != EVERY:
                 self._not_launched(request.words[1], request, error)
             raise
-        prints = "bang_printf" in found.kernel.plan.rows
-        sizes = struct.pack(f"<{len(found.arguments.sizes)}I", *found.arguments.sizes)
+        prints = "bang_printf" in loaded.kernel.plan.rows
+        sizes = struct.pack(f"<{len(loaded.arguments.sizes)}I", *loaded.arguments.sizes)
         return ProgramReply(prints, sizes)
 
     def _loaded_for(self, stub: int, device: Device) -> LoadedKernel:
@@ -440,50 +440,52 @@ class ProgramSession:
         )
         return None if printed is None else ProgramReply(printed=_lines(printed))
 
-    def _arguments_of(self, found: LoadedKernel, board: BoardMemory, payload: bytes) -> list[Any]:
-        """Return the arguments of a launch of *found* on *board* from their bytes.  Raises `LaunchError` where there are more or fewer."""
-        if len(payload) != found.arguments.nbytes:
+    def _arguments_of(self, loaded: LoadedKernel, board: BoardMemory, payload: bytes) -> list[Any]:
+        """Return the arguments of a launch of *loaded* on *board* from their bytes.  Raises `LaunchError` where there are more or fewer."""
+        if len(payload) != loaded.arguments.nbytes:
             raise LaunchError(
-                f"{found.kernel.name} takes {found.arguments.nbytes} {plural(found.arguments.nbytes, 'byte')} of arguments and is given {len(payload)}; "
+                f"{loaded.kernel.name} takes {loaded.arguments.nbytes} {plural(loaded.arguments.nbytes, 'byte')} of arguments and is given {len(payload)}; "
                 "compile all files of the program with one declaration of it"
             )
         self._target = board
         self._strided.clear()
         try:
-            arguments = found.arguments(payload)
+            arguments = loaded.arguments(payload)
         finally:
             self._target = None
         if self._strided:
-            self._tell_strided(found)
+            self._tell_strided(loaded)
         return arguments
 
     def _launched_first(self, request: ProgramRequest) -> ProgramReply:
         stub, xy, z_kind, handle = request.words[:4]
         queue, board = self._working(handle, request), self.board(request)
-        found = self._loaded_for(stub, board.device)
+        loaded = self._loaded_for(stub, board.device)
         kind = _KINDS.get(z_kind >> 32)
         if kind is None:
             raise LaunchError(
                 f"{z_kind >> 32} is not a task type; use cnrtFuncTypeBlock or one of the unions"
             )
         dim = xy & 0xFFFFFFFF, xy >> 32, z_kind & 0xFFFFFFFF
-        arguments = self._arguments_of(found, board, request.payload)
+        arguments = self._arguments_of(loaded, board, request.payload)
         heard = TouchedGdram() if hears_of_mistakes() else None
         place = QueuePlace(queue.number, functools.partial(queue.at, queue.steps))
         line, self._line = self._line, ""
         told = functools.partial(self._told_launch, request.caller, line)
         with launched_from(told, shown=bool(line)), in_queue(place):
             observe = () if heard is None else (heard,)
-            launch = self._started(board, observe, found.kernel, dim, kind, arguments)
+            launch = self._started(board, observe, loaded.kernel, dim, kind, arguments)
         if heard is not None:
             self._work("launch", queue, request, heard.touched)
-            self._unseen.update((one, request.caller) for one in heard.touched.writes if one is not None)
-        if may_be_unguarded := self._may_be_unguarded(found, kind):
-            self._tell_unguarded(found, launch)
+            self._unseen.update(
+                (allocation, request.caller) for allocation in heard.touched.writes if allocation is not None
+            )
+        if may_be_unguarded := self._may_be_unguarded(loaded, kind):
+            self._tell_unguarded(loaded, launch)
         if self._timed or attendants():  # otherwise nothing asks for its time, and the queue would only grow
             queue.add(launch)
         elif self.repeats and not may_be_unguarded:
-            before = LaunchedBefore(queue, board, found, dim, kind)
+            before = LaunchedBefore(queue, board, loaded, dim, kind)
             before.keep(request.payload, arguments)
             self._before[request.words[:4], request.device] = before
         return ProgramReply(printed=_lines(launch.printed))
@@ -499,7 +501,7 @@ class ProgramSession:
         return f"{self.places(caller)}" + (f", called at {shown_file(file)}:{number}" if line else "")
 
     def _tell_strided(self, loaded: LoadedKernel) -> None:
-        """Say on standard error that *found* is given addresses of tensors whose elements do not follow one another: of each parameter once."""
+        """Say on standard error that *loaded* is given addresses of tensors whose elements do not follow one another: of each parameter once."""
         for managed in self._strided:
             name = managed.partition(",")[0]
             if (loaded, name) not in self._gaps:
@@ -509,17 +511,17 @@ class ProgramSession:
                     f"give {name}.contiguous(), or let the kernel count with the strides\n"
                 )
 
-    def _may_be_unguarded(self, found: LoadedKernel, kind: Kind) -> bool:
-        """Return whether memory cores may store what the kernel *found* means IPU cores to store, and that has not been said."""
-        return bool(kind.unions) and found not in self._unguarded and found.kernel.unguarded
+    def _may_be_unguarded(self, loaded: LoadedKernel, kind: Kind) -> bool:
+        """Return whether memory cores may store what the kernel of *loaded* means IPU cores to store, and that has not been said."""
+        return bool(kind.unions) and loaded not in self._unguarded and loaded.kernel.unguarded
 
-    def _tell_unguarded(self, found: LoadedKernel, launch: Launch) -> None:
+    def _tell_unguarded(self, loaded: LoadedKernel, launch: Launch) -> None:
         """Say once on standard error that memory cores have stored so; checkers say more."""
         if not hears_of_mistakes() and launch.sums.facts.memory_core_stores:
-            self._unguarded.add(found)
+            self._unguarded.add(loaded)
             order = "first" if begin_memory_cores_first() else "last"
             sys.stderr.write(
-                f"note: {found.kernel.name} also runs on memory cores, which store to GDRAM {order} here, as {MEMORY_CORES} may say; whose "
+                f"note: {loaded.kernel.name} also runs on memory cores, which store to GDRAM {order} here, as {MEMORY_CORES} may say; whose "
                 "value a card keeps is not known: `if (__is_mpu()) return;` (coreId == 0x80) is missing\n"
             )
 
