@@ -766,8 +766,8 @@ class NativeCore(Core):
             types, sites = (self.c.argv[0].dtype, self.c.argv[1].dtype), self._loaded.program.sites
             self.screen.suspected(self, why, made_by(ROWS[row], RULES[rule], *types, told, sites))
             return
-        given = (value_of(self, self.c.argv[k]) for k in range(2))
-        self.screen.suspected(self, why, self._loaded.program.changes[change - 1](*given))
+        values = (value_of(self, self.c.argv[k]) for k in range(2))
+        self.screen.suspected(self, why, self._loaded.program.changes[change - 1](*values))
 
     def _misplaced(self, *, store: bool) -> MisplacedScalar:
         """Return the scalar load or *store* that C is at."""

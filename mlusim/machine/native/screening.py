@@ -128,20 +128,20 @@ class Screening:
     ) -> "tuple[Session, tuple[Observer, ...]]":
         """Return the session of the launch, and the checkers of which C knows all that they find, which have been told."""
 
-        def made(loaded: "Loaded", *, whole: bool) -> "tuple[Session, Screen]":
+        def screened(loaded: "Loaded", *, whole: bool) -> "tuple[Session, Screen]":
             screen = Screen(self.looks, RowWatch, whole=whole)
             session = session_of((screen,), None, loaded, meter, screen)
             if self._counting:
                 session.count_lines()
             return session, screen
 
-        session, screen = made(loaded, whole=False)
+        session, screen = screened(loaded, whole=False)
         for observer in self.told:
             observer.launch_begin(session)
         cleared = self._cleared(session_of, session, screen)
         if not cleared and screen.clashed:
             self.beside = None  # a thread knows what its own tasks do alone
-            session, screen = made(loaded.again(), whole=True)
+            session, screen = screened(loaded.again(), whole=True)
             cleared = self._cleared(session_of, session, screen)
         if self._before is not None:
             self._before.end()

@@ -214,21 +214,21 @@ class CWalker(Walker[str, str]):
     assigned: Mapping[ir.Local, list[ir.Expr]] = field(factory=dict)
     """Of the function at hand: what is assigned to its variables, for a screen."""
 
-    def valued(self, made: str, node: ir.Expr) -> str:  # noqa: ARG002 - a line of the source is that of its statement
-        """Return *made*, the value of *node*."""
-        return made
+    def valued(self, rendered: str, node: ir.Expr) -> str:  # noqa: ARG002 - a line of the source is that of its statement
+        """Return *rendered*, the value of *node*."""
+        return rendered
 
-    def located(self, made: list[str], node: ir.Statement | ir.Expr) -> list[str]:
-        """Return *made*, the statement or the step *node*, behind the line that it is at."""
-        return [line_of(node.span), *made]
+    def located(self, rendered: list[str], node: ir.Statement | ir.Expr) -> list[str]:
+        """Return *rendered*, the statement or the step *node*, behind the line that it is at."""
+        return [line_of(node.span), *rendered]
 
     def truth(self, test: ir.Expr) -> str:
         """Render the value of a number or a pointer that is used as a condition."""
         return self.value(test)
 
-    def outcome(self, made: str, span: ir.Span) -> str:
-        """Render *made*, the value of the test at *span*, and the count of its outcome."""
-        return f"tested_(m, ({made}) ? 1 : 0, {self._covered(span, True)}, {self._covered(span, False)})"
+    def outcome(self, rendered: str, span: ir.Span) -> str:
+        """Render *rendered*, the value of the test at *span*, and the count of its outcome."""
+        return f"tested_(m, ({rendered}) ? 1 : 0, {self._covered(span, True)}, {self._covered(span, False)})"
 
     def count(self, span: ir.Span) -> str:
         """Render the count of the statement at *span*."""

@@ -120,7 +120,7 @@ PARTS = (("context", CONTEXT, MOST_CONTEXTS), ("keep", KEPT, MOST_KEPT), ("touch
 PARTS_BYTES = 8 * HEAD_WORDS + sum((kind.itemsize + 4) * most for _, kind, most in PARTS)
 
 CONSTANTS = (
-    {f"SCREEN_{one.name}": one.value for one in Screened}
+    {f"SCREEN_{screened.name}": screened.value for screened in Screened}
     | {f"IN_{name}": number for number, name in enumerate(LISTS)}
     | {"LISTS": SPAN_LISTS, "MOST_SPANS": MOST_SPANS}
     | {
@@ -139,11 +139,11 @@ CONSTANTS = (
 class Footprint:
     """The bytes of an operand in C: pieces of ``extent`` bytes, ``more`` beyond the first at distances of ``step`` bytes.
 
-    It is argument ``given`` of the call; where it is ``shaped`` it has distances, even of one piece.
+    ``argument`` is the number of the argument that it is; where it is ``shaped`` it has distances, even of one piece.
     """
 
     operand: Operand
-    given: int
+    argument: int
     extent: str
     size: int
     more: str
@@ -188,8 +188,8 @@ def before(row: Intrinsic, number: int, spans: Sequence[Footprint]) -> Iterator[
             yield f"  accesses_(m, {span.at}, {span.size}, {kind}, {MEMORY_TYPES.index(span.dtype)}, site);"
         return
     operands = ", ".join(
-        f"{{{s.at}, {s.extent}, {s.more}, {s.step}, {s.given}, {int(s.reads)}, {int(s.writes)}, {place}, {int(s.shaped)}}}"
-        for place, s in sorted(enumerate(spans), key=lambda one: one[1].given)
+        f"{{{s.at}, {s.extent}, {s.more}, {s.step}, {s.argument}, {int(s.reads)}, {int(s.writes)}, {place}, {int(s.shaped)}}}"
+        for place, s in sorted(enumerate(spans), key=lambda pair: pair[1].argument)
     )
     yield f"  if (HEARS(m)) operands_(m, {len(spans)}, (Operand_[]){{{operands}}}, {number}, 0, site);"
     if any(space.shared for s in spans for space in s.operand.spaces):
