@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
+from mlusim.document import members
 from mlusim.observe.checker import Allowed
 from mlusim.observe.finding import NOTE, Finding, RelatedPlace
 from mlusim.observe.suppress import Comment
-from mlusim.report.json_values import members
 
 if TYPE_CHECKING:
     from mlusim.observe.collect import Collector

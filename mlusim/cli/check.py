@@ -30,7 +30,7 @@ from mlusim.cli.options import (
     refuse,
     write_text,
 )
-from mlusim.document import Unfolded
+from mlusim.document import Unfolded, json_text
 from mlusim.errors import UsageError, said
 from mlusim.files.reading import read_text, shown
 from mlusim.files.writing import check_writable
@@ -44,7 +44,6 @@ from mlusim.operators.spec import Operator
 from mlusim.programs.cases import KernelCase
 from mlusim.programs.kernel_call import KernelCall
 from mlusim.programs.launch_again import LaunchKeeper
-from mlusim.report.json_values import json_text
 
 if TYPE_CHECKING:
     from mlusim.programs.kernel_call import CallProgram

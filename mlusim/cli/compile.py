@@ -12,7 +12,7 @@ from mlusim.arch.board import Arch, Board
 from mlusim.cli import entry, programs, show
 from mlusim.cli.options import refuse
 from mlusim.counted import counted
-from mlusim.document import Document, Part, Unfolded
+from mlusim.document import Document, Part, Unfolded, members
 from mlusim.errors import UsageError, shown_file
 from mlusim.files.reading import lines_shown
 from mlusim.frontend.bangc import cache
@@ -20,7 +20,6 @@ from mlusim.frontend.bangc.errors import ERROR, SourceError
 from mlusim.frontend.bangc.survey import FileFacts, survey
 from mlusim.machine.engine import Engine
 from mlusim.programs.kernel_call import named_values
-from mlusim.report.json_values import members
 
 OF_TRITON = "goes with a Triton kernel, as in `mlusim compile softmax.py --kernel softmax`"
 

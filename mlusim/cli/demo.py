@@ -27,7 +27,7 @@ from mlusim.report.advice import advice, advice_table
 from mlusim.report.explain import because
 from mlusim.report.page.html import html_text
 from mlusim.report.profiled import profiled
-from mlusim.report.record_files import document
+from mlusim.report.record import document
 from mlusim.report.tables import problems, summary_table
 
 

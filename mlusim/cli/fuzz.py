@@ -15,7 +15,7 @@ from mlusim.check.formats import renderables
 from mlusim.cli import cases, entry, long_work, options, programs, show
 from mlusim.cli.arguments.comparing import USUAL_SECONDS
 from mlusim.counted import counted
-from mlusim.document import Document, Unfolded
+from mlusim.document import Document, Unfolded, members
 from mlusim.errors import UsageError
 from mlusim.fuzz import subjects
 from mlusim.fuzz.corpus import Corpus, KeptCall
@@ -29,7 +29,6 @@ from mlusim.programs.argument_forms import AskedCall, Criterion
 from mlusim.programs.cases import KernelCase
 from mlusim.programs.kernel_call import dim_of, kind_of, named_values
 from mlusim.report.coverage import coverage_lines
-from mlusim.report.json_values import members
 
 GOES_ON = "the same command goes on where the search came to"
 OF_KERNELS = ("kernel", "function", "dim", "kind", "include", "define", "reference")

@@ -14,7 +14,7 @@ from rich.text import Text
 from mlusim.arch.board import Board, Pipe
 from mlusim.arch.catalog import ARCHES, BOARDS, find_board
 from mlusim.cli.isa import USUAL, keep, page_told, unmarked
-from mlusim.document import Document
+from mlusim.document import Document, members
 from mlusim.engine.copies import routes
 from mlusim.errors import UsageError
 from mlusim.formula.render import to_python
@@ -24,7 +24,6 @@ from mlusim.lazy import lazy
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.space import DIRECTIONS, Direction
 from mlusim.near import near
-from mlusim.report.json_values import members
 from mlusim.text_grid import facts, table
 from mlusim.time.rates import MARKS, PASSES, VECTOR_LINE, VECTOR_START, series_of
 

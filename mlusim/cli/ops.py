@@ -11,13 +11,12 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.text import Text
 
 from mlusim.cli.show import say
-from mlusim.document import Document
+from mlusim.document import Document, members
 from mlusim.errors import UsageError
 from mlusim.host.library import Status
 from mlusim.operators.listing import AS_C, SOURCE, DocumentListing, Row, read_listing
 from mlusim.operators.registry import find_operator, operators
 from mlusim.operators.spec import Case, Operator, Thresholds
-from mlusim.report.json_values import members
 from mlusim.text_grid import facts, table
 
 

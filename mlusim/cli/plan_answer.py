@@ -11,13 +11,11 @@ from mlusim.cli import options, show
 from mlusim.cli.arguments.listing import PLAN_FORMATS
 from mlusim.cli.arguments.shared import TEXT
 from mlusim.counted import plural
-from mlusim.document import Unfolded
+from mlusim.document import Unfolded, json_text
 from mlusim.errors import UsageError
 from mlusim.plan.solver import Frontier
 from mlusim.plan.svg import BoardColumn, boards_svg
-from mlusim.report.json_values import json_text
-from mlusim.report.page.frame import BAD, GOOD, Card, PageHead, folded, plain_page
-from mlusim.report.page.views import text_of, view_html
+from mlusim.report.page.frame import BAD, GOOD, Card, PageHead, folded, plain_page, text_of, view_html
 
 SUFFIXES = {f".{form}": form for form in PLAN_FORMATS if form != TEXT}
 WIDTH = 110  # characters of a line of a text

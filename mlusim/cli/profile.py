@@ -17,7 +17,7 @@ from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.gate import Exists, Gate, comparison_parts, gate_in, tell_comparison
 from mlusim.cli.launched import Launched, Numbered, chosen, launched
 from mlusim.counted import counted
-from mlusim.document import Document, Part, markdown_table
+from mlusim.document import Document, Part, json_text, markdown_table
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.writing import check_writable
 from mlusim.machine.launch import Launch
@@ -25,7 +25,6 @@ from mlusim.programs.other_boards import elsewhere
 from mlusim.programs.program import Program
 from mlusim.report import compare
 from mlusim.report.compare import comparison_json
-from mlusim.report.json_values import json_text
 from mlusim.report.launches import launch_facts, launches_view, write_launches
 from mlusim.report.page.launches import page_text
 from mlusim.report.whatif import WhatIfStudy, what_if_table

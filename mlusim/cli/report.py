@@ -16,7 +16,7 @@ from mlusim.cli.arguments.shared import TEXT
 from mlusim.cli.gate import comparison_parts, exists, report_gate, tell_comparison
 from mlusim.cli.verbs import parser_of, verb_named
 from mlusim.counted import counted
-from mlusim.document import Part
+from mlusim.document import Part, json_text
 from mlusim.engine.preference import AUTO, NATIVE, PYTHON
 from mlusim.errors import UsageError
 from mlusim.files.reading import lines_shown
@@ -26,10 +26,8 @@ from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.sweep import jobs_of
 from mlusim.report.compare import BaselineComparison, comparison_json, comparison_markdown, measured_call
 from mlusim.report.efficiency import headline, verdicts
-from mlusim.report.json_values import json_text
 from mlusim.report.page.html import html_text
-from mlusim.report.record import CallRecord
-from mlusim.report.record_files import boards_of, csv_text, document, markdown_text
+from mlusim.report.record import CallRecord, boards_of, csv_text, document, markdown_text
 from mlusim.report.tables import sentences, why_table, work_table
 from mlusim.report.whatif import WhatIfStudy, what_if_markdown, what_if_table
 

@@ -11,10 +11,9 @@ from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook,
 from rich.segment import Segment
 from rich.text import Text
 
-from mlusim.document import Document, Part, Unfolded
+from mlusim.document import Document, Part, Unfolded, json_text
 from mlusim.files.reading import lines_shown, shown
 from mlusim.lazy import lazy
-from mlusim.report.json_values import json_text
 
 if TYPE_CHECKING:
     from rich import progress as rich_progress

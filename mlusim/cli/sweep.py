@@ -11,7 +11,7 @@ from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable, write_text
 from mlusim.operators.sweep import jobs_of
 from mlusim.report.page.html import html_text
-from mlusim.report.record_files import document
+from mlusim.report.record import document
 
 SOURCE = "mlusim.cli.tune"
 

@@ -11,18 +11,17 @@ from attrs import asdict, field, frozen
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import as_dtype
 from mlusim.debug.stop.stops import END
+from mlusim.document import plain
 from mlusim.engine.preference import AUTO, engine_of
 from mlusim.errors import UsageError
 from mlusim.files.arrays import ArrayFile, open_arrays
-from mlusim.files.reading import shown
-from mlusim.files.typed import typed
+from mlusim.files.reading import shown, typed
 from mlusim.lazy import lazy
 from mlusim.machine.kernel import BLOCK, kind_called
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.memory.space import SPACES
 from mlusim.observe.names import observers_of
 from mlusim.programs.argument_forms import AskedCall
-from mlusim.report.json_values import plain
 
 if TYPE_CHECKING:
     from mlusim.operators import registry

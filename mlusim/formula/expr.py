@@ -37,7 +37,7 @@ class FormulaOp:
     """One operation: its name in a formula, how tightly it binds, what it does to integers.
 
     *source* and *vector* are the same meaning as Python source for integers and for NumPy arrays;
-    they exist so that a plan becomes straight-line code (see `mlusim.formula.compiled`).
+    they exist so that a plan becomes straight-line code (see `mlusim.formula.render`).
     """
 
     name: str

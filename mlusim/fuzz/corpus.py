@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from attrs import asdict, field, frozen
 
+from mlusim.document import json_text, members, plain
 from mlusim.errors import UsageError
 from mlusim.files.arrays import read_array
-from mlusim.files.reading import read_json
-from mlusim.files.typed import typed
+from mlusim.files.reading import read_json, typed
 from mlusim.files.writing import write, write_text
 from mlusim.programs.argument_forms import AskedCall
-from mlusim.report.json_values import json_text, members, plain
 
 Array = np.ndarray[Any, Any]
 CALL, STATE = "call.json", "state.json"

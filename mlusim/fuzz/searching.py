@@ -17,6 +17,7 @@ from attrs import define, evolve, field, frozen
 
 from mlusim.arch.catalog import find_board
 from mlusim.check.findings import Checked
+from mlusim.document import members
 from mlusim.errors import UsageError
 from mlusim.fuzz.corpus import Corpus, CorpusState, KeptCall
 from mlusim.fuzz.draws import CallDraw, smaller
@@ -30,7 +31,6 @@ from mlusim.operators.executors import carried
 from mlusim.operators.kept_work import sources_of
 from mlusim.programs.argument_values import known_to, misspelt
 from mlusim.report.coverage import CoverageRecord, record_of
-from mlusim.report.json_values import members
 
 if TYPE_CHECKING:
     from mlusim.fuzz.subjects import FuzzSubject, TriedCall

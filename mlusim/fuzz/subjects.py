@@ -14,6 +14,7 @@ from mlusim.arch.dtypes import DType
 from mlusim.check.checking import CheckJob, check_arrays
 from mlusim.check.findings import Checked
 from mlusim.check.kernel_calls import check_call
+from mlusim.document import members
 from mlusim.errors import StatusError, UsageError, said
 from mlusim.formula.expr import Var, walk
 from mlusim.fuzz.corpus import BUNDLE, KeptCall
@@ -25,7 +26,6 @@ from mlusim.programs.argument_values import ArgumentScope
 from mlusim.programs.expectation import expectation_of
 from mlusim.programs.kernel_call import CallProgram, KernelCall, SourceCall
 from mlusim.programs.other_calls import HostFunctionCall, PythonCall
-from mlusim.report.json_values import members
 
 Array = np.ndarray[Any, Any]
 

@@ -16,6 +16,7 @@ from attrs import define, evolve, field, frozen
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import as_dtype
+from mlusim.document import members
 from mlusim.errors import Fault, LimitReached, MlusimError, UsageError, shown_file
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.errors import SourceError, diagnostic_of
@@ -38,7 +39,6 @@ from mlusim.programs.kernel_call import kind_of
 from mlusim.report.advice import advice
 from mlusim.report.explain import because
 from mlusim.report.figures import achieved
-from mlusim.report.json_values import members
 from mlusim.report.profiled import Profiled
 
 

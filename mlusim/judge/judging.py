@@ -13,6 +13,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from mlusim.arch.catalog import find_board
+from mlusim.document import members, plain
 from mlusim.errors import UsageError, said
 from mlusim.files.reading import shown
 from mlusim.judge.bench import Bench, EndedProcess
@@ -21,7 +22,6 @@ from mlusim.judge.verdict import DIED, verdict
 from mlusim.operators.executors import WorkerDied, carried
 from mlusim.operators.kept_work import InOrder, Keep, KeptWork, WorkerAnswer, in_order, sources_of
 from mlusim.programs.argument_forms import AskedCall
-from mlusim.report.json_values import members, plain
 from mlusim.toolkit.messages import LONGEST
 
 SECONDS, MEMORY, DRAWS = 60.0, 2 << 30, 2

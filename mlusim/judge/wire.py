@@ -9,8 +9,8 @@ import numpy as np
 from attrs import field, frozen
 
 from mlusim.arch.dtypes import as_dtype
+from mlusim.document import plain
 from mlusim.errors import UsageError
-from mlusim.report.json_values import plain
 from mlusim.toolkit import messages
 
 Array = np.ndarray[Any, Any]

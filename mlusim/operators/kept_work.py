@@ -20,13 +20,13 @@ import numpy as np
 from attrs import frozen
 
 import mlusim
+from mlusim.document import plain
 from mlusim.errors import UsageError
 from mlusim.files.reading import brief, path_of, shown
 from mlusim.files.writing import Unwritten, kept_elsewhere, lock, write
 from mlusim.operators import shipped
 from mlusim.operators.registry import find_operator
 from mlusim.operators.spec import Operator
-from mlusim.report.json_values import plain
 
 # -- the file: one JSON line for what made it, then one for each result --------------------------------
 

@@ -10,8 +10,9 @@ from typing import Any
 from attrs import asdict, evolve
 
 from mlusim.arch.catalog import find_board
+from mlusim.document import plain
 from mlusim.errors import UsageError, said
-from mlusim.files.typed import typed
+from mlusim.files.reading import typed
 from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, longest_first, perform, unused_memory, usual_workers
@@ -19,7 +20,6 @@ from mlusim.operators.executors import carried
 from mlusim.operators.kept_work import InOrder, Keep, KeptWork, WorkerAnswer, brief_of, in_order, sources_of
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.spec import policy_of
-from mlusim.report.json_values import plain
 from mlusim.report.record import FAULTED, CallRecord, restored
 
 Sweep = InOrder[CallRecord]

@@ -19,9 +19,9 @@ from attrs import field, frozen
 
 from mlusim.counted import plural
 from mlusim.errors import UsageError
-from mlusim.formula.compiled import compile_exprs
 from mlusim.formula.expr import DIV, Constraint, ElementType, Expr, Operation, Unit, Var, as_expr, walk
 from mlusim.formula.parse import FormulaReader, parse_formula, reader, shown
+from mlusim.formula.render import compile_exprs
 from mlusim.plan.formulas import Interval, constant, difference, unit
 from mlusim.plan.solver import (
     MOST_POINTS,

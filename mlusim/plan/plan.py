@@ -12,8 +12,8 @@ from mlusim.arch.catalog import board_constants, find_board
 from mlusim.arch.dtypes import DType, as_dtype, int8
 from mlusim.counted import plural
 from mlusim.errors import UsageError
-from mlusim.formula.compiled import Compiled, compile_exprs
 from mlusim.formula.expr import NRAM, Constraint, ElementType, Expr, SizeOf, Var, walk
+from mlusim.formula.render import Compiled, compile_exprs
 from mlusim.memory.regions import PlacedPlan
 from mlusim.plan.check import PlanFinding, check_places
 from mlusim.plan.claims import Claim, Comparison, compare, constraints_of

@@ -16,8 +16,8 @@ from attrs import evolve, field, frozen
 
 from mlusim.counted import plural
 from mlusim.errors import UsageError
-from mlusim.formula.compiled import Compiled, compile_exprs
 from mlusim.formula.expr import Constraint, Expr, Var, walk
+from mlusim.formula.render import Compiled, compile_exprs
 from mlusim.plan.formulas import Interval, Trend, interval, trend
 
 

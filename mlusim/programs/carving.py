@@ -18,6 +18,7 @@ from mlusim.arch.board import STACK_RESERVE
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import as_dtype
 from mlusim.counted import plural
+from mlusim.document import members
 from mlusim.errors import UsageError
 from mlusim.machine.announcer import arguments_behind
 from mlusim.machine.core import Core, RunningLaunch
@@ -31,7 +32,6 @@ from mlusim.observe.checker import Allowed, Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.plan.layout import STACK, Layout, PlacedRegion, StageLayout
 from mlusim.programs.pointer_frames import Chain, Frames, PointerVariable
-from mlusim.report.json_values import members
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.module import BangKernel

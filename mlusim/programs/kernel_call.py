@@ -13,6 +13,7 @@ from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import DType
 from mlusim.counted import with_article
+from mlusim.document import members
 from mlusim.engine.preference import MEMORY_CORES, NATIVE
 from mlusim.errors import UsageError, shown_file
 from mlusim.files.reading import shown
@@ -30,7 +31,6 @@ from mlusim.machine.scheduling.schedule import begin_memory_cores_first, other_o
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.programs.argument_forms import DRAW, USUAL_CRITERION, AskedCall
 from mlusim.programs.argument_values import ArgumentScope
-from mlusim.report.json_values import members
 
 if TYPE_CHECKING:
     from mlusim.programs.expectation import Expectation

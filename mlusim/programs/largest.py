@@ -18,6 +18,7 @@ from attrs import define, evolve, field, frozen
 
 from mlusim.arch.catalog import board_constants
 from mlusim.counted import counted
+from mlusim.document import members
 from mlusim.errors import Fault, LaunchError, LimitReached, MlusimError, StatusError, UsageError, shown_file
 from mlusim.formula.expr import INT32_MAX
 from mlusim.frontend.bangc import ir, types as t
@@ -33,7 +34,6 @@ from mlusim.programs.kernel_call import MacroTexts
 from mlusim.programs.launch_again import LaunchAgain, LaunchKeeper
 from mlusim.programs.native_parts import overlaps_in_c
 from mlusim.programs.other_calls import Came, HostFunctionCall, by_itself
-from mlusim.report.json_values import members
 
 if TYPE_CHECKING:
     from mlusim.programs.kernel_call import KernelCall

@@ -11,9 +11,9 @@ import numpy as np
 from attrs import define, evolve, field, frozen
 
 from mlusim.arch.catalog import find_board
+from mlusim.document import members
 from mlusim.lazy import lazy
 from mlusim.machine.hub import attending
-from mlusim.report.json_values import members
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc import module as modules

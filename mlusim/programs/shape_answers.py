@@ -10,11 +10,11 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.arch.catalog import board_constants
+from mlusim.document import members
 from mlusim.errors import UsageError
 from mlusim.formula.expr import INT32_MAX, Constraint, Var
 from mlusim.plan.claims import Claim, ScaleLimit, Verdict, parse_claim
 from mlusim.plan.solver import Frontier
-from mlusim.report.json_values import members
 
 if TYPE_CHECKING:
     from mlusim.programs.largest import Failure, Shapes

@@ -9,11 +9,10 @@ from typing import Any
 from attrs import asdict, field, frozen
 
 from mlusim.counted import counted, plural
+from mlusim.document import json_text
 from mlusim.errors import UsageError, shown_file
-from mlusim.files.reading import read_json, read_text
-from mlusim.files.typed import typed
+from mlusim.files.reading import read_json, read_text, typed
 from mlusim.files.writing import write_text
-from mlusim.report.json_values import json_text
 from mlusim.report.page.frame import BAD, GOOD, Card, PageHead, folded, plain_page
 
 FORM = "mlusim coverage 1"

@@ -8,13 +8,13 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from mlusim.arch.catalog import find_board
+from mlusim.document import members
 from mlusim.errors import UsageError
 from mlusim.machine.limits import Limit
 from mlusim.near import near
 from mlusim.operators.kept_work import sources_of
 from mlusim.programs.argument_forms import AskedCall
 from mlusim.programs.kernel_call import KernelCall
-from mlusim.report.json_values import members
 from mlusim.triton.calls import OPTIONS, TritonKernel
 from mlusim.tune.space import ARGUMENT, Setting, Settings, TuneParameter, word_of
 from mlusim.tune.tuning import TuneTask, files_word

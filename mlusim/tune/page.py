@@ -8,9 +8,9 @@ from attrs import frozen
 
 import mlusim
 from mlusim.counted import counted, plural
+from mlusim.report.page.charts import TimeBar, times_picture
 from mlusim.report.page.frame import BAD, GOOD, Card, PageHead
 from mlusim.report.page.render import made, rendered
-from mlusim.report.page.times import TimeBar, times_picture
 from mlusim.tune.ranking import LEAST, MECHANISMS, alike, notes, settings_told
 
 MOST = 60  # candidates in the chart

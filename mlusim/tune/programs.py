@@ -13,6 +13,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from mlusim.document import members, plain
 from mlusim.errors import Fault, UsageError
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import Limit, limiting
@@ -21,7 +22,6 @@ from mlusim.programs.argument_forms import AskedCall
 from mlusim.programs.native_program import CommandProgram, HostProgram
 from mlusim.report.explain import because
 from mlusim.report.figures import shares
-from mlusim.report.json_values import members, plain
 from mlusim.report.profiled import Profiled
 from mlusim.tune.ranking import REFUSED, WRONG, mechanisms, out
 from mlusim.tune.space import MACRO, Settings, TriedTask, TuneJob, filled, variables_set, with_macros

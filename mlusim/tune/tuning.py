@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from attrs import evolve, frozen
 
+from mlusim.document import plain
 from mlusim.errors import Fault, UsageError, said
 from mlusim.files.reading import shown
 from mlusim.frontend.bangc.errors import SourceError
@@ -32,7 +33,6 @@ from mlusim.programs.kernel_call import Called, KernelCall
 from mlusim.report.efficiency import efficiency
 from mlusim.report.explain import because
 from mlusim.report.figures import shares
-from mlusim.report.json_values import plain
 from mlusim.tune import ranking
 from mlusim.tune.ranking import mechanisms
 from mlusim.tune.space import Setting, Settings, TriedTask, TuneJob, TuneParameter, told, with_settings

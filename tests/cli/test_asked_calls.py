@@ -9,11 +9,11 @@ from hypothesis import given, settings, strategies as st
 from mlusim.cli import programs
 from mlusim.cli.arguments import running, shared
 from mlusim.cli.options import names_in
-from mlusim.files.typed import typed
+from mlusim.document import json_text
+from mlusim.files.reading import typed
 from mlusim.fuzz.corpus import CALL, Corpus, KeptCall
 from mlusim.machine.kernel import KINDS
 from mlusim.programs.argument_forms import AskedCall, Criterion
-from mlusim.report.json_values import json_text
 
 NAMES = st.from_regex(r"[A-Za-z_][a-z0-9_]{0,5}", fullmatch=True)
 TEXTS = st.from_regex(r"[a-z0-9:*=,./]{1,9}", fullmatch=True)

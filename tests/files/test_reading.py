@@ -12,8 +12,7 @@ from attrs import frozen
 
 from mlusim.errors import UsageError
 from mlusim.files.arrays import LARGEST, open_arrays, read_array, read_arrays
-from mlusim.files.reading import read_json, read_text, read_toml, shown
-from mlusim.files.typed import typed
+from mlusim.files.reading import read_json, read_text, read_toml, shown, typed
 
 
 def head(shape, dtype="<f4"):

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from mlusim.cli.main import main
 from mlusim.debug import DebugSession, OperatorProgram, ScriptProgram
 from mlusim.debug.recording import load, save
+from mlusim.document import plain
 from mlusim.errors import UsageError
 from mlusim.files.arrays import read_arrays
 from mlusim.operators.campaign import Job, perform
@@ -27,7 +28,6 @@ from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import case_generator
 from mlusim.operators.sweep import SWEEP
 from mlusim.report.compare import LAUNCHES, baseline_in, baseline_text
-from mlusim.report.json_values import plain
 from mlusim.report.record import restored
 
 JUNK = st.one_of(

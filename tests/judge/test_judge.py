@@ -11,10 +11,10 @@ from jsonschema import Draft202012Validator
 from judged import CANDIDATES, REFERENCE
 
 from mlusim.cli.main import main
+from mlusim.document import plain
 from mlusim.errors import UsageError
 from mlusim.judge.judging import candidates, judge, task_of
 from mlusim.programs.argument_forms import AskedCall
-from mlusim.report.json_values import plain
 
 SCHEMA = json.loads(
     (Path(__file__).parents[2] / "docs/reference/schemas/judge.schema.json").read_text(encoding="utf-8")

@@ -13,13 +13,13 @@ from attrs import evolve
 from hypothesis import given, settings, strategies as st
 from sweep_jobs import DEADLY, JOBS, Here, clumsy, deadly, foreign
 
+from mlusim.document import plain
 from mlusim.errors import UsageError
 from mlusim.operators import registry, shipped, sweep as module
 from mlusim.operators.campaign import Job, perform
 from mlusim.operators.kept_work import sources_of, word_of
 from mlusim.operators.registry import find_operator
 from mlusim.operators.sweep import jobs_of, sweep
-from mlusim.report.json_values import plain
 
 DOCUMENTS = [plain(perform(job).to_json()) for job in JOBS]
 FEW = JOBS[:3]

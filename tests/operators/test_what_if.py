@@ -10,6 +10,7 @@ import mlusim
 import ops
 from mlusim.arch.catalog import BOARDS
 from mlusim.bang import NRAM2GDRAM, Mlu, Ptr, kernel
+from mlusim.document import plain
 from mlusim.errors import MlusimError, StatusError, UsageError
 from mlusim.host import Status
 from mlusim.machine.engine import Engine
@@ -17,7 +18,6 @@ from mlusim.machine.options import LaunchOptions
 from mlusim.operators.registry import find_operator
 from mlusim.operators.runner import attempt
 from mlusim.operators.whatif import WhatIfQuestion, ask, study_of, what_if
-from mlusim.report.json_values import plain
 
 X = np.arange(2 * 4 * 6 * 10, dtype=np.float32).reshape(2, 4, 6, 10)
 SHIFTS = np.array([[1, -1, 2], [0, 1, -2]], np.int32)

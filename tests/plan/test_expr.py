@@ -5,8 +5,8 @@ from hypothesis import given
 from plan_strategies import ELEMENT, VARIABLES, environments, formulas
 
 from mlusim.errors import UsageError
-from mlusim.formula.compiled import compile_exprs
 from mlusim.formula.parse import parse_formula
+from mlusim.formula.render import compile_exprs
 from mlusim.plan import PAD_DOWN, PAD_UP, Var, ceil_div, float32, half, maximum, minimum, nbytes, sizeof
 
 S, T = Var("S"), Var("T")

@@ -10,14 +10,19 @@ from attrs import evolve
 import mlusim
 from mlusim.arch.catalog import find_board
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, Mlu, Ptr, float32, kernel
+from mlusim.document import plain
 from mlusim.machine.tally import Usage
 from mlusim.operators.registry import find_operator
 from mlusim.report.efficiency import Rule, acceptance, efficiency, headline, summaries, verdicts
 from mlusim.report.explain import below_the_bar, explained, reasons
 from mlusim.report.figures import Figures, figures
-from mlusim.report.json_values import plain
-from mlusim.report.record import CallRecord, LaunchRecord
-from mlusim.report.record_files import BELOW, csv_text, markdown_text
+from mlusim.report.record import (
+    BELOW,
+    CallRecord,
+    LaunchRecord,
+    csv_text,
+    markdown_text,
+)
 from mlusim.time.log import Lanes
 
 BOARD = find_board("MLU370-X4")

@@ -11,9 +11,9 @@ from hypothesis import given, strategies as st
 
 from mlusim.check.findings import Checked, CheckReport, fold
 from mlusim.check.formats import findings_text, junit, sarif
+from mlusim.document import json_text
 from mlusim.observe.checker import Allowed
 from mlusim.observe.finding import Finding, RelatedPlace
-from mlusim.report.json_values import json_text
 
 HERE = str(Path(__file__))
 ROOT = Path(__file__).parents[2]

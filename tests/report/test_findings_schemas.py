@@ -11,11 +11,11 @@ from jsonschema import Draft202012Validator
 
 from mlusim.check.findings import Checked, CheckReport
 from mlusim.check.formats import junit, sarif
+from mlusim.document import json_text
 from mlusim.errors import Fault
 from mlusim.observe.checker import Allowed
 from mlusim.observe.collect import collecting
 from mlusim.observe.rules import RULES
-from mlusim.report.json_values import json_text
 
 ROOT = Path(__file__).parents[2]
 RULE_PAGES = ROOT / "docs" / "reference" / "rules"

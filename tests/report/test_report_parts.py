@@ -15,15 +15,22 @@ from hypothesis import given, strategies as st
 
 from mlusim.arch.catalog import find_board
 from mlusim.counted import brief, count, microseconds, share, size
+from mlusim.document import json_text, plain
 from mlusim.machine.tally import Usage
 from mlusim.report.advice import Advice
 from mlusim.report.efficiency import efficiency, engines, summaries
 from mlusim.report.explain import explained
-from mlusim.report.json_values import json_text, plain
 from mlusim.report.page.html import html_text
 from mlusim.report.page.pictures import roofline, timeline
-from mlusim.report.record import NO_COPY, Argument, CallRecord, LaunchRecord
-from mlusim.report.record_files import csv_text, document, markdown_text
+from mlusim.report.record import (
+    NO_COPY,
+    Argument,
+    CallRecord,
+    LaunchRecord,
+    csv_text,
+    document,
+    markdown_text,
+)
 from mlusim.report.tables import verdict
 from mlusim.time.lines import Line
 from mlusim.time.timing import TaskSpan

@@ -5,9 +5,9 @@ import json
 import pytest
 from attrs import evolve
 
+from mlusim.document import json_text, plain
 from mlusim.errors import UsageError
 from mlusim.operators.campaign import Job, perform
-from mlusim.report.json_values import json_text, plain
 from mlusim.report.record import restored
 
 JOBS = [

@@ -1,14 +1,28 @@
-"""The commands that move: forwards, backwards, to a moment."""
+"""The commands that move, forwards, backwards and to a moment; and those about breakpoints: where to stop, what to do there, and how to keep them for another session."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from mlusim.debug import verbs
-from mlusim.debug.console.command import BACK, RUNNING, Command, CommandContext
-from mlusim.debug.locations import break_at
+from mlusim.debug.console.command import BACK, RUNNING, STOPPING, Command, CommandContext
+from mlusim.debug.locations import break_at, doubt, set_condition as change_condition, watch_at
+from mlusim.debug.look.evaluate import parse
+from mlusim.debug.source.frames import parse_name
 from mlusim.debug.source.functions import find_line
-from mlusim.debug.stop.stops import END, Position, Stop, parse_time
+from mlusim.debug.stop.stops import (
+    END,
+    Breakpoint,
+    LineLocation,
+    Position,
+    Stop,
+    ValueWatch,
+    Watchpoint,
+    described,
+    parse_time,
+)
 from mlusim.errors import UsageError
+from mlusim.files.writing import write_text
 
 if TYPE_CHECKING:
     from mlusim.debug.session import DebugSession
@@ -123,7 +137,7 @@ def _count_all(words: str) -> tuple[int, bool]:
     return int(rest[0]), everyone
 
 
-COMMANDS = (
+RUN_COMMANDS = (
     Command("run", ("r",), "", RUNNING, "begin again at the first launch, and run to the first stop", _bare(verbs.run, "run")),
     Command("start", (), "", RUNNING, "begin again, and stop at the first line of the first task", _bare(verbs.start, "start")),
     Command("continue", ("c",), "[N]", RUNNING, "run to the next stop, or to the N-th", _repeated(verbs.resume), repeats=True),
@@ -140,3 +154,243 @@ COMMANDS = (
     Command("reverse-finish", ("rfin",), "", BACK, "go back to the line that called this function", _bare(verbs.reverse_finish, "reverse-finish")),
     Command("goto", ("g",), "[LAUNCH:]MOMENT|TIMEus|begin|end", BACK, "go to a moment of this launch or of another, earlier or later; to the predicted time of this task, as in `goto 12.5us`", goto),
 )  # fmt: skip
+
+
+_IF = re.compile(r"(?:^|\s)if(?:\s+(?P<text>.*))?$")
+_TASK = re.compile(r"\s+task\s+(?P<task>\d+\s*m?)$")
+_COUNT = re.compile(r"\s+ignore\s+(?P<count>\d+)$")
+
+
+def break_(console: CommandContext, words: str) -> str:
+    """Stop at a place."""
+    return _set(console.session, words, temporary=False)
+
+
+def tbreak(console: CommandContext, words: str) -> str:
+    """Stop at a place once."""
+    return _set(console.session, words, temporary=True)
+
+
+def watch(console: CommandContext, words: str) -> str:
+    """Stop before bytes are written."""
+    return _watch(console.session, words, writes=True, reads=False)
+
+
+def rwatch(console: CommandContext, words: str) -> str:
+    """Stop before bytes are read."""
+    return _watch(console.session, words, writes=False, reads=True)
+
+
+def awatch(console: CommandContext, words: str) -> str:
+    """Stop before bytes are read or written."""
+    return _watch(console.session, words, writes=True, reads=True)
+
+
+def _set(session: "DebugSession", words: str, *, temporary: bool) -> str:
+    place, said = _conditions(words)
+    return _told(session, break_at(session, place, temporary=temporary, **said))
+
+
+def _watch(session: "DebugSession", words: str, *, writes: bool, reads: bool) -> str:
+    place, said = _conditions(words)
+    anyone = place.endswith(" all")
+    place = place.removesuffix(" all").strip()
+    return _told(session, watch_at(session, place, writes=writes, reads=reads, anyone=anyone, **said))
+
+
+def _conditions(words: str) -> tuple[str, dict[str, Any]]:
+    """Return the place, and the options after it: ``task N``, ``ignore N``, ``if EXPR``."""
+    # The condition goes first, because it reaches to the end of the line and may hold the other words.
+    said: dict[str, Any] = {}
+    found = _IF.search(words)
+    if found is not None:
+        if not found["text"]:
+            raise UsageError("`if` takes an expression in the kernel's variables, as in `if i == 3`")
+        said["text"], words = found["text"].strip(), words[: found.start()]
+        # A condition is checked before anything is set, so that a mistake leaves no breakpoint behind.
+        _expression(said["text"])
+    words = words.rstrip()
+    found = _COUNT.search(words)
+    if found is not None:
+        said["ignore"], words = int(found["count"]), words[: found.start()]
+    found = _TASK.search(words)
+    if found is not None:
+        said["task"], words = parse_name(found["task"]), words[: found.start()]
+    return words.strip(), said
+
+
+def _expression(text: str) -> None:
+    try:
+        parse(text)
+    except UsageError as error:
+        behind = _COUNT.search(text) or _TASK.search(text)
+        if behind is not None:
+            # Everything after `if` belongs to the expression: `task` after it is the usual slip.
+            raise UsageError(f"{error}; write `{behind[0].strip()}` in front of `if`") from None
+        raise
+
+
+def _told(session: "DebugSession", made: Breakpoint) -> str:
+    note = doubt(session, made)
+    return described(made) + (f"\nnote: {note}" if note else "")
+
+
+# -- changing them -----------------------------------------------------------------------------------
+
+
+def delete(console: CommandContext, words: str) -> str:
+    """Forget breakpoints, all or those that are named."""
+    chosen = _chosen(console.session, words)
+    for made in chosen:
+        del console.session.breakpoints[made.number]
+    return f"{len(chosen)} deleted"
+
+
+def enable(console: CommandContext, words: str) -> str:
+    """Let breakpoints stop again."""
+    return _switch(console.session, words, on=True)
+
+
+def disable(console: CommandContext, words: str) -> str:
+    """Keep breakpoints from stopping."""
+    return _switch(console.session, words, on=False)
+
+
+def _switch(session: "DebugSession", words: str, *, on: bool) -> str:
+    chosen = _chosen(session, words)
+    for made in chosen:
+        made.enabled = on
+    return "\n".join(described(made) for made in chosen)
+
+
+def set_condition(console: CommandContext, words: str) -> str:
+    """Give a breakpoint a condition, or take it away."""
+    number, _, text = words.partition(" ")
+    made = _one(console.session, number)
+    # `condition 2 if i == 3` is what one types after `break ... if`.
+    change_condition(console.session, made, text.strip().removeprefix("if ").strip() or None)
+    return described(made)
+
+
+def ignore(console: CommandContext, words: str) -> str:
+    """Pass over the next hits of a breakpoint."""
+    number, _, count = words.partition(" ")
+    made = _one(console.session, number)
+    if not count.strip().isdigit():
+        raise UsageError(
+            f"{count.strip()!r} is not a count; `ignore 2 10` passes over the next ten hits of breakpoint 2"
+        )
+    made.ignore = int(count)
+    return described(made)
+
+
+def _chosen(session: "DebugSession", words: str) -> list[Breakpoint]:
+    # Without numbers all are meant, as in gdb.
+    if not words:
+        return list(session.breakpoints.values())
+    return [_one(session, word) for word in words.replace(",", " ").split()]
+
+
+def _one(session: "DebugSession", word: str) -> Breakpoint:
+    if word == "$" and session.breakpoints:
+        return session.breakpoints[max(session.breakpoints)]
+    if not word.isdigit() or int(word) not in session.breakpoints:
+        known = ", ".join(str(n) for n in session.breakpoints) or "none"
+        raise UsageError(f"there is no breakpoint {word!r}; there are: {known}")
+    return session.breakpoints[int(word)]
+
+
+PLACES = """PLACE is one of
+  FILE:LINE or LINE      a line of the kernel's source
+  FUNCTION               the first line of a function of the kernel
+  INTRINSIC              every issue of an intrinsic, as bang_add or __bang_add; `scalar load`, `scalar store`
+  pipe NAME              every instruction of a pipe: scalar, vector, tensor, IO-DMA, move-DMA
+  task N                 the first line of task N (`task Nm`: of the memory core whose cluster begins with it)
+  cycle N, moment N      a moment, as every stop shows it
+  time 12.5us            in each task the first instruction that begins at that predicted time or later, in this launch
+  finding [ID]           a finding of any checker, of one checker, or of one rule
+Behind it: `task N` stops in that task only, `ignore N` passes over N hits, `if EXPR` stops where the
+expression holds in the kernel's variables."""
+
+WATCHES = """PLACE is a region of the plan, a tensor, a pointer (watched to its end by name, one element as an
+expression), elements as p[2:8], or bytes as nram+0x100:64.  It is the memory of the task in focus; with `all` behind
+it, the same addresses of every task.  It stops before the bytes change; an asynchronous effect counts
+when it lands.  A scalar, a member or any other expression in the variables of the function in focus is watched by its
+value, line by line: it stops behind the line that has changed it, with the old value and the new one, in this task (with
+`all` in every task that is in the function), and goes on with the next call of the function."""
+
+
+def commands(console: CommandContext, words: str) -> str:
+    """Return the commands that are executed where a breakpoint stops."""
+    number, _, rest = words.partition(" ")
+    # Without a number the newest breakpoint is meant, as in gdb.
+    made = _one(console.session, number or str(max(console.session.breakpoints, default=0)))
+    if rest.strip():
+        attach(console, made.number, rest.split(";"))
+        return told(console, made.number)
+    console.collecting = made.number, []
+    return f"commands for breakpoint {made.number}, one a line, until `end`"
+
+
+def attach(console: CommandContext, number: int, lines: list[str]) -> None:
+    """Keep *lines* as the commands of a breakpoint; if there are none, forget those that it had."""
+    console.attached[number] = [line.strip() for line in lines if line.strip()]
+    if not console.attached[number]:
+        del console.attached[number]
+
+
+def told(console: CommandContext, number: int) -> str:
+    """Return the commands that are executed at a breakpoint."""
+    lines = console.attached.get(number, [])
+    return f"breakpoint {number}: {'; '.join(lines) if lines else 'no commands'}"
+
+
+def save(console: CommandContext, words: str) -> str:
+    """Write the breakpoints to a file, as commands."""
+    kind, _, name = words.partition(" ")
+    if kind not in ("breakpoints", "b") or not name.strip():
+        raise UsageError("save takes `breakpoints` and a file, as in `save breakpoints stops.txt`")
+    lines = [line for made in console.session.breakpoints.values() for line in _lines(console, made)]
+    write_text(name.strip(), "".join(f"{line}\n" for line in lines), keep=True)
+    return f"{len(console.session.breakpoints)} written to {name.strip()}; `source {name.strip()}` sets them again"
+
+
+def _lines(console: CommandContext, made: Breakpoint) -> Iterator[str]:
+    """Yield the commands that set a breakpoint again."""
+    location, place = made.location, made.words
+    verb = "tbreak" if made.temporary else "break"
+    if isinstance(location, Watchpoint):
+        verb = "awatch" if location.writes and location.reads else "watch" if location.writes else "rwatch"
+        # The words say that any task is meant only if the user typed it; the span always knows.
+        place += " all" if location.span.anyone and not place.endswith(" all") else ""
+    elif isinstance(location, ValueWatch):
+        verb, place = "watch", place + " all" * (location.label is None)
+    elif isinstance(location, LineLocation):
+        # With its file, because a bare number means another file where another frame is in focus.
+        place = f"{location.file}:{location.line}"
+    limits = f" {made.task}" * bool(made.task) + f" ignore {made.ignore}" * bool(made.ignore)
+    yield f"{verb} {place}{limits}" + (f" if {made.condition}" if made.condition else "")
+    attached = console.attached.get(made.number)
+    if attached:
+        yield from ("commands", *attached, "end")
+    if not made.enabled:
+        # By $, the newest breakpoint: it gets another number in the session that reads the file.
+        yield "disable $"
+
+
+STOP_COMMANDS = (
+    Command("break", ("b",), "[PLACE] [task N] [ignore N] [if EXPR]", STOPPING, "stop at a place: a line, a function, an intrinsic, a pipe, a task, a moment, a finding", break_, PLACES, completes="function"),
+    Command("tbreak", ("tb",), "[PLACE] ...", STOPPING, "as break, but only once", tbreak, completes="function"),
+    Command("watch", ("w",), "PLACE|EXPR [all] [task N] [if EXPR]", STOPPING, "stop before bytes are written, or where the value of an expression has changed", watch, WATCHES, completes="place"),
+    Command("rwatch", ("rw",), "PLACE [all] ...", STOPPING, "stop before bytes are read", rwatch, completes="place"),
+    Command("awatch", ("aw",), "PLACE [all] ...", STOPPING, "stop before bytes are read or written", awatch, completes="place"),
+    Command("delete", ("d",), "[NUMBER ...]", STOPPING, "forget breakpoints, or all of them", delete, completes="breakpoint"),
+    Command("enable", (), "[NUMBER ...]", STOPPING, "let breakpoints stop again", enable, completes="breakpoint"),
+    Command("disable", (), "[NUMBER ...]", STOPPING, "keep breakpoints, but do not stop at them", disable, completes="breakpoint"),
+    Command("condition", (), "NUMBER [EXPR]", STOPPING, "let a breakpoint stop only where EXPR holds; without EXPR always", set_condition, completes="breakpoint"),
+    Command("ignore", (), "NUMBER COUNT", STOPPING, "pass over the next COUNT hits of a breakpoint", ignore, completes="breakpoint"),
+    Command("commands", (), "[NUMBER] [COMMAND; ...]", STOPPING, "execute commands where a breakpoint stops; without any, lines follow until `end`", commands, "The commands of a stop end where one of them moves: those of the next stop come then.", completes="breakpoint"),
+    Command("save", (), "breakpoints FILE", STOPPING, "write the breakpoints to a file of commands, for `source`", save),
+)  # fmt: skip
+
+COMMANDS = (*RUN_COMMANDS, *STOP_COMMANDS)

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve
 
 from mlusim.counted import plural
-from mlusim.debug.console import cmd_info, cmd_look, cmd_memory, cmd_run, cmd_stop
+from mlusim.debug.console import cmd_info, cmd_look, cmd_memory, cmd_run
 from mlusim.debug.console.command import (
     GROUPS,
     SESSION,
@@ -148,7 +148,6 @@ def _told(text: str, before: Array, behind: Array) -> str:
 
 COMMANDS: tuple[Command, ...] = (
     *cmd_run.COMMANDS,
-    *cmd_stop.COMMANDS,
     *cmd_look.COMMANDS,
     *cmd_info.COMMANDS,
     *cmd_memory.COMMANDS,
@@ -202,8 +201,8 @@ class Console(CommandContext):
             lines.append(line)
             return Reply("")
         self.collecting = None
-        cmd_stop.attach(self, number, lines)
-        return Reply(cmd_stop.told(self, number))
+        cmd_run.attach(self, number, lines)
+        return Reply(cmd_run.told(self, number))
 
     def _execute(self, line: str) -> Reply:
         text = line.strip() or self._again

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from mlusim.debug import verbs
 from mlusim.debug.console.console import Console
-from mlusim.debug.dap import inspecting, moving, stopping
+from mlusim.debug.dap import inspecting, stopping
 from mlusim.debug.dap.protocol import Connection, EditorStream, Message
 from mlusim.debug.dap.state import Arguments, Body, Handler, State, moved, progressing
 from mlusim.debug.locations import break_at
@@ -47,12 +47,11 @@ class Adapter:
         self._make = make
         self._handlers: dict[str, Handler] = {
             **inspecting.HANDLERS,
-            **moving.HANDLERS,
             **stopping.HANDLERS,
             "initialize": _initialize,
             "launch": self._launch,
             "attach": _attach,
-            "configurationDone": moving.standing,
+            "configurationDone": stopping.standing,
             "restart": _restart,
         }
         # From the launch request, for configurationDone: whether to stop at the entry.
@@ -74,8 +73,8 @@ class Adapter:
                 self.state.connection.event("initialized")
             elif name == "configurationDone":
                 moved(self.state, self._begin, "entry")
-            elif name in moving.FOLLOWS:
-                moving.FOLLOWS[name](self.state, arguments)
+            elif name in stopping.FOLLOWS:
+                stopping.FOLLOWS[name](self.state, arguments)
         finally:
             if self.state.console is not None:
                 # Between requests the kernel's variables are bound as the program left them, not as a run has them.

@@ -6,9 +6,9 @@ from attrs import frozen
 
 import mlusim
 from mlusim.counted import counted, share
+from mlusim.report.page.charts import TimeBar, times_picture
 from mlusim.report.page.frame import BAD, GOOD, Card, PageHead
 from mlusim.report.page.render import made, rendered
-from mlusim.report.page.times import TimeBar, times_picture
 from mlusim.report.whatif import RECORDED, RETIMED, WhatIfRow, WhatIfStudy
 
 

@@ -1,6 +1,8 @@
-"""Walks over a function's form: every node, what stores and which locals change, where it falls through, which functions call themselves, which variable a pointer is computed from."""
+"""Walks over a function's form: every node, what stores and which locals change, where it falls through, which functions call themselves, which variable a pointer is computed from; and the places that ``#line`` names."""
 
 import functools
+import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -9,6 +11,7 @@ import attrs
 from attrs import define, field, frozen
 
 from mlusim.frontend.bangc import ir, types as t
+from mlusim.frontend.bangc.ir import Span, TranslationUnit
 
 _STORES = (ir.Assign, ir.Update)
 _CALLS = (ir.Call, ir.Invoke)
@@ -392,3 +395,62 @@ def _takes_address(value: ir.Expr, local: ir.Local) -> bool:
         return False
     addresses = (node.place for node in walk(value) if isinstance(node, ir.AddressOf))
     return any(isinstance(place, ir.LocalStorage) and place.local is local for place in addresses)
+
+
+_DIRECTIVE = re.compile(r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)[ \t]+"((?:[^"\\\n]|\\.)*)"', re.MULTILINE)
+
+
+def name_lines(form: TranslationUnit, texts: Mapping[str, str]) -> None:
+    """Change the places in *form* to what the ``#line`` directives of *texts*, by path, say; a column stays.
+
+    The lowering itself reads texts where they are, so that this comes last.
+    """
+    tables = {path: table for path, text in texts.items() if (table := _table(text))}
+    if not tables:
+        return
+
+    def named(span: Span) -> Span:
+        table = tables.get(span.file)
+        at = bisect_right(table, (span.line,)) - 1 if table is not None else -1
+        if table is None or at < 0:
+            return span
+        written, line, file = table[at]
+        moved = line - written - 1
+        return Span(file, span.line + moved, span.column, span.end_line + moved, span.end_column)
+
+    for holder, name, span in [*_spans(form)]:
+        object.__setattr__(holder, name, named(span))
+
+
+def _table(text: str) -> list[tuple[int, int, str]]:
+    """Return the directives: where each is written, and the line and the file that it names for the next line."""
+    return [
+        (
+            text.count("\n", 0, directive.start()) + 1,
+            int(directive[1]),
+            directive[2].replace('\\"', '"').replace("\\\\", "\\"),
+        )
+        for directive in _DIRECTIVE.finditer(text)
+    ]
+
+
+def _spans(form: TranslationUnit) -> Iterator[tuple[Any, str, Span]]:
+    """Yield each place that an object of *form* holds, once, with the object and the name of its field."""
+    seen: set[int] = set()
+    waiting: list[Any] = [form.functions, form.globals, form.initialisers]
+    fields: dict[type, tuple[str, ...]] = {}
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            waiting += value.values()
+        elif isinstance(value, tuple | list):
+            waiting += value
+        elif attrs.has(type(value)) and id(value) not in seen:
+            seen.add(id(value))
+            names = fields.setdefault(type(value), tuple(a.name for a in attrs.fields(type(value))))
+            for name in names:
+                inner = getattr(value, name)
+                if isinstance(inner, Span):
+                    yield value, name, inner
+                elif not isinstance(inner, str | int | float):
+                    waiting.append(inner)

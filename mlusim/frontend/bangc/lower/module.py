@@ -10,8 +10,7 @@ from mlusim.counted import counted
 from mlusim.frontend.bangc import ir, types as t
 from mlusim.frontend.bangc.errors import ERROR, Diagnostic, excerpt_of
 from mlusim.frontend.bangc.form_checks import MOST_CONSTANT
-from mlusim.frontend.bangc.ir.lines import name_lines
-from mlusim.frontend.bangc.ir.walk import falls
+from mlusim.frontend.bangc.ir.walk import falls, name_lines
 from mlusim.frontend.bangc.lower import arguments, bits, calls, objects, places, statements
 from mlusim.frontend.bangc.lower.conversions import convert, letters
 from mlusim.frontend.bangc.lower.expressions import MAKERS
