@@ -20,11 +20,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.engine.preference import AUTO, NATIVE, engine_of, preferred
 from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.host.handle import Handle
-from mlusim.host.library import (
-    LARGE_TENSOR,
-    Status,
-    TensorDescriptor,
-)
+from mlusim.host.library import LARGE_TENSOR, Status, TensorDescriptor
 from mlusim.kernel_frames import show_kernel
 from mlusim.machine.engine import Engine
 from mlusim.machine.hub import attendants, looks_inside

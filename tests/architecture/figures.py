@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from functools import cache
 
-from import_graph import PAGE, ROOT, circles, depth, graph, modules, nodes_of, tree_of
+from import_graph import PAGE, ROOT, circles, depth, graph, modules, nodes_of, room_of, tree_of
 
 from mlusim.arch.catalog import BOARDS
 from mlusim.engine.recipes.recipe import LaunchPolicy, recipe
@@ -88,6 +88,24 @@ def edges():
 def file_circles():
     """Return the circles of files."""
     return [" ".join(sorted(group)) for group in circles(edges()) if len(group) > 1]
+
+
+def upward_arrows():
+    """Return the arrows between rooms that point up: of two rooms that import each other the one of fewer imports; and longer circles of rooms."""
+    arrows = Counter(
+        (room_of(name), room_of(other))
+        for name, imported in edges().items()
+        for other in imported
+        if "." in name and "." in other and room_of(name) != room_of(other)
+    )
+    up = {(a, b) for a, b in arrows if (b, a) in arrows and (arrows[a, b], a) < (arrows[b, a], b)}
+    below = {room: set() for arrow in arrows for room in arrow}
+    for a, b in set(arrows) - up:
+        below[a].add(b)
+    return [
+        *(f"{a} > {b}" for a, b in sorted(up)),
+        *(" ".join(sorted(group)) for group in circles(below) if len(group) > 1),
+    ]
 
 
 def importers_of_c():
@@ -337,6 +355,7 @@ FIGURES = {
     "files of at most 40 lines": small_files,
     "lines of 1,000 that import": import_lines,
     "circles of files": file_circles,
+    "arrows between rooms that point up": upward_arrows,
     "files on the longest way down, with imports for types, a circle counted as one": lambda: depth(edges())[
         1
     ],

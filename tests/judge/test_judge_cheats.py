@@ -11,13 +11,7 @@ import threading
 import pytest
 from judged import LOADS, REFERENCE, STORES, WORK, kernel
 
-from mlusim.judge.confine import (
-    WITHOUT_END,
-    Confinement,
-    remove,
-    room_for_device,
-    stored,
-)
+from mlusim.judge.confine import WITHOUT_END, Confinement, remove, room_for_device, stored
 from mlusim.judge.judging import candidates, judge, task_of
 from mlusim.judge.seccomp import filtered
 from mlusim.programs.argument_forms import AskedCall

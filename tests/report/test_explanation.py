@@ -16,13 +16,7 @@ from mlusim.operators.registry import find_operator
 from mlusim.report.efficiency import Rule, acceptance, efficiency, headline, summaries, verdicts
 from mlusim.report.explain import below_the_bar, explained, reasons
 from mlusim.report.figures import Figures, figures
-from mlusim.report.record import (
-    BELOW,
-    CallRecord,
-    LaunchRecord,
-    csv_text,
-    markdown_text,
-)
+from mlusim.report.record import BELOW, CallRecord, LaunchRecord, csv_text, markdown_text
 from mlusim.time.log import Lanes
 
 BOARD = find_board("MLU370-X4")
