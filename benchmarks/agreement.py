@@ -10,11 +10,13 @@ from rich.console import Console
 from rich.table import Table
 
 from mlusim.document import markdown_table
+from mlusim.time.rates import MODEL
 
 NEAR, FAR = 0.30, 2.0
 MEDIAN_AIM, SHARE_AIM, SPEARMAN_AIM = 0.15, 0.80, 0.95
 COVERED_AIM, MANY, WIDE = (0.70, 0.90), 5, 1.6
 APART, ORDER_AIM = 1.10, 0.85
+MOST = 0.8  # of the families of a kind of time, within whose worst factor the model is taken to be
 
 
 @frozen
@@ -31,15 +33,16 @@ class Measured:
 
 @frozen
 class Times:
-    """A prediction in us: the usual one, and the ends of its band."""
+    """A prediction in us: the usual one, and the ends of its band; ``mostly`` is the kind of time that it has most of."""
 
     usual: float
     low: float
     high: float
+    mostly: str = ""
 
     def plus(self, us: float, low: float, high: float) -> "Times":
         """The same with something added to each."""
-        return Times(self.usual + us, self.low + low, self.high + high)
+        return Times(self.usual + us, self.low + low, self.high + high, self.mostly)
 
 
 @frozen
@@ -172,6 +175,39 @@ class Verdict:
         return not self.missed
 
 
+@frozen
+class Kind:
+    """A kind of time: the families whose time is mostly of it, and the factor that `MOST` of them are within; ``least`` and ``most`` without one of them."""
+
+    name: str
+    families: int
+    factor: float
+    least: float
+    most: float
+
+
+def kinds(results: Sequence[Judged]) -> Iterator[Kind]:
+    """Yield each kind of time with what the rows say of it, whether they were held out or not.
+
+    A family counts by its worst row.  Rows that are explained, and those that are printed as one digit, say nothing.
+    """
+    worst: dict[str, dict[str, float]] = {}
+    for r in results:
+        if r.predicted is None or not r.predicted.mostly or r.why or r.row.time_us in range(10):
+            continue
+        families = worst.setdefault(r.predicted.mostly, {})
+        family = r.family or r.row.op
+        families[family] = max(off(r), families.get(family, 1.0))
+    for name, families in sorted(worst.items()):
+        less = [_within([f for n, f in families.items() if n != left]) for left in families]
+        yield Kind(name, len(families), _within(list(families.values())), min(less), max(less))
+
+
+def _within(factors: Sequence[float]) -> float:
+    """The factor that `MOST` of *factors* are within, between two of them by their logarithms."""
+    return float(np.exp(np.quantile(np.log(factors), MOST))) if factors else 1.0
+
+
 def verdict(results: Sequence[Judged]) -> Verdict:
     """Judge the rows that were held out, and the order of variants."""
     rows = predicted(results, held=True)
@@ -252,7 +288,9 @@ def markdown(results: Sequence[Judged]) -> str:
         missed if found.missed else "",
         _groups_of(held),
     )
-    return "\n\n".join(filter(None, (*parts, proves_nothing, _table_of(derived), _groups_of(derived))))
+    known = "By which factor the model is off, by what most of the time is of:"
+    derived_rows = (proves_nothing, _table_of(derived), _groups_of(derived))
+    return "\n\n".join(filter(None, (*parts, *derived_rows, known, _kinds_of(results))))
 
 
 def _table_of(rows: Sequence[Judged]) -> str:
@@ -277,6 +315,23 @@ def _groups_of(rows: Sequence[Judged]) -> str:
             (g.name, g.rows, f"{g.median:.0%}", f"{g.worst:.2f}", g.near, g.covered, f"{g.width:.2f}")
             for by in GROUPS.values()
             for g in groups(rows, by)
+        ],
+    )
+
+
+def _kinds_of(results: Sequence[Judged]) -> str:
+    heads = (
+        "most of the time is of",
+        "families",
+        f"{MOST:.0%} of them are within",
+        "without one of them",
+        "factor of the band",
+    )
+    return markdown_table(
+        heads,
+        [
+            (k.name, k.families, f"{k.factor:.2f}", f"{k.least:.2f} to {k.most:.2f}", f"{MODEL[k.name]:.2f}")
+            for k in kinds(results)
         ],
     )
 

@@ -17,12 +17,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from attrs import frozen
 from rich.console import Console
 from rich.table import Table
 
+import mlusim
 from benchmarks import public_sources, published
 from benchmarks.agreement import Judged, Measured, Times, markdown, show
 from benchmarks.pages import put_between
@@ -30,6 +32,7 @@ from benchmarks.public_sources import Public
 from mlusim.arch.catalog import find_board
 from mlusim.machine.launch import Launch
 from mlusim.time.rates import HOST_CALL, RATES, Bound
+from mlusim.time.timeline import Forecast
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "explanation" / "time.md"
@@ -38,6 +41,7 @@ BEGIN, END = "<!-- begin: python -m benchmarks calibration --page -->\n", "<!-- 
 LADDER = SimpleNamespace(**runpy.run_path(str(HERE.parent / "examples" / "10_matmul_ladder.py")))
 TILES = SimpleNamespace(**runpy.run_path(str(HERE.parent / "examples" / "11_elementwise.py")))
 ROWS, SIDE = 128, 8192
+STEPS = 32  # of a task of the ladder's upper rungs
 
 
 def rows() -> list[Measured]:
@@ -56,21 +60,29 @@ def rows() -> list[Measured]:
         ]
 
 
-def affine(launch_of: Callable[[int], Launch], small: int, whole: int, second: int = 0) -> Times:
+def affine(times: Callable[[int], Times], small: int, whole: int, second: int = 0) -> Times:
     """The times at *whole* from those at *small* and at *second* (0: twice *small*): a + b n."""
     second = second or 2 * small
-    begun, longer = times_of(launch_of(small)), times_of(launch_of(second))
+    begun, longer = times(small), times(second)
     more = (whole - small) / (second - small)
     ends = (
         (a + (b - a) * more)
         for a, b in ((begun.usual, longer.usual), (begun.low, longer.low), (begun.high, longer.high))
     )
-    return Times(*ends)
+    return Times(*ends, longer.mostly)
 
 
 def times_of(launch: Launch) -> Times:
     """What is predicted for a launch."""
-    return Times(launch.time_us, *launch.time_band)
+    return forecast_times(launch.forecast)
+
+
+def forecast_times(forecast: Forecast) -> Times:
+    """What a forecast says; it is mostly of no kind where mechanisms that hardly a row shows have half of it."""
+    certainty = forecast.certainty
+    unsure = sum(one.part for one in certainty.unsure)
+    mostly = "" if 2 * unsure >= 1 else max(certainty.kinds, key=certainty.kinds.__getitem__)
+    return Times(forecast.found.time_us, *forecast.band, mostly)
 
 
 WHOLE = "fourth"
@@ -84,8 +96,8 @@ def held_out(measured: Sequence[Measured]) -> list[bool]:
 
     Rows with a ``class`` in the file: of each class, by measured time and the longest first, every second one is
     held out; of a class of one row it is, unless a constant names it, so that nothing else would show its
-    mechanism.  The class "fourth" is held out whole: no constant was derived from its rows.  Rows without one came first, and constants came from them before there was a rule: all others
-    of these are held out.
+    mechanism.  The class "fourth" is held out whole: no constant was derived from its rows.  Rows without
+    one came first, and constants came from them before there was a rule: all others of these are held out.
     """
     held = [not row.group and key_of(row) not in DERIVED for row in measured]
     for group in {row.group for row in measured if row.group}:
@@ -111,14 +123,16 @@ def key_of(row: Measured) -> str:
 def rung(number: int, board: str, *, columns: int = 128, notified: bool = True) -> Times:
     """A rung of the ladder at the measured size; *notified*: one launch between two notifiers on an idle queue."""
     if number < 3:
-        found = affine(lambda n: LADDER.run(number, board, results=n, columns=columns)[0], 8, ROWS * columns)
+        found = affine(
+            lambda n: times_of(LADDER.run(number, board, results=n, columns=columns)[0]), 8, ROWS * columns
+        )
     elif number == 3:
         found = times_of(LADDER.run(3, board, columns=columns)[0])
+    elif number < 6:
+        found = of_equal_blocks(LADDER.blocks if number == 4 else LADDER.three_stages, board, 128)
     else:
-        device = find_board(board)
-        places = device.clusters if number == 6 else device.cores
-        waves = -(-(256 if number == 6 else 128) // places)
-        found = affine(lambda n: LADDER.run(number, board, waves=n)[0], 1, waves)
+        waves = -(-256 // find_board(board).clusters)
+        found = affine(lambda n: times_of(LADDER.run(number, board, waves=n)[0]), 1, waves)
     if not notified:
         return found
     return found.plus(
@@ -126,6 +140,24 @@ def rung(number: int, board: str, *, columns: int = 128, notified: bool = True) 
     )
 
 
+def of_equal_blocks(body: Any, board: str, tasks: int, steps: int = STEPS) -> Times:
+    """The times of a rung of *tasks* blocks of *steps*: all do the same, so that one is run and stands for each."""
+    device = mlusim.Device(board)
+    left, weight, out = (
+        device.empty(size, np.float32)
+        for size in (steps * LADDER.BLOCK * LADDER.K, LADDER.K * LADDER.N, steps * LADDER.BLOCK * LADDER.N)
+    )
+    forecast = device.launch(body, 1, mlusim.BLOCK, (out, left, weight, steps)).forecast
+    (work,) = forecast.tasks
+    # What a block reads of its own is a part of a tensor that has it for every block.
+    reads = tuple(
+        (at, size * tasks if size == left.nbytes else size, nbytes) for at, size, nbytes in work.reads
+    )
+    every = [work._replace(task=n, union=n, reads=reads) for n in range(tasks)]
+    return forecast_times(Forecast(every, forecast.board, forecast.unions))
+
+
+@functools.lru_cache
 def copied(board: str) -> Times:
     """Clone of 8192 x 8192 floats."""
     return times_of(TILES.run(TILES.clone, board, np.zeros((SIDE, SIDE), np.float32))[0])
@@ -139,7 +171,7 @@ def cast(board: str) -> Times:
 def gathered(board: str) -> Times:
     """The element-wise transposition, from a core's first and second column."""
     cores = find_board(board).cores
-    return affine(lambda n: published.run_gather_transpose(board, n), 1, SIDE // cores)
+    return affine(lambda n: times_of(published.run_gather_transpose(board, n)), 1, SIDE // cores)
 
 
 def absolute(board: str) -> Times:
@@ -167,7 +199,7 @@ def of_source(public: Public) -> Callable[[str], Times | None]:
             return None
         if public.loop:
             _, small, second, whole = public.loop
-            return affine(lambda length: public.launch(board, length), small, whole, second)
+            return affine(lambda length: times_of(public.launch(board, length)), small, whole, second)
         found = times_of(public.launch(board))
         for launched in (times_of(one.launch(board)) for one in public.before):
             found = found.plus(launched.usual, launched.low, launched.high)
@@ -197,9 +229,14 @@ class Case:
 
 def _ladder(board: str, columns: int, numbers: Iterable[int]) -> Iterator[Case]:
     kinds = {1: "scalar", 2: "scalar", 3: "launch", 4: "tensor", 5: "tensor", 6: "tensor"}
-    how = {1: "a + b results, from 8 and 16", 3: "example 10", 4: "a + b waves, from 1 and 2"}
+    how = {
+        1: "a + b results, from 8 and 16",
+        3: "example 10",
+        4: "one of its equal tasks",
+        6: "a + b waves, from 1 and 2",
+    }
     for number in numbers:
-        told = how[1 if number < 3 else 3 if number == 3 else 4]
+        told = how[1 if number < 3 else 4 if number == 5 else number]
         predict = functools.partial(rung, number, columns=columns)
         cores = "one core" if number <= 3 else "all cores"
         words = f"matmul_lab_0{number}", board
@@ -207,12 +244,10 @@ def _ladder(board: str, columns: int, numbers: Iterable[int]) -> Iterator[Case]:
         yield Case(" ".join(words), words, kinds[number], predict, told, cores, family=family)
 
 
-def _contest(
-    name: str, commit: str, kind: str, cores: str = "all cores", family: str = "", why: str = ""
-) -> Case:
+def _contest(name: str, commit: str, kind: str, cores: str = "all cores", family: str = "") -> Case:
     predict = of_source(public_sources.CONTESTED[commit])
     told = f"source, commit {commit}"
-    return Case(name, (name,), kind, predict, told, cores, public_sources.CONTEST, family, why)
+    return Case(name, (name,), kind, predict, told, cores, public_sources.CONTEST, family)
 
 
 def _vendor(
@@ -231,10 +266,6 @@ _OVERLAPPED = (
     "the kernel is known as blocking; the card reaches 37 GB/s a core and transposes beside it, which blocking copies "
     "at 32 bytes/ns cannot, so its compiler overlaps consecutive tiles"
 )
-_ALIKE = (
-    "three commits whose poolings differ from others by where their rows lie take 2.5 ms, eight times as long as these, and 16 times as "
-    "long as the cycles of their windows; why is not known"
-)
 CASES: tuple[Case, ...] = (
     *_ladder("MLU370-X8", 128, range(1, 7)),
     *_ladder("MLU370-M8", 256, range(1, 4)),
@@ -245,6 +276,10 @@ CASES: tuple[Case, ...] = (
     Case("contiguous gather", ("contiguous", "gather"), "strided", gathered, "a + b columns a core, from 1 and 2", family=_TURNED),
     Case("contiguous tiled", ("contiguous", "tiled"), "strided", of(published.run_tiled_transpose), family=_TURNED, why=_OVERLAPPED),
     Case("contiguous native", ("contiguous", "native"), "strided", of(published.run_piped_transpose), "a plausible good kernel", family=_TURNED),
+    *(
+        _vendor(f"moe_dispatch_backward_{which} 512", (f"moe_dispatch_backward_{which}", "18432"), "copy", public_sources.dispatch(which, 18432, 512, 11520))
+        for which in ("data", "gate")
+    ),
     _vendor("moe_dispatch_backward_data", ("moe_dispatch_backward_data",), "copy", public_sources.dispatch("data")),
     _vendor("moe_dispatch_backward_gate", ("moe_dispatch_backward_gate",), "copy", public_sources.dispatch("gate")),
     *(
@@ -325,7 +360,6 @@ CASES: tuple[Case, ...] = (
     _contest("048 tasks 64", "146afcd", "on chip", "all cores", "pooling"),
     _contest("048 tasks 128", "6c31a6c", "on chip", "all cores", "pooling"),
     _contest("101 width", "591eb06", "on chip", "all cores", "pooling with indices"),
-    _contest("101 direct", "c4af5a7", "on chip", "all cores", "pooling with indices", why=_ALIKE),
     _contest("092 six sweeps", "4ec1b0c", "scalar", "some cores", "SVD"),
     _contest("127 union", "842c19a", "scalar", "all cores", "Cholesky"),
     _contest("050 prefix 41", "ae8dbd8", "scalar", "all cores", "cumulative product"),

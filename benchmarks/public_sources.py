@@ -253,7 +253,6 @@ CONTESTED: dict[str, Public] = {
         _contest("146afcd", _POOL, "k0", 64, *_POOLED),
         _contest("6c31a6c", _POOL, "k0", 128, *_POOLED),
         _contest("591eb06", "Max_Pool_2D_with_indices", "k0", 128, *_POOLED),
-        _contest("c4af5a7", "Max_Pool_2D_with_indices", "k0", 128, *_POOLED),
         _contest("4ec1b0c", "SVD_decomposition", "k0", 8, arguments=normal(((8, 128, 64), HALF), ((8, 128, 64), FLOAT), ((8, 64), FLOAT), ((8, 64, 64), FLOAT))),
         _contest("842c19a", "Cholesky_decomposition", "k0", 0, arguments=positive(8, 64), grid=lambda _: (4, 8, 1), **_UNION),
         _contest("ae8dbd8", "cumprod", "k0", 32, ((128, 4000), HALF), ((128, 4000), HALF)),
@@ -270,19 +269,21 @@ def _clusters(device: mlusim.Device) -> tuple[int, int, int]:
     return device.board.arch.cores_per_cluster, device.board.clusters, 1
 
 
-SAMPLES, HIDDEN, CAPACITY, EXPERTS = 4608, 1024, 2880, 2
+EXPERTS = 2
 
 
-def _dispatched(capacity: int, *, gate: bool) -> Callable[[mlusim.Device], Sequence[Any]]:
-    """The arguments of the backward of a dispatch of 4,608 samples of 1,024 floats, all valid."""
+def _dispatched(
+    samples: int, hidden: int, capacity: int, *, gate: bool
+) -> Callable[[mlusim.Device], Sequence[Any]]:
+    """The arguments of the backward of a dispatch of *samples* of *hidden* floats, all valid."""
 
     def make(device: mlusim.Device) -> Sequence[Any]:
-        every = np.arange(SAMPLES, dtype=np.int32)
+        every = np.arange(samples, dtype=np.int32)
         where = [device.put(every % EXPERTS), device.put(every // EXPERTS)]
-        rows = device.put(_random(SAMPLES, HIDDEN, dtype=FLOAT))
-        sent = device.put(_random(EXPERTS * capacity, HIDDEN, dtype=FLOAT))
-        sizes = SAMPLES, capacity, HIDDEN, EXPERTS
-        gates = device.put(_random(SAMPLES, dtype=FLOAT))
+        rows = device.put(_random(samples, hidden, dtype=FLOAT))
+        sent = device.put(_random(EXPERTS * capacity, hidden, dtype=FLOAT))
+        sizes = samples, capacity, hidden, EXPERTS
+        gates = device.put(_random(samples, dtype=FLOAT))
         return [*where, rows, sent, *sizes, gates] if gate else [gates, *where, sent, *sizes, rows]
 
     return make
@@ -312,11 +313,10 @@ def ball_query(*sizes: Any, dtype: Any = FLOAT) -> Public:
     return Public(MLU_OPS, _QUERY, kernel, arguments, _clusters, mlusim.UNION1, "2db31448")
 
 
-def dispatch(which: str, capacity: int = CAPACITY) -> Public:
+def dispatch(which: str, samples: int = 4608, hidden: int = 1024, capacity: int = 2880) -> Public:
     """The vendor's second kernel of the backward of a dispatch: *which* is "data" or "gate"."""
     folder = f"moe_dispatch_backward_{which}"
     kernel = f"MLUKernelMoeDispatchBwd{which.title()}2<float>"
     path = f"kernels/moe_dispatch/{folder}/{folder}_union1.mlu"
-    return Public(
-        MLU_OPS, path, kernel, _dispatched(capacity, gate=which == "gate"), _clusters, mlusim.UNION1
-    )
+    arguments = _dispatched(samples, hidden, capacity, gate=which == "gate")
+    return Public(MLU_OPS, path, kernel, arguments, _clusters, mlusim.UNION1)

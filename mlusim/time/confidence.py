@@ -1,13 +1,14 @@
-"""The certainty of a predicted time: which part of it is in mechanisms that hardly any published measurement has shown.
+"""The certainty of a predicted time: what kinds of time it is made of, and which part is in mechanisms that hardly any published row has shown.
 
-A constant that two or more printed rows hold is known as well as the model is. What a launch spends in others makes its band wider,
-and has a name in reports.
+A constant that two or more printed rows hold is known as well as the model is for its kind of time. What a launch spends in others makes its
+band wider, and has a name in reports.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from attrs import asdict, frozen
 
 from mlusim.arch.board import Board
@@ -29,7 +30,7 @@ from mlusim.time.log import (
     TaskWork,
     loads_of,
 )
-from mlusim.time.pace import Pace, waited
+from mlusim.time.pace import FLIGHT, FRONT, IO, MOVE, SCALAR, TENSOR, VECTOR, Pace, parts_of, waited
 from mlusim.time.rates import (
     ATOMIC,
     ATOMIC_LINE,
@@ -80,14 +81,31 @@ class Unsure:
         return f"{self.part:.0%} in {self.mechanism}, which {shown}"
 
 
-def unsure(tasks: Sequence[TaskWork], board: Board, lasting: float) -> tuple[Unsure, ...]:
-    """Return the mechanisms that make the band of a launch wider, the largest part first.
+@frozen
+class Certainty:
+    """What the time of a launch is made of: ``kinds``, the part of each kind (a key of `MODEL`), and of each mechanism that is ``unsure``."""
 
-    *lasting* is how long its *tasks* run, added up in us.
+    kinds: Mapping[str, float]
+    unsure: tuple[Unsure, ...] = ()
+
+    def factor(self, board: Board) -> float:
+        """Return by which factor the model may be off either way on *board*: what each part says, up to `THIN`."""
+        thin = min(1.0, sum(one.part for one in self.unsure))
+        sure = sum(part * math.log(MODEL[kind]) for kind, part in self.kinds.items())
+        inherited = 1.0 if printed_rows(board) else INHERITED
+        return inherited * math.exp((1 - thin) * sure + thin * math.log(THIN))
+
+
+def certainty(tasks: Sequence[TaskWork], board: Board, lasting: float, launching: float) -> Certainty:
+    """Return what the time of a launch is made of.
+
+    *lasting* is how long its *tasks* run, added up in us, *launching* the part of its time before the first of all of its cores work.
+    Time in which a core only waits is of copies: for what it loads, or for the memory that all share.
     """
     if not lasting:
-        return ()
+        return Certainty({"launching": 1.0})
     spent: dict[Rate, float] = {}
+    us = dict.fromkeys(MODEL, 0.0)
     rivals = rivals_of(tasks, board)
     paces = {core: Pace.of(board, memory_core=core, rivals=rivals) for core in (False, True)}
     times: dict[int, int] = {}
@@ -95,21 +113,21 @@ def unsure(tasks: Sequence[TaskWork], board: Board, lasting: float) -> tuple[Uns
         times[id(task.log)] = times.get(id(task.log), 0) + 1
     for task in {id(task.log): task for task in tasks}.values():
         for (rows, _), often in zip(task.log.chunks, task.log.times, strict=True):
-            for rate, us in _spent(rows, paces[task.memory_core]):
-                spent[rate] = spent.get(rate, 0.0) + times[id(task.log)] * float(often @ us)
-    found = [
-        Unsure(rate.name, min(1.0, us / lasting), rate.on(board).shown_by)
-        for rate, us in spent.items()
-        if us > 0 and rate.on(board).shown_by < ENOUGH
+            count, pace = times[id(task.log)] * often, paces[task.memory_core]
+            for rate, each in _spent(rows, pace):
+                spent[rate] = spent.get(rate, 0.0) + float(count @ each)
+            for kind, each in _kinds(rows, pace):
+                us[kind] += float(count @ each)
+    busy = sum(us.values())
+    us["copies beside other work"] += max(0.0, lasting - busy)
+    kinds = {kind: (1 - launching) * part / max(lasting, busy) for kind, part in us.items()}
+    kinds["launching"] = launching
+    few = [
+        Unsure(rate.name, min(1.0, part / lasting), rate.on(board).shown_by)
+        for rate, part in spent.items()
+        if part > 0 and rate.on(board).shown_by < ENOUGH
     ]
-    return tuple(sorted(found, key=lambda one: -one.part))
-
-
-def model_factor(found: Sequence[Unsure], board: Board) -> float:
-    """Return by which factor the model may be off either way: between `MODEL` and `THIN`, as the parts *found* say."""
-    part = min(1.0, sum(one.part for one in found))
-    inherited = 1.0 if printed_rows(board) else INHERITED
-    return inherited * math.exp((1 - part) * math.log(MODEL) + part * math.log(THIN))
+    return Certainty(kinds, tuple(sorted(few, key=lambda one: -one.part)))
 
 
 def named(found: Sequence[Unsure]) -> tuple[Unsure, ...]:
@@ -120,7 +138,7 @@ def named(found: Sequence[Unsure]) -> tuple[Unsure, ...]:
 def _spent(rows: Rows, pace: Pace) -> Iterator[tuple[Rate, Any]]:
     """Yield what each of *rows* spends in a mechanism, in us, by the constant that says how long it takes."""
     sums, flies = rows[:, SUMS:LOADS], rows[:, KIND] == IO_FLIGHT
-    yield SEGMENT, (sums[:, q.SEGMENTS] + rows[:, PIECES_OF] * flies) * pace.segment
+    yield SEGMENT, sum(_pieces(rows, pace))
     yield ELEMENT, (sums[:, q.STALLS] + rows[:, STALLS_OF] * flies) * pace.stall
     lines: Mapping[int, tuple[Rate, float]] = {
         q.FUNCTIONS: (FUNCTION, pace.function),
@@ -149,3 +167,22 @@ def _spent(rows: Rows, pace: Pace) -> Iterator[tuple[Rate, Any]]:
     yield MOVE_PART, (sums[:, q.PARTS] + rows[:, STALLS_OF] * moves) * pace.part
     yield SRAM_PORT, (sums[:, q.SRAM_BYTES] + rows[:, SUMS - 1] * moves) * pace.sram_byte
     yield BARRIER, (rows[:, KIND] == MEET) * (BARRIER.value * pace.cycle)
+
+
+def _pieces(rows: Rows, pace: Pace) -> tuple[Any, Any]:
+    """Return what pieces off the chip take of each of *rows*, in us: those of blocking copies, and those of its flight."""
+    flying = rows[:, PIECES_OF] * (rows[:, KIND] == IO_FLIGHT)
+    return rows[:, SUMS + q.SEGMENTS] * pace.segment, flying * pace.segment
+
+
+def _kinds(rows: Rows, pace: Pace) -> Iterator[tuple[str, Any]]:
+    """Yield what each of *rows* takes of a kind of time, in us."""
+    us, (waiting, flying) = parts_of(rows, pace), _pieces(rows, pace)
+    on_chip = us[:, FLIGHT] * (rows[:, KIND] == MOVE_FLIGHT)
+    yield "scalar code", us[:, SCALAR] + us[:, FRONT]
+    yield "vector unit", us[:, VECTOR]
+    yield "tensor unit", us[:, TENSOR]
+    yield "copies that a core waits for", np.maximum(0.0, us[:, IO] - waiting)
+    yield "copies beside other work", np.maximum(0.0, us[:, FLIGHT] - on_chip - flying)
+    yield "pieces of strided copies", waiting + flying
+    yield "copies on the chip", us[:, MOVE] + on_chip

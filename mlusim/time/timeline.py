@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from mlusim.arch.board import Board
 from mlusim.counted import plural
 from mlusim.memory.space import DIRECTIONS
-from mlusim.time.confidence import Unsure, model_factor, named, unsure
+from mlusim.time.confidence import Certainty, Unsure, certainty, named
 from mlusim.time.log import (
     ARGUMENT,
     ARRIVES,
@@ -436,18 +436,21 @@ class Forecast:
         usual = self.found.time_us
         if not self.tasks:
             return usual, usual
-        off = model_factor(self._unsure, self.board)
+        off = self.certainty.factor(self.board)
         return band(self.work, self.board, self.board.places(self.unions), usual, off)
 
     @cached_property
-    def _unsure(self) -> tuple[Unsure, ...]:
+    def certainty(self) -> Certainty:
+        """What the time is made of, and which parts of it hardly a measurement shows."""
         spans = self.found.spans
-        return unsure(self.tasks, self.board, sum(span.end_us - span.start_us for span in spans))
+        begun = launch_us(self.board, len({span.slot for span in spans}))
+        lasting = sum(span.end_us - span.start_us for span in spans)
+        return certainty(self.tasks, self.board, lasting, min(1.0, begun / self.found.time_us))
 
     @property
     def unsure(self) -> tuple[Unsure, ...]:
         """The mechanisms that make the band wide, since hardly a measurement shows them: those with a tenth of the time or more."""
-        return named(self._unsure)
+        return named(self.certainty.unsure)
 
     @cached_property
     def work(self) -> GroupedTasks:

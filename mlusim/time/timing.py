@@ -263,9 +263,9 @@ def _scalar_bytes(task: "TaskWork") -> int:
 PIPES = ("scalar", "vector", "tensor", "IO-DMA", "move-DMA")
 
 
-def launch_us(board: Board) -> float:
-    """Return the cost of a launch on *board* beside its tasks, in us."""
-    return LAUNCH.on(board).value
+def launch_us(board: Board, tasks: int = 1) -> float:
+    """Return the cost of a launch on *board* beside its tasks, in us, until as many *tasks* have begun."""
+    return LAUNCH.on(board).value + (tasks - 1) * TASK_START.on(board).value / 1000
 
 
 @frozen
@@ -353,14 +353,13 @@ def predict(work: GroupedTasks, board: Board, slots: int, bound: Bound = Bound.U
 def band(work: GroupedTasks, board: Board, slots: int, usual: float, off: float) -> tuple[float, float]:
     """Return the times in us between which a launch that is predicted to take *usual* may end on *board*.
 
-    Two things leave it open, of which neither knows of the other: the constants, of which not all are wrong in one
-    direction at once, so half of what all of them together make of it counts, in logarithms; and the model
-    itself, by the factor *off* (`time.confidence`).
+    Two things leave it open: the constants, of which not all are wrong in one direction at once, so half of what all of them together make of
+    it counts, in logarithms; and the model as a whole, by the factor *off* (`time.confidence`). Published kernels are off by that factor with their
+    constants, so that the larger of the two counts.
     """
     low, high = times(work, board, slots, (Bound.LOW, Bound.HIGH))
-    model = math.log(off)
-    shorter, longer = (max(0.0, math.log(ratio)) / 2 for ratio in (usual / low, high / usual))
-    return usual * math.exp(-math.hypot(shorter, model)), usual * math.exp(math.hypot(longer, model))
+    shorter, longer = (max(off, math.sqrt(max(1.0, ratio))) for ratio in (usual / low, high / usual))
+    return usual / shorter, usual * longer
 
 
 def times(work: GroupedTasks, board: Board, slots: int, bounds: Iterable[Bound]) -> list[float]:

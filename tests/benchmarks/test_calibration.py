@@ -15,30 +15,53 @@ from benchmarks.agreement import (
     Measured,
     Times,
     groups,
+    kinds,
     markdown,
     pairs,
     show,
     spearman,
     verdict,
 )
-from benchmarks.calibration import CASES, DERIVED, LADDER, affine, case_of, held_out, judged, key_of, rows
+from benchmarks.calibration import (
+    CASES,
+    DERIVED,
+    LADDER,
+    affine,
+    case_of,
+    held_out,
+    judged,
+    key_of,
+    of_equal_blocks,
+    rows,
+    times_of,
+)
 from benchmarks.public_sources import CONTESTED, device_code
 
 
-@pytest.mark.parametrize(("number", "steps"), [(4, 3), (5, 3), (6, 4)])
-def test_waves_scale_exactly(number, steps):
+def test_waves_of_unions_scale_exactly():
     """Four waves take what two runs of one and two say."""
-    expected = LADDER.run(number, waves=4, steps=steps)[0].time_us
-    found = affine(lambda n: LADDER.run(number, waves=n, steps=steps)[0], 1, 4)
+    expected = LADDER.run(6, waves=4, steps=4)[0].time_us
+    found = affine(lambda n: times_of(LADDER.run(6, waves=n, steps=4)[0]), 1, 4)
 
     assert math.isclose(expected, found.usual, rel_tol=0.01)
+
+
+@pytest.mark.parametrize(("number", "body"), [(4, LADDER.blocks), (5, LADDER.three_stages)])
+def test_one_of_equal_blocks_stands_for_all(number, body):
+    """Two waves of blocks take, to the last digit, what the log of one block says for each of them."""
+    launch = LADDER.run(number, waves=2, steps=2)[0]
+    times = of_equal_blocks(body, "MLU370-X8", len(launch.tasks), 2)
+
+    assert (launch.time_us, *launch.time_band) == pytest.approx(
+        (times.usual, times.low, times.high), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize(("number", "columns"), [(1, 128), (2, 128), (2, 256)])
 def test_results_of_scalar_loops_scale_exactly(number, columns):
     """So do the results of a triple loop, and the ends of their bands."""
     launch = LADDER.run(number, results=7, columns=columns)[0]
-    found = affine(lambda n: LADDER.run(number, results=n, columns=columns)[0], 2, 7)
+    found = affine(lambda n: times_of(LADDER.run(number, results=n, columns=columns)[0]), 2, 7)
 
     assert math.isclose(launch.time_us, found.usual)
     assert launch.time_band == pytest.approx((found.low, found.high), rel=0.05)
@@ -46,7 +69,7 @@ def test_results_of_scalar_loops_scale_exactly(number, columns):
 
 def test_columns_of_a_gather_scale_exactly():
     """And the columns of an element-wise transposition."""
-    found = affine(lambda n: published.run_gather_transpose("MLU590-M9", n), 1, 3)
+    found = affine(lambda n: times_of(published.run_gather_transpose("MLU590-M9", n)), 1, 3)
 
     assert math.isclose(published.run_gather_transpose("MLU590-M9", 3).time_us, found.usual, rel_tol=1e-3)
 
@@ -100,6 +123,21 @@ def test_the_page_has_every_row_and_names_each_aim_that_is_missed():
 
     assert ["1.08", "2.15", "10.00"] == [line.split(" | ")[5] for line in rows]
     assert "* x is off by a factor of 2.15, and nothing explains it" in text.splitlines()
+
+
+def test_a_kind_of_time_is_as_uncertain_as_four_of_five_families():
+    """A family counts by its worst row; a row that is explained, and one printed as a digit, say nothing."""
+    rows = [
+        Judged(Measured(name, "board", "", us), Times(factor * us, 0, 0, "copies"), "", family=name, why=why)
+        for name, us, factor, why in (
+            *(("a", 100.0, 1.0, ""), ("a", 100.0, 0.5, ""), ("b", 100.0, 1.0, "")),
+            *(("c", 2.0, 9.0, ""), ("d", 100.0, 9.0, "known")),
+        )
+    ]
+    (kind,) = kinds(rows)
+
+    assert ("copies", 2) == (kind.name, kind.families)
+    assert (2**0.8, 1.0, 2.0) == pytest.approx((kind.factor, kind.least, kind.most))
 
 
 def test_pairs_are_variants_that_the_card_separates():

@@ -11,6 +11,7 @@ import mlusim
 from mlusim.arch.board import Pipe
 from mlusim.arch.catalog import find_board
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, kernel, uint32
+from mlusim.time.confidence import Certainty, Unsure
 from mlusim.time.copy_costs import UNIT
 from mlusim.time.quantities import IO, IO_STARTS, PLACES, TRANSACTIONS
 from mlusim.time.rates import (
@@ -22,6 +23,7 @@ from mlusim.time.rates import (
     FUNCTION,
     INHERITED,
     LAUNCH,
+    MODEL,
     PART,
     RATES,
     REDUCTION,
@@ -29,6 +31,7 @@ from mlusim.time.rates import (
     SCALAR_STEP,
     SEGMENT,
     TASK_START,
+    THIN,
     TRANSPOSE,
     TRANSPOSE_START,
     Bound,
@@ -225,6 +228,34 @@ def test_the_band_holds_the_time_and_follows_the_marks():
 
     assert low < launch.time_us < high
     assert all(value.band is None for rate in RATES for value in rate.values if value.mark == "C")
+
+
+@pytest.mark.parametrize("kind", sorted(MODEL))
+def test_a_band_reaches_as_far_as_its_kind_of_time_says(kind):
+    """A launch of one kind of time is off by its factor, one of two by their mean, one that no row shows by the largest; a board without rows more."""
+    own, other = find_board(BOARD), find_board("MLU370-M8")
+    unseen = Unsure("pooling", 1.0, 1)
+    second = min(MODEL.keys() - {kind})
+    half = Certainty({kind: 0.5, second: 0.5})
+
+    assert pytest.approx(MODEL[kind]) == Certainty({kind: 1.0}).factor(own)
+    assert pytest.approx(math.sqrt(MODEL[kind] * MODEL[second])) == half.factor(own)
+    assert pytest.approx(THIN) == Certainty({kind: 1.0}, (unseen,)).factor(own)
+    assert pytest.approx(INHERITED * MODEL[kind]) == Certainty({kind: 1.0}).factor(other)
+
+
+def test_what_a_launch_is_made_of():
+    """All of its time is of some kind: most of that of long copies beside each other flows, most of a short launch is launching."""
+    device = mlusim.Device(BOARD)
+    src, dst = device.put(np.zeros(32768, np.float32)), device.empty(32768, float32)
+    long, short = (device.launch(both_ways, args=(dst, src, count, True)) for count in (32768, 64))
+    kinds = [launch.forecast.certainty.kinds for launch in (long, short)]
+    low, high = short.time_band
+
+    assert [pytest.approx(1), pytest.approx(1)] == [sum(parts.values()) for parts in kinds]
+    assert ["copies beside other work", "launching"] == [max(parts, key=parts.get) for parts in kinds]
+    assert high / short.time_us >= short.forecast.certainty.factor(device.board)
+    assert short.time_us / low >= short.forecast.certainty.factor(device.board)
 
 
 def test_a_launch_without_timing_has_no_band():
