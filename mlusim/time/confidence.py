@@ -83,7 +83,7 @@ class Unsure:
 
 @frozen
 class Certainty:
-    """What the time of a launch is made of: ``kinds``, the part of each kind (a key of `MODEL`), and of each mechanism that is ``unsure``."""
+    """The kinds of time that a launch is made of: ``kinds``, the part of each kind (a key of `MODEL`), and of each mechanism that is ``unsure``."""
 
     kinds: Mapping[str, float]
     unsure: tuple[Unsure, ...] = ()

@@ -441,7 +441,7 @@ class Forecast:
 
     @cached_property
     def certainty(self) -> Certainty:
-        """What the time is made of, and which parts of it hardly a measurement shows."""
+        """The kinds of time that it is made of, and the parts of it that hardly a measurement shows."""
         spans = self.found.spans
         begun = launch_us(self.board, len({span.slot for span in spans}))
         lasting = sum(span.end_us - span.start_us for span in spans)
