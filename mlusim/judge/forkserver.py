@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # By name: after the network is gone, which takes a process of one thread.
 CANDIDATE, WIRE = "mlusim.judge.candidate", "mlusim.judge.wire"
-SECCOMP, READABLE = "mlusim.judge.confine", "mlusim.judge.readable"
+SECCOMP, READABLE = "mlusim.judge.seccomp", "mlusim.judge.readable"
 WARM = """\
 __mlu_entry__ void warm(float *out, const float *x, int n) {
   __nram__ float buffer[256];
