@@ -57,7 +57,6 @@ from mlusim.time.row_times import (
 from mlusim.time.timing import (
     PIPES,
     UNTIMED,
-    Beside,
     GroupedTasks,
     Prediction,
     TaskSpan,
@@ -257,7 +256,9 @@ class Timeline(Sequence[TaskSpan]):
                 continue
             key = [(t.log, t.steps, t.memory_core, t.cluster) for t in group]
             if last[0] != key:
-                last = key, _members(group, self._board, neighbours(self._tasks, self._board))
+                timed = timed_group(group, self._board, neighbours(self._tasks, self._board))
+                cores = zip(group, tracks(timed, self._board), strict=True)
+                last = key, [_Member(t.steps, track, pieces(track, t.steps)) for t, track in cores]
             yield _Placed(group, spans, last[1], self._board, self._unions)
 
 
@@ -268,11 +269,6 @@ class _Member:
     steps: CoreSteps | None
     track: Track
     pieces: Pieces
-
-
-def _members(group: Sequence[TaskWork], board: Board, beside: Beside) -> list[_Member]:
-    timed = tracks(timed_group(group, board, beside), board)
-    return [_Member(t.steps, track, pieces(track, t.steps)) for t, track in zip(group, timed, strict=True)]
 
 
 @frozen(eq=False)

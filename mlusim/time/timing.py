@@ -529,11 +529,10 @@ def _run(needs: Sequence[tuple[float, float]], slots: int, sharing: _Sharing, ap
         # Earlier an end changes a share little, and to work all of them out takes the square of their number.
         if len(active) <= 2 * slots:
             fresh = sharing.durations(tuple(active))
-            running = [(now + (end - now) * _ratio(fresh[g], lasting[g]), n, g) for end, n, g in running]
+            running = [
+                (now + (end - now) * (fresh[g] / lasting[g] if lasting[g] else 1.0), n, g)
+                for end, n, g in running
+            ]
             heapq.heapify(running)
             lasting = fresh
     return ran
-
-
-def _ratio(fresh: float, before: float) -> float:
-    return fresh / before if before else 1.0

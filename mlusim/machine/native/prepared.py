@@ -571,7 +571,10 @@ class Preparations:
         if session.unwatched_in_c and session.threads == 1:
             request = session.request
             key = _key(request.kernel, session.dim, session.kind, request.options)
-            if key not in self._made and _preparable(request):
+            plain = not any(argument.__class__ in (tuple, list) for argument in request.arguments)
+            few = math.prod(request.dim) <= MOST_TASKS
+            usual = not request.variables and request.options.layout is None
+            if key not in self._made and plain and few and usual:
                 self._keep(request, prepared=True)
 
     def _prepared(self, session: "Session") -> "Prepared | None":
@@ -613,13 +616,6 @@ class Preparations:
         self._last = None
         for key in [key for key, other in self._made.items() if other is prepared]:
             self._made[key] = False
-
-
-def _preparable(request: "Request") -> bool:
-    """Return whether launches like *request* can be prepared, as far as what they are given tells."""
-    plain = not any(argument.__class__ in (tuple, list) for argument in request.arguments)
-    few = math.prod(request.dim) <= MOST_TASKS
-    return plain and few and not request.variables and request.options.layout is None
 
 
 def _key(kernel: object, dim: object, kind: Kind, options: LaunchOptions) -> _Key:

@@ -474,7 +474,10 @@ class SharedLog:
         if not self.complete or (rows["how"] & HOW_UNCLEAR).any():
             return None
         tasks = np.array(self.tasks, np.int64)[rows["segment"]]
-        places, statement = np.unique(_places_of(rows), return_inverse=True)
+        # The site, the row behind `SCALARS` and the pipe as one number; a scalar load is 0 there, a store 1.
+        row = np.where(rows["row"] < 0, rows["kind"] != READS, rows["row"] + SCALARS).astype(np.int64)
+        place = rows["site"].astype(np.int64) << 32 | row << 16 | rows["pipe"]
+        places, statement = np.unique(place, return_inverse=True)
         columns = rows["low"], rows["high"] - rows["low"], rows["kind"], tasks, statement, rows["time"]
         words = np.flatnonzero(rows["how"] & HOW_WORD)
         signs = [(n + 1, WordSign(n, bool(rows["how"][n] & HOW_PENDING))) for n in words.tolist()]
@@ -501,13 +504,6 @@ def _statement(place: int, sites: Sequence[tuple[str, int]]) -> tuple[str, Pipe,
     return name, PIPES.get(pipe, ISA[name].pipe), site
 
 
-def _places_of(rows: "np.ndarray[Any, Any]") -> Rows:
-    """Return the site, the row behind `SCALARS` and the pipe of each of *rows* as one number; a scalar load is 0 there, a store 1."""
-    row = np.where(rows["row"] < 0, rows["kind"] != READS, rows["row"] + SCALARS).astype(np.int64)
-    places: Rows = rows["site"].astype(np.int64) << 32 | row << 16 | rows["pipe"]
-    return places
-
-
 def _values_of(rows: "np.ndarray[Any, Any]") -> list[Any]:
     """Return what small stores store: numbers, or bytes that were copied."""
     values = np.zeros(len(rows), object)
@@ -515,17 +511,14 @@ def _values_of(rows: "np.ndarray[Any, Any]") -> list[Any]:
         of_kind = rows["type"] == kind
         held, sizes = rows["value"][of_kind], (rows["high"] - rows["low"])[of_kind]
         if kind == TYPE_BYTES:
-            values[of_kind] = [word[:size] for word, size in zip(_words(held), sizes.tolist(), strict=True)]
+            whole = held.tobytes()
+            words = (whole[at : at + 8] for at in range(0, len(whole), 8))
+            values[of_kind] = [word[:size] for word, size in zip(words, sizes.tolist(), strict=True)]
         else:
             dtype = MEMORY_TYPES[kind - 1].dtype
             numbers = held.view(np.uint8).reshape(-1, 8)[:, : dtype.itemsize].copy().view(dtype)[:, 0]
             values[of_kind] = list(numbers)
     return list(values)
-
-
-def _words(held: "np.ndarray[Any, Any]") -> Iterator[bytes]:
-    whole = held.tobytes()
-    return (whole[at : at + 8] for at in range(0, len(whole), 8))
 
 
 class Screen(Observer):
@@ -920,7 +913,9 @@ class Screen(Observer):
             self._stores[name] |= part._stores[name]  # noqa: SLF001 - of its kind
         for site, escape in part._escapes.items():  # noqa: SLF001 - of its kind
             self._escaped(site, escape)
-        self._take_left(part.left())
+        outs, self._left_out = (*self._left_out.values(), *part.left()), {}
+        for out in sorted(outs, key=lambda left: left.core.place.task):  # each task ran on one thread
+            self._left(out)
         self._begun += part._begun  # noqa: SLF001 - of its kind
         self.hopeless |= part.hopeless
         # Which change was the first is not known of threads.
@@ -932,11 +927,6 @@ class Screen(Observer):
             self._vectors[key] = first._replace(times=ours.times + changed.times)
         self._accesses = np.concatenate([self._accesses[:1], self.accesses(), rows])
         self._accesses[0] = len(self._accesses) - 1, len(self._accesses) - 1, 0, 0, 0
-
-    def _take_left(self, more: Iterable[LeftOut]) -> None:
-        outs, self._left_out = (*self._left_out.values(), *more), {}
-        for out in sorted(outs, key=lambda left: left.core.place.task):  # each task ran on one thread
-            self._left(out)
 
     def lack(
         self, allocation: Allocation, tell: Callable[["np.ndarray[Any, np.dtype[np.bool_]]"], None]

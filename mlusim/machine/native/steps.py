@@ -57,15 +57,16 @@ class StepTable:
         """The numbers in Python's table of all steps that there are by now."""
         count = len(self._numbers)
         if count < self.c.many:
-            fresh = self._rows[count : self.c.many].tolist()
-            self._numbers = np.concatenate([self._numbers, [self._number(step) for step in fresh]])
+            fresh = []
+            for step in self._rows[count : self.c.many].tolist():
+                # The end of a task has no place.
+                site = 0 if step[NUMBER] == LEAVE else self._sites[step[LINE]]
+                at = At(site, step[NUMBER], step[LANES])
+                fresh.append(
+                    self.table.number(LoggedStep(at, step[ISSUED], step[NBYTES], tuple(step[HEAD:])))
+                )
+            self._numbers = np.concatenate([self._numbers, fresh])
         return self._numbers
-
-    def _number(self, step: list[int]) -> int:
-        # The end of a task has no place.
-        site = 0 if step[NUMBER] == LEAVE else self._sites[step[LINE]]
-        at = At(site, step[NUMBER], step[LANES])
-        return self.table.number(LoggedStep(at, step[ISSUED], step[NBYTES], tuple(step[HEAD:])))
 
 
 class StepLog(Log):

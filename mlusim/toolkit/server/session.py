@@ -403,7 +403,9 @@ class ProgramSession:
     def launch(self, request: ProgramRequest) -> ProgramReply:
         """Launch a kernel at once.  A fault and a refusal are errors of the queue, too, which the next wait for it returns."""
         try:
-            return self._launched(request)
+            before = self._before.get((request.words[:4], request.device))
+            reply = None if before is None else self._launched_again(before, request)
+            return self._launched_first(request) if reply is None else reply
         except MlusimError as error:
             self._not_launched(request.words[3], request, error)
             raise
@@ -421,11 +423,6 @@ class ProgramSession:
     def settled(self, _: ProgramRequest) -> ProgramReply:
         """Answer that all that was given before is done."""
         return ProgramReply()
-
-    def _launched(self, request: ProgramRequest) -> ProgramReply:
-        before = self._before.get((request.words[:4], request.device))
-        reply = None if before is None else self._launched_again(before, request)
-        return self._launched_first(request) if reply is None else reply
 
     def _launched_again(self, before: LaunchedBefore, request: ProgramRequest) -> ProgramReply | None:
         """Launch as *before* where nothing watches it and no notifier asks for its time; None where that is made in the usual way."""

@@ -378,7 +378,7 @@ def _wraps(row: Intrinsic, number: int, spans: Sequence[Footprint], target: Foot
     yield f"    const int64_t n_ = {count}, m__ = {repeats or 'n_'};"
     for position, text in enumerate(values.FUSED_IN_C if formula is None else (formula,)):
         test = f"{get} const {wide} z_ = {text};"
-        fits = f"z_ != (T_{_suffix(target.dtype)})z_"
+        fits = f"z_ != (T_i{8 * target.dtype.size})z_"
         when = f"if (op == {position}) " if formula is None else ""
         yield f"    {when}{{ int bad_ = 0;"
         yield f"      for (int64_t k = 0; k < n_; k += m__) for (int64_t j = 0; j < m__; j++) {{ const int64_t i = k + j;{test} bad_ |= {fits}; }}"
@@ -399,7 +399,3 @@ def _saturates(row: Intrinsic, number: int, spans: Sequence[Footprint]) -> Itera
     yield "  if (VECTORS(m)) { int bad_ = 0;"
     yield f"    for (int64_t i = 0; i < elem_count; i++) {{ {get} bad_ |= !{fits}; }}"
     yield f"    if (UNLIKELY(bad_)) for (int64_t i = 0; i < elem_count; i++) {{ {get} if (!{fits}) {{ {told}; break; }} }} }}"
-
-
-def _suffix(dtype: DType) -> str:
-    return f"i{8 * dtype.size}"

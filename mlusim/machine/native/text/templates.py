@@ -178,11 +178,6 @@ def _narrowing(_call: RowCall, mode: str) -> str:
     return f"for (int64_t i = 0; i < elem_count; i++) dst[i] = narrow_to_$dst((double)src[i], {MODES[mode]});"
 
 
-def _from_int(_call: RowCall, mode: str) -> str:
-    value = f"narrow_to_$dst(scaled_((double)src[i], pos), {MODES[mode]})"
-    return f"for (int64_t i = 0; i < elem_count; i++) dst[i] = {value};"
-
-
 def _reduction(call: RowCall, function: Any) -> str | None:
     """Render an atomic without a result; *function* is NumPy's or a text in a (what is there) and b."""
     expression = _expression(function, call.dst)
@@ -572,7 +567,10 @@ TEMPLATES: Mapping[str, str | Callable[..., str | None]] = {
     "bits": _bits,
     "to_int": _to_int,
     "narrowing": _narrowing,
-    "from_int": _from_int,
+    "from_int": lambda _call, mode: (
+        "for (int64_t i = 0; i < elem_count; i++) "
+        f"dst[i] = narrow_to_$dst(scaled_((double)src[i], pos), {MODES[mode]});"
+    ),
     "reduction": _reduction,
     "fetching": _fetching,
     "divide": _divide,
