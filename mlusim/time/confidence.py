@@ -90,7 +90,7 @@ class Certainty:
 
     def factor(self, board: Board) -> float:
         """Return by which factor the model may be off either way on *board*: what each part says, up to `THIN`."""
-        thin = min(1.0, sum(one.part for one in self.unsure))
+        thin = min(1.0, sum(mechanism.part for mechanism in self.unsure))
         sure = sum(part * math.log(MODEL[kind]) for kind, part in self.kinds.items())
         inherited = 1.0 if printed_rows(board) else INHERITED
         return inherited * math.exp((1 - thin) * sure + thin * math.log(THIN))
@@ -127,12 +127,12 @@ def certainty(tasks: Sequence[TaskWork], board: Board, lasting: float, launching
         for rate, part in spent.items()
         if part > 0 and rate.on(board).shown_by < ENOUGH
     ]
-    return Certainty(kinds, tuple(sorted(few, key=lambda one: -one.part)))
+    return Certainty(kinds, tuple(sorted(few, key=lambda mechanism: -mechanism.part)))
 
 
-def named(found: Sequence[Unsure]) -> tuple[Unsure, ...]:
-    """Return those of *found* that are worth a word."""
-    return tuple(one for one in found if one.part >= LEAST)
+def named(mechanisms: Sequence[Unsure]) -> tuple[Unsure, ...]:
+    """Return those of *mechanisms* that are worth a word."""
+    return tuple(mechanism for mechanism in mechanisms if mechanism.part >= LEAST)
 
 
 def _spent(rows: Rows, pace: Pace) -> Iterator[tuple[Rate, Any]]:
