@@ -60,7 +60,9 @@ def cause_of(session: "DebugSession", words: str, depth: int = FAR) -> Origin:
     elif len(reads) != 1 or getattr(reads[0], "text", "") != text:
         made = Origin(_with_value(session, text), note="computed here")
     with closing(search_from(session, depth, most)) as search:
-        found = [search.of_variable(one) if isinstance(one, Read) else search.of_byte(*one) for one in reads]
+        found = [
+            search.of_variable(read) if isinstance(read, Read) else search.of_byte(*read) for read in reads
+        ]
     if made is None:
         return found[0]
     made.sources = found
@@ -153,13 +155,13 @@ def _parts(tree: Tree) -> list[Tree]:
         return [tree]
     if isinstance(tree, Item):
         return [tree, *_parts(tree.index)]
-    found: list[Tree] = []
+    trees: list[Tree] = []
     for name in fields_dict(type(tree)):
         value = getattr(tree, name)
         for one in value if isinstance(value, tuple) else (value,):
             if isinstance(one, Tree):
-                found += _parts(one)
-    return found
+                trees += _parts(one)
+    return trees
 
 
 def _of_python(session: "DebugSession", words: str) -> "list[Asked] | None":

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 def assigned(
     target: str,
-    given: Expression,
+    expression: Expression,
     frame: FrameType | None,
     core: "Core | None",
     extra: Mapping[str, Any],
     bind: Callable[[FrameType, str, Any], None],
 ) -> "Assignment | None":
-    """Return the assignment in C of *given* to *target* in *frame*; None if either is Python's, or not an expression.
+    """Return the assignment in C of *expression* to *target* in *frame*; None if either is Python's, or not an expression.
 
     *bind* is called to give a local of a frame a value.  Raises `UsageError` for a value that C does not convert to the target's type.
     """
@@ -51,16 +51,16 @@ def assigned(
         tree = parse_c(target, lambda name: scope.record(name) is not None)
     except NoExpression:
         return None
-    value = typed(given, frame, core, extra)
+    value = typed(expression, frame, core, extra)
     if value is None:
-        value = scope.of_python(evaluate(given, frame, core, extra))
+        value = scope.of_python(evaluate(expression, frame, core, extra))
     try:
         with reasons(core):
             return scope.assignment(tree, value, bind)
     except Foreign:
         return None
     except NoExpression as refused:
-        raise UsageError(f"{target} cannot be given {given.text}: {refused}") from None
+        raise UsageError(f"{target} cannot be given {expression.text}: {refused}") from None
 
 
 def assign(session: "DebugSession", target: str, text: str) -> str:

@@ -149,19 +149,19 @@ def _reader(text: str) -> Callable[[Core, FrameType], str | None]:
     return read
 
 
-def _add(session: "DebugSession", made: stops.Breakpoint, text: str | None) -> stops.Breakpoint:
+def _add(session: "DebugSession", point: stops.Breakpoint, text: str | None) -> stops.Breakpoint:
     if text is not None:
-        set_condition(session, made, text)
+        set_condition(session, point, text)
     session.numbered += 1
-    made.number = session.numbered
-    session.breakpoints[made.number] = made
-    return made
+    point.number = session.numbered
+    session.breakpoints[point.number] = point
+    return point
 
 
-def set_condition(session: "DebugSession", made: stops.Breakpoint, text: str | None) -> None:
-    """Let *made* stop only if *text* holds, or always if *text* is None; raises `UsageError` for an unknown name."""
-    test = None if text is None else tested(session, made.location, text)
-    made.condition, made.test = text, test
+def set_condition(session: "DebugSession", point: stops.Breakpoint, text: str | None) -> None:
+    """Let *point* stop only if *text* holds, or always if *text* is None; raises `UsageError` for an unknown name."""
+    test = None if text is None else tested(session, point.location, text)
+    point.condition, point.test = text, test
 
 
 def tested(session: "DebugSession", location: stops.Location, text: str) -> Test:
@@ -215,9 +215,9 @@ def _codes(location: stops.Location, functions: Iterable[UserFunction]) -> Itera
             yield code
 
 
-def doubt(session: "DebugSession", made: stops.Breakpoint) -> str:
+def doubt(session: "DebugSession", point: stops.Breakpoint) -> str:
     """Return a remark on a task that this launch does not have; another launch of the program may have it."""
-    label = made.location.label if isinstance(made.location, stops.TaskLocation) else made.task
+    label = point.location.label if isinstance(point.location, stops.TaskLocation) else point.task
     return no_such_task(session.look(), label) if label is not None else ""
 
 

@@ -197,10 +197,10 @@ def _facts_of(program: "Program") -> tuple[Mapping[str, Any], Mapping[str, np.nd
     return facts
 
 
-def _breakpoint_facts(made: Breakpoint) -> BreakpointFacts:
-    watch = _watch_facts(made.location) if isinstance(made.location, Watchpoint) else None
+def _breakpoint_facts(point: Breakpoint) -> BreakpointFacts:
+    watch = _watch_facts(point.location) if isinstance(point.location, Watchpoint) else None
     return BreakpointFacts(
-        _words(made), made.enabled, made.temporary, made.task, made.condition, made.ignore, watch
+        _words(point), point.enabled, point.temporary, point.task, point.condition, point.ignore, watch
     )
 
 
@@ -212,12 +212,12 @@ def _watch_facts(location: Watchpoint) -> WatchFacts:
     )
 
 
-def _words(made: Breakpoint) -> str:
+def _words(point: Breakpoint) -> str:
     """Return the words that `break` needs to set the same breakpoint in another session."""
-    if isinstance(made.location, LineLocation):
+    if isinstance(point.location, LineLocation):
         # By the name alone: the file lies in another folder on the machine that replays.
-        return f"{Path(made.location.file).name}:{made.location.line}"
-    return made.words
+        return f"{Path(point.location.file).name}:{point.location.line}"
+    return point.words
 
 
 def _sources(session: "DebugSession") -> dict[str, str]:
@@ -309,15 +309,15 @@ def _restore(session: "DebugSession", recording: Recording) -> list[str]:
             notes.append(f"breakpoint {words!r} is left out: {error}")
             continue
         session.numbered += 1
-        made = Breakpoint(session.numbered, location, facts.temporary, facts.enabled, facts.task)
-        made.words, made.ignore, made.condition, made.test = words, facts.ignore, facts.condition, test
-        session.breakpoints[made.number] = made
+        point = Breakpoint(session.numbered, location, facts.temporary, facts.enabled, facts.task)
+        point.words, point.ignore, point.condition, point.test = words, facts.ignore, facts.condition, test
+        session.breakpoints[point.number] = point
         # Disabled, not left out: the user sees what the sender waited for, and decides.
-        if test is not None and made.enabled and not recording.trusted:
-            made.enabled = False
+        if test is not None and point.enabled and not recording.trusted:
+            point.enabled = False
             notes.append(
-                f"breakpoint {made.number} is disabled: its condition `{shown(made.condition or '')[:200]}` comes "
-                f"with the file; `enable {made.number}` evaluates it from now on, --trust all of them"
+                f"breakpoint {point.number} is disabled: its condition `{shown(point.condition or '')[:200]}` comes "
+                f"with the file; `enable {point.number}` evaluates it from now on, --trust all of them"
             )
     return notes
 

@@ -147,27 +147,27 @@ def frames(session: "DebugSession", task: str | None = None) -> tuple[Frame, ...
 def scopes(session: "DebugSession") -> tuple[Scope, ...]:
     """Return the scopes of the frame in focus, the nearest first; empty groups are left out."""
     paused, core, frame = session.look(), session.core(), session.frame()
-    found: list[Scope] = []
+    scopes: list[Scope] = []
     if frame is not None:
         given, here = parameters_of(frame), shown_variables(frame)
         shown = {name: variable(name, value, paused) for name, value in here.items()}
         own = (one for name, one in shown.items() if name not in given)
-        found.append(Scope("locals", "Locals", tuple(own)))
+        scopes.append(Scope("locals", "Locals", tuple(own)))
         arguments = (shown[name] for name in given if name in shown and name != "mlu")
-        found.append(Scope("arguments", "Arguments", tuple(arguments)))
-    known = names_of(paused, core)
+        scopes.append(Scope("arguments", "Arguments", tuple(arguments)))
+    names = names_of(paused, core)
 
     def pointed(rows: "list[Region]") -> tuple[Variable, ...]:
-        pairs = ((row, known.get(row.name)) for row in rows)
+        pairs = ((row, names.get(row.name)) for row in rows)
         return tuple(_region(row, pointer) for row, pointer in pairs if isinstance(pointer, Ptr))
 
-    found.append(Scope("regions", "Regions of the plan and declarations", pointed(on_chip(session))))
-    found.append(Scope("memories", "Memories on the chip", tuple(_memory(m) for m in memories(core))))
-    found.append(Scope("tensors", "Tensors", pointed(regions.tensors(paused))))
+    scopes.append(Scope("regions", "Regions of the plan and declarations", pointed(on_chip(session))))
+    scopes.append(Scope("memories", "Memories on the chip", tuple(_memory(m) for m in memories(core))))
+    scopes.append(Scope("tensors", "Tensors", pointed(regions.tensors(paused))))
     if core is not None:
         built = {name: getattr(core.mlu, name) for name in BUILT_INS if hasattr(core.mlu, name)}
-        found.append(Scope("built-ins", "Built-ins", tuple(_built_in(n, v) for n, v in built.items())))
-    return tuple(scope for scope in found if scope.variables)
+        scopes.append(Scope("built-ins", "Built-ins", tuple(_built_in(n, v) for n, v in built.items())))
+    return tuple(scope for scope in scopes if scope.variables)
 
 
 def on_chip(session: "DebugSession") -> "list[Region]":

@@ -118,17 +118,17 @@ def rounded(number: float, digits: int) -> float:
 
 def merged(
     before: Baseline | None,
-    made: Iterable[Entry],
+    entries: Iterable[Entry],
     version: str,
     exists: Callable[[Key], bool],
     of: str = CALLS,
 ) -> Baseline:
-    """*before* with the entries *made* in place of what it had for them.
+    """*before* with the entries *entries* in place of what it had for them.
 
     Entries whose case is gone according to *exists* are left out, for example after it was renamed.
     """
     kept = {} if before is None else {key: entry for key, entry in before.entries.items() if exists(key)}
-    return Baseline(version, kept | {entry.key: entry for entry in made}, of)
+    return Baseline(version, kept | {entry.key: entry for entry in entries}, of)
 
 
 def baseline_text(baseline: Baseline) -> str:
@@ -521,61 +521,67 @@ def compare(
 # -- as text and JSON ------------------------------------------------------------------------------
 
 
-def headline(found: BaselineComparison, version: str) -> str:
+def headline(comparison: BaselineComparison, version: str) -> str:
     """Return one sentence: compared with what, and what came of it; *version* is this mlusim's."""
     counts = [
-        (len(found.regressions), "regression"),
-        (len(found.improvements), "improvement"),
-        (len(found.trades), "trade"),
+        (len(comparison.regressions), "regression"),
+        (len(comparison.improvements), "improvement"),
+        (len(comparison.trades), "trade"),
     ]
     moves = [f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts if n]
-    if found.incomplete:
-        moves.append(f"{found.incomplete}, which fails unless --allow-missing is given")
+    if comparison.incomplete:
+        moves.append(f"{comparison.incomplete}, which fails unless --allow-missing is given")
     told = ", ".join(moves) or "nothing moved"
     other = (
-        f" (written by mlusim {shown(found.version)}, this is {version})" if found.version != version else ""
+        f" (written by mlusim {shown(comparison.version)}, this is {version})"
+        if comparison.version != version
+        else ""
     )
-    calls = f"{found.compared} {ONE[found.of] if found.compared == 1 else found.of}"
-    return f"{calls} compared with {found.name}{other}, threshold {100 * found.threshold:g}%: {told}."
+    calls = f"{comparison.compared} {ONE[comparison.of] if comparison.compared == 1 else comparison.of}"
+    return (
+        f"{calls} compared with {comparison.name}{other}, threshold {100 * comparison.threshold:g}%: {told}."
+    )
 
 
-def lines(found: BaselineComparison) -> Iterator[tuple[str, str]]:
+def lines(comparison: BaselineComparison) -> Iterator[tuple[str, str]]:
     """Yield what moved as (kind, sentence): regressions, trades, improvements, then what only one side has."""
     for kind in ("regression", "trade", "improvement"):
-        for one in getattr(found, f"{kind}s"):
+        for one in getattr(comparison, f"{kind}s"):
             yield kind, str(one)
-    yield from (("new", f"{entry} is not in the baseline") for entry in found.new)
+    yield from (("new", f"{entry} is not in the baseline") for entry in comparison.new)
     yield from (
-        ("missing", f"{entry} is in the baseline, and there is no such {ONE[found.of]} any more")
-        for entry in found.missing
+        ("missing", f"{entry} is in the baseline, and there is no such {ONE[comparison.of]} any more")
+        for entry in comparison.missing
     )
-    if found.absent:
-        yield "note", f"not part of this run: {found.absent} more of the baseline's {found.of}"
+    if comparison.absent:
+        yield "note", f"not part of this run: {comparison.absent} more of the baseline's {comparison.of}"
 
 
-def comparison_markdown(found: BaselineComparison, version: str) -> str:
+def comparison_markdown(comparison: BaselineComparison, version: str) -> str:
     """Return a section for a pull request."""
-    items = [f"- **{kind}**: {text}" for kind, text in lines(found)]
+    items = [f"- **{kind}**: {text}" for kind, text in lines(comparison)]
     return (
-        "\n".join([f"\n### Compared with {found.name}\n", headline(found, version), "", *items]).rstrip()
+        "\n".join(
+            [f"\n### Compared with {comparison.name}\n", headline(comparison, version), "", *items]
+        ).rstrip()
         + "\n"
     )
 
 
-def comparison_json(found: BaselineComparison) -> dict[str, Any]:
+def comparison_json(comparison: BaselineComparison) -> dict[str, Any]:
     """Return the member ``comparison`` of ``report --json``."""
     return {
-        "baseline": found.name,
-        "written_by": found.version,
-        "threshold": found.threshold,
-        "passed": found.passed,
-        "compared": found.compared,
+        "baseline": comparison.name,
+        "written_by": comparison.version,
+        "threshold": comparison.threshold,
+        "passed": comparison.passed,
+        "compared": comparison.compared,
         **{
-            kind: [one.to_json() for one in getattr(found, kind)]
+            kind: [one.to_json() for one in getattr(comparison, kind)]
             for kind in ("regressions", "trades", "improvements")
         },
-        **{kind: _names(getattr(found, kind)) for kind in ("new", "missing")},
-        "not_run": found.absent,
+        **{kind: _names(getattr(comparison, kind)) for kind in ("new", "missing")},
+        "not_run": comparison.absent,
     }
 
 

@@ -128,12 +128,12 @@ def read_record(name: str) -> CoverageRecord:
     """Return the record in the file *name*.  Raises `UsageError` for a file of something else."""
     try:
         older = frozenset({"branches"})  # missing in the first records
-        found: CoverageRecord = typed(CoverageRecord, read_json(name, "a record of coverage"), name, older)
-        for lines in found.files.values():
+        record: CoverageRecord = typed(CoverageRecord, read_json(name, "a record of coverage"), name, older)
+        for lines in record.files.values():
             for line, tasks in lines.items():
                 # JSON keys are strings: one that is not a line or a task number is found here, not while a page is made.
                 _ = int(line), [int(task) for task in tasks]
-        for tests in found.branches.values():
+        for tests in record.branches.values():
             for place, outcomes in tests.items():
                 _ = (
                     place_of(place),
@@ -141,9 +141,9 @@ def read_record(name: str) -> CoverageRecord:
                 )
     except (ValueError, TypeError, KeyError) as error:
         raise UsageError(f"{name} is not a record of coverage: {error}; name another file") from None
-    if found.form != FORM:
-        raise UsageError(f"{name} is a record of another form, {found.form!r}; name another file")
-    return found
+    if record.form != FORM:
+        raise UsageError(f"{name} is a record of another form, {record.form!r}; name another file")
+    return record
 
 
 def keep_record(name: str, record: CoverageRecord) -> CoverageRecord:

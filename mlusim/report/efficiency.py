@@ -118,13 +118,13 @@ class Acceptance:
     asked: bool = True
 
 
-def acceptance(found: Efficiency, group: str | None, rule: Rule = STANDARD) -> Acceptance:
-    """Judge *found* by *rule*; *group* is the group of the case, None if the user passed their own arrays."""
-    value = max(found.io_efficiency, found.compute_efficiency)
+def acceptance(efficiency: Efficiency, group: str | None, rule: Rule = STANDARD) -> Acceptance:
+    """Judge *efficiency* by *rule*; *group* is the group of the case, None if the user passed their own arrays."""
+    value = max(efficiency.io_efficiency, efficiency.compute_efficiency)
     bar = rule.network if group == NETWORK else rule.other
     grade = CLASSES[0] if value >= HIGH else CLASSES[1] if value >= LOW else CLASSES[2]
     accepted = value >= bar or not rule.asked
-    return Acceptance(found.bottleneck, value, bar, grade, accepted, rule.shapes(group), rule.asked)
+    return Acceptance(efficiency.bottleneck, value, bar, grade, accepted, rule.shapes(group), rule.asked)
 
 
 # -- the calls of a report: a line for each operator and board -------------------------------------
@@ -243,21 +243,21 @@ def verdicts(records: "Iterable[CallRecord]") -> list[AcceptanceVerdict]:
     ]
 
 
-def headline(found: list[AcceptanceVerdict]) -> str:
+def headline(verdicts: list[AcceptanceVerdict]) -> str:
     """Return the verdicts as the first line of a report."""
-    judging = [v for v in found if v.rule.asked]
+    judging = [v for v in verdicts if v.rule.asked]
     if len(judging) < 2:
-        return first_words(found)
+        return first_words(verdicts)
     parts = "; ".join(f"{v.met} of {v.judged}: {v.rule.words}" for v in judging)
-    return f"{first_words(found)} {parts}."
+    return f"{first_words(verdicts)} {parts}."
 
 
-def first_words(found: list[AcceptanceVerdict]) -> str:
+def first_words(verdicts: list[AcceptanceVerdict]) -> str:
     """Return the verdicts as one sentence, with the rule where it is one for all."""
-    judging = [v for v in found if v.rule.asked]
+    judging = [v for v in verdicts if v.rule.asked]
     met, judged = sum(v.met for v in judging), sum(v.judged for v in judging)
-    free = sum(v.calls for v in found) - judged
-    if not found:
+    free = sum(v.calls for v in verdicts) - judged
+    if not verdicts:
         return "No call was timed, so there is no efficiency to judge."
     if not judging:
         return f"{counted(free, 'call')}, of which the design documents ask for no efficiency."

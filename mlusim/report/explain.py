@@ -261,8 +261,8 @@ def _lanes(record: "CallRecord") -> dict[str, Any]:
 
 def _padding(record: "CallRecord") -> float | None:
     lanes = _lanes(record).values()
-    paid = sum(one.paid for one in lanes)
-    return 1 - sum(one.used for one in lanes) / paid if paid else None
+    paid = sum(lane.paid for lane in lanes)
+    return 1 - sum(lane.used for lane in lanes) / paid if paid else None
 
 
 def waits_of(record: "CallRecord") -> dict[str, float]:

@@ -218,7 +218,7 @@ def _memory(launches: "Sequence[Launch]", board: Board, time_us: float) -> Achie
 def _pipes(launches: "Sequence[Launch]", board: Board, time_us: float) -> tuple[Achieved, ...]:
     cycles = board.cores * board.clock_mhz / 1e3  # of all cores, in Gcycle/s
     copied = sum(launch.traffic.get(name, 0) for launch in launches for name in ON_CHIP)
-    lanes = sum(one.used for launch in launches for one in launch.lanes.values()) / LANE
+    lanes = sum(lane.used for launch in launches for lane in launch.lanes.values()) / LANE
     logs = Counter(task.log for launch in launches for task in launch.tasks)
     products, busy, issued = (
         sum(many * int(log.total[SUMS + place]) for log, many in logs.items())

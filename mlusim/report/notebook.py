@@ -104,8 +104,8 @@ view.register(Launch)(launch_view)
 
 
 @view.register
-def _profiled(found: Profiled) -> RenderableType:
-    numbered = list(enumerate(found.launches, 1))
+def _profiled(profiled: Profiled) -> RenderableType:
+    numbered = list(enumerate(profiled.launches, 1))
     return launches_view(numbered, every=True) if numbered else Text("nothing was launched")
 
 

@@ -54,6 +54,6 @@ def profiled(*, lines: bool = True, check: Iterable[str] = ()) -> Iterator[Profi
     *lines* keeps the instructions, for the time of each line and for traces; *check* names checkers that watch as well, which
     with *lines* takes the Python engine.  Raises `UsageError` for an unknown checker.
     """
-    found = Profiled(lines=lines)
-    with attending((*checkers.observers_of(check), found)):
-        yield found
+    profiled = Profiled(lines=lines)
+    with attending((*checkers.observers_of(check), profiled)):
+        yield profiled

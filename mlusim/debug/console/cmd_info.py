@@ -96,8 +96,10 @@ def _watchpoints(session: "DebugSession", _words: str) -> str:
     return _described(b for b in made if isinstance(b.location, Watchpoint | ValueWatch)) or "no watchpoints"
 
 
-def _described(made: "Iterable[Breakpoint]") -> str:
-    return "\n".join(described(b) + (f"; {b.hits} hit{'s' * (b.hits != 1)}" if b.hits else "") for b in made)
+def _described(points: "Iterable[Breakpoint]") -> str:
+    return "\n".join(
+        described(b) + (f"; {b.hits} hit{'s' * (b.hits != 1)}" if b.hits else "") for b in points
+    )
 
 
 def _locals(session: "DebugSession", words: str) -> str:
@@ -181,11 +183,11 @@ def _launch(session: "DebugSession", _words: str) -> str:
 
 def _launches(session: "DebugSession", _words: str) -> str:
     rows = []
-    for one in session.launches:
-        mark = "*" if one is session.recorded else ""
-        kept = "no longer kept" if one.tensors is None else size(one.nbytes)
-        count = str(one.moments) if one.moments is not None else ""
-        rows.append([mark, str(one.index), one.kernel, count, kept])
+    for launch in session.launches:
+        mark = "*" if launch is session.recorded else ""
+        kept = "no longer kept" if launch.tensors is None else size(launch.nbytes)
+        count = str(launch.moments) if launch.moments is not None else ""
+        rows.append([mark, str(launch.index), launch.kernel, count, kept])
     return table(["", "launch", "kernel", "moments", "tensors kept"], rows)
 
 

@@ -100,15 +100,15 @@ def parse_or_assign(words: str) -> "Expression":
     try:
         return parse(words)
     except UsageError:
-        given = _ASSIGNED.match(words)
+        match = _ASSIGNED.match(words)
         if "$" in words:
             raise UsageError(
                 f"{words!r}: no values are kept under $, and there are no registers; write the expression"
             ) from None
-        if given is None:
+        if match is None:
             raise
-        name, op = given["name"], given["op"]
-        value = given["value"].strip() if op == "=" else f"{name} {op[0]} 1"
+        name, op = match["name"], match["op"]
+        value = match["value"].strip() if op == "=" else f"{name} {op[0]} 1"
         raise UsageError(
             f"an expression of the debugger changes nothing; `set var {name} = {value}` does"
         ) from None
@@ -195,10 +195,10 @@ def _form(words: str) -> "tuple[re.Match[str] | None, str]":
     if not words.startswith("/"):
         return None, words
     first, _, rest = words.partition(" ")
-    found = _FORM.match(first)
-    if found is None:
+    match = _FORM.match(first)
+    if match is None:
         raise UsageError(f"{first} is not a form; write a count and letters, as in x/8f")
-    return found, rest.strip()
+    return match, rest.strip()
 
 
 # -- comparing and saving ----------------------------------------------------------------------------

@@ -202,20 +202,20 @@ def _conditions(words: str) -> tuple[str, dict[str, Any]]:
     """Return the place, and the options after it: ``task N``, ``ignore N``, ``if EXPR``."""
     # The condition goes first, because it reaches to the end of the line and may hold the other words.
     said: dict[str, Any] = {}
-    found = _IF.search(words)
-    if found is not None:
-        if not found["text"]:
+    match = _IF.search(words)
+    if match is not None:
+        if not match["text"]:
             raise UsageError("`if` takes an expression in the kernel's variables, as in `if i == 3`")
-        said["text"], words = found["text"].strip(), words[: found.start()]
+        said["text"], words = match["text"].strip(), words[: match.start()]
         # A condition is checked before anything is set, so that a mistake leaves no breakpoint behind.
         _expression(said["text"])
     words = words.rstrip()
-    found = _COUNT.search(words)
-    if found is not None:
-        said["ignore"], words = int(found["count"]), words[: found.start()]
-    found = _TASK.search(words)
-    if found is not None:
-        said["task"], words = parse_name(found["task"]), words[: found.start()]
+    match = _COUNT.search(words)
+    if match is not None:
+        said["ignore"], words = int(match["count"]), words[: match.start()]
+    match = _TASK.search(words)
+    if match is not None:
+        said["task"], words = parse_name(match["task"]), words[: match.start()]
     return words.strip(), said
 
 
@@ -230,9 +230,9 @@ def _expression(text: str) -> None:
         raise
 
 
-def _told(session: "DebugSession", made: Breakpoint) -> str:
-    note = doubt(session, made)
-    return described(made) + (f"\nnote: {note}" if note else "")
+def _told(session: "DebugSession", point: Breakpoint) -> str:
+    note = doubt(session, point)
+    return described(point) + (f"\nnote: {note}" if note else "")
 
 
 # -- changing them -----------------------------------------------------------------------------------
@@ -355,10 +355,10 @@ def save(console: CommandContext, words: str) -> str:
     return f"{len(console.session.breakpoints)} written to {name.strip()}; `source {name.strip()}` sets them again"
 
 
-def _lines(console: CommandContext, made: Breakpoint) -> Iterator[str]:
+def _lines(console: CommandContext, point: Breakpoint) -> Iterator[str]:
     """Yield the commands that set a breakpoint again."""
-    location, place = made.location, made.words
-    verb = "tbreak" if made.temporary else "break"
+    location, place = point.location, point.words
+    verb = "tbreak" if point.temporary else "break"
     if isinstance(location, Watchpoint):
         verb = "awatch" if location.writes and location.reads else "watch" if location.writes else "rwatch"
         # The words say that any task is meant only if the user typed it; the span always knows.
@@ -368,12 +368,12 @@ def _lines(console: CommandContext, made: Breakpoint) -> Iterator[str]:
     elif isinstance(location, LineLocation):
         # With its file, because a bare number means another file where another frame is in focus.
         place = f"{location.file}:{location.line}"
-    limits = f" {made.task}" * bool(made.task) + f" ignore {made.ignore}" * bool(made.ignore)
-    yield f"{verb} {place}{limits}" + (f" if {made.condition}" if made.condition else "")
-    attached = console.attached.get(made.number)
+    limits = f" {point.task}" * bool(point.task) + f" ignore {point.ignore}" * bool(point.ignore)
+    yield f"{verb} {place}{limits}" + (f" if {point.condition}" if point.condition else "")
+    attached = console.attached.get(point.number)
     if attached:
         yield from ("commands", *attached, "end")
-    if not made.enabled:
+    if not point.enabled:
         # By $, the newest breakpoint: it gets another number in the session that reads the file.
         yield "disable $"
 

@@ -111,12 +111,12 @@ SHOWN = 4  # elements of a watchpoint that are shown one by one
 FORMED = ("x", "print", "why", "display")  # commands with a /FORM
 
 
-def change_of(session: "DebugSession", made: Breakpoint) -> str:
+def change_of(session: "DebugSession", point: Breakpoint) -> str:
     """Return the elements that are about to change, as in ``buffer[3]: 0 -> 7``, or an empty text if they are not known.
 
     Their new values are read from another run of the launch, which goes one moment further.
     """
-    location, stop = made.location, session.stop
+    location, stop = point.location, session.stop
     if not (
         isinstance(location, Watchpoint) and location.writes and stop.op is not None and stop.core is not None
     ):

@@ -117,23 +117,23 @@ def _variables(state: State, arguments: Arguments) -> Body:
     return {"variables": [_variable(state, held.frame, one) for one in found]}
 
 
-def _variable(state: State, frame: FrameAt, one: values.Variable) -> dict[str, Any]:
-    body: dict[str, Any] = {"name": one.name, **_shown(state, frame, one), "value": one.text}
-    if one.path:
-        body["evaluateName"] = one.path
+def _variable(state: State, frame: FrameAt, variable: values.Variable) -> dict[str, Any]:
+    body: dict[str, Any] = {"name": variable.name, **_shown(state, frame, variable), "value": variable.text}
+    if variable.path:
+        body["evaluateName"] = variable.path
     return body
 
 
-def _shown(state: State, frame: FrameAt, one: values.Variable) -> dict[str, Any]:
+def _shown(state: State, frame: FrameAt, variable: values.Variable) -> dict[str, Any]:
     """Describe a value as variables and results do: type, parts, and where the bytes are."""
-    count = one.count
+    count = variable.count
     body: dict[str, Any] = {
-        "type": one.type,
-        "variablesReference": state.number(VariableGroup(frame, (), one)) if count else 0,
+        "type": variable.type,
+        "variablesReference": state.number(VariableGroup(frame, (), variable)) if count else 0,
     }
     if count:
         body["indexedVariables"] = count
-    reference = memory_reference(state.session, one)
+    reference = memory_reference(state.session, variable)
     if reference is not None:
         body["memoryReference"] = reference
     return body
@@ -401,7 +401,7 @@ def _why(state: State, arguments: Arguments) -> Body:
 
 
 def _origin(origin: Origin) -> dict[str, Any]:
-    inner = [_origin(one) for one in origin.sources]
+    inner = [_origin(source) for source in origin.sources]
     if not origin.moment:
         return {"place": origin.place, "note": origin.note, **({"sources": inner} if inner else {})}
     return {

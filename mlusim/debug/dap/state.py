@@ -148,7 +148,7 @@ class State:
                 "output", {"category": "console", "output": f"the program has ended{text}\n"}
             )
         said = error or host.failure
-        body = {"passed": not self.failed, "edited": any(one.edits for one in session.launches)}
+        body = {"passed": not self.failed, "edited": any(launch.edits for launch in session.launches)}
         self.connection.event("mlusim/outcome", body | {"text": text.strip() if said is None else str(said)})
 
     @property
@@ -173,9 +173,9 @@ class State:
                 self.connection.event("breakpoint", {"reason": "changed", "breakpoint": body})
 
 
-def breakpoint_body(number: int, made: Breakpoint) -> dict[str, Any]:
+def breakpoint_body(number: int, point: Breakpoint) -> dict[str, Any]:
     """Return a breakpoint as the protocol has it."""
-    location = made.location
+    location = point.location
     body: dict[str, Any] = {"id": number, "verified": not isinstance(location, PendingLocation)}
     if isinstance(location, LineLocation):
         body |= {"line": location.line, "source": source_of(location.file)}
@@ -296,7 +296,7 @@ class VariableGroup:
 def child_of(held: VariableGroup, name: str) -> str:
     """Return the expression for the part of *held* that is called *name*."""
     if held.whole is None:
-        found = next((one for one in held.variables if one.name == name), None)
+        found = next((variable for variable in held.variables if variable.name == name), None)
         return found.path or found.place or name if found is not None else name
     if not held.whole.path:
         raise UsageError(
@@ -314,12 +314,12 @@ def name_in(state: "State", reference: object, name: str) -> str:
     return child_of(held, name)
 
 
-def memory_reference(session: "DebugSession", one: Variable) -> str | None:
+def memory_reference(session: "DebugSession", variable: Variable) -> str | None:
     """Return the place of a variable's bytes, as ``task 3/NRAM/0x200100``; None if it has no place."""
-    if not one.place:
+    if not variable.place:
         return None
     try:
-        span = session.resolve(one.place)
+        span = session.resolve(variable.place)
     except MlusimError:
         return None
     return f"{span.owner or ''}/{span.space}/{span.low:#x}"
@@ -327,20 +327,20 @@ def memory_reference(session: "DebugSession", one: Variable) -> str | None:
 
 def span_at(session: "DebugSession", reference: str, offset: int) -> ByteSpan:
     """Return the bytes from *offset* after a reference on; raises `UsageError` for a wrong reference."""
-    found = _REFERENCE.match(reference)
-    if found is None:
+    match = _REFERENCE.match(reference)
+    if match is None:
         raise UsageError(
             f"{reference!r} is not a place in memory; the values of pointers and regions have one"
         )
-    low = int(found["address"], 16) + offset
-    if found["space"] is None:
+    low = int(match["address"], 16) + offset
+    if match["space"] is None:
         return session.resolve(hex(low))
-    space = next((s for s in SPACES if s.name == found["space"]), None)
+    space = next((s for s in SPACES if s.name == match["space"]), None)
     if space is None:
         raise UsageError(
-            f"there is no memory {found['space']!r}; there are {', '.join(s.name for s in SPACES)}"
+            f"there is no memory {match['space']!r}; there are {', '.join(s.name for s in SPACES)}"
         )
-    owner = found["owner"] or None
+    owner = match["owner"] or None
     if owner is not None and owner.startswith("task") and session.look().core(owner) is not None:
         session.focus = owner
     return ByteSpan(space, low, low + 1, reference, None, owner)

@@ -70,15 +70,19 @@ def _lines(state: State, arguments: Arguments) -> Body:
     return {"breakpoints": [_line(state, owner, path, one) for one in wanted]}
 
 
-def _line(state: State, owner: str, path: str, one: Arguments) -> dict[str, Any]:
+def _line(state: State, owner: str, path: str, arguments: Arguments) -> dict[str, Any]:
     # A line without code moves to the next that has some, as editors expect, but never to another function's.
-    line = line_within(path, int(one["line"]), state.session.functions_in(path))
-    return _set(state, owner, one, f"{path}:{line}")
+    line = line_within(path, int(arguments["line"]), state.session.functions_in(path))
+    return _set(state, owner, arguments, f"{path}:{line}")
 
 
 def _functions(state: State, arguments: Arguments) -> Body:
     _forget(state, "functions")
-    return {"breakpoints": [_set(state, "functions", one, one["name"]) for one in arguments["breakpoints"]]}
+    return {
+        "breakpoints": [
+            _set(state, "functions", argument, argument["name"]) for argument in arguments["breakpoints"]
+        ]
+    }
 
 
 def _data_info(state: State, arguments: Arguments) -> Body:
@@ -104,12 +108,12 @@ def _data_info(state: State, arguments: Arguments) -> Body:
 
 def _data(state: State, arguments: Arguments) -> Body:
     _forget(state, "data")
-    return {"breakpoints": [_watch(state, one) for one in arguments["breakpoints"]]}
+    return {"breakpoints": [_watch(state, argument) for argument in arguments["breakpoints"]]}
 
 
-def _watch(state: State, one: Arguments) -> dict[str, Any]:
-    task, _, name = str(one["dataId"]).partition("|")
-    access = one.get("accessType", "write")
+def _watch(state: State, arguments: Arguments) -> dict[str, Any]:
+    task, _, name = str(arguments["dataId"]).partition("|")
+    access = arguments.get("accessType", "write")
 
     def make(text: str | None) -> Breakpoint:
         session = state.session
@@ -118,16 +122,16 @@ def _watch(state: State, one: Arguments) -> dict[str, Any]:
         # "write" and "readWrite" both hold "rite".
         return watch_at(session, name, writes="rite" in access, reads="read" in access, text=text)
 
-    return _made(state, "data", one, make)
+    return _made(state, "data", arguments, make)
 
 
 def _instructions(state: State, arguments: Arguments) -> Body:
     """Set breakpoints on instructions, whose addresses are their moments."""
     _forget(state, "instructions")
     found = []
-    for one in arguments["breakpoints"]:
-        moment = _moment(one["instructionReference"]) + int(one.get("offset", 0))
-        body = _set(state, "instructions", one, f"moment {moment}")
+    for argument in arguments["breakpoints"]:
+        moment = _moment(argument["instructionReference"]) + int(argument.get("offset", 0))
+        body = _set(state, "instructions", argument, f"moment {moment}")
         found.append(body | {"instructionReference": hex(moment)})
     return {"breakpoints": found}
 
@@ -167,18 +171,18 @@ def _locations(state: State, arguments: Arguments) -> Body:
 # -- making one --------------------------------------------------------------------------------------
 
 
-def _set(state: State, owner: str, one: Arguments, place: str) -> dict[str, Any]:
+def _set(state: State, owner: str, arguments: Arguments, place: str) -> dict[str, Any]:
     """Set a breakpoint at *place* with the editor's conditions."""
-    return _made(state, owner, one, lambda text: break_at(state.session, place, text=text))
+    return _made(state, owner, arguments, lambda text: break_at(state.session, place, text=text))
 
 
 def _made(
-    state: State, owner: str, one: Arguments, make: Callable[[str | None], Breakpoint]
+    state: State, owner: str, arguments: Arguments, make: Callable[[str | None], Breakpoint]
 ) -> dict[str, Any]:
     """Set the breakpoint that *make* makes, with the editor's conditions; if it cannot be set, return the reason."""
     try:
-        counted, log = _hits(one.get("hitCondition")), _log(state, one.get("logMessage"))
-        made = make(one.get("condition") or None)
+        counted, log = _hits(arguments.get("hitCondition")), _log(state, arguments.get("logMessage"))
+        made = make(arguments.get("condition") or None)
     except MlusimError as error:
         return {"verified": False, "message": one_line(error), "reason": "failed"}
     made.counted, made.log = counted, log
@@ -192,11 +196,11 @@ def _hits(text: str | None) -> Callable[[int], bool] | None:
     """Return ``5``, ``>= 5`` or ``% 5`` as a test of the count of hits."""
     if not text or not text.strip():
         return None
-    found = _HITS.match(text.strip())
-    if found is None or (found["operator"] == "%" and int(found["count"]) == 0):
+    match = _HITS.match(text.strip())
+    if match is None or (match["operator"] == "%" and int(match["count"]) == 0):
         raise UsageError(f"{text!r} is not a count of hits; write 5, >= 5, or % 5 for every fifth")
-    count = int(found["count"])
-    compare: Callable[[int, int], bool] = _COMPARED.get(found["operator"], operator.eq)
+    count = int(match["count"])
+    compare: Callable[[int, int], bool] = _COMPARED.get(match["operator"], operator.eq)
     return lambda hits: compare(hits, count)
 
 

@@ -295,20 +295,20 @@ class CauseSearch(BeyondBytes):
         verb: str,
         reads: Reads | None = None,
         depth: int = 0,
-        own: Read | None = None,
+        read: Read | None = None,
     ) -> Origin:
         """Return a link of the chain: *text* was written by a statement, which took *reads* and its loads, followed over *depth* links."""
         moment, label = point.began.moment, point.followed.trail.label
         launch, piece = point.followed.position.launch, point.piece
-        made = Origin(text, launch, moment, label, f"`{piece.text}`", point.file, piece.line, verb=verb)
-        made.because = self._because(point)
+        origin = Origin(text, launch, moment, label, f"`{piece.text}`", point.file, piece.line, verb=verb)
+        origin.because = self._because(point)
         if reads is not None:
-            made.sources = self._sources(point, reads, depth - 1, own)
-        return made
+            origin.sources = self._sources(point, reads, depth - 1, read)
+        return origin
 
     def _sources(self, point: TrailPoint, reads: Reads, depth: int, own: Read | None = None) -> list[Origin]:
-        """Return the origins of the values that a statement took: *reads* and its loads, and its *own* variable as it was before the first run."""
-        found: list[Origin] = []
+        """Return the origins of the values that a statement took: *reads* and its loads, and its own variable *read* as it was before the first run."""
+        origins: list[Origin] = []
         known: set[Any] = set()
         turns: dict[str, int] = {}
         waiting = point.reads(reads)
@@ -324,17 +324,17 @@ class CauseSearch(BeyondBytes):
             else:
                 one = self._read(point, read, depth, turn=turn)
             if one is not None:
-                found.append(one)
+                origins.append(one)
                 turns[read.name] = turn + 1
             elif read.kind == CALLED:
                 waiting[:0] = [r for r in read.given if isinstance(r, Read)]
         for load in list(point.loads()):
             if key_of(load) not in known:
                 known.add(key_of(load))
-                found.append(self._loaded(point.followed, load, depth))
-        if len(found) > SOURCES:
-            found[SOURCES:] = [Origin(f"{len(found) - SOURCES} more values", note="not followed")]
-        return found
+                origins.append(self._loaded(point.followed, load, depth))
+        if len(origins) > SOURCES:
+            origins[SOURCES:] = [Origin(f"{len(origins) - SOURCES} more values", note="not followed")]
+        return origins
 
     def _earlier(self, point: TrailPoint, read: Read, depth: int) -> Origin | None:
         """Return the origin that a variable had before a statement such as `i += 1`, which computes it from itself, first ran."""
@@ -347,10 +347,10 @@ class CauseSearch(BeyondBytes):
         if not turns:
             return self._read(point, read, depth)
         text = _told(read, point.value(read.key, read.path))
-        made = Origin(text, note=f"the same statement had run {turns} earlier {plural(turns, 'time')}")
+        origin = Origin(text, note=f"the same statement had run {turns} earlier {plural(turns, 'time')}")
         before = self._read(first, read, depth)
-        made.sources = [] if before is None else [before]
-        return made
+        origin.sources = [] if before is None else [before]
+        return origin
 
     def _loaded(self, followed: FollowedTrail, load: LoadedBytes, depth: int) -> Origin:
         """Return the origin of the bytes of a load."""
@@ -410,18 +410,18 @@ class CauseSearch(BeyondBytes):
         """Make the trail that leads to a write: the scalars that the write used are earlier in the same trail."""
         self._follow(name_of(logged.core), Position(launch, moment))
 
-    def add(self, made: Origin, launch: int, logged: Logged, depth: int) -> None:
-        """Add to *made*, a write of memory, the scalars that it was made of, and the test that led to it."""
-        followed = self._follow(name_of(logged.core), Position(launch, made.moment))
-        point = followed.issuing(made.moment, made.file, made.line)
+    def add(self, origin: Origin, launch: int, logged: Logged, depth: int) -> None:
+        """Add to *origin*, a write of memory, the scalars that it was made of, and the test that led to it."""
+        followed = self._follow(name_of(logged.core), Position(launch, origin.moment))
+        point = followed.issuing(origin.moment, origin.file, origin.line)
         if point is None:
             return
         piece = point.piece
-        made.because = self._because(point)
+        origin.because = self._because(point)
         if logged.step.row is None:
-            made.instruction = f"{made.instruction} `{piece.text}`"
+            origin.instruction = f"{origin.instruction} `{piece.text}`"
             reads = tuple(r for store in piece.stores if not store.name or store.through for r in store.reads)
-            made.sources += self._sources(point, reads, depth)
+            origin.sources += self._sources(point, reads, depth)
             return
         given = logged.step.row.given
         for site in piece.calls:
@@ -430,7 +430,7 @@ class CauseSearch(BeyondBytes):
             for parameter, (_, reads, _) in zip(given, site.given, strict=False):
                 for read in reads if parameter.kind in _VALUES else ():
                     one = self._read(point, read, depth) if isinstance(read, Read) else None
-                    made.sources += [] if one is None else [one]
+                    origin.sources += [] if one is None else [one]
 
 
 def key_of(load: LoadedBytes) -> tuple[Any, ...]:

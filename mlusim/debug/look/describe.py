@@ -41,10 +41,10 @@ def named(
         same = tensor.space is allocation.space and tensor.address == allocation.address
         if tensor is allocation or same:
             return (f"tensor.{name}" if name in paused.region_names else name), 0, argument.dtype
-    found = paused.regions_at(allocation, offset)
-    if found:
-        whole = {name: r for name, r in found.items() if offset + nbytes <= r[0] + r[1].bytes}
-        kept = whole or found
+    regions = paused.regions_at(allocation, offset)
+    if regions:
+        whole = {name: r for name, r in regions.items() if offset + nbytes <= r[0] + r[1].bytes}
+        kept = whole or regions
         start, first = next(iter(kept.values()))
         shown = (f"region.{name}" if name in paused.tensors else name for name in kept)
         return "/".join(shown), start, as_dtype(first.dtype)

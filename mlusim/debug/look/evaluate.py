@@ -319,8 +319,8 @@ def c_scope(
     scopes = (extra or {}).get(SCOPES) if frame is None else frame.f_globals.get(SCOPES)
     if scopes is None:
         return None
-    found: FrameNames | None = None if frame is None else scopes.frame(frame, extra, beyond=beyond)
-    return found or scopes.outside(extra)
+    names: FrameNames | None = None if frame is None else scopes.frame(frame, extra, beyond=beyond)
+    return names or scopes.outside(extra)
 
 
 def typed(

@@ -283,7 +283,7 @@ class TrailPoint:
     def next_piece(self) -> SourcePiece | None:
         """Return the next different statement of the activation; None if the trail has none, or the function returns."""
         pieces = (self.followed.trail.events[event].piece for event in self.behind())
-        return next((one for one in pieces if one is not self.piece), None)
+        return next((piece for piece in pieces if piece is not self.piece), None)
 
     def role(self, coming: SourcePiece | None = None) -> str:
         """Return the outcome of the test that the statement decides; *coming* is the statement after the last event of the trail."""

@@ -171,8 +171,8 @@ class BeyondBytes(ABC):
         """Prepare for the write of *logged* at *moment*, before the writes are traced that it was made of and `add` is called."""
 
     @abstractmethod
-    def add(self, made: Origin, launch: int, logged: Logged, depth: int) -> None:
-        """Add to the write *made* the scalars that it was made of, followed over *depth* links."""
+    def add(self, origin: Origin, launch: int, logged: Logged, depth: int) -> None:
+        """Add to the write *origin* the scalars that it was made of, followed over *depth* links."""
 
 
 @define(eq=False)
@@ -241,26 +241,26 @@ class OriginSearch:
     def _write(self, byte: Byte, text: str, launch: int, found: "_Found", depth: int) -> Origin:
         """Return a write of *byte* as an origin, with the bytes and scalars that it was made of."""
         (moment, logged, access), paused = found
-        made = Origin(text, launch, moment, name_of(logged.core), _spelling(logged.step), *logged.step.site)
+        origin = Origin(text, launch, moment, name_of(logged.core), _spelling(logged.step), *logged.step.site)
         sources = list(self._sources(byte, logged, access, paused))
         beyond = self._beyond if depth > 1 and self.nodes > 0 else None
         if beyond is not None:
             beyond.reach(launch, logged, moment)
         for source, name in sources[:SOURCES]:
             further = depth > 1 and self.nodes > 0
-            made.sources.append(
+            origin.sources.append(
                 self.follow(source, name, launch, moment, depth - 1)
                 if further
                 else Origin(name, note=NOT_FURTHER)
             )
         if beyond is not None and self.nodes > 0:
-            beyond.add(made, launch, logged, depth - 1)
+            beyond.add(origin, launch, logged, depth - 1)
         if logged.step.name == "vv_store":
             note = "registers have no history; step back from here"
-            made.sources.append(Origin("a vector register", note=note))
+            origin.sources.append(Origin("a vector register", note=note))
         if len(sources) > SOURCES:
-            made.sources.append(Origin(f"{len(sources) - SOURCES} more pieces", note="not followed"))
-        return made
+            origin.sources.append(Origin(f"{len(sources) - SOURCES} more pieces", note="not followed"))
+        return origin
 
     def _home(self, byte: Byte, launch: int) -> Allocation | None:
         """Return the tensor's own allocation that a byte of GDRAM lies in, as *launch* was given it."""

@@ -72,15 +72,15 @@ class _Order(RunObserver):
 
 
 def first_stop(
-    made: Iterable[stops.Breakpoint], recorded: KeptLaunch, here: RunObserver | None
+    points: Iterable[stops.Breakpoint], recorded: KeptLaunch, here: RunObserver | None
 ) -> tuple[int, int] | None:
-    """Return how many groups of tasks, and cores of the next one, C may run before one of the breakpoints *made* can stop.
+    """Return how many groups of tasks, and cores of the next one, C may run before one of the breakpoints *points* can stop.
 
     None means that C has run the launch, on copies of its tensors, and that no breakpoint can stop in it.  (0, 0) means that
     everything has to be watched: a task that is under way in the run *here* may reach a breakpoint, or nothing is known,
     because Python runs the launch or a compiler is not worth its time.
     """
-    session, sought = recorded.session, [_sought(one) for one in made]
+    session, sought = recorded.session, [_sought(one) for one in points]
     # C follows the default schedule on the bytes of the program; anything else needs Python's watching.
     if session.native is None or recorded.edits or explored(session):
         return 0, 0
@@ -111,19 +111,19 @@ def first_stop(
     return (0, 0) if passed.failed else None
 
 
-def _sought(made: stops.Breakpoint) -> Sought | None:
+def _sought(point: stops.Breakpoint) -> Sought | None:
     """Return what a breakpoint waits for; None if it could stop at anything, anywhere."""
-    location = made.location
+    location = point.location
     match location:
         case stops.LineLocation():
-            return Sought(made.task, frozenset({(location.file, location.line)}))
+            return Sought(point.task, frozenset({(location.file, location.line)}))
         case stops.CallLocation():
-            return Sought(made.task, location.places)
+            return Sought(point.task, location.places)
         case stops.FunctionLocation(codes=codes):  # its first line stands for its entry
-            return Sought(made.task, frozenset((code.co_filename, code.co_firstlineno) for code in codes))
+            return Sought(point.task, frozenset((code.co_filename, code.co_firstlineno) for code in codes))
         case stops.TaskLocation():
             return Sought(location.label, None)
-    return Sought(made.task, None) if isinstance(location, OF_TASKS) and made.task is not None else None
+    return Sought(point.task, None) if isinstance(location, OF_TASKS) and point.task is not None else None
 
 
 def _passed(recorded: KeptLaunch, engine: Engine) -> PassedLaunch:
@@ -200,12 +200,12 @@ def _sort_lines(
 # speed.  For a kernel in Python this is not known: it may call what none of its functions names.
 
 
-def reaching(made: Iterable[stops.Breakpoint], recorded: KeptLaunch) -> list[stops.Breakpoint]:
-    """Return those of the breakpoints *made* that can stop in a launch, as far as its code and its tensors tell."""
+def reaching(points: Iterable[stops.Breakpoint], recorded: KeptLaunch) -> list[stops.Breakpoint]:
+    """Return those of the breakpoints *points* that can stop in a launch, as far as its code and its tensors tell."""
     plan = getattr(recorded.session.request.kernel, "plan", None)
     if plan is None:
-        return list(made)
-    return [one for one in made if _reaches(one.location, recorded, plan)]
+        return list(points)
+    return [one for one in points if _reaches(one.location, recorded, plan)]
 
 
 def _reaches(location: stops.Location, recorded: KeptLaunch, plan: Any) -> bool:

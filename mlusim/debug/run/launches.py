@@ -222,13 +222,13 @@ def _copied(argument: Any, kept: Mapping[Allocation, Bytes], copies: dict[Alloca
 
 def trim(launches: list[KeptLaunch], budget: int) -> None:
     """Drop the copies of the oldest launches until the rest takes at most *budget* bytes; keep those of the last."""
-    total = sum(one.nbytes for one in launches)
+    total = sum(launch.nbytes for launch in launches)
     # The last launch is the one that the user looks at.
-    for one in launches[:-1]:
+    for launch in launches[:-1]:
         if total <= budget:
             return
-        total -= one.nbytes
-        one.tensors = None
+        total -= launch.nbytes
+        launch.tensors = None
 
 
 # -- bindings --------------------------------------------------------------------------------------

@@ -171,7 +171,7 @@ class Milestones:
 
     def snapshot(self, moment: int) -> Snapshot | None:
         """Return the last snapshot at or before *moment*."""
-        before = [one for one in self._snapshots if one.moment <= moment]
+        before = [snapshot for snapshot in self._snapshots if snapshot.moment <= moment]
         return before[-1] if before else None
 
 

@@ -139,15 +139,15 @@ class ProgramRun(RunObserver):
         if snapshot:
             self._snapshot(kept, session, mark.moment, mark.rare - 1)
 
-    def _snapshot(self, kept: KeptLaunch, session: "Session", moment: int, rare: int) -> None:
+    def _snapshot(self, launch: KeptLaunch, session: "Session", moment: int, rare: int) -> None:
         """Keep a snapshot at the beginning of a group, where copying the tensors costs little compared with the run."""
-        cheap = self._copied + kept.nbytes <= moment * COPIED
-        if cheap and kept.milestones.wanted(moment, kept.nbytes):
-            self._copied += kept.nbytes
-            tensors = {allocation: allocation.raw.copy() for allocation in kept.tensors or ()}
+        cheap = self._copied + launch.nbytes <= moment * COPIED
+        if cheap and launch.milestones.wanted(moment, launch.nbytes):
+            self._copied += launch.nbytes
+            tensors = {allocation: allocation.raw.copy() for allocation in launch.tensors or ()}
             ended, printed = frozenset(self.ended), tuple(session.printed)
-            groups, pieces = kept.groups - 1, self._ear.count
-            kept.milestones.keep(
+            groups, pieces = launch.groups - 1, self._ear.count
+            launch.milestones.keep(
                 Snapshot(moment, rare, groups, self.finished, tensors, ended, pieces, printed)
             )
 

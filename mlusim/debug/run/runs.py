@@ -258,14 +258,14 @@ class RunMaker:
         passed = itertools.count()
         self._search(limit, stoppers, 0, lambda _: next(passed))
         wanted, number = max(next(passed) - count, 0), itertools.count()
-        kept: list[Stop] = []
+        stops: list[Stop] = []
 
         def keep(stop: Stop) -> None:
             if next(number) == wanted:
-                kept.append(stop)
+                stops.append(stop)
 
         self._search(limit, stoppers, 0, keep)
-        return kept[0] if kept else None
+        return stops[0] if stops else None
 
     def _search(
         self, limit: Position, stoppers: tuple[Stopper, ...], since: int, tell: Callable[[Stop], object]

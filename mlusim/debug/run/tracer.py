@@ -270,7 +270,7 @@ class Tracer(RunObserver, Tracing):
     def _dozing(self, core: Core) -> tuple[Any, Any]:
         """Return the listeners to instructions and scalar accesses of *core* while the run dozes."""
         return tuple(
-            None if one is None else DozingAnnouncer(self.unheard, one) for one in self._watches[core]
+            None if watch is None else DozingAnnouncer(self.unheard, watch) for watch in self._watches[core]
         )  # type: ignore[return-value]
 
     def _awakes(self) -> bool:

@@ -225,7 +225,7 @@ class Trail(Stopper):
             active.whole = active.whole and not gone
             active.events = [n - half for n in active.events[gone:]]
             active.called = active.called - half if active.called >= half else -1
-        self.loads = [one._replace(after=one.after - half) for one in self.loads if one.after > half]
+        self.loads = [load._replace(after=load.after - half) for load in self.loads if load.after > half]
         self.cut = True
 
     def loaded(self, effect: Effect, frame: FrameType | None) -> None:

@@ -180,12 +180,12 @@ def full_name(core: "Core") -> str:
 
 def parse_name(text: str) -> str:
     """Return the name that the user means by ``3``, ``task 3`` or ``4m``; raises `UsageError` for anything else."""
-    found = _NAME.match(text.strip())
-    if found is None:
+    match = _NAME.match(text.strip())
+    if match is None:
         raise UsageError(
             f"{text!r} is not a task; give its number, as in `task 3`, or `task 4m` for a memory core"
         )
-    return f"task {int(found[1])}{'m' * bool(found[2])}"
+    return f"task {int(match[1])}{'m' * bool(match[2])}"
 
 
 def cluster_name(core: "Core") -> str:

@@ -124,11 +124,11 @@ def find_function(name: str, near: Iterable[UserFunction], owned: Owned) -> User
 
     The name of a template finds its only instantiation.
     """
-    found = find_functions(name, near, owned)
-    if len(found) > 1:
-        names = ", ".join(f.name for f in found)
+    functions = find_functions(name, near, owned)
+    if len(functions) > 1:
+        names = ", ".join(f.name for f in functions)
         raise UsageError(f"{name} is a template, instantiated as {names}; name one of them")
-    return found[0]
+    return functions[0]
 
 
 def find_functions(name: str, near: Iterable[UserFunction], owned: Owned) -> list[UserFunction]:

@@ -225,16 +225,16 @@ def merged(pieces: list[SourcePiece]) -> list[SourcePiece]:
 
 def reads_in(reads: Reads, held: Values) -> Iterator[Read]:
     """Yield those of *reads* that were read, given the values of locals in *held*; yield both sides of an undecided choice."""
-    for one in reads:
-        if isinstance(one, Read):
-            yield one
+    for read in reads:
+        if isinstance(read, Read):
+            yield read
             continue
-        outcome = one.decide(held)
-        yield from reads_in(one.test, held)
+        outcome = read.decide(held)
+        yield from reads_in(read.test, held)
         if outcome is not False:
-            yield from reads_in(one.then, held)
+            yield from reads_in(read.then, held)
         if outcome is not True:
-            yield from reads_in(one.other, held)
+            yield from reads_in(read.other, held)
 
 
 LONGEST = 72  # characters of a statement that is shown

@@ -48,8 +48,8 @@ NONE, ISSUES, ALL = "none", "issues", "issues and landings"  # instructions that
 def parse_time(text: str) -> float | None:
     """Return the number of microseconds in ``12.5us``; None for text that is not a time."""
     # Only us, the unit of every time that is shown; a bare number is a moment.
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)us", text.replace(" ", ""))
-    return float(found[1]) if found is not None else None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)us", text.replace(" ", ""))
+    return float(match[1]) if match is not None else None
 
 
 @frozen(order=True)
@@ -655,10 +655,10 @@ def with_hits(hits: list[tuple[Stopper, str]], stop: Stop) -> Stop:
     return stop
 
 
-def described(made: Breakpoint) -> str:
+def described(point: Breakpoint) -> str:
     """Return a breakpoint in one line."""
-    location = made.location
-    text = f"{made.kind} {made.number}: {location.text}"
+    location = point.location
+    text = f"{point.kind} {point.number}: {location.text}"
     if isinstance(location, Watchpoint):
         verb = " or ".join(["written"] * location.writes + ["read"] * location.reads)
         text += f" ({location.span}) is {verb}" + (", of any task" if location.span.anyone else "")
@@ -667,8 +667,8 @@ def described(made: Breakpoint) -> str:
             f" of {location.label}" if location.label else ", in any task"
         )
     text += f" (pending: {location.why})" if isinstance(location, PendingLocation) else ""
-    text += f", in {made.task} only" if made.task else ""
-    text += f", if {made.condition}" if made.condition else ""
-    text += f", after {made.ignore} more {plural(made.ignore, 'hit')}" if made.ignore else ""
-    text += ", once" if made.temporary else ""
-    return text + ("" if made.enabled else ", disabled")
+    text += f", in {point.task} only" if point.task else ""
+    text += f", if {point.condition}" if point.condition else ""
+    text += f", after {point.ignore} more {plural(point.ignore, 'hit')}" if point.ignore else ""
+    text += ", once" if point.temporary else ""
+    return text + ("" if point.enabled else ", disabled")

@@ -137,7 +137,7 @@ PIPES_AND_LINES = "its pipes and lines"
 
 def _drawn(records: Sequence[CallRecord]) -> set[int]:
     """Return which of *records*, by position, are drawn: of each operator on each board the one that takes longest, then the others that do."""
-    times = [0.0 if one.efficiency is None else one.efficiency.hardware_time_us for one in records]
+    times = [0.0 if record.efficiency is None else record.efficiency.hardware_time_us for record in records]
     longest = sorted(range(len(records)), key=lambda at: -times[at])
     first: dict[tuple[str, str], int] = {}
     for at in longest:
@@ -277,7 +277,7 @@ def _rules(records: Sequence[CallRecord]) -> list[tuple[list[str], AcceptanceVer
         own = names.setdefault(record.rule, [])
         if record.operator not in own:
             own.append(record.operator)
-    return [(names[one.rule], one) for one in verdicts(records)]
+    return [(names[verdict.rule], verdict) for verdict in verdicts(records)]
 
 
 def _wrong(records: Sequence[CallRecord]) -> dict[str, list[str]]:
@@ -341,8 +341,8 @@ def side_by_side(records: Sequence[CallRecord]) -> Policies | None:
     return Policies(names, tuple(rows)) if rows else None
 
 
-def _row(operator: str, case: str, board: str, own: Sequence[CallRecord]) -> PolicyRow:
-    named = {record.policy or "usual": record for record in own}
+def _row(operator: str, case: str, board: str, records: Sequence[CallRecord]) -> PolicyRow:
+    named = {record.policy or "usual": record for record in records}
     found = {name: record.efficiency for name, record in named.items()}
     times = {name: one.hardware_time_us for name, one in found.items() if one is not None}
     memory = {name: record.memory["NRAM"].high_water for name, record in named.items()}

@@ -53,7 +53,7 @@ def page_text(
     launches: Sequence[Launch],
     program: str | None = None,
     study: WhatIfStudy | None = None,
-    found: BaselineComparison | None = None,
+    comparison: BaselineComparison | None = None,
     command: str = "",
     ended: str = "",
 ) -> str:
@@ -66,7 +66,7 @@ def page_text(
     boards = list(dict.fromkeys(launch.board for launch in launches))
     totals = {name: sum(one.time_us for one in launches if one.board == name) for name in boards}
     number = sum(len(launch.findings) for launch in launches)
-    complaints = _complaints(number, found)
+    complaints = _complaints(number, comparison)
     return rendered(
         "launches.html.j2",
         mlusim.__version__,
@@ -81,7 +81,7 @@ def page_text(
         **_timeline_of_queues(launches),
         studies=[] if study is None else [study],
         what_if_words="",
-        found=found,
+        found=comparison,
         theory=False,
         pipes={name: color(n) for n, name in enumerate(PIPES)},
         facts=made(mlusim.__version__, command, boards),
@@ -128,9 +128,13 @@ def _cards(launch: Launch, launches: Sequence[Launch]) -> list[Card]:
     ]
 
 
-def _complaints(findings: int, found: BaselineComparison | None) -> str:
+def _complaints(findings: int, comparison: BaselineComparison | None) -> str:
     """Return what the verdict says of *findings*, as many as there are, and of a comparison that did not pass."""
-    slower = "" if found is None or found.passed else f"; {len(found.regressions)} slower than stored"
+    slower = (
+        ""
+        if comparison is None or comparison.passed
+        else f"; {len(comparison.regressions)} slower than stored"
+    )
     return f"{slower}; {counted(findings, 'finding')}" if findings else slower
 
 
@@ -151,10 +155,12 @@ def _verdict(launches: Sequence[Launch], totals: Mapping[str, float]) -> str:
     """Return how many launches there are and how long they take; times of several boards are not added up."""
     if len(totals) < 2:
         head = f"{counted(len(launches), 'launch', 'launches')}, {sum(totals.values()):,.2f} us"
-        side, end = end_of_queues(launches) if all(one.tasks for one in launches) else (1, 0.0)
+        side, end = end_of_queues(launches) if all(launch.tasks for launch in launches) else (1, 0.0)
         return head if side < 2 else f"{head} together, {end:,.2f} us in {counted(side, 'queue')}"
     boards = counted(len(totals), "board")
-    alike = all(len(totals) * sum(one.board == name for one in launches) == len(launches) for name in totals)
+    alike = all(
+        len(totals) * sum(launch.board == name for launch in launches) == len(launches) for name in totals
+    )
     each = counted(len(launches) // len(totals), "launch", "launches")
     head = (
         f"{each} on each of {boards}"
@@ -206,9 +212,9 @@ def _headline(launches: Sequence[Launch], totals: Mapping[str, float]) -> str:
     if dearest is None or not told or len(launches) == 1:
         return told
     where = f" on {dearest.board}" if len(totals) > 1 else ""
-    if sum(one.board == dearest.board for one in launches) == 1:
+    if sum(launch.board == dearest.board for launch in launches) == 1:
         return f"{dearest.kernel}{where}: {told}"
-    own = [one for one in launches if (one.kernel, one.board) == (dearest.kernel, dearest.board)]
+    own = [launch for launch in launches if (launch.kernel, launch.board) == (dearest.kernel, dearest.board)]
     share = percent(sum(map(_time, own)) / totals[dearest.board])
     many = f" in {counted(len(own), 'launch', 'launches')}" if len(own) > 1 else ""
     return f"{dearest.kernel} takes {share}{where}{many}. {told}"
