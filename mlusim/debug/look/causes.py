@@ -307,7 +307,7 @@ class CauseSearch(BeyondBytes):
         return origin
 
     def _sources(self, point: TrailPoint, reads: Reads, depth: int, own: Read | None = None) -> list[Origin]:
-        """Return the origins of the values that a statement took: *reads* and its loads, and its own variable *read* as it was before the first run."""
+        """Return the origins of the values that a statement took: *reads* and its loads, and its *own* variable as it was before the first run."""
         origins: list[Origin] = []
         known: set[Any] = set()
         turns: dict[str, int] = {}
