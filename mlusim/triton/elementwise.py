@@ -428,7 +428,16 @@ def compare(low: KernelLowering, op: TtirOperation) -> Lowered:
             return mask
     values = [low.small(v) if isinstance(v, Mask | Ramp) else v for v in (a, b)]
     plain = word if word in COMPARED else word[1:]
-    if word[0] != "u" or (op.name == "arith.cmpf" and word == "une"):
+    instructions = ("bang_bxor", FORMS[plain][0])
+    unsigned = (
+        word[0] == "u"
+        and op.name == "arith.cmpi"
+        and kind == "int"
+        and all(low.has(i, kind) for i in instructions)
+    )
+    if unsigned:
+        values = [_biased(low, v) for v in values]
+    if unsigned or word[0] != "u" or (op.name == "arith.cmpf" and word == "une"):
         tile = binary(low, plain, values[0], values[1], shape, kind, op.results[0], logic=True)
         if tile is not None:
             return tile
@@ -438,6 +447,17 @@ def compare(low: KernelLowering, op: TtirOperation) -> Lowered:
     )
     low.loop(out, lambda indices: text.format(*(element(v, indices) for v in values)))
     return evolve(out, shape=shape)
+
+
+def _biased(low: KernelLowering, value: Value) -> Value:
+    """Return whole numbers of 32 bits with the upper bit turned, which compare as signed ones do without a sign."""
+    upper = "(-2147483647 - 1)"
+    if isinstance(value, ScalarValue | Uniform):
+        return evolve(value, c=f"({value.c}) ^ {upper}")
+    assert isinstance(value, Tile)
+    turned = binary(low, "bxor", value, Uniform(upper, "int", value.shape), value.shape, "int", "t")
+    assert turned is not None
+    return turned
 
 
 def _comparison(low: KernelLowering, name: str, word: str, kind: str) -> str:

@@ -29,6 +29,7 @@ from mlusim.triton.values import (
 )
 
 Lowered = Value | Sequence[Value] | None
+FEW = 4  # copies of a column that moves of single elements make faster than a fill for each of its elements
 _DTYPES = {
     "half": "half",
     "bfloat16_t": "bfloat16",
@@ -164,18 +165,30 @@ class KernelLowering:
         self.text.line(f"__bang_write_value({block.name}, {n}, ({block.type})({c}));", block.name)
 
     def _spread(self, value: Tile, shape: Shape, why: str) -> Tile:
-        """Write out a broadcast: rows by moves, columns by fills, anything else element by element."""
-        out = self.text.block(value.type, shape, why, logic=value.logic)
-        width = shape[-1]
-        if len(shape) > 1 and value.held == (*[1] * (len(shape) - 1), width):
-            with self.text.inside(f"for (int i = 0; i < {count(shape) // width}; ++i)", loop=True):
-                size = width * BYTES[value.type]
-                self.text.line(f"__bang_move({out.name} + i * {width}, {value.name}, {size});")
-        elif len(shape) > 1 and value.held == (*shape[:-1], 1):
-            with self.text.inside(f"for (int i = 0; i < {count(shape) // width}; ++i)", loop=True):
-                self.text.line(f"__bang_write_value({out.name} + i * {width}, {width}, {value.name}[i]);")
+        """Write out a broadcast, axis by axis, the last one first."""
+        for axis in reversed(range(len(shape))):
+            if value.held[axis] != shape[axis]:
+                value = self._repeated(value, axis, shape[axis], why)
+        return evolve(value, shape=shape)
+
+    def _repeated(self, value: Tile, axis: int, size: int, why: str) -> Tile:
+        """Write *value*, which holds one element along *axis*, *size* times there: rows and pieces by moves, columns by fills."""
+        held = (*value.held[:axis], size, *value.held[axis + 1 :])
+        out = self.text.block(value.type, held, why, logic=value.logic)
+        outer, inner = count(held[:axis]), count(held[axis + 1 :])
+        to, width = f"{out.name} + i * {inner}", inner * BYTES[value.type]
+        if outer == 1:
+            rounds, text = size, f"__bang_move({to}, {value.name}, {width});"
+        elif inner > 1 or size <= FEW:
+            ends = f"{width}, {size * width}, {width}, {outer - 1}"
+            rounds, text = size, f"__bang_move({to}, {value.name}, {ends});"
         else:
-            self.loop(out, lambda indices: element(value, indices))
+            rounds, text = (
+                outer,
+                f"__bang_write_value({out.name} + i * {size}, {size}, {value.name}[i]);",
+            )
+        with self.text.inside(f"for (int i = 0; i < {rounds}; ++i)", loop=True):
+            self.text.line(text)
         return out
 
     def _formula(self, value: Ramp | Mask, shape: Shape) -> Tile:

@@ -230,7 +230,7 @@ def test_words_and_numbers_of_lanes(board):
         times.append(launch.time_us)
         r, w = np.arange(5)[:, None], np.arange(n, dtype=np.int32)
         at = r * 7 + w * 3 - 4
-        upper = (x.view(np.uint32) >> 9).view(np.int32)
+        upper = (x.view(np.uint32) >> 9).view(np.int32) + (x.view(np.uint32) > 77)
 
         assert x.tolist() == wide.tolist()
         assert x.astype(np.int8).tolist() == narrow.tolist()
@@ -250,7 +250,7 @@ def test_reductions_and_scans_by_vectors(board, shape, dtype):
     """Along each axis, of lengths that are no power of two, too, and from the end."""
     x = numbers(math.prod(shape), -9, 9).reshape(shape).astype(dtype)
     expected = [
-        x.max(0), x.prod(1), x.sum(2), x.cumsum(1) + ((x > 1) & (x < 5)),
+        x.max(0), x.prod(1), x.sum(2), x.cumsum(1) + ((x > 1) & (x < 5)) + x.sum(2).sum(0)[None, :, None],
         x[:, :, ::-1].cumsum(2)[:, :, ::-1] + x.cumprod(0), x.sum(keepdims=True),
     ]  # fmt: skip
     outs = [np.zeros(part.shape, dtype) for part in expected]

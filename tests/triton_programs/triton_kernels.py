@@ -364,8 +364,13 @@ def words(x, wide, narrow, numbers, bits, n, s, M: tl.constexpr, N: tl.constexpr
     tl.store(narrow + w, v.to(tl.int64).to(tl.int8))
     at = r * s + w[None, :] * 3 - n
     tl.store(numbers + r * N + w[None, :], tl.where(at % 2 > 0, at, r * N) + at * at)
+    unsigned = v.to(tl.uint32, bitcast=True)
     tl.store(
-        bits + w, (((v ^ 85) & w) | 6) + (v << 4) % 7 // 3 + (v.to(tl.uint32, bitcast=True) >> 9).to(tl.int32)
+        bits + w,
+        (((v ^ 85) & w) | 6)
+        + (v << 4) % 7 // 3
+        + (unsigned >> 9).to(tl.int32)
+        + (unsigned > 77).to(tl.int32),
     )
 
 
@@ -379,8 +384,11 @@ def folds(x, o, p, q, s, t, u, A: tl.constexpr, B: tl.constexpr, C: tl.constexpr
     a, b, c = tl.arange(0, A)[:, None, None], tl.arange(0, B)[None, :, None], tl.arange(0, C)[None, None, :]
     v = tl.load(x + (a * B + b) * C + c)
     tl.store(o + tl.arange(0, B)[:, None] * C + tl.arange(0, C)[None, :], tl.max(v, 0))
+    middle = tl.sum(tl.sum(v, 2), 0)
     tl.store(p + tl.arange(0, A)[:, None] * C + tl.arange(0, C)[None, :], tl.reduce(v, 1, times))
     tl.store(q + tl.arange(0, A)[:, None] * B + tl.arange(0, B)[None, :], tl.sum(v, 2))
-    tl.store(s + (a * B + b) * C + c, tl.cumsum(v, 1) + ((v > 1) & (v < 5)).to(tl.int32))
+    tl.store(
+        s + (a * B + b) * C + c, tl.cumsum(v, 1) + ((v > 1) & (v < 5)).to(tl.int32) + middle[None, :, None]
+    )
     tl.store(t + (a * B + b) * C + c, tl.cumsum(v, 2, reverse=True) + tl.cumprod(v, 0))
     tl.store(u, tl.sum(tl.reshape(v, [A * B * C])))
