@@ -4,7 +4,7 @@ The rows are in ``measured.csv``.  The kernels are those of examples 10 and 11, 
 no source is public of, and of ``public_sources.py``, which runs unmodified sources of checkouts; ``MLUSIM_CHECKOUTS``
 says where they are, and without it their rows have no prediction.  What would take too long is scaled by a
 stated rule that is exact: the time of these kernels is a + b n, where n counts results of a scalar loop, waves of
-equal tasks or columns, so two smaller runs give a and b.
+equal tasks or columns, so two smaller runs give a and b; of blocks that all do the same, one is run and stands for each.
 
 Nothing is fitted here.  `held_out` states which rows no constant may come from; the others are shown apart and
 prove nothing.  With names of boards the kernels of the examples are predicted for them.
