@@ -106,10 +106,10 @@ def watched_as(session: "DebugSession", place: str) -> str:
     try:
         span = session.resolve(place)
     except UsageError:
-        found = _value_watch(session, place, reads=False, anyone=False)
-        if found is None:
+        watch = _value_watch(session, place, reads=False, anyone=False)
+        if watch is None:
             raise
-        return f"the value in {found.code.co_name} of {found.label}"
+        return f"the value in {watch.code.co_name} of {watch.label}"
     return str(span)
 
 

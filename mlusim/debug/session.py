@@ -126,12 +126,12 @@ class DebugSession:
 
     def _with_others(self, wanted: Callable[[str, str], bool]) -> list[UserFunction]:
         """Return them with those of other kernels that are *wanted*, by file and name: of the same files, if some of its own are."""
-        own = self.functions
-        near = {f.code.co_filename for f in own if wanted(f.code.co_filename, f.name)}
+        functions = self.functions
+        near = {f.code.co_filename for f in functions if wanted(f.code.co_filename, f.name)}
         others = self.recorded.elsewhere(wanted) if self.launches else ()
-        known = {function_of(f.code) for f in own}
+        known = {function_of(f.code) for f in functions}
         more = (f for f in others if function_of(f.code) not in known)
-        return [*own, *(f for f in more if not near or f.code.co_filename in near)]
+        return [*functions, *(f for f in more if not near or f.code.co_filename in near)]
 
     @property
     def owned(self) -> Owned:
@@ -431,9 +431,9 @@ class DebugSession:
         self.stop, self.level = stop, 0
         if stop.core is not None:
             self.focus = name_of(stop.core)
-        for made in stop.hits:
-            if made.temporary:
-                self.breakpoints.pop(made.number, None)
+        for hit in stop.hits:
+            if hit.temporary:
+                self.breakpoints.pop(hit.number, None)
         return stop
 
     def _stand(self, stop: Stop) -> None:

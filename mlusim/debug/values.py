@@ -395,11 +395,11 @@ def cores(paused: PausedRun) -> Iterator[tuple[str, str, str, str, str]]:
 
 def clusters(paused: PausedRun) -> Iterator[tuple[str, str, str]]:
     """Yield the name, members, and SRAM declared in bytes, of every cluster that runs."""
-    found: dict[str, list[Core]] = {}
+    cores: dict[str, list[Core]] = {}
     for core in paused.cores:
         if core.cluster is not None:
-            found.setdefault(cluster_name(core), []).append(core)
-    for name, members in found.items():
+            cores.setdefault(cluster_name(core), []).append(core)
+    for name, members in cores.items():
         cluster = members[0].cluster
         assert cluster is not None
         yield name, ", ".join(name_of(core) for core in members), str(cluster.sram.top)

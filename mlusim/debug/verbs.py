@@ -180,9 +180,9 @@ def _previous_stop(session: DebugSession) -> bool:
     while True:
         able = reaching(armed, session.runs.recorded(limit.launch))
         if able and limit.moment:
-            found = session.last_before(limit, able)
-            if found is not None:
-                session.travel(found.position, found.reasons, found.hits)
+            stop = session.last_before(limit, able)
+            if stop is not None:
+                session.travel(stop.position, stop.reasons, stop.hits)
                 return True
         if limit.launch == 1:
             session.travel(Position(1, 0), [HISTORY_BEGINS])
@@ -192,10 +192,10 @@ def _previous_stop(session: DebugSession) -> bool:
 
 def _back(session: DebugSession, wanted: Stopper, count: int = 1) -> Stop:
     session.leave_interrupt()
-    found = session.last_before(session.position, [wanted], count)
-    if found is None:
+    stop = session.last_before(session.position, [wanted], count)
+    if stop is None:
         return session.travel(Position(session.position.launch, 0), [NOTHING_BEFORE])
-    return session.travel(found.position, found.reasons, found.hits)
+    return session.travel(stop.position, stop.reasons, stop.hits)
 
 
 def _label(session: DebugSession) -> str | None:

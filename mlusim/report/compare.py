@@ -69,16 +69,16 @@ class Baseline:
 
 def entry_of(record: CallRecord) -> Entry | None:
     """Return the entry of *record*; None where nothing was launched, or the call ended in a fault."""
-    found = record.efficiency
-    if found is None or record.case is None or record.fault is not None:
+    efficiency = record.efficiency
+    if efficiency is None or record.case is None or record.fault is not None:
         return None
     return Entry(
         operator=record.operator,
         case=record.case,
         board=record.board,
-        hardware_time_us=rounded(found.hardware_time_us, 6),
-        io_efficiency=rounded(found.io_efficiency, 5),
-        compute_efficiency=rounded(found.compute_efficiency, 5),
+        hardware_time_us=rounded(efficiency.hardware_time_us, 6),
+        io_efficiency=rounded(efficiency.io_efficiency, 5),
+        compute_efficiency=rounded(efficiency.compute_efficiency, 5),
         bytes=dict(sorted((name, nbytes) for name, nbytes in record.moved.items() if nbytes)),
         nram_high_water=record.memory["NRAM"].high_water,
         instructions=sum(record.instructions.values()),

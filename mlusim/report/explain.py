@@ -79,10 +79,10 @@ class Explanation:
 
 def explained(record: "CallRecord") -> Explanation:
     """Return the explanation of *record*; if the call launched nothing, it is only a sentence."""
-    found = record.efficiency
-    if found is None or not record.launches:
+    efficiency = record.efficiency
+    if efficiency is None or not record.launches:
         return Explanation(record.message or "Nothing was launched.", ())
-    judged = acceptance(found, record.group, record.rule)
+    judged = acceptance(efficiency, record.group, record.rule)
     causes = [reason.words for reason in sorted(_reasons(record), key=lambda r: -r.weight)]
     main = _main(record)
     about = main.figures
@@ -91,9 +91,9 @@ def explained(record: "CallRecord") -> Explanation:
         sentence=_sentence(judged, causes, main.bound),
         reasons=tuple(causes),
         acceptance=judged,
-        of_theory=record.io_bytes / found.theory_ios if found.theory_ios else None,
-        directions={n: b / found.theory_ios for n, b in record.off_chip.items()}
-        if found.theory_ios
+        of_theory=record.io_bytes / efficiency.theory_ios if efficiency.theory_ios else None,
+        directions={n: b / efficiency.theory_ios for n, b in record.off_chip.items()}
+        if efficiency.theory_ios
         else None,
         padding=_padding(record),
         lanes={name: 1 - used for name, used in shares.items()},
@@ -209,8 +209,8 @@ WHY = (
 
 def below_the_bar(record: "CallRecord") -> bool:
     """Return True where reviewers would ask why, by the rule of the operator and `mlusim.report.efficiency`."""
-    found = record.efficiency
-    return found is not None and not acceptance(found, record.group, record.rule).accepted
+    efficiency = record.efficiency
+    return efficiency is not None and not acceptance(efficiency, record.group, record.rule).accepted
 
 
 def reasons(record: "CallRecord") -> list[str]:
@@ -292,14 +292,14 @@ def weighted(record: "CallRecord", of: Callable[[Figures], float]) -> float | No
 
 
 def _reasons(record: "CallRecord") -> Iterator[Reason]:
-    found = record.efficiency
-    assert found is not None
-    time_us, board = found.hardware_time_us, find_board(record.board)
+    efficiency = record.efficiency
+    assert efficiency is not None
+    time_us, board = efficiency.hardware_time_us, find_board(record.board)
     for reason in _start(len(record.launches), launch_us(board), time_us):
         yield reason
         if reason.weight > ALL:
             return
-    yield from _theory(record, found.theory_ios)
+    yield from _theory(record, efficiency.theory_ios)
     main = _main(record)
     if main.figures is not None:
         # Causes of the longest launch only: those of a short one explain little of the call.

@@ -255,8 +255,8 @@ def restored(document: Any, where: str) -> CallRecord:
 
 
 def _errors(name: str, accuracy: Mapping[str, Any]) -> dict[str, Any]:
-    found = typed(_Errors, accuracy, f"the record.accuracy.{name}")
-    return {key: getattr(found, key) for key in accuracy}
+    typed_value = typed(_Errors, accuracy, f"the record.accuracy.{name}")
+    return {key: getattr(typed_value, key) for key in accuracy}
 
 
 def _refuse_lack(there: Mapping[str, Any], wanted: Iterable[str], where: str) -> None:
@@ -306,7 +306,7 @@ def csv_text(records: Sequence[CallRecord]) -> str:
 
 
 def _csv_row(record: CallRecord, directions: Sequence[str]) -> dict[str, Any]:
-    found = record.efficiency
+    efficiency = record.efficiency
     row: dict[str, Any] = {
         "operator": record.operator,
         "case": record.case or "",
@@ -328,7 +328,7 @@ def _csv_row(record: CallRecord, directions: Sequence[str]) -> dict[str, Any]:
         "theory_ops",
         "theory_ios",
     ):
-        row[name] = "" if found is None else plain(getattr(found, name))
+        row[name] = "" if efficiency is None else plain(getattr(efficiency, name))
     for name in ("diff1", "diff2", "diff3"):
         row[name] = plain(max((float(a[name]) for a in record.accuracy.values()), default=""))
     row |= {f"bytes_{name}": record.traffic.get(name, 0) for name in directions}
@@ -398,14 +398,14 @@ def markdown_text(records: Sequence[CallRecord], version: str) -> str:
 
 
 def _performance(record: CallRecord) -> list[str]:
-    found = record.efficiency
+    efficiency = record.efficiency
     times = ["-", "-", "-", "-"]
-    if found is not None:
+    if efficiency is not None:
         times = [
-            f"{found.hardware_time_us:.1f}",
+            f"{efficiency.hardware_time_us:.1f}",
             "-",
-            f"{found.io_efficiency:.4f}",
-            f"{found.compute_efficiency:.4f}",
+            f"{efficiency.io_efficiency:.4f}",
+            f"{efficiency.compute_efficiency:.4f}",
         ]
     dtype = record.inputs[0].dtype if record.inputs else "-"
     shapes = "; ".join(f"{a.name} {list(a.shape)}" for a in record.inputs)
@@ -427,14 +427,14 @@ def _accuracy(record: CallRecord, output: str) -> list[str]:
 
 
 def _work(record: CallRecord) -> list[str]:
-    found = record.efficiency
+    efficiency = record.efficiency
     nram = record.memory["NRAM"]
     return [
         record.operator,
         record.title,
         record.board,
-        "-" if found is None else f"{found.theory_ops:,}",
-        "-" if found is None else f"{found.theory_ios:,}",
+        "-" if efficiency is None else f"{efficiency.theory_ops:,}",
+        "-" if efficiency is None else f"{efficiency.theory_ios:,}",
         "; ".join(f"{name} {nbytes:,}" for name, nbytes in record.moved.items()) or "-",
         f"{sum(record.instructions.values()):,}",
         f"{size(nram.high_water)}, {share(nram.high_water / nram.capacity)}",

@@ -77,16 +77,16 @@ def case_cell(record: CallRecord) -> NameCell:
 
 
 def _efficiency_cells(record: CallRecord) -> list[str]:
-    found = record.efficiency
-    if found is None:
+    efficiency = record.efficiency
+    if efficiency is None:
         return ["-", "-", "-", "-", "-", "-"]
     nram = record.memory["NRAM"]
     return [
-        microseconds(found.hardware_time_us),
+        microseconds(efficiency.hardware_time_us),
         band(record.time_band),
-        share(found.io_efficiency),
-        share(found.compute_efficiency),
-        acceptance(found, record.group).grade,
+        share(efficiency.io_efficiency),
+        share(efficiency.compute_efficiency),
+        acceptance(efficiency, record.group).grade,
         f"{100 * nram.high_water / nram.capacity:.0f}%",
     ]
 
@@ -107,9 +107,9 @@ def work_table(records: Sequence[CallRecord], board: str) -> RenderableType:
 
 
 def _work_cells(record: CallRecord) -> Iterator[str]:
-    found = record.efficiency
-    yield "-" if found is None else brief(count(found.theory_ops))
-    yield "-" if found is None else _short(found.theory_ios)
+    efficiency = record.efficiency
+    yield "-" if efficiency is None else brief(count(efficiency.theory_ops))
+    yield "-" if efficiency is None else _short(efficiency.theory_ios)
     # GDRAM2 is from GDRAM and 2GDRAM to it, in the names of the directions of copies.
     for which in ("GDRAM2", "2GDRAM", NO_COPY):
         yield _short(sum(nbytes for name, nbytes in record.off_chip.items() if which in name))
@@ -190,23 +190,23 @@ def _about(record: CallRecord) -> Iterator[tuple[str, Any]]:
 
 
 def _timing(record: CallRecord) -> Iterator[tuple[str, str]]:
-    found = record.efficiency
-    if found is not None:
-        force = count(found.compute_force)
-        yield "hardware time", _predicted(found.hardware_time_us, record.time_band)
+    efficiency = record.efficiency
+    if efficiency is not None:
+        force = count(efficiency.compute_force)
+        yield "hardware time", _predicted(efficiency.hardware_time_us, record.time_band)
         wide = dict.fromkeys(str(one) for launch in record.launches for one in launch.unsure)
         if wide:
             yield "wide band", "; ".join(wide)
         yield (
             "IO efficiency",
-            f"{share(found.io_efficiency)} of {found.io_bandwidth:g} GB/s, theory {size(found.theory_ios)}",
+            f"{share(efficiency.io_efficiency)} of {efficiency.io_bandwidth:g} GB/s, theory {size(efficiency.theory_ios)}",
         )
         yield (
             "compute efficiency",
-            f"{share(found.compute_efficiency)} of {force} ops/s, theory {count(found.theory_ops)} ops",
+            f"{share(efficiency.compute_efficiency)} of {force} ops/s, theory {count(efficiency.theory_ops)} ops",
         )
-        yield "bottleneck", f"{found.bottleneck}, by the formulas: the larger of both efficiencies"
-        judged = acceptance(found, record.group, record.rule)
+        yield "bottleneck", f"{efficiency.bottleneck}, by the formulas: the larger of both efficiencies"
+        judged = acceptance(efficiency, record.group, record.rule)
         yield "class", judged.grade
         yield "rule", _met(judged, record.rule)
     yield from _causes(explained(record))

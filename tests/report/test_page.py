@@ -102,7 +102,7 @@ def test_two_runs_and_two_policies_stand_side_by_side():
     found = compare(
         Baseline("0", {before.key: before}), [measured_call(RECORD)], "base.json", 0.01, lambda _: True
     )
-    runs = body(html_text([RECORD], "0", found=found))
+    runs = body(html_text([RECORD], "0", comparison=found))
     slow = evolve(RECORD, policy="slow", efficiency=evolve(RECORD.efficiency, hardware_time_us=30.0))
     policies = body(html_text([evolve(RECORD, policy="quick"), slow], "0"))
 

@@ -154,8 +154,8 @@ def _macro(session: "DebugSession", words: str) -> str:
     if not words:
         own = [m[-1] for m in macros.values() if m[-1].file == scope.module.path]
         return "\n".join(f"{place_of(m.file)}:{m.line}  {m}" for m in own) or "the source defines no macros"
-    known = macros.get(words, ())
-    if not known:
+    macro = macros.get(words, ())
+    if not macro:
         guesses = near(words, list(macros), 2)
         hint = (
             f"did you mean {' or '.join(guesses)}?" if guesses else "-D on the command line is in no source"
@@ -163,8 +163,8 @@ def _macro(session: "DebugSession", words: str) -> str:
         raise UsageError(f"no file of the source defines a macro {words!r}; {hint}")
     used = scope.macro(words)
     return "\n".join(
-        f"{'*' if m is used and len(known) > 1 else ' '} {place_of(m.file)}:{m.line}  {m}".removeprefix("  ")
-        for m in known
+        f"{'*' if m is used and len(macro) > 1 else ' '} {place_of(m.file)}:{m.line}  {m}".removeprefix("  ")
+        for m in macro
     )
 
 

@@ -217,9 +217,9 @@ def _applied(console: CommandContext, session: "DebugSession", chosen: list[str]
 def history(console: CommandContext, words: str) -> str:
     """Show the last operations."""
     session = console.session
-    given = words.split()
-    mine = "task" in given
-    numbers = [word for word in given if word != "task"]
+    parts = words.split()
+    mine = "task" in parts
+    numbers = [word for word in parts if word != "task"]
     if len(numbers) > 1 or (numbers and not numbers[0].isdigit()):
         raise UsageError(f"history takes a count, and `task` for this task only, not {words!r}")
     count = int(numbers[0]) if numbers else 10

@@ -374,9 +374,9 @@ def _type_of(session: "DebugSession", words: str) -> "t.Type | str | None":
                 raise UsageError(str(refused)) from None
         if functions := scope.functions(words.removeprefix("&").strip()):
             return "\n".join(dict.fromkeys(function_type(f) for f in functions))
-    found = typed(parse(words), session.frame(), session.core(), names)
+    typed_value = typed(parse(words), session.frame(), session.core(), names)
     # No scope of C: the frame is that of a Python kernel, whose values have types of Python.
-    return None if found is None else found.type
+    return None if typed_value is None else typed_value.type
 
 
 def _defined(kind: t.Type, enumerations: "Mapping[str, Mapping[str, int]]") -> str:
@@ -410,10 +410,10 @@ def display(console: CommandContext, words: str) -> str:
         parse_or_assign(text.partition("@")[0])
         session = console.session
         codes = [function.code for function in session.functions]
-        known = session.names()
+        names = session.names()
         # The names on both sides of @ have to be known; any operator that the parser knows serves to find them.
         unknown = [
-            n for n in unknown_names(text.replace("@", "+"), codes, session.owned.names) if n not in known
+            n for n in unknown_names(text.replace("@", "+"), codes, session.owned.names) if n not in names
         ]
         if unknown:
             raise UsageError(

@@ -125,9 +125,9 @@ def _number(text: str, what: str) -> int:
 
 def _count_all(words: str) -> tuple[int, bool]:
     """Return the count, 1 if none is given, and whether ``all`` was given."""
-    given = words.split()
-    everyone = "all" in given
-    rest = [word for word in given if word != "all"]
+    parts = words.split()
+    everyone = "all" in parts
+    rest = [word for word in parts if word != "all"]
     if not rest:
         return 1, everyone
     if len(rest) > 1 or not rest[0].isdigit() or int(rest[0]) < 1:

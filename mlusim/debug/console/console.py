@@ -191,7 +191,7 @@ class Console(CommandContext):
         stop = self.session.stop
         if stop is before:
             return []
-        return [line for made in stop.hits for line in self.attached.get(made.number, ())]
+        return [line for hit in stop.hits for line in self.attached.get(hit.number, ())]
 
     def _collected(self, line: str) -> Reply:
         """Take one more command of a breakpoint, or the end of them."""
@@ -273,7 +273,7 @@ class Console(CommandContext):
             return end_text(session.recorded, session.stop) + self._ended()
         paused, stop = session.look(), session.stop
         text = stop_text(paused, paused.stop if stop.core is None else stop, self._ended())
-        changes = [change for made in stop.hits if (change := change_of(session, made))]
+        changes = [change for hit in stop.hits if (change := change_of(session, hit))]
         return "\n".join([text, *changes])
 
     def _ended(self) -> str:
@@ -316,9 +316,9 @@ class Console(CommandContext):
 
     def _tested_at(self, command: Command, rest: str) -> Location | None:
         """Return the place of the breakpoint whose condition is being typed at the end of *rest*; None if there is none, or it is not known yet."""
-        found = re.match(r"(?P<place>.*?)(?:^|\s)if\s", rest) if command.group == STOPPING else None
-        if found is not None and command.name in ("break", "tbreak"):
-            return location_of(self.session, re.sub(r"\s+(task|ignore)\s+\w+$", "", found["place"].strip()))
+        match = re.match(r"(?P<place>.*?)(?:^|\s)if\s", rest) if command.group == STOPPING else None
+        if match is not None and command.name in ("break", "tbreak"):
+            return location_of(self.session, re.sub(r"\s+(task|ignore)\s+\w+$", "", match["place"].strip()))
         number, behind, _ = rest.partition(" ")
         if command.name == "condition" and behind and number.isdigit():
             made = self.session.breakpoints.get(int(number))
@@ -361,10 +361,10 @@ class Console(CommandContext):
             return [*(f.name for f in session.functions), *ISA]
         if kind == "place":
             frame = session.frame()
-            known = session.names()
-            scopes = known.pop(SCOPES, None)  # of a kernel of BANG C, in a function or not
+            names = session.names()
+            scopes = names.pop(SCOPES, None)  # of a kernel of BANG C, in a function or not
             return [
-                *known,
+                *names,
                 *(variables_of(frame) if frame is not None else ()),
                 *(() if scopes is None else scopes.names()),
             ]

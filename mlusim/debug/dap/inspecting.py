@@ -159,8 +159,8 @@ def _assigned(state: State, frame: FrameAt, name: str, text: str) -> Body:
     # The editor shows the new value itself; the rest of the answer goes to its console.
     if "\n" in told:
         state.connection.event("output", {"category": "important", "output": told + "\n"})
-    one = _evaluated(state, name)
-    return {"value": one.text, **_shown(state, frame, one)}
+    evaluated = _evaluated(state, name)
+    return {"value": evaluated.text, **_shown(state, frame, evaluated)}
 
 
 def _evaluate(state: State, arguments: Arguments) -> Body:
@@ -171,8 +171,8 @@ def _evaluate(state: State, arguments: Arguments) -> Body:
         return {"result": _commanded(state, text), "variablesReference": 0}
     # A comma before it says that it is an expression, even if it looks like a command.
     text = text.removeprefix(",")
-    one = _evaluated(state, text)
-    return {"result": one.text, **_shown(state, frame, one)}
+    evaluated = _evaluated(state, text)
+    return {"result": evaluated.text, **_shown(state, frame, evaluated)}
 
 
 def _is_command(state: State, text: str) -> bool:
@@ -344,8 +344,8 @@ def _cost(clock: PredictedTimes | None, op: Op) -> str:
     """Return the time of an instruction and when it begins, as the beginning of its line; "" where they are not known."""
     if clock is None or op.kind is not ISSUE or op.core is None:
         return ""
-    known = clock.cost(name_of(op.core), op.moment)
-    return f"{known[1]:.3f} us from {known[0]:.3f} us; " if known is not None else ""
+    cost = clock.cost(name_of(op.core), op.moment)
+    return f"{cost[1]:.3f} us from {cost[0]:.3f} us; " if cost is not None else ""
 
 
 # -- sources, faults, origins ------------------------------------------------------------------------

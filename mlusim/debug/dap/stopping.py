@@ -212,9 +212,9 @@ def _log(state: State, text: str | None) -> "Callable[[Core | None, FrameType | 
     codes = {piece: parse(piece) for piece in _PIECE.findall(text)}
 
     def log(core: "Core | None", frame: FrameType | None) -> None:
-        def value(found: re.Match[str]) -> str:
+        def value(match: re.Match[str]) -> str:
             try:
-                return value_text(evaluate(codes[found[1]], frame, core))
+                return value_text(evaluate(codes[match[1]], frame, core))
             except MlusimError as error:
                 return f"<{error}>"
 
@@ -270,10 +270,10 @@ def _goto(state: State, arguments: Arguments) -> None:
         session, location = state.session, LineLocation(target.file, target.line)
         # Only a run can tell whether the line was reached before, so that it is searched for first.
         if target.back:
-            found = session.last_before(session.position, [location])
-            if found is None:
+            stop = session.last_before(session.position, [location])
+            if stop is None:
                 raise UsageError(f"line {target.line} has not been reached before this in the launch")
-            session.travel(found.position)
+            session.travel(stop.position)
         else:
             session.forward([location])
 

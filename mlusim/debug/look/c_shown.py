@@ -117,19 +117,23 @@ def shown_of(
     whole: bool = False,
 ) -> Any:
     """Return the value of an expression as it is shown, an array with *whole* always by its elements; raises `UsageError` as `evaluate` does."""
-    found = typed(expression, frame, core, extra)
-    scope = None if found is None else c_scope(frame, extra)
-    if found is None or scope is None:
+    typed_value = typed(expression, frame, core, extra)
+    scope = None if typed_value is None else c_scope(frame, extra)
+    if typed_value is None or scope is None:
         return evaluate(expression, frame, core, extra)
-    return seen(found.value, found.type, scope.module.enumerations, whole=whole)
+    return seen(typed_value.value, typed_value.type, scope.module.enumerations, whole=whole)
 
 
 def bits_of(
     expression: Expression, frame: FrameType | None, core: "Core | None", extra: Mapping[str, Any] | None
 ) -> int:
     """Return the number of bits of an expression's type in C; 0 where it is not a number."""
-    found = typed(expression, frame, core, extra)
-    return 8 * found.type.size if found is not None and isinstance(found.type, t.Arithmetic) else 0
+    typed_value = typed(expression, frame, core, extra)
+    return (
+        8 * typed_value.type.size
+        if typed_value is not None and isinstance(typed_value.type, t.Arithmetic)
+        else 0
+    )
 
 
 def elements_from(
@@ -143,11 +147,11 @@ def elements_from(
 
     Raises `UsageError` if there are fewer.
     """
-    found = typed(expression, frame, core, extra)
-    scope = None if found is None else c_scope(frame, extra)
-    if found is None or scope is None:
+    typed_value = typed(expression, frame, core, extra)
+    scope = None if typed_value is None else c_scope(frame, extra)
+    if typed_value is None or scope is None:
         return None
-    if (made := _begun(found)) is None:
+    if (made := _begun(typed_value)) is None:
         return None
     held, kind, there = made
     if not 1 <= count <= there:

@@ -70,8 +70,8 @@ class CauseSearch(BeyondBytes):
 
         def look() -> Origin:
             point, end = self._stand()
-            found = self._read(point, read, self._depth, held=end.held)
-            return found or Origin(read.text, note="it lies in memory: name an element of it")
+            origin = self._read(point, read, self._depth, held=end.held)
+            return origin or Origin(read.text, note="it lies in memory: name an element of it")
 
         return self._widening(look)
 
@@ -320,11 +320,11 @@ class CauseSearch(BeyondBytes):
                 continue
             known.add(key)
             if own is not None and key == (own.kind, own.name, own.path, 0):
-                one = self._earlier(point, read, depth)
+                origin = self._earlier(point, read, depth)
             else:
-                one = self._read(point, read, depth, turn=turn)
-            if one is not None:
-                origins.append(one)
+                origin = self._read(point, read, depth, turn=turn)
+            if origin is not None:
+                origins.append(origin)
                 turns[read.name] = turn + 1
             elif read.kind == CALLED:
                 waiting[:0] = [r for r in read.given if isinstance(r, Read)]
@@ -340,10 +340,14 @@ class CauseSearch(BeyondBytes):
         """Return the origin that a variable had before a statement such as `i += 1`, which computes it from itself, first ran."""
         first, turns = point, 0
         while read.kind == LOCAL:
-            found = first.definition(read.name, read.path)
-            if found is None or found[0].piece is not point.piece or found[0].where != point.where:
+            definition = first.definition(read.name, read.path)
+            if (
+                definition is None
+                or definition[0].piece is not point.piece
+                or definition[0].where != point.where
+            ):
                 break
-            first, turns = found[0], turns + 1
+            first, turns = definition[0], turns + 1
         if not turns:
             return self._read(point, read, depth)
         text = _told(read, point.value(read.key, read.path))

@@ -41,23 +41,23 @@ class PredictedTimes:
 
     def at(self, core: str, moment: int) -> tuple[int, float] | None:
         """Return the last moment of *core* not after *moment* whose time is known, and that time; None if there is none."""
-        known = self.moments.get(core, [])
-        at = bisect_right(known, moment) - 1
-        return (known[at], self.times[core][at]) if at >= 0 else None
+        moments = self.moments.get(core, [])
+        at = bisect_right(moments, moment) - 1
+        return (moments[at], self.times[core][at]) if at >= 0 else None
 
     def cost(self, core: str, moment: int) -> tuple[float, float] | None:
         """Return when the instruction that *core* issues at *moment* begins and how long it takes, in us; None if that is not known."""
-        known = self.moments.get(core, [])
-        at = bisect_left(known, moment)
-        if at == len(known) or known[at] != moment:
+        moments = self.moments.get(core, [])
+        at = bisect_left(moments, moment)
+        if at == len(moments) or moments[at] != moment:
             return None
         return self.times[core][at], self.costs[core][at]
 
     def first(self, core: str, time_us: float) -> int | None:
         """Return the first moment of *core* that begins at *time_us* or later; None if all of them begin earlier."""
         at = bisect_left(self.times.get(core, []), time_us)
-        known = self.moments.get(core, [])
-        return known[at] if at < len(known) else None
+        moments = self.moments.get(core, [])
+        return moments[at] if at < len(moments) else None
 
 
 @define(eq=False)
@@ -117,7 +117,7 @@ def _spans(recorded: KeptLaunch) -> tuple[dict[Key, list[TimeSpan]], dict[Key, l
         ) from None
     unions, tasks = session.kind.unions, session.tally.tasks
     predicted = predict(GroupedTasks(tasks, session.board), session.board, session.board.places(unions))
-    found: dict[Key, list[TimeSpan]] = {}
+    spans: dict[Key, list[TimeSpan]] = {}
     flights: dict[Key, list[TimeSpan]] = {}
     for scene in Timeline(predicted.spans, tasks, session.board, unions).scenes():
         for span in scene.spans:
@@ -126,8 +126,8 @@ def _spans(recorded: KeptLaunch) -> tuple[dict[Key, list[TimeSpan]], dict[Key, l
                 key = (f"task {core.task}{'m' * core.memory_core}", span.name, span.file, span.line)
                 # An instruction begins with this span, which is not the flight of an asynchronous copy.
                 issued = span.where == "scalar" or not span.name.endswith("_async")
-                (found if issued else flights).setdefault(key, []).append(span)
-    return found, flights, predicted.time_us
+                (spans if issued else flights).setdefault(key, []).append(span)
+    return spans, flights, predicted.time_us
 
 
 def _clock(

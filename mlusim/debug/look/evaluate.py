@@ -292,9 +292,9 @@ def evaluate(
     Python.  Only the builtins that compute are there, and nothing that reaches the system (`sandbox`).  Raises
     `UsageError` with the reason where the expression raises.
     """
-    found = _tried(expression, frame, core, extra, beyond=beyond)
-    if found is not None and not isinstance(found, NoExpression):
-        return found.shown
+    typed_value = _tried(expression, frame, core, extra, beyond=beyond)
+    if typed_value is not None and not isinstance(typed_value, NoExpression):
+        return typed_value.shown
     if expression.code is None:
         raise UsageError(expression.reason)
     code = expression.code
@@ -302,8 +302,10 @@ def evaluate(
     if frame is not None:
         known.maps[:1] = [variables_of(frame), frame.f_globals]
     names = {name: vetted(name, known[name]) for name in names_in(code) if name in known}
-    if found is not None and any(name not in names and name not in BUILTINS for name in expression.names):
-        raise UsageError(str(found))
+    if typed_value is not None and any(
+        name not in names and name not in BUILTINS for name in expression.names
+    ):
+        raise UsageError(str(typed_value))
     names["__builtins__"] = dict(BUILTINS)
     with reasons(core):
         return eval(code, names)  # noqa: S307 - checked as it was parsed, and without the builtins that do anything
@@ -368,10 +370,10 @@ def _tried(
 def members_of(text: str, frame: FrameType | None, core: "Core | None") -> list[str]:
     """Return the members of the record that *text* is, or points to, in a frame of BANG C; none if it is not a record."""
     try:
-        found = typed(parse(text), frame, core)
+        typed_value = typed(parse(text), frame, core)
     except UsageError:
         return []
-    kind = None if found is None else found.type
+    kind = None if typed_value is None else typed_value.type
     kind = getattr(kind, "to", kind)
     return [field.name for field in getattr(kind, "fields", ())]
 

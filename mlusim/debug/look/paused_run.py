@@ -147,8 +147,8 @@ def tensor_of(argument: object) -> Allocation | None:
 
 def need_core(paused: PausedRun, name: str) -> "Core":
     """Return the core called *name*; raises `UsageError` with what has become of it."""
-    found = paused.core(name)
-    if found is None:
+    core = paused.core(name)
+    if core is None:
         alive = ", ".join(name_of(c) for c in paused.cores[:8]) or "none"
         if name in paused.observed.ended or paused.stop.position.at_end:
             fate = "has ended; `reverse-stepi all` goes back"
@@ -157,7 +157,7 @@ def need_core(paused: PausedRun, name: str) -> "Core":
         if unknown := no_such_task(paused, name):
             raise UsageError(unknown)
         raise UsageError(f"{name} {fate}; running now: {alive} (`info tasks`)")
-    return found
+    return core
 
 
 def no_such_task(paused: PausedRun, name: str) -> str:
@@ -201,14 +201,16 @@ class DeclaringCall:
 
 def _variable_of(allocation: Allocation, cores: "Sequence[Core]") -> tuple[str | None, DType | None]:
     """Return the variable and the element type of a declaration, of *cores* that have begun and not ended."""
-    found = allocation.declared
-    if not found.file:
+    declared = allocation.declared
+    if not declared.file:
         return None, None
-    dtype = found.dtype
-    if found.name is not None and not found.stack:  # what is on the stack is told as a local of its function
-        return found.name, dtype
-    every = _declarations("".join(linecache.getlines(found.file))) if found.file.endswith(".py") else ()
-    calls = [d for d in every if d.line == found.line and d.space == allocation.space.name]
+    dtype = declared.dtype
+    if (
+        declared.name is not None and not declared.stack
+    ):  # what is on the stack is told as a local of its function
+        return declared.name, dtype
+    every = _declarations("".join(linecache.getlines(declared.file))) if declared.file.endswith(".py") else ()
+    calls = [d for d in every if d.line == declared.line and d.space == allocation.space.name]
     if len(calls) == 1 and not calls[0].many:
         return calls[0].name, dtype
     at = _place(cores, allocation)

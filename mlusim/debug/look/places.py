@@ -236,8 +236,8 @@ def _by_name(text: str, paused: PausedRun, core: "Core | None", frame: FrameType
 def _pointer(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> Ptr:
     expression, names = parse(text), names_of(paused, core)
     value = evaluate(expression, frame, core, names)
-    if not isinstance(value, Ptr) and (found := typed(expression, frame, core, names)) is not None:
-        value = found.place if isinstance(found.place, Ptr) else value  # an element, as *p
+    if not isinstance(value, Ptr) and (typed_value := typed(expression, frame, core, names)) is not None:
+        value = typed_value.place if isinstance(typed_value.place, Ptr) else value  # an element, as *p
     if not isinstance(value, Ptr):
         shown = value_text(value)
         what = text if shown == text else f"{text} is {shown}, which"
@@ -309,14 +309,14 @@ def tensor_pointers(paused: PausedRun) -> dict[str, Ptr]:
 
 def region_pointers(paused: PausedRun, core: "Core | None") -> dict[str, Ptr]:
     """Return a pointer to each region of the plans in *core*'s memories, by name."""
-    found: dict[str, Ptr] = {}
+    pointers: dict[str, Ptr] = {}
     for placement in paused.placements(core):
         buffer = placement.allocation
         for region in (region for stage in placement.layout.stages for region in stage.regions):
             start = placement.start + region.offset
-            if region.name not in found and start < buffer.nbytes:
-                found[region.name] = pointer_at(buffer, start, as_dtype(region.dtype))
-    return found
+            if region.name not in pointers and start < buffer.nbytes:
+                pointers[region.name] = pointer_at(buffer, start, as_dtype(region.dtype))
+    return pointers
 
 
 def declared_pointers(paused: PausedRun, core: "Core | None") -> Mapping[str, Ptr]:
@@ -325,12 +325,12 @@ def declared_pointers(paused: PausedRun, core: "Core | None") -> Mapping[str, Pt
         return {}
     mine: list[Allocation] = [a for arena in core.arenas.values() for a in arena.allocations]
     mine += core.cluster.sram.allocations if core.cluster is not None else []
-    found: dict[str, Ptr] = {}
+    pointers: dict[str, Ptr] = {}
     twice: set[str] = set()
     for allocation in mine:
         name, dtype = paused.declared(allocation)
         if name is None or dtype is None or not name.isidentifier():
             continue
-        twice |= {name} & found.keys()
-        found[name] = pointer_at(allocation, 0, dtype)
-    return {name: pointer for name, pointer in found.items() if name not in twice}
+        twice |= {name} & pointers.keys()
+        pointers[name] = pointer_at(allocation, 0, dtype)
+    return {name: pointer for name, pointer in pointers.items() if name not in twice}

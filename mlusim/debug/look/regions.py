@@ -66,17 +66,17 @@ class RegionState:
 
 def plan_regions(paused: PausedRun, core: "Core | None") -> list[RegionState]:
     """Return the regions of the plans in *core*'s memories, each once; none without a plan."""
-    found: dict[str, RegionState] = {}
+    states: dict[str, RegionState] = {}
     for placement in paused.placements(core):
         buffer = placement.allocation
         for region in (region for stage in placement.layout.stages for region in stage.regions):
-            if region.bytes and region.name not in found:
+            if region.bytes and region.name not in states:
                 start = placement.start + region.offset
                 offset = buffer.address - paused.base(buffer.space) + start
-                found[region.name] = _state(
+                states[region.name] = _state(
                     region.name, buffer, start, region.bytes, as_dtype(region.dtype), offset
                 )
-    return list(found.values())
+    return list(states.values())
 
 
 def declarations(paused: PausedRun, core: "Core | None") -> list[RegionState]:

@@ -205,7 +205,7 @@ def reaching(points: Iterable[stops.Breakpoint], recorded: KeptLaunch) -> list[s
     plan = getattr(recorded.session.request.kernel, "plan", None)
     if plan is None:
         return list(points)
-    return [one for one in points if _reaches(one.location, recorded, plan)]
+    return [point for point in points if _reaches(point.location, recorded, plan)]
 
 
 def _reaches(location: stops.Location, recorded: KeptLaunch, plan: Any) -> bool:

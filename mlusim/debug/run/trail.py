@@ -245,8 +245,8 @@ def _function(frame: FrameType) -> FunctionPieces | None:
     scopes = frame.f_globals.get(SCOPES)
     if scopes is None:
         return pieces_of(frame.f_code)
-    found = scopes.function(frame.f_code)
-    return None if found is None else c_pieces.pieces_of(found.function, frame.f_code)
+    function = scopes.function(frame.f_code)
+    return None if function is None else c_pieces.pieces_of(function.function, frame.f_code)
 
 
 def seen(raw: Any) -> Any:

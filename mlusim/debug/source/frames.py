@@ -36,15 +36,15 @@ def parameters_of(frame: FrameType) -> Sequence[str]:
     code = frame.f_code
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     scopes = frame.f_globals.get(SCOPES)
-    found = None if scopes is None else scopes.function(code)
-    return names if found is None else [p.source_name for p in found.function.parameters]
+    function = None if scopes is None else scopes.function(code)
+    return names if function is None else [p.source_name for p in function.function.parameters]
 
 
 def returns_nothing(frame: FrameType) -> bool:
     """Return whether the function of a frame is one of C that returns no value, as its type says."""
     scopes = frame.f_globals.get(SCOPES)
-    found = None if scopes is None else scopes.function(frame.f_code)
-    return found is not None and found.returns_nothing
+    function = None if scopes is None else scopes.function(frame.f_code)
+    return function is not None and function.returns_nothing
 
 
 class Owned:

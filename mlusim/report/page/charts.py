@@ -108,8 +108,8 @@ class Picture:
         )
         return f"{head}{inside}</svg>"
 
-    def _group(self, found: re.Match[str]) -> str:
-        tip = self._tips.get(found[1])
+    def _group(self, match: re.Match[str]) -> str:
+        tip = self._tips.get(match[1])
         return "<g>" if tip is None else f"<g><title>{escape(tip)}</title>"
 
 
@@ -123,11 +123,11 @@ def _tidy(svg: str) -> str:
     return svg
 
 
-def _path(found: re.Match[str]) -> str:
+def _path(match: re.Match[str]) -> str:
     """Return the data of a path, with one number where a line goes straight across or down."""
     parts: list[str] = []
     at: list[str] = []
-    for letter, text in re.findall(r"([A-Za-z])([^A-Za-z]*)", found[1]):
+    for letter, text in re.findall(r"([A-Za-z])([^A-Za-z]*)", match[1]):
         to = [f"{round(float(number), 2):g}" for number in text.split()]
         if letter == "L" and to[1] == at[1]:
             parts.append(f"H{to[0]}")
@@ -139,9 +139,9 @@ def _path(found: re.Match[str]) -> str:
     return f' d="{"".join(parts)}"'
 
 
-def _font(found: re.Match[str]) -> str:
+def _font(match: re.Match[str]) -> str:
     """Return the size and the weight; the family is the page's."""
-    return f"font-size: {found[2]}" + (f"; font-weight: {found[1]}" if found[1] else "")
+    return f"font-size: {match[2]}" + (f"; font-weight: {match[1]}" if match[1] else "")
 
 
 def words(

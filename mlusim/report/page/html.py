@@ -56,17 +56,17 @@ def html_text(
     records: Sequence[CallRecord],
     version: str,
     studies: Sequence[WhatIfStudy] = (),
-    found: BaselineComparison | None = None,
+    comparison: BaselineComparison | None = None,
     command: str = "",
 ) -> str:
-    """Return the page, with the *studies* of other boards and the comparison with a stored run, *found*.
+    """Return the page, with the *studies* of other boards and the comparison with a stored run, *comparison*.
 
     *command* is what made it.  Raises `UsageError` where the extra mlusim[report] is not installed.
     """
     contents = _contents(records)
     parts = {"wrong": "What went wrong"} if contents["wrong"] else {}
     parts |= {"operators": "Operators"}
-    parts |= {"compared": "Side by side: two runs"} if found is not None else {}
+    parts |= {"compared": "Side by side: two runs"} if comparison is not None else {}
     parts |= {"policies": "Side by side: policies"} if contents["policies"] else {}
     parts |= PARTS
     if studies:
@@ -80,7 +80,7 @@ def html_text(
         version,
         **contents,
         studies=studies,
-        found=found,
+        found=comparison,
         theory=True,
         parts=parts,
         facts=made(version, command, [record.board for record in records]),

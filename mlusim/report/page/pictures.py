@@ -46,10 +46,10 @@ def roofline(records: Sequence[CallRecord], board: Board, colors: Mapping[str, s
         if used or dtype == "float":
             plot.roof(board, force, dtype)
     for record in shown:
-        found = record.efficiency
-        assert found is not None
-        intensity = found.theory_ops / found.theory_ios
-        rate = found.theory_ops / found.hardware_time_us * 1e6
+        efficiency = record.efficiency
+        assert efficiency is not None
+        intensity = efficiency.theory_ops / efficiency.theory_ios
+        rate = efficiency.theory_ops / efficiency.hardware_time_us * 1e6
         plot.point(intensity, rate, colors[record.operator], _point_tip(record))
     return picture.render()
 
@@ -124,11 +124,11 @@ def _decades(values: Sequence[float]) -> tuple[int, int]:
 
 
 def _point_tip(record: CallRecord) -> str:
-    found = record.efficiency
-    assert found is not None
+    efficiency = record.efficiency
+    assert efficiency is not None
     return (
-        f"{record.operator} {record.title}: {count(found.theory_ops / found.theory_ios)} ops/byte, "
-        f"IO {share(found.io_efficiency)}, compute {share(found.compute_efficiency)}"
+        f"{record.operator} {record.title}: {count(efficiency.theory_ops / efficiency.theory_ios)} ops/byte, "
+        f"IO {share(efficiency.io_efficiency)}, compute {share(efficiency.compute_efficiency)}"
     )
 
 
