@@ -257,16 +257,9 @@ def _of_pointers(op: str, left: Typed, right: Typed) -> Typed:
         left, right = right, left
     if both or op not in "+-" or not isinstance(left.type, t.Pointer):
         raise c_syntax.NoExpression(f"{op} takes no pointers")
-    count = int(right.number) * _leaves(left.type.to)
+    # A pointer of the run-time counts innermost elements.
+    count = int(right.number) * t.elements_in(left.type.to)
     return Typed(left.value + count if op == "+" else left.value - count, left.type)
-
-
-def _leaves(kind: t.Type) -> int:
-    """Return how many elements of a run-time pointer an element of C takes: an array takes as many as it holds."""
-    count = 1
-    while isinstance(kind, t.Array):
-        count, kind = count * kind.count, kind.of
-    return count
 
 
 def _nowhere(operand: Typed) -> bool:
@@ -306,7 +299,7 @@ def _item(base: Typed, index: Typed, what: str) -> Typed:
     text = f"{base.text}[{index.number}]" if what == "[]" else f"*{base.text}"
     if isinstance(kind, t.Void):
         raise c_syntax.NoExpression("a void * has no elements; cast it")
-    place = base.value + index.number * _leaves(kind) if index.number else base.value
+    place = base.value + index.number * t.elements_in(kind) if index.number else base.value
     if isinstance(kind, t.Array):
         return Typed(place, kind, place, text)
     if isinstance(kind, t.Record):

@@ -282,6 +282,11 @@ def element_of(kind: "Type") -> "Type":
     return kind
 
 
+def elements_in(kind: "Type") -> int:
+    """Return how many innermost elements a value of *kind* has: 1 unless it is an array."""
+    return kind.count * elements_in(kind.of) if isinstance(kind, Array) else 1
+
+
 Type = Arithmetic | Void | Pointer | Array | Record | VectorRegister | ClassType | FunctionType
 
 VOID = Void()

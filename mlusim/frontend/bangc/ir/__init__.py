@@ -67,9 +67,7 @@ class Local:
         """Return whether its bytes are in simulated memory; those of a static array of numbers are, but device memory has no doubles."""
         if self.storage is not Storage.STATIC or not isinstance(self.type, t.Array):
             return self.storage is Storage.MEMORY
-        kind: Type = self.type
-        while isinstance(kind, t.Array):
-            kind = kind.of
+        kind = t.element_of(self.type)
         return isinstance(kind, t.Arithmetic) and kind != t.DOUBLE
 
     @property

@@ -192,10 +192,9 @@ def constant_of(c: PythonWalker, at: ir.Temporary) -> ast.expr:
 
 def moved(c: PythonWalker, pointer: ast.expr, pointee: t.Type, count: ir.Expr, *, back: bool) -> ast.expr:
     """Return a pointer that has moved by *count* elements; one that is led too far away does not come back, as in C."""
-    scale, most = 1, MOST_STEP // max(pointee.size, 1)
-    while isinstance(pointee, t.Array):  # pointers of the run-time count the innermost elements
-        scale *= pointee.count
-        pointee = pointee.of
+    most = MOST_STEP // max(pointee.size, 1)
+    # Pointers of the run-time count the innermost elements.
+    scale, pointee = t.elements_in(pointee), t.element_of(pointee)
     if isinstance(pointee, t.Void):  # as in GNU C: a void has one byte
         pointer = b.call(b.attribute(pointer, "cast"), c.layout(t.UINT8))
     if isinstance(count, ir.Const) and count.value == 0:
@@ -226,9 +225,7 @@ def _offset(c: PythonWalker, node: ir.Offset) -> ast.expr:
 
 def _distance(c: PythonWalker, node: ir.Distance) -> ast.expr:
     assert isinstance(node.left.type, t.Pointer)
-    pointee, scale = node.left.type.to, 1
-    while isinstance(pointee, t.Array):
-        scale, pointee = scale * pointee.count, pointee.of
+    scale = t.elements_in(node.left.type.to)
     distance = b.binary(c.value(node.left), ast.Sub(), c.value(node.right))
     # Exact: C subtracts pointers into one array only.
     return distance if scale == 1 else b.binary(distance, ast.FloorDiv(), b.constant(scale))
@@ -621,9 +618,7 @@ def refers(at: ir.Element) -> bool:
 
 def cast(c: PythonWalker, pointer: ast.expr, node: ir.Expr, to: t.Pointer) -> ast.expr:
     """Return *pointer*, the value of *node*, as a pointer of type *to*; types whose layouts share a name need no cast."""
-    pointee = to.to
-    while isinstance(pointee, t.Array):
-        pointee = pointee.of
+    pointee = t.element_of(to.to)
     if isinstance(pointee, t.Void | t.FunctionType | t.ClassType):
         return pointer
     have = node.type
