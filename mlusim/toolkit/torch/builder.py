@@ -519,12 +519,7 @@ class TorchBuilder:
             with contextlib.redirect_stderr(said):
                 code = main([*words, "-o", temporary], self.toolkit)
             if code:
-                lines = said.getvalue().strip().splitlines() or ["the compiler says nothing"]
-                errors = [line for line in lines if _ERROR.search(line)]
-                errors.sort(
-                    key=lambda line: "linker command failed" in line
-                )  # of which the linker has said why
-                error = TorchBuildError(errors[0].strip() if errors else lines[-1])
+                error = TorchBuildError(_first_error(said.getvalue()))
                 error.shown = said.getvalue().rstrip("\n")
                 raise error
             Path(temporary).chmod(0o700)
@@ -604,6 +599,13 @@ def _lent(key: str, room: Path) -> tuple[Path, Path]:
         if base is not None and not (folder / name).exists():
             (folder / name).symlink_to(base / FOLDER / key / name)
     return folder, room
+
+
+def _first_error(text: str) -> str:
+    """Return the first error of a compiler's words, as a sentence."""
+    lines = [line for line in text.splitlines() if _ERROR.search(line)]
+    lines.sort(key=lambda line: "linker command failed" in line)  # of which the linker has said why
+    return lines[0].strip() if lines else (text.strip().splitlines() or ["the compiler says nothing"])[-1]
 
 
 def serve(text: str) -> str:
