@@ -8,6 +8,7 @@ import pytest
 from mlusim.arch.catalog import find_board
 from mlusim.frontend.bangc.prelude import DRIVER
 from mlusim.toolkit.folder import LIBRARIES
+from mlusim.toolkit.server.__main__ import USAGE, main
 from mlusim.toolkit.server.protocol import ATTRIBUTES
 from mlusim.toolkit.server.queues import NativeQueue
 
@@ -295,3 +296,10 @@ def test_a_queue_that_waits_begins_later():
     last.add((second, 1))
 
     assert (second.at(1), last.at(2), second.steps) == (5.0, 7.0, 1)
+
+
+def test_a_library_of_another_state_is_refused(capfd):
+    """A program keeps the library that it was linked with; one whose requests look otherwise gets a sentence, not an answer that it misreads."""
+    for words in ((), ("1",)):
+        assert USAGE == main(["server", "3", "4", *words])
+        assert "make the toolkit folder again with `mlusim toolkit`" in capfd.readouterr().err

@@ -62,6 +62,8 @@ struct Answer {
 };
 
 constexpr uint64_t MOVED = 2;                  // the answer to a copy or a set that the simulator has done
+// Another number wherever a request or an answer changes: a program keeps the library that it was linked with, the server is the installed one.
+#define MLUSIM_PROTOCOL "2"
 constexpr uint64_t PACKET = 65536;             // bytes of the longest packet, and of launches that were given and are not sent yet
 constexpr uint64_t MOST_GIVEN = 4096;          // launches without an answer, behind which one is waited for
 constexpr uint64_t GDRAM_BASE = 0x1000000000;  // the first address of device 0

@@ -154,7 +154,7 @@ void start(int theirs, int memory) {
     if (kept(*one)) environment.push_back(*one);
   environment.push_back((char *)board.c_str());
   environment.push_back(nullptr);
-  const char *words[] = {found.python.c_str(), "-P", "-m", "mlusim.toolkit.server", "3", "4", nullptr};
+  const char *words[] = {found.python.c_str(), "-P", "-m", "mlusim.toolkit.server", "3", "4", MLUSIM_PROTOCOL, nullptr};
   theirs = fcntl(theirs, F_DUPFD, 10);
   memory = fcntl(memory, F_DUPFD, 10);
   int quiet = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -1,4 +1,4 @@
-"""``python -m mlusim.toolkit.server SOCKET MEMORY``: the simulator of the program at the other end of a socket."""
+"""``python -m mlusim.toolkit.server SOCKET MEMORY PROTOCOL``: the simulator of the program at the other end of a socket."""
 
 import os
 import select
@@ -9,7 +9,7 @@ import threading
 
 from mlusim.arch.catalog import named_boards
 from mlusim.errors import MlusimError
-from mlusim.toolkit.server.protocol import ProgramSocket
+from mlusim.toolkit.server.protocol import VERSION, ProgramSocket
 from mlusim.toolkit.server.session import ProgramSession
 
 USAGE = 2  # the exit code of what mlusim does not take
@@ -30,7 +30,13 @@ def leave_with(end: socket.socket) -> None:
 
 
 def main(argv: list[str]) -> int:
-    """Serve until the program ends."""
+    """Serve until the program ends; refuse one whose driver library speaks otherwise, for it was made by another state of mlusim."""
+    if argv[3:] != [VERSION]:
+        sys.stderr.write(
+            "error: the driver library of this program was made by another version of mlusim; "
+            "make the toolkit folder again with `mlusim toolkit`\n"
+        )
+        return USAGE
     for number in UNCARED:
         signal.signal(number, signal.SIG_IGN)
     end, memory = socket.socket(fileno=int(argv[1])), int(argv[2])

@@ -23,6 +23,7 @@ _CNRT = (prelude.DRIVER / "cnrt.h").read_text(encoding="utf-8")
 OPS: Mapping[str, int] = {name: int(number) for name, number in re.findall(r"\bOP_(\w+) = (\d+)", _PROTOCOL)}
 CODES: Mapping[str, int] = {name: int(number) for name, number in re.findall(r"X\((cnrt\w+), (\d+), ", _CNRT)}
 PACKET = int(re.findall(r"PACKET = (\d+)", _PROTOCOL)[0])  # bytes of the longest packet
+VERSION = re.findall(r"MLUSIM_PROTOCOL \"(\d+)\"", _PROTOCOL)[0]  # of requests and answers
 LONGEST_BOARDS = 4096  # bytes of the names of a program's boards
 _REQUEST = struct.Struct("<IiQ5QQ")  # op, device, caller, five words, bytes that follow
 _ANSWER = struct.Struct("<i5IQ")  # code, bytes of the failed launches and of three texts, value
