@@ -75,7 +75,7 @@ def test_one_case_as_text(cli):
         "passed",
         "diff1 0",
         "IO efficiency",
-        "hardware time       6.5 us, predicted; 4.6-9.1 us by the band of the model",
+        "hardware time       6.5 us, predicted; 4.8-8.8 us by the band of the model",
         "GDRAM2NRAM",
         "bang_write_zero",
         "NRAM",
