@@ -13,7 +13,7 @@ from manual import pictures
 from mlusim.cli.main import main
 
 ROOT = Path(__file__).parents[2]
-PAGES = {"tutorial/first-mlu.md": 7, "how-to/ask-why.md": 1}
+PAGES = {"tutorial/first-mlu.md": 7, "how-to/ask-why.md": 1, "how-to/tune-a-kernel.md": 1}
 """The pages, and how many of their commands print what stands there."""
 if importlib.util.find_spec("triton"):  # an extra
     PAGES |= {"tutorial/first-triton-kernel.md": 5, "how-to/why-does-my-triton-block-not-fit.md": 2}
