@@ -49,11 +49,11 @@ class CoverageRecord:
 
     def to_json(self) -> dict[str, Any]:
         """Return the document: the record, and of each file how much of it ran."""
-        made = []
+        rows = []
         for name, counts in self.each():
             outcomes = self.outcomes(name)
             met = [count for of in outcomes.values() for count in of.values()]
-            made.append(
+            rows.append(
                 {
                     "file": name,
                     "lines": len(counts),
@@ -64,7 +64,7 @@ class CoverageRecord:
                     "branches_missing": _unmet(outcomes),
                 }
             )
-        return asdict(self) | {"summary": made}
+        return asdict(self) | {"summary": rows}
 
     def each(self) -> Iterator[tuple[str, dict[int, int]]]:
         """Yield each file with the counts of its lines."""
@@ -148,31 +148,31 @@ def read_record(name: str) -> CoverageRecord:
 
 def keep_record(name: str, record: CoverageRecord) -> CoverageRecord:
     """Add *record* to the file *name*, and return what is in it then."""
-    known = [read_record(name)] if Path(name).exists() else []
-    together = merged([*known, record])
+    stored = [read_record(name)] if Path(name).exists() else []
+    together = merged([*stored, record])
     write_text(name, json_text(asdict(together)))
     return together
 
 
 def coverage_lines(record: CoverageRecord) -> list[str]:
     """Return a line for each file, with the lines that never ran, and one for its tests, with the outcomes that never came."""
-    made = []
+    lines = []
     for name, counts in record.each():
         ran = sum(map(bool, counts.values()))
         missing = _missing(counts)
         never = f"; never: {', '.join(missing)}" if missing else ""
         told = f"{ran} of {counted(len(counts), 'line')} ran, {_percent(ran, len(counts))}{never}"
-        made.append(f"{shown_file(name)}: {told}")
+        lines.append(f"{shown_file(name)}: {told}")
         outcomes = record.outcomes(name)
         met = [count for of in outcomes.values() for count in of.values()]
         if met:
             unmet = _unmet(outcomes)
             never = f"; never: {', '.join(unmet)}" if unmet else ""
             came = sum(map(bool, met))
-            made.append(
+            lines.append(
                 f"  {came} of {counted(len(met), 'branch', 'branches')} taken, {_percent(came, len(met))}{never}"
             )
-    return made
+    return lines
 
 
 def _unmet(outcomes: Mapping[tuple[int, int], Mapping[str, int]]) -> list[str]:
@@ -249,10 +249,10 @@ def coverage_page(record: CoverageRecord) -> str:
     everything ran is folded.
     """
     summary = record.to_json()["summary"]
-    whole = [one["ran"] == one["lines"] and one["branches_ran"] == one["branches"] for one in summary]
+    whole = [file["ran"] == file["lines"] and file["branches_ran"] == file["branches"] for file in summary]
     sources = [
-        f'<div id="file{number}">{folded(shown_file(one["file"]), _source(record, one["file"]), opened=not every or len(summary) == 1)}</div>'
-        for number, (one, every) in enumerate(zip(summary, whole, strict=True))
+        f'<div id="file{number}">{folded(shown_file(file["file"]), _source(record, file["file"]), opened=not every or len(summary) == 1)}</div>'
+        for number, (file, every) in enumerate(zip(summary, whole, strict=True))
     ]
     body = "\n".join([_index(summary), _KEYS, *sources])
     return plain_page(_head(record, summary, whole), body)
@@ -261,7 +261,7 @@ def coverage_page(record: CoverageRecord) -> str:
 def _head(record: CoverageRecord, summary: Sequence[Mapping[str, Any]], whole: Sequence[bool]) -> PageHead:
     """Return the top of the page: how much ran, and how many files ran whole."""
     lines, ran, branches, taken = (
-        sum(one[name] for one in summary) for name in ("lines", "ran", "branches", "branches_ran")
+        sum(file[name] for file in summary) for name in ("lines", "ran", "branches", "branches_ran")
     )
     told = f"{ran:,} of {counted(lines, 'line')} ran"
     told += f", {taken:,} of {counted(branches, 'branch', 'branches')} taken" if branches else ""
@@ -283,12 +283,12 @@ def _part(some: int, every: int) -> str:
 def _index(summary: Sequence[Mapping[str, Any]]) -> str:
     """Return the table of the files, what misses most of its lines first; each leads to its source."""
     rows = []
-    for number, one in sorted(enumerate(summary), key=lambda row: row[1]["ran"] - row[1]["lines"]):
-        bar = f'<span class="bar"><i class="c6" style="width:{100 * one["ran"] / max(one["lines"], 1):.1f}%"></i></span>'
-        missing = ", ".join([*one["missing"], *one["branches_missing"]])
+    for number, file in sorted(enumerate(summary), key=lambda row: row[1]["ran"] - row[1]["lines"]):
+        bar = f'<span class="bar"><i class="c6" style="width:{100 * file["ran"] / max(file["lines"], 1):.1f}%"></i></span>'
+        missing = ", ".join([*file["missing"], *file["branches_missing"]])
         rows.append(
-            f'<tr><td class="name"><a href="#file{number}">{html.escape(shown_file(one["file"]))}</a></td><td class="n">{one["ran"]:,} of {one["lines"]:,}</td>'
-            f'<td class="wide">{bar}</td><td class="n">{one["branches_ran"]:,} of {one["branches"]:,}</td><td>{html.escape(missing)}</td></tr>'
+            f'<tr><td class="name"><a href="#file{number}">{html.escape(shown_file(file["file"]))}</a></td><td class="n">{file["ran"]:,} of {file["lines"]:,}</td>'
+            f'<td class="wide">{bar}</td><td class="n">{file["branches_ran"]:,} of {file["branches"]:,}</td><td>{html.escape(missing)}</td></tr>'
         )
     heads = (
         '<tr><th>file</th><th class="n">lines</th><th></th><th class="n">branches</th><th>never ran</th></tr>'

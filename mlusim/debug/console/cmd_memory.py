@@ -64,9 +64,9 @@ def print_form(words: str, command: str) -> tuple[str, str]:
     form, words = _form(words)
     letters = form["letters"] if form else ""
     if form is not None and (letters not in FORM_LETTERS or form["count"]):
-        known = ", ".join(f"/{c}" for c in FORM_LETTERS)
+        forms = ", ".join(f"/{c}" for c in FORM_LETTERS)
         more = "; elements are written as p@4" if form["count"] else ""
-        raise UsageError(f"{command}{form[0]} is not a form; there are {known}{more}")
+        raise UsageError(f"{command}{form[0]} is not a form; there are {forms}{more}")
     return letters, words
 
 
@@ -146,11 +146,11 @@ def _array(session: "DebugSession", place: str, count: int, letter: str = "") ->
 def _known(session: "DebugSession") -> "dict[str, Any]":
     """Return the names for expressions: memory, and the host's arrays; ``input.x`` becomes a member of ``input``."""
     arrays = session.arrays()
-    known: dict[str, Any] = {name: array for name, array in arrays.items() if "." not in name}
+    values: dict[str, Any] = {name: array for name, array in arrays.items() if "." not in name}
     for head in dict.fromkeys(name.partition(".")[0] for name in arrays if "." in name):
         members = {n.removeprefix(f"{head}."): a for n, a in arrays.items() if n.startswith(f"{head}.")}
-        known[head] = SimpleNamespace(**members)
-    return known | session.names()
+        values[head] = SimpleNamespace(**members)
+    return values | session.names()
 
 
 def _elements(session: "DebugSession", words: str) -> "np.ndarray[Any, Any] | np.generic | None":
@@ -176,7 +176,7 @@ def examine_(console: CommandContext, words: str) -> str:
     form, words = _form(words)
     if not words:
         raise UsageError("x takes a place, as in `x/8f nram+0x100` or `x/4x term1`")
-    given = int(form["count"]) if form and form["count"] else None
+    count = int(form["count"]) if form and form["count"] else None
     letters = form["letters"] if form else ""
     sizes = "".join(c for c in letters if c in "bhwg")
     kinds = "".join(c for c in letters if c in "fduxtc")
@@ -184,11 +184,11 @@ def examine_(console: CommandContext, words: str) -> str:
         raise UsageError(
             f"x/{letters} is not a form; letters: f d u x t c for the kind, b h w g for 1, 2, 4, 8 bytes"
         )
-    if given is not None and not 1 <= given <= MOST:
-        raise UsageError(f"x shows 1 to {MOST} elements, not {given}")
+    if count is not None and not 1 <= count <= MOST:
+        raise UsageError(f"x shows 1 to {MOST} elements, not {count}")
     span = session.resolve(words)
     exact = re.search(r":\w+\]?$", words) is not None
-    return "\n".join(examine(session.look(), session.core(), span, given, kinds, sizes, exact=exact))
+    return "\n".join(examine(session.look(), session.core(), span, count, kinds, sizes, exact=exact))
 
 
 def _form(words: str) -> "tuple[re.Match[str] | None, str]":
@@ -226,9 +226,9 @@ def _other(session: "DebugSession", span: ByteSpan, text: str) -> "np.ndarray[An
         return ours
     name, _, key = text.partition("::")
     if "\0" in name or not Path(name).is_file():
-        known = ", ".join(session.arrays()) or "none"
+        arrays = ", ".join(session.arrays()) or "none"
         raise UsageError(
-            f"{text!r} is neither @MOMENT, nor a file, nor an array, nor a place; arrays that are known: {known}"
+            f"{text!r} is neither @MOMENT, nor a file, nor an array, nor a place; arrays that are known: {arrays}"
         )
     if not key and name.endswith(".npy"):
         return read_array(name, "diff takes an .npy or .npz file")
@@ -297,10 +297,10 @@ def why(console: CommandContext, words: str) -> str:
 
 
 def _told(
-    session: "DebugSession", origin: "Origin", level: int = 0, known: "set[str] | None" = None
+    session: "DebugSession", origin: "Origin", level: int = 0, shown_tests: "set[str] | None" = None
 ) -> "list[str]":
     """Return the lines of a chain; a test that led to several statements is shown once, at the first."""
-    known = set() if known is None else known
+    shown_tests = set() if shown_tests is None else shown_tests
     indent = "  " * level
     head = f"{indent}{'from ' * (level > 0)}{origin.place}"
     if origin.moment:
@@ -312,18 +312,20 @@ def _told(
     else:
         line = f"{head}: {origin.note}" if origin.note else head
     because = (
-        [f"{indent}  because {origin.because}"] if origin.because and origin.because not in known else []
+        [f"{indent}  because {origin.because}"]
+        if origin.because and origin.because not in shown_tests
+        else []
     )
-    known.add(origin.because)
-    inner = (text for source in origin.sources for text in _told(session, source, level + 1, known))
+    shown_tests.add(origin.because)
+    inner = (text for source in origin.sources for text in _told(session, source, level + 1, shown_tests))
     return [line, *because, *inner]
 
 
 def _when(session: "DebugSession", origin: "Origin") -> str:
     """Return the predicted time of a write if `info time` has already predicted the launch."""
     clock = session.runs.recorded(origin.launch).clock
-    known = clock.at(origin.task, origin.moment) if clock is not None else None
-    return f", {known[1]:.3f} us" if known is not None and known[0] == origin.moment else ""
+    at = clock.at(origin.task, origin.moment) if clock is not None else None
+    return f", {at[1]:.3f} us" if at is not None and at[0] == origin.moment else ""
 
 
 def set_(console: CommandContext, words: str) -> str:
@@ -366,10 +368,10 @@ def _type_of(session: "DebugSession", words: str) -> "t.Type | str | None":
         return None
     # A variable hides a type of the same name, as in C.
     if scope.local(words) is None:
-        made = parse_type(words, scope.is_type)
-        if made is not None:
+        named = parse_type(words, scope.is_type)
+        if named is not None:
             try:
-                return named_type(made, scope)
+                return named_type(named, scope)
             except NoExpression as refused:
                 raise UsageError(str(refused)) from None
         if functions := scope.functions(words.removeprefix("&").strip()):
@@ -427,8 +429,8 @@ def display(console: CommandContext, words: str) -> str:
 def undisplay(console: CommandContext, words: str) -> str:
     """Stop showing an expression."""
     if words and (not words.isdigit() or int(words) not in console.displays):
-        known = ", ".join(map(str, console.displays)) or "none"
-        raise UsageError(f"there is no display {words!r}; there are: {known}")
+        displays = ", ".join(map(str, console.displays)) or "none"
+        raise UsageError(f"there is no display {words!r}; there are: {displays}")
     for number in [int(words)] if words else list(console.displays):
         del console.displays[number]
     return displays_text(console) or "nothing is displayed"

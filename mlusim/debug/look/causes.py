@@ -87,9 +87,9 @@ class CauseSearch(BeyondBytes):
                 then = first.next_piece() or end.coming
                 if then is not None:
                     outcome = self._outcome(first, first.role(then))
-                    made = self._statement(first, outcome, "decided", piece.test.reads, self._depth)
-                    made.instruction = f"before `{then.text}` of line {then.line},"
-                    return made
+                    decision = self._statement(first, outcome, "decided", piece.test.reads, self._depth)
+                    decision.instruction = f"before `{then.text}` of line {then.line},"
+                    return decision
             if not point.active.whole:
                 self._short(point)
             what = f"no test of line {line}" if line is not None else "no test of this function"
@@ -114,14 +114,14 @@ class CauseSearch(BeyondBytes):
         """Return the result of *look*; call it again with longer trails as long as they are too short."""
         while True:
             try:
-                found = look()
+                origin = look()
             except _TooShort:
                 self._window += 1
                 self.bytes.nodes = self._most
                 self._known.clear()
                 self._forget()
             else:
-                return found
+                return origin
 
     def _stand(self) -> tuple[TrailPoint, TrailEnd]:
         """Return where the frame in focus is, in a trail to the place of the search."""
@@ -146,11 +146,11 @@ class CauseSearch(BeyondBytes):
 
     def _follow(self, label: str, position: Position) -> FollowedTrail:
         """Return a trail of the core called *label* to *position*, or one that goes beyond it."""
-        known = self._trails.get((position.launch, label))
-        if known is not None:
-            first = known.trail.events[0].moment if known.trail.events else END
-            if known.position == position or (position < known.position and first < position.moment):
-                return known
+        earlier = self._trails.get((position.launch, label))
+        if earlier is not None:
+            first = earlier.trail.events[0].moment if earlier.trail.events else END
+            if earlier.position == position or (position < earlier.position and first < position.moment):
+                return earlier
         line = position.lines > 0
         edited = bool(self._runs.recorded(position.launch).edits)
         trail = Trail(label, position if line else None, self._level, every=edited)
@@ -159,8 +159,8 @@ class CauseSearch(BeyondBytes):
         since = max(0, moment - WINDOWS[min(self._window, len(WINDOWS) - 1)])
         run = self._runs.aside(goal, since=since, watching=LoadLog(trail), following=trail)
         self._made.append(run)
-        found = self._trails[position.launch, label] = FollowedTrail(position, trail, run)
-        return found
+        followed = self._trails[position.launch, label] = FollowedTrail(position, trail, run)
+        return followed
 
     def _short(self, point: TrailPoint) -> None:
         """Raise `_TooShort` where a longer trail of the launch can be made."""
@@ -208,16 +208,18 @@ class CauseSearch(BeyondBytes):
         return follow(point, read, text, depth)
 
     def _variable(self, point: TrailPoint, read: Read, text: str, depth: int) -> Origin:
-        found, edit = point.definition(read.name, read.path), point.edited(read)
-        if edit is not None and (found is None or edit.position > found[0].position):
+        definition, edit = point.definition(read.name, read.path), point.edited(read)
+        if edit is not None and (definition is None or edit.position > definition[0].position):
             return Origin(text, note=f"changed by hand at {edit.position}: {edit.text}")
-        if found is None:
+        if definition is None:
             return self._given(point, read, text, depth)
-        inside, store = found
+        inside, store = definition
         if store is None:
-            made = self._statement(inside, text, "changed")
-            made.sources.append(Origin(read.text, note="it was changed through a pointer in this statement"))
-            return made
+            origin = self._statement(inside, text, "changed")
+            origin.sources.append(
+                Origin(read.text, note="it was changed through a pointer in this statement")
+            )
+            return origin
         if store.unset:
             note = (
                 f"it has no value: `{inside.piece.text}` at {inside.site} gives none, and nothing has since"
@@ -229,17 +231,17 @@ class CauseSearch(BeyondBytes):
         if key in self._known and (store.reads or list(inside.loads())):
             return Origin(text, note=ABOVE)
         self._known.add(key)
-        own = read if inside.where == point.where else None
-        return self._statement(inside, text, "set", store.reads, depth, own)
+        itself = read if inside.where == point.where else None
+        return self._statement(inside, text, "set", store.reads, depth, itself)
 
     def _given(self, point: TrailPoint, read: Read, text: str, depth: int) -> Origin:
         """Return the origin of a local that the function has not written: the argument that the caller gave."""
-        given = point.given(read.name)
-        if given is not None:
-            words, reads, _ = given
-            made = self._statement(point.caller, text, "given", reads, depth)
-            made.instruction = f"as `{words}` of {made.instruction}"
-            return made
+        argument = point.given(read.name)
+        if argument is not None:
+            words, reads, _ = argument
+            origin = self._statement(point.caller, text, "given", reads, depth)
+            origin.instruction = f"as `{words}` of {origin.instruction}"
+            return origin
         if not point.active.whole:
             self._short(point)
             return Origin(text, note=f"more than {EVENTS // 2:,} statements ago; not followed any further")
@@ -253,11 +255,11 @@ class CauseSearch(BeyondBytes):
         root, where = pointer[1].target if pointer is not None and pointer[1] is not None else None, point
         name = read.text
         if root is None:
-            found = point.through(read.name, read.path)
-            if found is not None:
-                return self._statement(found[0], text, "set", found[1].reads, depth, read)
-            given = point.given(read.name)
-            root = given[2] if given is not None else None
+            written = point.through(read.name, read.path)
+            if written is not None:
+                return self._statement(written[0], text, "set", written[1].reads, depth, read)
+            argument = point.given(read.name)
+            root = argument[2] if argument is not None else None
             if root is None:
                 if not point.active.whole:
                     self._short(point)
@@ -271,18 +273,18 @@ class CauseSearch(BeyondBytes):
         """Return the origin of what a function of the source returned to a statement."""
         followed, trail = point.followed, point.followed.trail
         calls = followed.calls(point.where, point.at)
-        made = [c for c in calls if trail.activations[c].function.code.co_name == read.name]
-        if turn >= len(made) or self._spent(depth):
+        of_name = [c for c in calls if trail.activations[c].function.code.co_name == read.name]
+        if turn >= len(of_name) or self._spent(depth):
             return None
-        events = trail.activations[made[turn]].events
+        events = trail.activations[of_name[turn]].events
         if not events or trail.events[events[-1]].piece is not None:
             return None
         text = _valued(read.text, trail.events[events[-1]].value)
-        for event, piece in TrailPoint(followed, made[turn], events[-1]).before():
+        for event, piece in TrailPoint(followed, of_name[turn], events[-1]).before():
             store = next((s for s in piece.stores if s.name == RETURNED), None)
             if store is not None:
                 self.bytes.nodes -= 1
-                inside = TrailPoint(followed, made[turn], event)
+                inside = TrailPoint(followed, of_name[turn], event)
                 return self._statement(inside, text, "returned", store.reads, depth)
         return Origin(text, note="its function returned without a statement")
 
@@ -306,20 +308,22 @@ class CauseSearch(BeyondBytes):
             origin.sources = self._sources(point, reads, depth - 1, read)
         return origin
 
-    def _sources(self, point: TrailPoint, reads: Reads, depth: int, own: Read | None = None) -> list[Origin]:
-        """Return the origins of the values that a statement took: *reads* and its loads, and its *own* variable as it was before the first run."""
+    def _sources(
+        self, point: TrailPoint, reads: Reads, depth: int, itself: Read | None = None
+    ) -> list[Origin]:
+        """Return the origins of the values that a statement took: *reads* and its loads, and the variable *itself*, which it sets, as it was before the first run."""
         origins: list[Origin] = []
-        known: set[Any] = set()
+        followed: set[Any] = set()
         turns: dict[str, int] = {}
         waiting = point.reads(reads)
         while waiting:
             read = point.placed(waiting.pop(0))
             turn = turns.get(read.name, 0) if read.kind == CALLED else 0
             key = read.kind, read.name, read.path, turn
-            if key in known:
+            if key in followed:
                 continue
-            known.add(key)
-            if own is not None and key == (own.kind, own.name, own.path, 0):
+            followed.add(key)
+            if itself is not None and key == (itself.kind, itself.name, itself.path, 0):
                 origin = self._earlier(point, read, depth)
             else:
                 origin = self._read(point, read, depth, turn=turn)
@@ -329,8 +333,8 @@ class CauseSearch(BeyondBytes):
             elif read.kind == CALLED:
                 waiting[:0] = [r for r in read.given if isinstance(r, Read)]
         for load in list(point.loads()):
-            if key_of(load) not in known:
-                known.add(key_of(load))
+            if key_of(load) not in followed:
+                followed.add(key_of(load))
                 origins.append(self._loaded(point.followed, load, depth))
         if len(origins) > SOURCES:
             origins[SOURCES:] = [Origin(f"{len(origins) - SOURCES} more values", note="not followed")]
@@ -363,11 +367,11 @@ class CauseSearch(BeyondBytes):
         if self._spent(depth):
             return Origin(text, note=NOT_FURTHER)
         byte = Byte(access.allocation.space, access.allocation.address + access.start, load.owner)
-        found = self.bytes.follow(byte, text, followed.position.launch, load.moment, depth)
+        origin = self.bytes.follow(byte, text, followed.position.launch, load.moment, depth)
         point = TrailPoint(followed, load.where, load.after)
-        if local and found.note == UNWRITTEN and point.definition(local):
+        if local and origin.note == UNWRITTEN and point.definition(local):
             return self._variable(point, Read(LOCAL, local, text), text, depth)
-        return found
+        return origin
 
     def _load_text(self, followed: FollowedTrail, load: LoadedBytes) -> tuple[str, str]:
         """Return the name of the bytes of a load, with their value, and the local array that they belong to, if any."""
@@ -404,9 +408,9 @@ class CauseSearch(BeyondBytes):
         pairs = [(read, point.value(read.key, read.path)) for read in reads.values()]
         values = [_told(read, value) for read, value in pairs if _is_value(value)]
         values += [self._load_text(point.followed, load)[0] for load in point.loads()]
-        given = f", with {', '.join(values[:SOURCES])}" if values else ""
+        shown_values = f", with {', '.join(values[:SOURCES])}" if values else ""
         word = f"was {role}" if role in ("true", "false") else f"led to {role}"
-        return f"`{test.text}`{place} {word}{given}"
+        return f"`{test.text}`{place} {word}{shown_values}"
 
     # -- scalars of instructions -----------------------------------------------------------------
 
@@ -427,14 +431,14 @@ class CauseSearch(BeyondBytes):
             reads = tuple(r for store in piece.stores if not store.name or store.through for r in store.reads)
             origin.sources += self._sources(point, reads, depth)
             return
-        given = logged.step.row.given
+        parameters = logged.step.row.given
         for site in piece.calls:
             if site.name.strip("_") != logged.step.name.strip("_"):
                 continue
-            for parameter, (_, reads, _) in zip(given, site.given, strict=False):
+            for parameter, (_, reads, _) in zip(parameters, site.given, strict=False):
                 for read in reads if parameter.kind in _VALUES else ():
-                    one = self._read(point, read, depth) if isinstance(read, Read) else None
-                    origin.sources += [] if one is None else [one]
+                    source = self._read(point, read, depth) if isinstance(read, Read) else None
+                    origin.sources += [] if source is None else [source]
 
 
 def key_of(load: LoadedBytes) -> tuple[Any, ...]:
@@ -445,7 +449,7 @@ def key_of(load: LoadedBytes) -> tuple[Any, ...]:
 def _is_value(value: Any) -> bool:
     """Return whether *value* is shown and followed: a number, a record, a tuple with a number in it."""
     if isinstance(value, tuple):
-        return any(isinstance(one, int | float) for one in value)
+        return any(isinstance(member, int | float) for member in value)
     return isinstance(value, _FOLLOWED)
 
 
@@ -459,6 +463,6 @@ def _valued(text: str, value: Any) -> str:
     if not _is_value(value):
         return text
     if isinstance(value, dict):
-        inner = ", ".join(_valued(name, one) for name, one in list(value.items())[:SOURCES])
+        inner = ", ".join(_valued(name, member) for name, member in list(value.items())[:SOURCES])
         return f"{text} = {{{inner}}}"
     return f"{text} = {value_text(value)}"

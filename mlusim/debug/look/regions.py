@@ -99,17 +99,17 @@ def carved(paused: PausedRun, core: "Core | None", frame: FrameType | None) -> l
     while frame is not None and c_scope(frame) is not None:
         for name, value in variables_of(frame).items():
             if isinstance(value, Ptr) and id(value.view.allocation) in on_chip and value.offset >= 0:
-                _, found = places.setdefault(id(value.view.allocation), (value.view.allocation, {}))
-                found.setdefault(value.offset, (name, value.dtype))
+                _, pointers = places.setdefault(id(value.view.allocation), (value.view.allocation, {}))
+                pointers.setdefault(value.offset, (name, value.dtype))
         frame = frame.f_back
     rows = []
-    for allocation, found in places.values():
+    for allocation, pointers in places.values():
         whole, _ = paused.declared(allocation)
-        starts = sorted(s for s in found if s < allocation.nbytes)
+        starts = sorted(s for s in pointers if s < allocation.nbytes)
         if len(starts) < 2:
             continue
         for start, end in zip(starts, [*starts[1:], allocation.nbytes], strict=True):
-            name, dtype = found[start]
+            name, dtype = pointers[start]
             offset = allocation.address - paused.base(allocation.space) + start
             rows.append(
                 _state(f"{whole or allocation.space}: {name}", allocation, start, end - start, dtype, offset)
@@ -142,13 +142,13 @@ def _state(
 def _numbers(array: np.ndarray[Any, Any], fresh: np.ndarray[Any, Any]) -> tuple[str, str, int]:
     """Return the least and the greatest value, and the count of NaN without the poison."""
     if array.dtype.kind in "iu":
-        kept = array[~fresh]
-        return (str(kept.min()), str(kept.max()), 0) if kept.size else ("-", "-", 0)
+        valued = array[~fresh]
+        return (str(valued.min()), str(valued.max()), 0) if valued.size else ("-", "-", 0)
     wide = array.astype(np.float32)
     missing = np.isnan(wide)
-    kept = wide[~missing]
+    valued = wide[~missing]
     nan = int((missing & ~fresh).sum())
-    return (f"{kept.min():.6g}", f"{kept.max():.6g}", nan) if kept.size else ("-", "-", nan)
+    return (f"{valued.min():.6g}", f"{valued.max():.6g}", nan) if valued.size else ("-", "-", nan)
 
 
 # -- values ----------------------------------------------------------------------------------------
@@ -187,17 +187,17 @@ def examine(
         yield f"{address:#x}: " + "  ".join(text.rjust(width) for text in shown[first : first + per_line])
 
 
-def _dtype(letter: str, size: str, own: DType | None) -> DType:
+def _dtype(letter: str, size: str, usual: DType | None) -> DType:
     if letter == "f":
-        if own is not None and own.kind == "float" and not size:
-            return own
+        if usual is not None and usual.kind == "float" and not size:
+            return usual
         width = SIZES[size] if size else 4
         if width not in FLOATS:
             raise UsageError(f"there is no float of {width} bytes; use x/fh for half or x/fw for float")
         return FLOATS[width]
-    if not letter and own is not None and not size:
-        return own
-    width = SIZES[size] if size else own.size if own is not None else 4
+    if not letter and usual is not None and not size:
+        return usual
+    width = SIZES[size] if size else usual.size if usual is not None else 4
     if letter in ("", "d"):
         return SIGNED[width]
     return UNSIGNED[1 if letter == "c" else width]
@@ -257,9 +257,9 @@ def difference(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any], most: i
     return lines
 
 
-def bytes_differ(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def bytes_differ(array: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return, as one row, which elements of two arrays of one type and size differ in their bytes, so that NaN equals NaN."""
-    raw = [np.ascontiguousarray(a).view(np.uint8).reshape(a.size, -1) for a in (one, other)]
+    raw = [np.ascontiguousarray(a).view(np.uint8).reshape(a.size, -1) for a in (array, other)]
     return np.asarray((raw[0] != raw[1]).any(axis=1))
 
 
@@ -274,10 +274,10 @@ def same_place(span: ByteSpan, other: PausedRun, core: "Core | None") -> "tuple[
     """
     if span.owner is None:
         return span, None
-    found = other.core(span.owner) if span.owner.startswith("task") else None
-    if found is None and core is not None:
-        found = other.core(name_of(core))
-    if found is None:
+    there = other.core(span.owner) if span.owner.startswith("task") else None
+    if there is None and core is not None:
+        there = other.core(name_of(core))
+    if there is None:
         raise UsageError(f"{span.owner} does not run at {other.stop.position}")
-    owner_in(span.space, found)
-    return span, found
+    owner_in(span.space, there)
+    return span, there

@@ -160,8 +160,8 @@ class FunctionPieces:
     def begins(self) -> dict[int, tuple[SourcePiece, bool]]:
         """The piece that begins at each instruction, by offset; True where that counts as a beginning even directly after the same piece."""
         rows = self._by_line()
-        known: dict[Place, SourcePiece | None] = {}
-        found: dict[int, tuple[SourcePiece, bool]] = {}
+        innermost: dict[Place, SourcePiece | None] = {}
+        beginnings: dict[int, tuple[SourcePiece, bool]] = {}
         seen: set[int] = set()
         last: SourcePiece | None = None
         instructions = list(dis.get_instructions(self.code))
@@ -174,19 +174,19 @@ class FunctionPieces:
             place = _place(instruction.positions)
             if place is None or instruction.opname in ("RESUME", "NOP"):
                 continue
-            if place not in known:
-                known[place] = min(
+            if place not in innermost:
+                innermost[place] = min(
                     (p for p in rows.get(place[0], ()) if p.holds(place)), key=_extent, default=None
                 )
-            piece = known[place]
+            piece = innermost[place]
             if piece is None:
                 continue
             again = instruction.offset in back
             if piece is not last or again:
-                found[instruction.offset] = piece, again or id(piece) not in seen
+                beginnings[instruction.offset] = piece, again or id(piece) not in seen
                 seen.add(id(piece))
             last = piece
-        return found
+        return beginnings
 
     def _by_line(self) -> dict[int, list[SourcePiece]]:
         rows: dict[int, list[SourcePiece]] = {}
@@ -213,14 +213,14 @@ def _extent(piece: SourcePiece) -> tuple[int, int]:
 
 def merged(pieces: list[SourcePiece]) -> list[SourcePiece]:
     """Return *pieces* with those at the same place joined: the statements of a macro all stand where it is used."""
-    found: dict[Place, SourcePiece] = {}
+    by_place: dict[Place, SourcePiece] = {}
     for piece in pieces:
-        first = found.setdefault(piece.place, piece)
+        first = by_place.setdefault(piece.place, piece)
         if first is not piece:
             first.stores += piece.stores
             first.calls += piece.calls
             first.values += piece.values
-    return list(found.values())
+    return list(by_place.values())
 
 
 def reads_in(reads: Reads, held: Values) -> Iterator[Read]:
@@ -243,12 +243,12 @@ LONGEST = 72  # characters of a statement that is shown
 def pieces_of(code: CodeType) -> FunctionPieces | None:
     """Return the pieces of the function whose code is *code*; None if there is no source for it."""
     tree = _parsed(code.co_filename, "".join(linecache.getlines(code.co_filename)))
-    found = next((n for n in ast.walk(tree) if _is(n, code)), None) if tree is not None else None
-    if not isinstance(found, ast.FunctionDef):
+    function = next((n for n in ast.walk(tree) if _is(n, code)), None) if tree is not None else None
+    if not isinstance(function, ast.FunctionDef):
         return None
     names = (*code.co_varnames, *code.co_cellvars)
     builder = _Builder(frozenset(names))
-    builder.statements(found.body, None, "")
+    builder.statements(function.body, None, "")
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return FunctionPieces(code, builder.pieces, parameters, {name: name for name in names})
 
@@ -280,10 +280,10 @@ class _Builder:
         """Add the pieces of *body*, which runs when the test of *parent* has the outcome *role*."""
         guards: tuple[SourcePiece, ...] = ()
         for node in body:
-            made = self._statement(node, parent, role)
-            made.guards = guards
+            piece = self._statement(node, parent, role)
+            piece.guards = guards
             if isinstance(node, ast.If) and (_jumps(node.body) or _jumps(node.orelse)):
-                guards = (*guards, made)
+                guards = (*guards, piece)
 
     def _statement(self, node: ast.stmt, parent: SourcePiece | None, role: str) -> SourcePiece:
         piece = self._piece(node, parent, role)
@@ -308,19 +308,19 @@ class _Builder:
             (node.end_col_offset or 0) + 1,
         )
         piece = SourcePiece(place, _text(node), parent, role)
-        own = list(_own(node))
-        reads = tuple(r for one in own for r in self._reads(one))
+        parts = list(_own(node))
+        reads = tuple(r for part in parts for r in self._reads(part))
         piece.values = reads
-        for one in (n for part in own for n in ast.walk(part)):
-            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and one.id in self.names:
-                old = self._name(one.id) if isinstance(node, ast.AugAssign) else ()
-                piece.stores.append(Store(one.id, (*old, *reads)))
-            elif isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store):
+        for inner in (n for part in parts for n in ast.walk(part)):
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store) and inner.id in self.names:
+                old = self._name(inner.id) if isinstance(node, ast.AugAssign) else ()
+                piece.stores.append(Store(inner.id, (*old, *reads)))
+            elif isinstance(inner, ast.Subscript) and isinstance(inner.ctx, ast.Store):
                 piece.stores.append(Store("", reads))
-            elif isinstance(one, ast.Call):
-                given = tuple((ast.unparse(a), self._reads(a), None) for a in one.args)
-                name = one.func.id if isinstance(one.func, ast.Name) else getattr(one.func, "attr", "")
-                piece.calls.append(CallSite(name, ast.unparse(one), given))
+            elif isinstance(inner, ast.Call):
+                arguments = tuple((ast.unparse(a), self._reads(a), None) for a in inner.args)
+                name = inner.func.id if isinstance(inner.func, ast.Name) else getattr(inner.func, "attr", "")
+                piece.calls.append(CallSite(name, ast.unparse(inner), arguments))
         if isinstance(node, ast.Return) and node.value is not None:
             piece.stores.append(Store(RETURNED, reads))
         self.pieces.append(piece)
@@ -329,7 +329,7 @@ class _Builder:
     def _reads(self, node: ast.AST) -> Reads:
         if isinstance(node, ast.Name):
             return self._name(node.id) if isinstance(node.ctx, ast.Load) and node.id in self.names else ()
-        inner = tuple(r for one in ast.iter_child_nodes(node) for r in self._reads(one))
+        inner = tuple(r for child in ast.iter_child_nodes(node) for r in self._reads(child))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             return (Read(CALLED, node.func.id, ast.unparse(node), given=inner),)
         return inner
@@ -350,8 +350,8 @@ def _jumps(body: Iterable[ast.stmt]) -> bool:
 def _own(node: ast.stmt) -> Iterator[ast.AST]:
     """Yield the expressions of a statement itself, without those of statements inside it."""
     for name in ("targets", "target", "test", "iter", "value", "items", "exc"):
-        found = getattr(node, name, None)
-        yield from found if isinstance(found, list) else () if found is None else (found,)
+        parts = getattr(node, name, None)
+        yield from parts if isinstance(parts, list) else () if parts is None else (parts,)
 
 
 def _text(node: ast.stmt) -> str:

@@ -258,10 +258,10 @@ class PendingLocation(Location):
 
     def renewed(self) -> Location:
         """Return the location if there is code by now."""
-        found = self.find()
-        if isinstance(found, Location):
-            return found
-        self.why = found
+        location = self.find()
+        if isinstance(location, Location):
+            return location
+        self.why = location
         return self
 
 
@@ -472,29 +472,29 @@ class ValueWatch(Location):
             return None
         if tracer is not self._tracer:
             self._tracer, self._known = tracer, {}
-        known = self._known.setdefault(core, _Watched())
-        said, known.said = known.said, None
-        here = self._frame(known, frame)
-        if here is not known.frame:
-            known.frame, known.value = here, None
+        watched = self._known.setdefault(core, _Watched())
+        said, watched.said = watched.said, None
+        here = self._frame(watched, frame)
+        if here is not watched.frame:
+            watched.frame, watched.value = here, None
         if here is not None:
-            said = self._compared(known, core, here) or said
-        known.line = frame.f_code.co_filename, frame.f_lineno
+            said = self._compared(watched, core, here) or said
+        watched.line = frame.f_code.co_filename, frame.f_lineno
         return said
 
     def at_return(self, frame: FrameType, _value: object) -> None:
         """Read the value once more where the function returns."""
-        for core, known in self._known.items():
-            if known.frame is frame:
-                known.said = self._compared(known, core, frame)
-                known.frame = known.value = None
+        for core, watched in self._known.items():
+            if watched.frame is frame:
+                watched.said = self._compared(watched, core, frame)
+                watched.frame = watched.value = None
 
     def at_op(self, op: Op, _tracer: Tracing) -> str | None:
         """Stop where a task ends whose last line has changed the value."""
-        known = self._known.get(op.core) if op.core is not None else None
-        if known is None or op.kind is not FINISH:
+        watched = self._known.get(op.core) if op.core is not None else None
+        if watched is None or op.kind is not FINISH:
             return None
-        said, known.said = known.said, None
+        said, watched.said = watched.said, None
         return said
 
     def _mine(self, core: "Core") -> bool:
@@ -503,21 +503,21 @@ class ValueWatch(Location):
     def _meant(self, frame: FrameType) -> bool:
         return frame.f_code is self.code or function_of(frame.f_code) == function_of(self.code)
 
-    def _frame(self, known: _Watched, frame: FrameType) -> FrameType | None:
+    def _frame(self, watched: _Watched, frame: FrameType) -> FrameType | None:
         """Return the frame to watch while the core is in *frame*: the one watched so far, or the function's innermost."""
-        if frame is known.frame or self._meant(frame):
+        if frame is watched.frame or self._meant(frame):
             return frame
-        return next((f for f in kernel_frames(frame) if f is known.frame or self._meant(f)), None)
+        return next((f for f in kernel_frames(frame) if f is watched.frame or self._meant(f)), None)
 
-    def _compared(self, known: _Watched, core: "Core", frame: FrameType) -> str | None:
+    def _compared(self, watched: _Watched, core: "Core", frame: FrameType) -> str | None:
         """Return the change since the line before, in words."""
         value = self.read(core, frame)
         if value is None:
             return None
-        before, known.value = known.value, value
+        before, watched.value = watched.value, value
         if before is None or before == value:
             return None
-        by = f", by {place_of(known.line[0])}:{known.line[1]}" if known.line is not None else ""
+        by = f", by {place_of(watched.line[0])}:{watched.line[1]}" if watched.line is not None else ""
         return f"{self.text}: {before} -> {value}{by}"
 
 
@@ -540,11 +540,11 @@ class FindingLocation(Location):
 
     def at_op(self, _op: Op, _tracer: Tracing) -> str | None:
         """Stop where a checker has reported a new finding."""
-        found = [f for checker in self._checkers for f in checker.findings]
-        if len(found) <= self._seen:
+        findings = [f for checker in self._checkers for f in checker.findings]
+        if len(findings) <= self._seen:
             return None
-        self._seen = len(found)
-        mine = [f for f in found if self.rule is None or f.id.startswith(self.rule)]
+        self._seen = len(findings)
+        mine = [f for f in findings if self.rule is None or f.id.startswith(self.rule)]
         return str(mine[-1]) if mine else None
 
 

@@ -93,7 +93,7 @@ def _contents(records: Sequence[CallRecord]) -> dict[str, Any]:
     directions = off_chip_directions(records)
     boards = [find_board(name) for name in dict.fromkeys(record.board for record in records)]
     totals: list[OperatorSummary] = summaries(records)
-    groups = [(name, list(own)) for name, own in groupby(records, key=lambda record: record.operator)]
+    groups = [(name, list(calls)) for name, calls in groupby(records, key=lambda record: record.operator)]
     dearest = _dearest(records)
     return {
         "summaries": totals,
@@ -112,7 +112,7 @@ def _contents(records: Sequence[CallRecord]) -> dict[str, Any]:
         "top": _head(records, boards, dearest),
         "dearest": dearest,
         "set_by": _set_by(records),
-        "told_of": {name: _told_of(own) for name, own in groups},
+        "told_of": {name: _told_of(calls) for name, calls in groups},
         "policies": side_by_side(records),
         "wrong": list(_wrong(records).items()),
         "engines": engines(records),
@@ -162,7 +162,7 @@ def _dearest(records: Sequence[CallRecord]) -> DearestCall | None:
     timed = [record for record in records if record.launches and record.efficiency is not None]
     missed = [record for record in timed if below_the_bar(record)]
     record = max(
-        missed or timed, key=lambda one: sum(launch.time_us for launch in one.launches), default=None
+        missed or timed, key=lambda call: sum(launch.time_us for launch in call.launches), default=None
     )
     if record is None:
         return None
@@ -210,7 +210,7 @@ def _head(records: Sequence[CallRecord], boards: Sequence[Board], dearest: Deare
     names = [board.name for board in boards]
     where = " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
     clean, judged = sum(record.clean for record in records), [v for v in verdicts(records) if v.rule.asked]
-    met = sum(one.met for one in judged)
+    met = sum(verdict.met for verdict in judged)
     told = first_words(verdicts(records))
     right = f"{clean:,} of {len(records):,} calls as expected"
     cards = [
@@ -219,13 +219,13 @@ def _head(records: Sequence[CallRecord], boards: Sequence[Board], dearest: Deare
         )
     ]
     if judged:
-        asked = sum(one.judged for one in judged)
+        asked = sum(verdict.judged for verdict in judged)
         cards.append(Card(f"{met:,} of {asked:,}", "calls meet the efficiency that is asked for"))
     if dearest is not None:
         cards.append(Card(f"{dearest.time_us:,.1f} us", "the call to look at first", dearest.name))
         cards += [
-            Card(f"{one.gain:.2f}x", "as fast is within reach there", one.change)
-            for one in dearest.advice[:1]
+            Card(f"{hint.gain:.2f}x", "as fast is within reach there", hint.change)
+            for hint in dearest.advice[:1]
         ]
     fullest = max(records, key=_nram, default=None)
     if fullest is not None:
@@ -235,7 +235,7 @@ def _head(records: Sequence[CallRecord], boards: Sequence[Board], dearest: Deare
         f"Efficiency of {counted(operators, 'operator')} on {where}",
         f"{right}; {told}" if told else right,
         cards,
-        BAD if clean < len(records) else GOOD if judged and all(one.passed for one in judged) else "",
+        BAD if clean < len(records) else GOOD if judged and all(verdict.passed for verdict in judged) else "",
     )
 
 
@@ -249,10 +249,10 @@ def _set_by(records: Sequence[CallRecord]) -> dict[tuple[str, str], str]:
     """Return, for each operator and board, what sets most of its time, as the launches say, with its share of it."""
     spent: dict[tuple[str, str], dict[str, float]] = {}
     for record in records:
-        own = spent.setdefault((record.operator, record.board), {})
+        shares = spent.setdefault((record.operator, record.board), {})
         for launch in record.launches:
-            own[launch.bound] = own.get(launch.bound, 0.0) + launch.time_us
-    return {key: _most_of(own) for key, own in spent.items()}
+            shares[launch.bound] = shares.get(launch.bound, 0.0) + launch.time_us
+    return {key: _most_of(shares) for key, shares in spent.items()}
 
 
 def _most_of(spent: Mapping[str, float]) -> str:
@@ -274,37 +274,37 @@ def _rules(records: Sequence[CallRecord]) -> list[tuple[list[str], AcceptanceVer
     """Return each rule's verdict with the operators that it is of."""
     names: dict[Rule, list[str]] = {}
     for record in records:
-        own = names.setdefault(record.rule, [])
-        if record.operator not in own:
-            own.append(record.operator)
+        operators = names.setdefault(record.rule, [])
+        if record.operator not in operators:
+            operators.append(record.operator)
     return [(names[verdict.rule], verdict) for verdict in verdicts(records)]
 
 
 def _wrong(records: Sequence[CallRecord]) -> dict[str, list[str]]:
     """Collect the problems, each sentence once, with the calls that it is of."""
-    found: dict[str, list[str]] = {}
+    problems: dict[str, list[str]] = {}
     for record in records:
         who = f"{record.operator} {record.title} on {record.board}"
         told = [] if record.clean else [record.message]
         if not record.passed and not record.message:
-            bad = [name for name, one in record.accuracy.items() if not one["passed"]]
+            bad = [name for name, judged in record.accuracy.items() if not judged["passed"]]
             told = [
                 f"accuracy missed: {', '.join(bad)}" if bad else f"{record.status}, not {record.expected}"
             ]
-        for one in record.findings:
-            where = f" ({one['file']}:{one['line']})" if one.get("file") else ""
-            told.append(f"{one.get('id') or 'finding'}: {one.get('message')}{where}")
+        for finding in record.findings:
+            where = f" ({finding['file']}:{finding['line']})" if finding.get("file") else ""
+            told.append(f"{finding.get('id') or 'finding'}: {finding.get('message')}{where}")
         for sentence in filter(None, told):
             # So that one mistake on several boards is one sentence with several calls.
-            found.setdefault(sentence.replace(record.board, "the board"), []).append(who)
-    return found
+            problems.setdefault(sentence.replace(record.board, "the board"), []).append(who)
+    return problems
 
 
 def _board_part(
     records: Sequence[CallRecord], board: Board, colors: Mapping[str, str], directions: Sequence[str]
 ) -> BoardPart:
-    own = tuple(record for record in records if record.board == board.name)
-    return BoardPart(board, own, roofline(own, board, colors), traffic(own, directions), memory(own))
+    calls = tuple(record for record in records if record.board == board.name)
+    return BoardPart(board, calls, roofline(calls, board, colors), traffic(calls, directions), memory(calls))
 
 
 # -- calls that ran by several policies, side by side --------------------------------------------------
@@ -336,15 +336,19 @@ def side_by_side(records: Sequence[CallRecord]) -> Policies | None:
     calls: dict[tuple[str, str, str], list[CallRecord]] = {}
     for record in records:
         calls.setdefault((record.operator, record.case or "own arrays", record.board), []).append(record)
-    rows = [_row(*key, own) for key, own in calls.items() if len({r.policy for r in own}) > 1]
+    rows = [_row(*key, several) for key, several in calls.items() if len({r.policy for r in several}) > 1]
     names = tuple(dict.fromkeys(name for row in rows for name in row.memory))
     return Policies(names, tuple(rows)) if rows else None
 
 
 def _row(operator: str, case: str, board: str, records: Sequence[CallRecord]) -> PolicyRow:
     named = {record.policy or "usual": record for record in records}
-    found = {name: record.efficiency for name, record in named.items()}
-    times = {name: one.hardware_time_us for name, one in found.items() if one is not None}
+    efficiencies = {name: record.efficiency for name, record in named.items()}
+    times = {
+        name: efficiency.hardware_time_us
+        for name, efficiency in efficiencies.items()
+        if efficiency is not None
+    }
     memory = {name: record.memory["NRAM"].high_water for name, record in named.items()}
     best = min(times, key=lambda name: times[name]) if times else "-"
     gain = max(times.values()) / times[best] if len(times) > 1 and times[best] else None
