@@ -259,7 +259,7 @@ class Device(Presented):
         """Run *kernel* as `launch` does, whose keywords are *options*."""
         __tracebackhide__ = True
 
-        again = self._repeated(options, kernel, dim, kind, args)
+        again = self._repeated(self._ran_again(options, kernel, dim, kind, args), options)
         return self._launched(options, kernel, dim, kind, args) if again is None else again
 
     def launch_again(
@@ -317,22 +317,11 @@ class Device(Presented):
             return self._session(request, (), None, course.loaded)
 
         kernel, dim, kind = request.kernel, request.dim, request.kind
-        return self._repeated(options, kernel, dim, kind, request.arguments, session_of)
+        ran = self._ran_again(options, kernel, dim, kind, request.arguments, session_of)
+        return self._repeated(ran, options)
 
-    def _repeated(
-        self,
-        options: LaunchOptions,
-        kernel: Any,
-        dim: object,
-        kind: Kind,
-        args: Sequence[Any],
-        session_of: Callable[[], Session] | None = None,
-    ) -> Launch | None:
-        """Return what a launch did that was prepared, as earlier ones of the kernel are; None where it is made in the usual way.
-
-        With *session_of*, of a launch that was checked, it is prepared now if it is the second.
-        """
-        ran = self._ran_again(options, kernel, dim, kind, args, session_of)
+    def _repeated(self, ran: "PreparedRun | None", options: LaunchOptions) -> Launch | None:
+        """Return what a launch did that was prepared, as `_ran_again` returns it; None where it is made in the usual way."""
         if ran is None:
             return None
         return self._result(ran, ()) if isinstance(ran, Session) else self._told(ran, options)
@@ -346,7 +335,10 @@ class Device(Presented):
         args: Sequence[Any],
         session_of: Callable[[], Session] | None = None,
     ) -> "PreparedRun | None":
-        """Run a launch that was prepared; return what it counted, or its session where a task has called for Python, or None as `_repeated` does."""
+        """Run a launch that was prepared, as earlier ones of the kernel are; return what it counted, or its session where a task has called for Python.
+
+        None where it is made in the usual way.  With *session_of*, of a launch that was checked, it is prepared now if it is the second.
+        """
         prepared = self._prepared.find(options, kernel, dim, kind, session_of)
         if prepared is None or args.__class__ not in (tuple, list):
             return None

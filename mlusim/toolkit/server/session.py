@@ -164,9 +164,8 @@ class ProgramSession:
     """
 
     memory_kind: ClassVar[type[MappedMemory]] = MappedMemory
-    repeats: ClassVar[bool] = (
-        True  # whether the device may launch what was launched before and say nothing else
-    )
+    # Whether the device may launch what was launched before and say nothing else.
+    repeats: ClassVar[bool] = True
 
     def __init__(
         self, boards: Sequence[str | Device], memory_fd: int, pid: int, options: Mapping[str, Any]
@@ -209,9 +208,8 @@ class ProgramSession:
         self._mistaken = False  # whether the host did something wrong
         self._timed = False  # whether there has been a notifier
         self._before: dict[Any, LaunchedBefore] = {}  # by the words of their requests and the device
-        self._owed: list[
-            tuple[int, ProgramReply]
-        ] = []  # what launches without an answer have to say, by thread
+        # What launches without an answer have to say, by thread.
+        self._owed: list[tuple[int, ProgramReply]] = []
         # What serves OP_MALLOC is `malloc`, and so on.
         self._methods = {op: getattr(self, _NAMES.get(name, name.lower())) for name, op in OPS.items()}
 
