@@ -25,7 +25,7 @@ def reduce(low: KernelLowering, op: TtirOperation) -> Lowered:
     for value in values:
         assert not isinstance(value, ScalarValue)
         sources.append(low.whole(value, value.shape))
-    body = [operation for operation in op.regions[0] if operation.name != "tt.reduce.return"]
+    body = _combination(op)
     # Pooling adds a window in one instruction; its order of additions is not a loop's, as a compiler's is not.
     pool = POOLS.get(body[0].name) if len(body) == 1 and len(sources) == 1 else None
     if pool is not None and low.has(f"bang_{pool}", sources[0].type):
@@ -77,9 +77,14 @@ def _pooled_row(low: KernelLowering, pool: str, source: Tile, shape: Shape, word
     return scalar if len(shape) == 1 else Uniform(scalar.c, source.type, tuple(1 for _ in shape[1:]))
 
 
+def _combination(op: TtirOperation) -> list[TtirOperation]:
+    """Return the operations by which a reduction or a scan combines two elements."""
+    return [operation for operation in op.regions[0] if not operation.name.endswith(".return")]
+
+
 def _instruction(low: KernelLowering, op: TtirOperation, sources: Sequence[Tile]) -> str:
     """Return the vector instruction that combines two elements as the region of *op* does, in any order; "" where there is none."""
-    body = [operation for operation in op.regions[0] if not operation.name.endswith(".return")]
+    body = _combination(op)
     kind = op.types[-1]
     logic = kind in ("i1", "tensor") or kind.endswith("xi1>")
     if len(body) != 1 or len(sources) != 1 or logic:
@@ -155,7 +160,7 @@ EXTREME = {"arith.cmpf", "arith.cmpi", "arith.andi", "arith.ori", "arith.select"
 
 
 def _is_extreme(op: TtirOperation, kinds: Sequence[str]) -> bool:
-    names = {operation.name for operation in op.regions[0] if operation.name != "tt.reduce.return"}
+    names = {operation.name for operation in _combination(op)}
     return (
         len(kinds) == 2
         and kinds[0] in FLOATS
