@@ -1,4 +1,4 @@
-"""Arrays out of ``.npz`` and ``.npy`` files: only those that are asked for, and no more than their shapes say."""
+"""Reading arrays from ``.npz`` and ``.npy`` files: only the requested ones, and no more bytes than their shapes say."""
 
 import contextlib
 import math
@@ -14,7 +14,7 @@ from mlusim.errors import UsageError
 from mlusim.files.reading import brief, refuse_no_file, shown
 
 Array = np.ndarray[Any, Any]
-# Above what any tensor of a case has, and below what makes a host swap.
+# Larger than any tensor of a case, and smaller than what makes a host swap.
 LARGEST = 4 << 30
 """Bytes of the largest array that is unpacked."""
 
@@ -45,12 +45,12 @@ class ArrayFile:
 
 @contextlib.contextmanager
 def open_arrays(name: str, wanted: str, kind: str = ".npz file", hint: str = WRITE) -> Iterator[ArrayFile]:
-    """Open the ``.npz`` file *name*; raises `UsageError`, which ends in *wanted*, for what is no such file."""
+    """Open the ``.npz`` file *name*; raises `UsageError`, which ends in *wanted*, for any other kind of file."""
     path = refuse_no_file(name, wanted)
     with contextlib.ExitStack() as stack:
         with _sentences(name, kind, hint):
             file = stack.enter_context(path.open("rb"))
-            # np.load would return this one without a name, and the caller could not say what it is for.
+            # np.load would return the array of a .npy file without a name; its use would be unknown.
             if file.read(len(npy.MAGIC_PREFIX)) == npy.MAGIC_PREFIX:
                 raise UsageError(
                     f"{name} holds one array without a name; store it with numpy.savez(file, input=...)"
@@ -96,7 +96,7 @@ def _numbers(name: str, key: str, array: Array) -> Array:
 
 
 def read_array(name: str, wanted: str) -> Array:
-    """Return the array of the ``.npy`` file *name*; raises `UsageError`, which ends in *wanted*, for anything else."""
+    """Return the array of the ``.npy`` file *name*; raises `UsageError`, which ends in *wanted*, if the file is not one."""
     path = refuse_no_file(name, wanted)
     if not path.stat().st_size:
         raise UsageError(f"{name} is empty; write it with numpy.save")
@@ -105,11 +105,11 @@ def read_array(name: str, wanted: str) -> Array:
 
 
 def _array(file: IO[bytes], told: str, size: int, largest: int) -> Array:
-    """Return the array in *file* of *size* bytes; its header must describe no more than that."""
+    """Return the array of *size* bytes that *file* holds; its header must describe no more bytes than that."""
     version = npy.read_magic(file)
     head = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, fortran, dtype = head(file)
-    # Objects are pickled, and reading a pickle runs what it says.
+    # An array of objects is a pickle, and reading a pickle runs code from the file.
     if dtype.hasobject:
         raise UsageError(f"{told} holds Python objects; store an array of numbers")
     nbytes = math.prod(shape) * dtype.itemsize
@@ -118,7 +118,7 @@ def _array(file: IO[bytes], told: str, size: int, largest: int) -> Array:
     truncated = f"{told} is truncated: its shape {list(shape)} needs {counted(nbytes, 'byte')}"
     if size < nbytes:
         raise UsageError(truncated)
-    # Not np.load: it allocates by the shape before it looks whether there are so many bytes.
+    # Not np.load: it allocates by the shape before it checks that the file has so many bytes.
     raw = bytearray(nbytes)
     view, got = memoryview(raw), 0
     while got < nbytes and (count := file.readinto(view[got:])):  # type: ignore[attr-defined]
@@ -131,7 +131,7 @@ def _array(file: IO[bytes], told: str, size: int, largest: int) -> Array:
 
 @contextlib.contextmanager
 def _sentences(name: str, kind: str, hint: str) -> Iterator[None]:
-    """Turn whatever the readers raise for a broken file into a sentence."""
+    """Turn any exception that the readers raise for a broken file into a `UsageError`."""
     try:
         yield
     except UsageError:

@@ -1,4 +1,4 @@
-"""Names of files as a user types them, why the system refuses one; files, texts and documents, read whole and with a bound; and values out of JSON by the types that classes declare."""
+"""Reading the user's files: paths, reasons of the system, whole files with a limit of bytes, and JSON values converted to declared types."""
 
 import itertools
 import json
@@ -22,7 +22,7 @@ LOOKED_AT = 1000  # files of a folder that are compared with a name
 
 
 def path_of(name: str) -> Path:
-    """Return the path that *name* is; raises `UsageError` for a name that no file has."""
+    """Return *name* as a path; raises `UsageError` for a name that no file can have."""
     if "\0" in name:
         raise UsageError(f"{shown(name)} is not a name of a file: it holds a NUL")
     if not name:
@@ -42,7 +42,7 @@ def shown(text: str) -> str:
 
 
 def alike(path: Path) -> str:
-    """Ask whether a file of the folder of *path* was meant whose name is like it; "" where there is none."""
+    """Return a question with the name of a similar file in the folder of *path*; "" if there is no similar one."""
     try:
         with os.scandir(path.parent) as there:
             names = [entry.name for entry in itertools.islice(there, LOOKED_AT) if entry.is_file()]
@@ -53,7 +53,7 @@ def alike(path: Path) -> str:
 
 
 def lines_shown(text: str) -> str:
-    """*text* of several lines, as `shown`: ends of lines and tabs stay what they are."""
+    """Return *text* of several lines as `shown` does, but keep its newlines and tabs."""
     if text.isprintable():
         return text
     return "".join(c if c in "\n\t" or c.isprintable() else shown(c) for c in text)
@@ -62,14 +62,14 @@ def lines_shown(text: str) -> str:
 # -- files, read whole ------------------------------------------------------------------------------------
 
 LARGEST = 64 << 20
-"""Bytes of the largest file that is read where a caller names no other bound."""
+"""Bytes of the largest file that is read if the caller gives no other limit."""
 
 
 def read_bytes(name: str, *, largest: int = LARGEST, hint: str = "") -> bytes:
-    """Return the bytes of the file *name*, at most *largest*: the one way to open what a user names and reads whole.
+    """Return the bytes of the file *name*, at most *largest*: every file that a user names and that is read whole is opened here.
 
-    Raises `UsageError` for anything but a regular file, so that nothing is waited for and nothing is read without end;
-    *hint* says what to do where there is no such file.
+    Raises `UsageError` for anything but a regular file: a pipe could make the caller wait, and a device has no end.
+    *hint* says what to do if there is no such file.
     """
     path = path_of(name)
     try:
@@ -89,7 +89,7 @@ def read_bytes(name: str, *, largest: int = LARGEST, hint: str = "") -> bytes:
 
 
 def read_text(name: str, *, largest: int = LARGEST, hint: str = "") -> str:
-    """Return the text of the file *name*, at most *largest* bytes of UTF-8; raises `UsageError` as `read_bytes` does, and for other bytes."""
+    """Return the text of the file *name*, at most *largest* bytes of UTF-8; raises `UsageError` as `read_bytes` does, and for bytes that are not UTF-8."""
     content = read_bytes(name, largest=largest, hint=hint)
     try:
         return content.decode("utf-8-sig")
@@ -97,19 +97,19 @@ def read_text(name: str, *, largest: int = LARGEST, hint: str = "") -> str:
         raise UsageError(f"{name} is not text: byte {error.start} is not UTF-8") from None
 
 
-# -- documents, whose values take many times the room of their text ---------------------------------------
+# -- documents, whose values take many times the memory of their text -------------------------------------
 
 LARGEST_DOCUMENT = 16 << 20
 """Bytes of the largest JSON file that is read."""
 LARGEST_TOML = 1 << 20
-"""Bytes of the largest TOML file that is read, which takes 3 seconds and 250 MB: the library's reader is in Python."""
+"""Bytes of the largest TOML file that is read; parsing it takes 3 seconds and 250 MB, since the library's parser is in Python."""
 DEEPEST = 64
-"""Parts of the longest key of a TOML file: one of thousands makes as many tables, and takes the square of that."""
+"""Parts of the longest key of a TOML file: each part makes a table, and the time grows with the square of their number."""
 _LONG_KEY = re.compile(rf"(?:[\w\"'-]+[ \t]*\.[ \t]*){{{DEEPEST}}}")
 
 
 def read_json(name: str, kind: str, *, hint: str = "") -> Any:
-    """Return the value in the JSON file *name*; raises `UsageError`, which says that it is not *kind*, for anything else."""
+    """Return the value in the JSON file *name*; raises `UsageError`, which says that the file is not *kind*, if it has no JSON."""
     text = read_text(name, largest=LARGEST_DOCUMENT, hint=hint)
     try:
         return json.loads(text)
@@ -120,13 +120,13 @@ def read_json(name: str, kind: str, *, hint: str = "") -> Any:
 
 
 def read_toml(name: str, *, hint: str = "") -> tuple[dict[str, Any], str]:
-    """Return the document in the TOML file *name*, and its text; raises `UsageError` for anything else."""
+    """Return the document in the TOML file *name*, and its text; raises `UsageError` if the file is not TOML."""
     text = read_text(name, largest=LARGEST_TOML, hint=hint)
     return toml_in(text, name), text
 
 
 def toml_in(text: str, name: str) -> dict[str, Any]:
-    """Return the TOML document *text*, which the file *name* holds; raises `UsageError` for anything else."""
+    """Return the TOML document *text*, which the file *name* holds; raises `UsageError` if it is not TOML."""
     long = _LONG_KEY.search(text)
     if long is not None:
         line = text.count("\n", 0, long.start()) + 1
@@ -140,7 +140,7 @@ def toml_in(text: str, name: str) -> dict[str, Any]:
 
 
 def refuse_no_file(name: str, wanted: str) -> Path:
-    """Return the path of the regular file *name*; raises `UsageError`, which ends in *wanted*, for anything else."""
+    """Return the path of the regular file *name*; raises `UsageError`, which ends in *wanted*, if there is no such file."""
     path = path_of(name)
     try:
         kind = path.stat().st_mode
@@ -157,7 +157,7 @@ def refuse_no_file(name: str, wanted: str) -> Path:
 
 
 WORDS = ("nan", "inf", "-inf")
-"""How numbers that JSON lacks are written."""
+"""How numbers that JSON has no syntax for are written."""
 
 PLAIN: Mapping[type, str] = {
     int: "whole number",
@@ -169,10 +169,10 @@ PLAIN: Mapping[type, str] = {
 
 
 def typed(kind: Any, value: Any, where: str = "it", absent: frozenset[str] = frozenset()) -> Any:
-    """*value* as the type *kind* has it: classes of attrs out of objects, tuples out of lists, plain values.
+    """Convert *value*, read from JSON, to the type *kind*: objects to classes of attrs, lists to tuples; plain values stay.
 
-    Every field must be there but those whose names are *absent*; what a class does not know is left out.
-    Raises `TypeError`, whose sentence says *where* inside the value, for anything else.
+    A field may be missing only if its name is in *absent*; keys of an object that the class does not declare are
+    ignored. Raises `TypeError`, which says *where* in the document the value is, if it does not fit.
     """
     origin, inner = get_origin(kind), get_args(kind)
     if kind is Any:
@@ -195,7 +195,7 @@ def typed(kind: Any, value: Any, where: str = "it", absent: frozenset[str] = fro
 
 
 def _one_of(kinds: tuple[Any, ...], value: Any, where: str, absent: frozenset[str]) -> Any:
-    """Return the first of *kinds* that *value* is an instance of; the refusal of the first kind, where it is of none."""
+    """Return *value* as the first of *kinds* that it fits; raises the `TypeError` of the first kind if it fits none."""
     if value is None and types.NoneType in kinds:
         return None
     said: TypeError | None = None

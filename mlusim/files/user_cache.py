@@ -1,4 +1,4 @@
-"""The user's cache directory: where mlusim keeps what it can make again at any time."""
+"""The user's cache directory, for files that mlusim can make again at any time."""
 
 import contextlib
 import os
@@ -10,32 +10,32 @@ from pathlib import Path
 
 from mlusim.errors import Remark
 
-FOLDER = "MLUSIM_CACHE"  # names another directory, and
-OFF = "off"  # keeps nothing
-SWEEP_EVERY = 3600.0  # seconds between two looks at all that is kept in a folder
-SWEPT = "swept"  # the file whose time says when the last one was
-_HOMES = "XDG_CACHE_HOME"  # names the directory of all programs
+FOLDER = "MLUSIM_CACHE"  # the variable that names another directory, or
+OFF = "off"  # for no cache at all
+SWEEP_EVERY = 3600.0  # seconds between two sweeps of a folder
+SWEPT = "swept"  # the file whose time of modification is the time of the last sweep
+_HOMES = "XDG_CACHE_HOME"  # the variable that names the cache directory of all programs
 
 
 def user_cache(environ: Mapping[str, str] = os.environ) -> Path | None:
     """Return the absolute path of the directory, which may not exist yet.
 
-    None where nothing is kept, no home is known, or the directory is not the user's `owned`.
+    None if nothing is to be kept, no home directory is known, or the directory is not `owned` by the user.
     """
     folder = _named(environ)
     return folder if folder is not None and owned(folder) else None
 
 
 def sweep_due(folder: Path) -> bool:
-    """Return whether *folder* is to be looked through now for what is too old or too much; the next look is an hour away then.
+    """Return whether *folder* is to be swept now of files that are too old or too many; if so, the next sweep is due an hour later.
 
-    To list thousands of files takes longer than to make one more.
+    Listing thousands of files takes longer than writing one more.
     """
     stamp = folder / SWEPT
     try:
         if time.time() - stamp.stat().st_mtime < SWEEP_EVERY:
             return False
-    except OSError:  # there was none yet
+    except OSError:  # the folder has not been swept yet
         pass
     with contextlib.suppress(OSError):
         stamp.touch()
@@ -56,20 +56,21 @@ def _named(environ: Mapping[str, str]) -> Path | None:
         return None
 
 
-# -- the owner of files that are kept to be run later: one that another user could have written is not read
+# -- ownership: a file that another user could have written is not read, since its contents are run later
 
 _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _said: set[Path] = set()
 
 
 class CacheWarning(Remark):
-    """A kept file or folder is not read, since others than the user can have written it."""
+    """A cached file or folder is ignored because other users can write it."""
 
 
 def owned(path: Path, within: Path | None = None) -> bool:
     """Return whether *path* belongs to this user and no other may write it, and so do the folders above it up to *within*.
 
-    What does not exist is the user's own.  Otherwise a `CacheWarning` says which file or folder it is, once in a process.
+    A path that does not exist counts as the user's.  Otherwise a `CacheWarning` names the file or folder, once in a
+    process.
     """
     if not hasattr(os, "getuid"):  # a system where files have no single owner
         return True
@@ -87,7 +88,7 @@ def read_own(path: Path, within: Path) -> bytes | None:
 
 
 def make_own_folder(path: Path) -> None:
-    """Make *path*, and what is missing above it, for this user alone, whatever the umask.  Raises `OSError`."""
+    """Make *path* and its missing parents with access for this user alone, whatever the umask.  Raises `OSError`."""
     for place in (*reversed(path.parents), path):
         if not place.exists():
             place.mkdir(mode=0o700, exist_ok=True)

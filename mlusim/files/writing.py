@@ -1,4 +1,4 @@
-"""Files written whole or not at all: beside their place, under a name that cannot be foreseen, then renamed; and locks."""
+"""Files written whole or not at all: to a temporary file in the same folder, under an unpredictable name, then renamed; and locks."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ WRITE_BITS = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 class Unwritten(UsageError):
-    """A file that the system refused to write; ``kept`` is where its contents are instead, if anywhere."""
+    """The system refused to write a file; ``kept`` is the file that holds its contents instead, None without one."""
 
     def __init__(self, message: str, rescued: Path | None = None) -> None:
         super().__init__(message)
@@ -32,13 +32,12 @@ def write_arrays(name: str, arrays: Mapping[str, np.ndarray[Any, Any]], *, keep:
 
 def write_text(name: str, text: str, *, keep: bool = False) -> None:
     """Write *text* to the file *name* in UTF-8, as `write` does."""
-    # A path or an error of the system may hold bytes that are not UTF-8; they are shown, and the file is
-    # written.
+    # A path or an error of the system may hold bytes that are not UTF-8; they are written as escapes.
     write(name, lambda file: file.write(text.encode("utf-8", "backslashreplace")), keep=keep)
 
 
 def check_writable(*names: str | None) -> None:
-    """Raise `UsageError` now for a file that could not be written later; None stands for no file."""
+    """Raise `UsageError` at once for a file that could not be written later; None stands for no file."""
     for name in names:
         target = None if name is None else _regular(name)
         if target is not None:
@@ -51,11 +50,11 @@ def check_writable(*names: str | None) -> None:
 
 
 def write(name: str, fill: Callable[[BinaryIO], Any], *, keep: bool = False) -> None:
-    """Let *fill* write the file *name* beside its place, flush it to the disk, and rename it.
+    """Let *fill* write a temporary file beside the file *name*, flush it to the disk, and rename it to *name*.
 
-    A kill, a full disk or an error of *fill* leaves the file that was there.  A path that exists and is no
-    regular file (a device, a pipe) is written directly.  Raises `Unwritten` where the system refuses; with
-    *keep* the contents then go to a file in a folder for temporary files, which the sentence names.
+    If the process is killed, the disk is full or *fill* fails, the old file stays.  A path that exists and is no
+    regular file (a device, a pipe) is written directly.  Raises `Unwritten` if the system refuses; with
+    *keep* the contents are then written to a temporary file, which the message names.
     """
     target = _regular(name)
     try:
@@ -89,13 +88,13 @@ def _replace(target: Path, fill: Callable[[BinaryIO], Any]) -> None:
 
 
 def _beside(target: Path) -> tuple[Path, int]:
-    """Return a new file in the folder of *target*, open for writing; it follows no link and takes no file that exists."""
+    """Return a new file in the folder of *target* and its open descriptor; it follows no link and opens no existing file."""
     beside = target.with_name(f".mlusim-{os.urandom(12).hex()}.part")
     return beside, os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 def _settle(folder: Path) -> None:
-    """Bring the new name to the disk too, where the system can."""
+    """Flush the renamed entry of *folder* to the disk, if the system can."""
     with contextlib.suppress(OSError):
         number = os.open(folder, os.O_RDONLY)
         try:
@@ -105,9 +104,10 @@ def _settle(folder: Path) -> None:
 
 
 def _regular(name: str) -> Path | None:
-    """Return the file that *name* is or would become, behind links; None for a device or a pipe.
+    """Return the file that *name* refers to or would create, with links resolved; None for a device or a pipe.
 
-    Raises `UsageError` for a directory, for a path below none, and for a file that may not be written.
+    Raises `UsageError` for a directory, for a path whose folder does not exist, and for a file that may not be
+    written.
     """
     path = path_of(name)
     try:
@@ -128,7 +128,7 @@ def _regular(name: str) -> Path | None:
 
 
 def kept_elsewhere(name: str, fill: Callable[[BinaryIO], Any]) -> Path | None:
-    """Return a new file in a folder for temporary files that *fill* has written instead of *name*; None: none takes it."""
+    """Let *fill* write a temporary file in place of *name* and return its path; None if no folder accepts it."""
     for folder in _folders():
         path = None
         try:
@@ -146,7 +146,7 @@ def kept_elsewhere(name: str, fill: Callable[[BinaryIO], Any]) -> Path | None:
 
 
 def _folders() -> Iterable[str]:
-    """Yield the folders in which a file can be kept that has no other place."""
+    """Yield the folders for a file that cannot be written where the user asked."""
     with contextlib.suppress(OSError):
         yield tempfile.gettempdir()
     yield "/var/tmp"  # noqa: S108 - a name is made in it that cannot be foreseen
@@ -156,17 +156,17 @@ def _folders() -> Iterable[str]:
 
 # -- locks: one process at a time reads, changes and writes a file, or holds it while it works -----------
 
-PATIENCE = 60.0  # seconds, where a change takes milliseconds: its holder hangs
+PATIENCE = 60.0  # seconds; a change takes milliseconds, so that a process that holds the lock longer hangs
 PAUSE = 0.02
 
 
 @contextlib.contextmanager
 def changing(name: str, patience: float = PATIENCE) -> Iterator[None]:
-    """Keep other processes from changing the file *name*, or another of its folder, this way in the block.
+    """Keep other processes that use this function from changing the file *name*, or another file of its folder, during the block.
 
-    The folder carries the lock, since the file itself is replaced.  A folder that cannot be opened, a file
-    system or a system without locks has none.  Raises `UsageError` after *patience* seconds of waiting; with `math.inf`
-    another process may take as long as it lives, since the system lets go of what a process holds when that ends.
+    The folder is locked, since the file itself is replaced.  A folder that cannot be opened, or a file system or
+    system without locks, is not locked.  Raises `UsageError` after *patience* seconds of waiting; `math.inf` waits as
+    long as the other process lives, since the system releases the locks of a process that ends.
     """
     folder = Path(name).resolve().parent
     try:
@@ -186,9 +186,9 @@ def changing(name: str, patience: float = PATIENCE) -> Iterator[None]:
 
 
 def lock(file: Any) -> bool:
-    """Hold *file* (open, or its number) for this process alone; false where another has it.
+    """Lock *file* (an open file or its descriptor) for this process; return False if another process holds it.
 
-    True where the system has no locks.  The system lets go when the file is closed, or the process ends.
+    Returns True if the system has no locks.  The lock is released when the file is closed or the process ends.
     """
     try:
         import fcntl  # noqa: PLC0415 - not on every system

@@ -1,4 +1,4 @@
-"""Parameter checks of host functions as rows: condition, status, sentence.  The first that fails wins.
+"""Parameter checks of host functions as rows of a condition, a status and a sentence; the first failing row decides.
 
 ::
 
@@ -34,7 +34,7 @@ SUCCESS = Status.MLUOP_STATUS_SUCCESS
 
 @frozen
 class Check:
-    """*says* returns the sentence of a failure, or None; a SUCCESS check ends the call early."""
+    """A check: *says* returns the sentence of its failure, or None; a check with SUCCESS ends the call early."""
 
     says: Callable[[Any], str | None]
     status: Status = BAD_PARAM
@@ -46,8 +46,8 @@ Checks = Sequence["Check | Checks"]
 def verify(handle: Handle | None, api: str, checks: Checks, arguments: Mapping[str, Any]) -> Status | None:
     """Return the status that ends the call, or None when every check holds.
 
-    The sentence of a failure is kept in ``handle.last_error``, led by the function's name.  Raises
-    `UsageError` for what a C compiler would not take: something else than a handle, a descriptor
+    The sentence of a failure is stored in ``handle.last_error`` after the function's name.  Raises
+    `UsageError` for an argument that a C compiler would reject: one that is no handle, descriptor
     or device memory.
     """
     # Without a handle there is no last_error to keep a sentence in: the status is all that the caller gets.
@@ -71,7 +71,7 @@ def verify(handle: Handle | None, api: str, checks: Checks, arguments: Mapping[s
 
 
 def _log(api: str, handle: Handle, arguments: Mapping[str, Any]) -> None:
-    """Say what the call was given: the policy, and of each tensor its size, element type and layout."""
+    """Log the arguments of the call: the policy, and for each tensor its shape, element type and layout."""
     LOG.debug("%s: policy %s on %s", api, handle.policy or "usual", handle.board.name)
     for name, value in arguments.items():
         if isinstance(value, TensorDescriptor):
@@ -101,7 +101,7 @@ def _shown(value: object) -> str:
 
 
 def _flat(checks: Checks) -> Sequence[Check]:
-    # Rows may be tuples of rows: `not_null` of several names is one.
+    # A row may be a tuple of rows: `not_null` of several names returns one.
     flat: list[Check] = []
     for check in checks:
         flat.extend([check] if isinstance(check, Check) else _flat(check))
@@ -129,14 +129,14 @@ def not_null(*names: str) -> tuple[Check, ...]:
 
 
 def out(name: str) -> Check:
-    """*name* stands for a C pointer to a number: anything that takes ``name[0] = number``, as the list ``[0]``."""
+    """Make the check that *name* is an output argument, a C pointer to a number: anything that accepts ``name[0] = number``, such as ``[0]``."""
 
     def says(a: object) -> str | None:
         box = getattr(a, name)
         if box is None:
             return f"{name} is a null pointer"
         try:
-            # Tried rather than asked by type: an array, a list and a ctypes pointer all take a number.
+            # The store is tried, since an array, a list and a ctypes pointer share no type.
             box[0] = box[0]
         except (TypeError, LookupError, ValueError):
             return f"{name} = {box!r} cannot receive a number; give a list of one element, as [0]"
@@ -159,7 +159,7 @@ def rank(name: str, expected: int, status: Status = BAD_PARAM) -> Check:
 def dim(
     name: str, axis: int, expected: Callable[[Any], int], meaning: str, status: Status = BAD_PARAM
 ) -> Check:
-    """Make the check that dimension *axis* is ``expected(arguments)``, which *meaning* puts in words."""
+    """Make the check that dimension *axis* is ``expected(arguments)``; *meaning* describes this value in words."""
 
     def says(a: object) -> str | None:
         actual, wanted = getattr(a, name).shape[axis], expected(a)
@@ -176,7 +176,7 @@ def same_dim(name: str, axis: int, other: str, other_axis: int, status: Status =
 
 
 def same_shape(name: str, other: str, status: Status = BAD_PARAM, *, either: bool = False) -> Check:
-    """Make the check that two tensors have the same shape; with *either* the sentence leaves open which of them is wrong."""
+    """Make the check that two tensors have the same shape; with *either* the sentence does not say which of them is wrong."""
     return _same("shape", lambda desc: list(desc.shape), name, other, status, either=either)
 
 
@@ -191,7 +191,7 @@ def dtype(name: str, *allowed: str, status: Status = BAD_PARAM) -> Check:
 
 
 def same_dtype(name: str, other: str, status: Status = BAD_PARAM, *, either: bool = False) -> Check:
-    """Make the check that two tensors have the same dtype; with *either* the sentence leaves open which of them is wrong."""
+    """Make the check that two tensors have the same dtype; with *either* the sentence does not say which of them is wrong."""
     return _same("dtype", lambda desc: str(desc.dtype), name, other, status, either=either)
 
 
@@ -224,7 +224,7 @@ def contiguous(*names: str) -> tuple[Check, ...]:
 
     def check(name: str) -> Check:
         def says(a: object) -> str | None:
-            # A null descriptor is the matter of `not_null`, whose sentence says more.
+            # A null descriptor is left to `not_null`, whose sentence says more.
             desc: TensorDescriptor | None = getattr(a, name)
             fits = desc is None or desc.contiguous
             return None if fits else f"{name} is strided; make the tensor contiguous"

@@ -19,8 +19,8 @@ class Handle:
 
     ``device`` holds the tensors, ``last_error`` the sentence of the last failure (empty after a
     success), ``launches`` what was launched, ``layouts`` the NRAM plans that kernels were given.
-    *observe*, *seed*, *effects* and *engine* go to every launch, or *options* in place of them.  ``policy`` names the rule by
-    which a host function that has several chooses tiles and the like; None: its usual one.
+    *observe*, *seed*, *effects* and *engine* apply to every launch, or *options* in place of them.  ``policy`` names
+    the rule by which a host function chooses tiles and the like, if it has several rules; None: the usual rule.
     """
 
     def __init__(
@@ -41,7 +41,8 @@ class Handle:
         self.launches: list[Launch] = []
         self.layouts: list[Layout] = []
         if options is None:
-            # A generator would be used up by the first launch; what is not a list at all is refused at the launch.
+            # A generator would be exhausted by the first launch; a value that cannot be iterated is refused
+            # at the launch.
             as_is = isinstance(observe, str) or not isinstance(observe, Iterable)
             options = LaunchOptions(observe if as_is else tuple(observe), seed, effects, engine)
         self.options = options
@@ -72,6 +73,6 @@ class Handle:
         LOG.debug("launch %s<<<(%s), %s>>> on %s", name, ", ".join(map(str, dim)), kind, self.board.name)
         launch = self.device.launch_with(self.options, kernel, dim, kind, args)
         self.launches.append(launch)
-        # A host function hands the plan that it chose to its kernel as an argument.
+        # A host function passes the plan that it chose to its kernel as an argument.
         self.layouts.extend(a for a in args if isinstance(a, Layout) and a not in self.layouts)
         return launch

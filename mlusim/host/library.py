@@ -31,7 +31,7 @@ class Status(IntEnum):
         return self.name
 
 
-LARGE_TENSOR = 1 << 31  # elements that an int of C no longer counts: the vendor calls such a tensor large
+LARGE_TENSOR = 1 << 31  # elements, one more than an int of C can count: the vendor calls such a tensor large
 # Without their prefix, MLUOP_LAYOUT_.
 LAYOUTS = ("ARRAY", "NHWC", "NCHW", "HWCN", "NDHWC", "NCDHW", "NTC", "TNC", "NLC", "NC")
 

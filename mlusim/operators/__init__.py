@@ -1,1 +1,1 @@
-"""Operators: their declaration, their run on cases, the judgement of results, and how they are found."""
+"""Operators: their declaration, their registry, their run on cases, and the judgement of results."""

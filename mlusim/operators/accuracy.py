@@ -33,10 +33,10 @@ from mlusim.operators.spec import Dynamic, Thresholds
 
 Array = np.ndarray[Any, Any]
 
-CHUNK = 1 << 18  # elements; six float64 temporaries of it take 12 MiB
-PAIRS = 1 << 19  # distinct (o, r) pairs held at a time; a word each
-BELOW = np.uint64(1)  # the bit of such a word that says o < r
-FEWEST_PAIRS = 100  # below, diff4 says nothing
+CHUNK = 1 << 18  # elements of a chunk; six float64 temporaries of this size take 12 MiB
+PAIRS = 1 << 19  # distinct (o, r) pairs held at a time; one word of 8 bytes each
+BELOW = np.uint64(1)  # the bit of such a word that is set if o < r
+FEWEST_PAIRS = 100  # with fewer pairs diff4 is not judged
 TINY = 1e-9  # keeps the denominators from zero
 
 
@@ -46,8 +46,8 @@ class Accuracy:
 
     The errors are infinite when a NaN or an infinity has no match.  *diff4* is None when it is not
     judged and more than `PAIRS` elements differ.  *worst_index* is the index of the largest |o - r|,
-    or of the first NaN or infinity without a match; None when no value differs.  *note* says what the
-    numbers do not: which rule was applied.
+    or of the first NaN or infinity without a match; None when no value differs.  *note* names the rule
+    that was applied, where the numbers do not show it.
     """
 
     diff1: float
@@ -62,9 +62,9 @@ class Accuracy:
 
 @define
 class _Sums:
-    """The sums of one walk over both arrays; *worst* and *unmatched* are flat indices or -1.
+    """The sums over both arrays; *worst* and *unmatched* are flat indices or -1.
 
-    ``scratch`` holds a chunk in float64 three times: memory that is touched for the first time costs more than the sums.
+    ``scratch`` holds three chunks in float64 for reuse: touching fresh memory costs more than computing the sums.
     """
 
     floor: float
@@ -91,7 +91,7 @@ def bit_equal(a: Array, b: Array) -> bool:
 def judge(output: Array, reference: Array, thresholds: Thresholds) -> Accuracy:
     """Measure *output* against *reference* and apply those *thresholds* that are not None.
 
-    The shapes must agree; the dtypes may differ, the output's decides diff3's switch.  Arrays with
+    The shapes must agree; the dtypes may differ, and the output's dtype decides diff3's switch.  Arrays with
     equal bits are recognised at the speed of memory.  Raises `UsageError` for different shapes.
     """
     if output.shape != reference.shape:
@@ -148,7 +148,7 @@ def _collect(sums: _Sums, start: int, o: Array, r: Array) -> None:
     _distance(o, r, magnitude, out=distance)
     np.abs(magnitude, out=magnitude)
     total = float(distance.sum())
-    # One sum tells whether any value is special, where a test of each would take as long as all the rest.
+    # One sum shows whether any value is special; testing each value would take as long as all the rest.
     if not math.isfinite(total):  # else every value is finite
         _settle_specials(sums, start, o, r, distance, magnitude)
         total = float(distance.sum())
@@ -159,7 +159,7 @@ def _collect(sums: _Sums, start: int, o: Array, r: Array) -> None:
     worst = int(distance.argmax())
     if distance[worst] > sums.diff3_2:
         sums.diff3_2, sums.worst = float(distance[worst]), start + worst
-    sums.unequal += int(np.count_nonzero(distance != 0))  # of truth values, it counts five times as fast
+    sums.unequal += int(np.count_nonzero(distance != 0))  # counting booleans is five times as fast
     relative = np.divide(distance, np.add(magnitude, TINY, out=other), out=other)
     if sums.floor:
         np.copyto(relative, distance, where=magnitude < sums.floor)
@@ -167,7 +167,7 @@ def _collect(sums: _Sums, start: int, o: Array, r: Array) -> None:
 
 
 def _settle_specials(sums: _Sums, start: int, o: Array, r: Array, distance: Array, magnitude: Array) -> None:
-    """Note NaN and infinities, the first without a match, and set the pairs that have one to zero."""
+    """Count NaN and infinities, remember the first without a match, and set matching pairs to zero."""
     special = ~(np.isfinite(o) & np.isfinite(r))
     if not special.any():
         return
@@ -181,10 +181,10 @@ def _settle_specials(sums: _Sums, start: int, o: Array, r: Array, distance: Arra
 
 
 def _diff4(output: Array, reference: Array, unequal: int, *, judged: bool) -> float | None:
-    """Return the share of o < r among distinct unequal pairs, in as many walks as memory asks for."""
+    """Return the share of o < r among distinct unequal pairs; pairs are split into parts that fit into memory."""
     if unequal < FEWEST_PAIRS:
         return -1.0
-    # By hash: pairs that are alike fall into one part, whichever chunk they come from.
+    # Split by hash, so that equal pairs are in one part, whichever chunks they come from.
     parts = -(-unequal // PAIRS)
     if parts > 1 and not judged:
         return None
@@ -197,7 +197,7 @@ def _diff4(output: Array, reference: Array, unequal: int, *, judged: bool) -> fl
 
 
 def _distinct_pairs(output: Array, reference: Array, part: int, parts: int) -> Array:
-    """Return the distinct finite pairs o and r with o != r, as words, whose hash is *part* modulo *parts*."""
+    """Return the distinct finite pairs o != r whose hash is *part* modulo *parts*, one word each."""
     distinct = np.empty(0, np.uint64)
     waiting: list[Array] = []
     held = 0
@@ -213,10 +213,10 @@ def _distinct_pairs(output: Array, reference: Array, part: int, parts: int) -> A
 
 
 def _words(o: Array, r: Array) -> Array:
-    """Return a word for each finite pair with o != r: 63 bits that mix those of both, and `BELOW`.
+    """Return a word for each finite pair with o != r: 63 bits that mix the bits of both, and `BELOW`.
 
-    Words are sorted five times as fast as pairs.  Of a million pairs two share a word once in ten million times, and
-    the share is then wrong by a millionth; that every error has the same sign is found all the same.
+    Words are sorted five times as fast as pairs.  Among a million pairs two have the same word once in ten million
+    runs; the share is then wrong by a millionth, but still 0 or 1 if every error has the same sign.
     """
     unequal = (o != r) & np.isfinite(o) & np.isfinite(r)
     o, r = o[unequal], r[unequal]
@@ -241,7 +241,7 @@ def _distinct(words: list[Array]) -> Array:
 
 
 def _distance(o: Array, r: Array, wide: Array, *, out: Array) -> None:
-    """Put |o - r| in float64 to *out*; integers of one type are subtracted exactly, 64 bits included; *wide* is r in float64."""
+    """Store |o - r| in float64 to *out*; integers of one type are subtracted exactly, even of 64 bits; *wide* is r in float64."""
     if o.dtype == r.dtype and o.dtype.kind in "biu":
         high, low = np.maximum(o, r).astype(np.uint64), np.minimum(o, r).astype(np.uint64)
         np.copyto(out, high - low)
@@ -256,20 +256,20 @@ def _index(flat: int, shape: tuple[int, ...]) -> tuple[int, ...] | None:
 
 def _chunks(a: Array, b: Array) -> Iterator[tuple[int, Array, Array]]:
     """Yield (flat index of the first element, chunk of *a*, chunk of *b*) in C order."""
-    # flat walks a strided array without a copy of the whole, which may be gigabytes.
+    # flat iterates over a strided array without copying all of it, which may be gigabytes.
     x, y = (v.reshape(-1) if v.flags.c_contiguous else v.flat for v in (a, b))
     for start in range(0, a.size, CHUNK):
         yield start, x[start : start + CHUNK], y[start : start + CHUNK]
 
 
 def _bits(chunk: Array) -> Array:
-    """Return the bytes of a one-dimensional *chunk* as the widest words that hold an element each."""
+    """Return the one-dimensional *chunk* as unsigned integers of its elements' size."""
     return chunk.view(np.dtype(f"u{chunk.itemsize}"))
 
 
-# -- dynamic thresholds: an output may be so many times as far from the exact result as another device's ----
+# -- dynamic thresholds: a multiple of the error of another device ------------------------------------------
 #
-# By the checklist of the vendor's pull requests::
+# From the checklist of the vendor's pull requests::
 #
 #     diff1 <= max(10 * diff1 of the other device, static threshold)    and the same for diff2
 #     the static threshold is that of the operator's class in the accuracy standard, or its document's own
@@ -284,8 +284,9 @@ def judge_dynamic(
 ) -> Accuracy:
     """Judge *output* by its distance from *exact*, the result in float64.
 
-    *device* computes the other device's output; it is called only where the static threshold is missed.
-    *reference* computes what the vendor's cpu mode compares with; it is called only where the dynamic one is missed, too.
+    *device* computes the other device's output; it is called only if an error exceeds its static threshold.
+    *reference* computes what the vendor's cpu mode compares with; it is called only if an error exceeds its dynamic
+    threshold, too.
     """
     floor = dynamic.half if output.dtype.itemsize <= 2 else dynamic.single
     accuracy = judge(output, exact, Thresholds(diff1=floor, diff2=floor, diff4=dynamic.diff4))

@@ -1,7 +1,6 @@
-"""Many calls: operators x cases x boards, one after the other or in several processes; and the record of each.
+"""Many calls: operators x cases x boards, in one process or several, with a record of each call.
 
-Calls share nothing, so that records come out the same, and in the same order, whatever the number
-of processes.
+Calls share nothing, so that the records and their order do not depend on the number of processes.
 """
 
 import os
@@ -31,7 +30,7 @@ from mlusim.report.figures import achieved, figures
 from mlusim.report.page.excerpt import excerpt_of
 from mlusim.report.record import FAULTED, FINDING_KEYS, Argument, CallRecord, LaunchRecord
 
-MOST_WORKERS = 4  # a large case takes a gigabyte and more, and every process has one
+MOST_WORKERS = 4  # a large case takes a gigabyte or more, and each process may run one
 
 Done = Callable[[CallRecord], None]
 J = TypeVar("J")
@@ -40,9 +39,9 @@ R = TypeVar("R")
 
 @frozen
 class Job:
-    """One case of one operator on one board, by name; *check* are names of checkers, *policy* None the usual one.
+    """One case of one operator on one board, by name; *check* are names of checkers; *policy* None is the usual policy.
 
-    With *lines* the record has the time of each kernel line, and a piece of the timeline.
+    With *lines* the record has the time of each kernel line, and an excerpt of the timeline.
     """
 
     operator: str
@@ -78,13 +77,13 @@ def matching_cases(
 
 
 def perform(job: Job) -> CallRecord:
-    """Run one job; a fault becomes its record, any other failure is noted to be this job's."""
+    """Run one job; a fault becomes a record, and any other exception gets a note that names the job."""
     return executed(job)[0]
 
 
 @frozen
 class OneAfterTheOther:
-    """Jobs that one process runs, those of a case together: its inputs and references are made once."""
+    """Jobs that one process runs; the jobs of one case are neighbours, so that its inputs and references are computed once."""
 
     jobs: tuple[Job, ...]
 
@@ -107,7 +106,7 @@ def _case(job: Job) -> tuple[str, str]:
 
 
 def executed(job: Job, prepared: Made | None = None) -> tuple[CallRecord, Run | None]:
-    """Perform *job* as `perform` does, and return also the run itself (None after a fault); *prepared* is what `made_of` made of the case."""
+    """Perform *job* as `perform` does, and return also its run (None after a fault); *prepared* is the result of `made_of` for the case."""
     case = find_case(find_operator(job.operator), job.case)
     try:
         run = run_case(
@@ -122,7 +121,7 @@ def executed(job: Job, prepared: Made | None = None) -> tuple[CallRecord, Run | 
     except Fault as fault:
         return record_of_fault(fault, job.operator, job.case, job.board, case.status.name, job.policy), None
     except Exception as error:
-        # Noted here: the traceback of another process does not say which case it was.
+        # Noted here, since a traceback from another process does not name the case.
         at = traceback.extract_tb(error.__traceback__)[-1]
         error.add_note(f"{job} at {Path(at.filename).name}:{at.lineno}")
         raise
@@ -130,12 +129,12 @@ def executed(job: Job, prepared: Made | None = None) -> tuple[CallRecord, Run | 
 
 
 def usual_workers(jobs: Sequence[object]) -> int:
-    """Return how many processes *jobs* take by default: one per CPU, few enough for the memory."""
+    """Return the default number of processes for *jobs*: one per CPU, but few enough for the memory."""
     return max(1, min(len(jobs), os.cpu_count() or 1, MOST_WORKERS))
 
 
 def longest_first(jobs: Sequence[Job]) -> list[Job]:
-    """Return *jobs* in the order in which to start them: long cases first, so that no process has one left at the end."""
+    """Return *jobs* with the longest cases first, so that no process works on a long one alone at the end."""
 
     def effort(job: Job) -> float:
         return -find_case(find_operator(job.operator), job.case).effort
@@ -146,8 +145,8 @@ def longest_first(jobs: Sequence[Job]) -> list[Job]:
 def perform_all(jobs: Sequence[Job], workers: int = 1, done: Done | None = None) -> list[CallRecord]:
     """Run *jobs* in *workers* processes (1: in this one) and return their records in the order of *jobs*.
 
-    Long cases start first, and the jobs of one case run in one process, as do all large cases in C.  *done* is called
-    with each record when its process is through with what runs one after the other.  Raises `UsageError` when a process dies.
+    Long cases start first.  The jobs of one case run in one process, and so do all large cases in C.  *done* is
+    called with each record when its process has finished the whole group.  Raises `UsageError` when a process dies.
     """
     started = _portions(longest_first(jobs))
 
@@ -165,10 +164,11 @@ def perform_all(jobs: Sequence[Job], workers: int = 1, done: Done | None = None)
 
 
 def _portions(jobs: Sequence[Job]) -> list[OneAfterTheOther]:
-    """Return *jobs* grouped by process: those of one case, but first those of all large cases in C, the largest first.
+    """Group *jobs* by process: the jobs of one case together, and before them all large cases in C, the largest first.
 
-    A process keeps the memory of a large case for the next one; another process would have to take it from the system,
-    which may last longer than the kernels.  In Python these cases take minutes, and each is for a process of its own.
+    A process reuses the memory of a large case for the next one; another process would have to get it from the
+    system, which may take longer than the kernels.  In Python these cases take minutes, and each gets a process of
+    its own.
     """
     cases: dict[tuple[str, str], list[Job]] = {}
     for job in jobs:
@@ -186,7 +186,7 @@ def _portions(jobs: Sequence[Job]) -> list[OneAfterTheOther]:
 def spread(
     work: Callable[[J], R], jobs: Sequence[J], workers: int = 1, done: Callable[[R], None] | None = None
 ) -> list[R]:
-    """Call *work*, a function of a module, with each of *jobs*, as `perform_all` does."""
+    """Call *work*, a module-level function, with each of *jobs* as `perform_all` does, and return the results in order."""
     tell = done or (lambda _: None)
     results: dict[int, R] = {}
     several = workers if workers > 1 and len(jobs) > 1 else None
@@ -204,7 +204,7 @@ _FAULT_KEYS = ("intrinsic", "operand", "address", "space", "legal", "hint", "tas
 
 def record_of(run: Run) -> CallRecord:
     """Return the record of *run*."""
-    # Memories that no kernel used are in the record too, with nothing in them.
+    # Memories that no kernel used are in the record too, with a usage of 0.
     memory = unused_memory(find_board(run.board)) | run.memory
     dearest = max(run.launches, key=lambda launch: launch.time_us, default=None)
     return CallRecord(
@@ -253,29 +253,29 @@ def record_of_fault(
 
 
 def unused_memory(board: Board) -> dict[str, Usage]:
-    """Return the on-chip memories of *board*, with nothing in them."""
+    """Return the on-chip memories of *board*, each with a usage of 0."""
     arch = board.arch
     capacity = {"NRAM": arch.max_nram, "WRAM": arch.max_wram, "SRAM": arch.max_sram}
     return {space: Usage(nbytes, 0) for space, nbytes in capacity.items()}
 
 
 def finding_facts(finding: object) -> dict[str, Any]:
-    """Return the facts of *finding*, of any checker; of the usual ones, one that it lacks is None."""
+    """Return the facts of *finding*, of any checker, as JSON has them; a usual key that it lacks is None."""
     facts: dict[str, Any] = {key: getattr(finding, key, None) for key in FINDING_KEYS}
     if hasattr(finding, "to_json"):
         facts |= finding.to_json()
-    # A checker of another package may give neither.
+    # A finding of another package's checker may have neither a message nor a level.
     return facts | {"message": facts["message"] or str(finding), "level": facts.get("level") or "error"}
 
 
 def _launch(launch: Launch, *, dearest: bool) -> LaunchRecord:
-    """Return the record of *launch*; advice is computed only for the *dearest* launch of a call, since that times the work again."""
+    """Return the record of *launch*; only the *dearest* launch of a call gets advice, which takes another timing of its work."""
     return LaunchRecord(
         kernel=launch.kernel,
         dim=launch.dim,
         kind=launch.kind,
         time_us=launch.time_us,
-        # Without a task there was no work whose time could be uncertain.
+        # Without a task there is no work whose time could be uncertain.
         time_band=launch.time_band if launch.tasks else None,
         unsure=launch.unsure if launch.tasks else (),
         bound=launch.bound,

@@ -1,4 +1,4 @@
-"""Handing work to an executor of `concurrent.futures`: this process, processes of our own, or a given executor."""
+"""Running jobs on an executor of `concurrent.futures`: in this process, in processes of our own, or on the caller's executor."""
 
 import ctypes
 import functools
@@ -26,32 +26,32 @@ from mlusim.engine.preference import asked_threads, on_threads, preferred, prefe
 from mlusim.errors import UsageError
 from mlusim.machine.limits import Limit, limit_of, limiting
 
-LOOK = 5.0  # seconds after which an executor that may complain is asked
-WAITING = 4096  # jobs that a given executor has at a time
-GRACE = 0.5  # seconds in which the processes of an interrupted pool may say where they were; a loop does so at once
+LOOK = 5.0  # seconds after which an executor with a method `complaint` is asked whether it still works
+WAITING = 4096  # jobs submitted to the caller's executor at a time
+GRACE = 0.5  # seconds in which the processes of an interrupted pool may report where they were; an interrupted loop reports at once
 
 J = TypeVar("J")
 R = TypeVar("R")
 
 
 class WorkerDied(UsageError):
-    """A process that ran a job has died, and died again when nothing else ran beside it."""
+    """The process that ran a job died, and died again when the job ran alone."""
 
 
 def carried(
     work: Callable[[J], R], jobs: Sequence[J], *, executor: Executor | None = None, workers: int | None = None
 ) -> Generator[tuple[int, "Future[R]"], None, None]:
-    """Call *work*, a function of a module, with each of *jobs*; yield positions and ended futures as they come.
+    """Call *work*, a module-level function, with each of *jobs*; yield (index, ended future) as the jobs end.
 
-    Jobs start in their order, on *executor*, or else in *workers* processes (None: in this one).  Where a
-    process dies, what ran at that moment runs again alone, and what dies again ends in `WorkerDied`, which
-    names the job; all others go on.  Launches have the limit, engine and threads of the block that calls this, wherever they run.
-    Closing the iterator gives up what has not ended.  Raises `UsageError` where no process lives, as those of a script that does
-    not ask for ``__main__``.
+    Jobs start in their order, on *executor*, or else in *workers* processes (None: in this one).  If a process dies,
+    each job that was running runs again alone; if its process dies again, its future fails with `WorkerDied`, which
+    names the job; the other jobs go on.  Launches have the limits, the engine and the threads of the calling block,
+    wherever they run. Closing the iterator cancels the remaining jobs.  Raises `UsageError` if no process can start,
+    as in a script that does not test ``__name__ == "__main__"``.
     """
     if executor is None and workers is None:
         return _here(work, jobs)
-    # They are context variables of this process, which a worker does not have.
+    # These are context variables of this process, which a worker process does not inherit.
     there = functools.partial(_under, limit_of(None), preferred(), asked_threads(), work)
     if executor is not None:
         return _given(there, jobs, executor, workers or 1)
@@ -59,7 +59,7 @@ def carried(
 
 
 def _under(limit: Limit, engine: str, threads: int | None, work: Callable[[J], R], job: J) -> R:
-    """Call *work* with *job*, every launch under *limit*, on *engine* and on *threads* threads."""
+    """Call *work* with *job*; its launches have *limit*, run on *engine*, and use *threads* threads."""
     with limiting(limit), preferring(engine), on_threads(threads):
         return work(job)
 
@@ -69,7 +69,7 @@ def _here(work: Callable[[J], R], jobs: Sequence[J]) -> Generator[tuple[int, "Fu
         future: Future[R] = Future()
         try:
             future.set_result(work(job))
-        except Exception as error:  # noqa: BLE001 - the caller hears of it from the future
+        except Exception as error:  # noqa: BLE001 - the future carries the exception to the caller
             future.set_exception(error)
         yield index, future
 
@@ -77,9 +77,9 @@ def _here(work: Callable[[J], R], jobs: Sequence[J]) -> Generator[tuple[int, "Fu
 def _given(
     work: Callable[[J], R], jobs: Sequence[J], executor: Executor, workers: int
 ) -> Generator[tuple[int, "Future[R]"], None, None]:
-    """Run on a given executor; jobs that are lost because one of its processes dies run again in processes of our own.
+    """Run on the caller's executor; jobs that are lost because one of its processes dies run again in processes of our own.
 
-    It holds `WAITING` jobs at a time, so that a search without end may give it jobs.
+    At most `WAITING` jobs are submitted at a time, so that *jobs* may be an endless iterator.
     """
     running: dict[Future[R], int] = {}
     lost = []
@@ -93,7 +93,7 @@ def _given(
                 except Broken:
                     lost.append(index)
             if not running:
-                lost += [index for index, _ in waiting]  # if the executor accepts no more
+                lost += [index for index, _ in waiting]  # the executor accepts no more jobs
                 break
             for index, future in _ended(running, LOOK):
                 if future.cancelled():
@@ -125,7 +125,7 @@ def _own(
 
 
 def _refuse_if_none_lives() -> None:
-    """Raise `UsageError` where no process lives at all, whatever it would run."""
+    """Raise `UsageError` if no worker process can start at all, whatever the job."""
     with _processes(1) as pool:
         try:
             with _uninterrupted():
@@ -141,7 +141,7 @@ def _refuse_if_none_lives() -> None:
 def _until_broken(
     work: Callable[[J], R], waiting: deque[tuple[int, J]], workers: int
 ) -> Generator[tuple[int, "Future[R]"], None, list[tuple[int, J]]]:
-    """Take jobs from *waiting*, at most as many as can run, until none is left or the pool breaks; return the lost ones."""
+    """Run jobs from *waiting* in a pool until none is left or the pool breaks; return the jobs that were lost with it."""
     lost: list[int] = []
     started: dict[int, J] = {}
     running: dict[Future[R], int] = {}
@@ -164,7 +164,7 @@ def _until_broken(
 
 
 def _refuse(complaint: str | None) -> None:
-    """Raise `UsageError` where the executor says that nothing will end any more."""
+    """Raise `UsageError` with the executor's *complaint* that no job will end any more."""
     if complaint is not None:
         raise UsageError(complaint)
 
@@ -172,7 +172,7 @@ def _refuse(complaint: str | None) -> None:
 def _ended(
     running: "dict[Future[R], int]", seconds: float | None = None
 ) -> Generator[tuple[int, "Future[R]"], None, None]:
-    """Wait for the next of *running* to end, at most *seconds*; take it, and what ended with it, out of them."""
+    """Wait at most *seconds* for the next of *running* to end; remove all that have ended from *running* and yield them."""
     if running:
         ended, _ = wait(running, timeout=seconds, return_when=FIRST_COMPLETED)
         yield from sorted((running.pop(future), future) for future in ended)
@@ -193,13 +193,13 @@ def _dead(job: object) -> "Future[Any]":
 
 
 def _begun(before: set[BaseProcess]) -> set[BaseProcess]:
-    """Return the processes that have begun since there were those of *before*."""
+    """Return the child processes that have started since *before* was taken."""
     return set(multiprocessing.active_children()) - before
 
 
 @contextmanager
 def _processes(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Yield a pool of fresh processes; when its user leaves early, they are ended."""
+    """Yield a pool of fresh processes; end them if the block is left by an exception."""
     before = _begun(set())
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_quiet)
     whole = False
@@ -210,13 +210,14 @@ def _processes(workers: int) -> Iterator[ProcessPoolExecutor]:
         if not whole:
             for process in _begun(before):
                 process.kill()
-        # Until none is left: two threads that ask for the end of one process take turns to miss it.
+        # Repeat until none is left: if two threads terminate one process at the same time, both may miss its
+        # end.
         pool.shutdown(cancel_futures=True)
 
 
 @contextmanager
 def _telling(running: "Mapping[Future[Any], object]") -> Iterator[None]:
-    """Ask the processes which calls are *running* in them where the interrupt key ends the block, and note the answers."""
+    """If the interrupt key ends the block, ask the processes for the positions of the calls *running* in them, and note the answers."""
     before = _begun(set())
     try:
         yield
@@ -240,7 +241,7 @@ def _stoppable(work: Callable[[J], R], job: J) -> R:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Let the interrupt key wait for the block; a process that starts then never hears of it.
+    """Delay the interrupt key until the block ends; a process that starts in the block ignores it.
 
     Otherwise a process that is still starting would report the end of its parent in a traceback.
     """
@@ -269,14 +270,14 @@ def _leave_with_parent() -> None:
 
 
 M_TRIM_THRESHOLD, M_MMAP_MAX = -1, -4  # of glibc's malloc.h
-MOST = (1 << 31) - 1  # bytes that lie free at the end of the heap; more go back
+MOST = (1 << 31) - 1  # bytes that may lie free at the end of the heap before it shrinks
 
 
 def keep_freed_memory() -> None:
-    """Have ``malloc`` take arrays of any size from the heap, which keeps up to 2 GiB; nothing happens without glibc.
+    """Have ``malloc`` take arrays of any size from the heap, which keeps up to 2 GiB of freed memory; without glibc do nothing.
 
-    For processes that work off many calls: each has arrays of megabytes, and the system clears a page, and in a
-    virtual machine maps it too, whenever it is touched for the first time.
+    For processes that run many calls: each call has arrays of megabytes, and whenever a page is touched for the first
+    time, the system clears it and, in a virtual machine, also maps it.
     """
     if platform.libc_ver()[0] == "glibc":
         libc = ctypes.CDLL(None)

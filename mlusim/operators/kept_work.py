@@ -1,6 +1,6 @@
-"""Long work whose results a file keeps as they come: the file, the results in the order of the jobs, the sources they come from.
+"""Long work whose results are appended to a file: the file, the results in the order of the jobs, and a hash of the sources.
 
-A process that is killed leaves at most its last line torn; that one is dropped when the work goes on.
+If the process is killed, at most the last line is incomplete; it is dropped when the work is resumed.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ from mlusim.operators import shipped
 from mlusim.operators.registry import find_operator
 from mlusim.operators.spec import Operator
 
-# -- the file: one JSON line for what made it, then one for each result --------------------------------
+# -- the file: one line of JSON that describes the work, then one for each result -------------------------
 
 FORMAT = 2
 
@@ -37,11 +37,12 @@ J = TypeVar("J")
 
 @frozen
 class KeptWork(Generic[J]):
-    """The work whose results a file keeps: its *word*, and a job as plain data and back.
+    """A kind of long work whose results a file holds: its *word*, and functions that convert a job to plain data and back.
 
-    *check* raises `UsageError` for an invalid record, or one of another job; its last argument says where the record is.  Where *drops* is set
-    a result of a job that is not asked for is left out; otherwise the file is another's, and refused.  *more* is kept in the first
-    line.  *basis* says of what a word of the sources is made.
+    *check* raises `UsageError` for a record that is invalid or belongs to another job; its last argument is the
+    record's place.  With *drops* the result of a job that is not requested is ignored; otherwise it means that the
+    file is another sweep's, and is refused.  *more* is stored in the first line.  *basis* describes in words which
+    sources are hashed.
     """
 
     word: str
@@ -59,10 +60,10 @@ class KeptWork(Generic[J]):
 
 
 class Keep(Generic[J]):
-    """The results in the file *name* that are those of *jobs* (None: any), by job, in ``known``; `add` appends to them.
+    """The results that the file *name* holds for *jobs* (None: all), by job, in ``known``; `add` appends to them.
 
     Raises `UsageError` for a file that is not a sweep's, is in use by another sweep, was made from other
-    *sources*, or holds a job that is none of *jobs*: nothing is ever overwritten except with *restart*.
+    *sources*, or holds a job that is not in *jobs*: no file is overwritten except with *restart*.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class Keep(Generic[J]):
             raise
 
     def add(self, job: J, document: Mapping[str, Any], *, again: bool = False) -> None:
-        """Append the record of *job* (as JSON has it); with *again*, a sweep that goes on runs it once more."""
+        """Append the record of *job* (as JSON has it); with *again*, a resumed sweep runs the job once more."""
         self.known[job] = document
         line = {"job": self._work.facts(job), "record": document} | ({"again": True} if again else {})
         text = _text(line | {"sum": _sum(line)})
@@ -98,12 +99,14 @@ class Keep(Generic[J]):
             raise self._refused(error, text) from None
 
     def finish(self, jobs: Sequence[J]) -> None:
-        """Put the lines into the order of *jobs*, whole or not at all: the file no longer tells who was faster."""
+        """Rewrite the file with its lines in the order of *jobs*, whole or not at all, so that it does not depend on the order of the ends."""
         self._file.seek(0)
         head, *lines = self._file.read().splitlines(keepends=True)
         # A job that was run again has several lines, of which the last one counts.
         latest = {self._work.job(json.loads(line)["job"]): line for line in lines}
-        with contextlib.suppress(Unwritten):  # the lines are all there, in the order in which they came
+        with contextlib.suppress(
+            Unwritten
+        ):  # all lines are in the file already, in the order in which they came
             write(self.name, lambda file: file.write(b"".join([head, *(latest[job] for job in jobs)])))
 
     def close(self) -> None:
@@ -111,10 +114,10 @@ class Keep(Generic[J]):
         self._file.close()
 
     def _append(self, text: bytes) -> None:
-        """Append a line, or nothing of it where the system refuses."""
+        """Append *text* as a whole; if the system refuses, leave the file as it was."""
         start, left = self._file.tell(), memoryview(text)
         try:
-            # FileIO may write a part and return; a buffer would write the rest at a time of its own.
+            # FileIO may write only a part; a buffered file would write the rest at an unknown time.
             while left:
                 left = left[self._file.write(left) :]
         except OSError:
@@ -124,7 +127,7 @@ class Keep(Generic[J]):
             raise
 
     def _refused(self, error: OSError, text: bytes) -> Unwritten:
-        """Make the error for a file that takes no more; keep all of it and *text* elsewhere, if that can be."""
+        """Make the error for a file that cannot be extended, and save its contents with *text* elsewhere if possible."""
         self._file.seek(0)
         whole = self._file.read() + text
         rescued = kept_elsewhere(self.name, lambda file: file.write(whole))
@@ -136,7 +139,7 @@ class Keep(Generic[J]):
         return Unwritten(f"{self.name} cannot be written: {brief(error)}; {instead}", rescued)
 
     def _is_ours(self) -> bool:
-        """Return whether the file is empty or a sweep's, possibly with a torn first line."""
+        """Return True if the file is empty or a sweep's, possibly with an incomplete first line; else raise `UsageError`."""
         self._file.seek(0)
         wanted = f'{{"{self._work.key}": '.encode()
         if not wanted.startswith(self._file.read(len(wanted))):
@@ -144,7 +147,7 @@ class Keep(Generic[J]):
         return True
 
     def _read(self, jobs: frozenset[J] | None) -> int:
-        """Take in what is there, and return where the last whole line ends, in bytes."""
+        """Read the results that the file holds, and return where its last complete line ends, in bytes."""
         self._is_ours()
         self._file.seek(0)
         whole = 0
@@ -192,7 +195,7 @@ class Keep(Generic[J]):
             raise UsageError(f"{where} has been changed since it was written; --restart starts the file over")
         if not asked:
             return
-        # Kept in the file for people to read, and run once more.
+        # The record stays in the file for people to read, and the job runs once more.
         if line.get("again") is True:
             self.known.pop(job, None)
         else:
@@ -200,7 +203,7 @@ class Keep(Generic[J]):
 
 
 def brief_of(what: object) -> str:
-    """*what* as a sentence has it: a file may say anything at any length."""
+    """Return *what* as text for a sentence, shortened, since a file may hold any text of any length."""
     return f"{shown(str(what)):.160}"
 
 
@@ -209,7 +212,7 @@ def _text(line: Mapping[str, Any]) -> bytes:
 
 
 def _sum(line: Mapping[str, Any]) -> str:
-    """Return a word that changes with anything in *line*."""
+    """Return a checksum of *line*, of 16 hexadecimal digits."""
     text = json.dumps(plain(line), ensure_ascii=False, allow_nan=False, sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -225,9 +228,9 @@ def _decoded(line: bytes, where: str) -> Mapping[str, Any]:
 
 
 def _opened(name: str, word: str) -> io.FileIO:
-    """Return the file, held for this process alone where the system can; a file that replaces it meanwhile is followed.
+    """Return the open file *name*, locked by this process if the system has locks; if the file was replaced before the lock, open the new one.
 
-    No buffer: what a full disk refuses must not be tried again as the file is closed.
+    Without a buffer: bytes that a full disk has refused must not be written again when the file is closed.
     """
     path = path_of(name)
     try:
@@ -240,7 +243,8 @@ def _opened(name: str, word: str) -> io.FileIO:
             if not lock(file):
                 file.close()
                 raise UsageError(f"{name} is in use by another {word}; wait for it, or name another file")
-            # Between the opening and the lock another sweep may have ended, and put its sorted file here.
+            # Between opening and locking, another sweep may have ended and replaced the file by its sorted
+            # one.
             if _same(file, path):
                 return file
             file.close()
@@ -249,7 +253,7 @@ def _opened(name: str, word: str) -> io.FileIO:
 
 
 def _same(file: io.FileIO, path: Path) -> bool:
-    """Return whether *path* still leads to *file*: a sweep that ends puts a new one into its place."""
+    """Return whether *path* still leads to *file*: a sweep that ends replaces its file by a new one."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:
@@ -258,22 +262,22 @@ def _same(file: io.FileIO, path: Path) -> bool:
 
 @frozen
 class WorkerAnswer:
-    """The answer of a worker: its machine, its sources, and a document as JSON has it (None: its files are others)."""
+    """The answer of a worker: its machine, the hash of its sources, and a document as JSON has it (None: its sources differ)."""
 
     machine: str
     document: Mapping[str, Any] | None
     sources: str = ""
 
 
-# -- results in the order of their jobs, though they come in any order ---------------------------------
+# -- results in the order of their jobs, whatever the order in which they end -----------------------------
 
 R = TypeVar("R")
 
 
 class InOrder(Iterator[R], Generic[R]):
-    """Results in the order of their jobs; ``total`` jobs, of which ``reused`` were in the file.
+    """An iterator over results in the order of their jobs; ``total`` jobs, of which ``reused`` were in the file.
 
-    `close` gives up what has not ended, as leaving a ``with`` block does.
+    `close` cancels the remaining jobs, as leaving a ``with`` block does.
     """
 
     def __init__(
@@ -294,7 +298,7 @@ class InOrder(Iterator[R], Generic[R]):
         self.close()
 
     def close(self) -> None:
-        """Give up what has not ended; what is in the file stays there."""
+        """Cancel the remaining jobs; the results in the file stay there."""
         self._results.close()
         if self._kept is not None:
             self._kept.close()
@@ -309,10 +313,10 @@ def in_order(
     result: Callable[[J, Mapping[str, Any]], R],
     progress: Callable[[R], object] | None,
 ) -> InOrder[R]:
-    """Return the results of *wanted*: those that *keeper* has, and those of *waiting*, by index, as *ended* brings them.
+    """Return the results of *wanted*: those that *keeper* holds, and those of *waiting*, which *ended* yields by index.
 
-    *outcome* makes a document of an ended job, and says whether it comes from an accident that may not happen again; *result* makes
-    of a document what is yielded, and told to *progress* as it comes.
+    *outcome* converts an ended job to a document, and says whether it failed by an accident that may not happen
+    again; *result* converts a document to the value that is yielded, and passed to *progress* when the job ends.
     """
     ended_before = {} if keeper is None else dict(keeper.known)
     tell = progress or (lambda _: None)
@@ -331,7 +335,7 @@ def in_order(
                     try:
                         if keeper is not None:
                             keeper.add(job, document, again=again)
-                    finally:  # a disk may be full
+                    finally:  # a full disk may raise here
                         tell(ready[job])
                 yield ready.pop(due)
             if keeper is not None:
@@ -340,14 +344,14 @@ def in_order(
     return InOrder(len(wanted), len(ended_before), results(), keeper)
 
 
-# -- which sources results come from ---------------------------------------------------------------
+# -- the sources that results depend on --------------------------------------------------------------
 
 
 def sources_of(operators: tuple[str, ...]) -> str:
-    """Return a word of 16 digits that changes with any source file that the *operators* (names) are run by.
+    """Return a hash, of 16 digits, of all source files that runs of *operators* (names) depend on.
 
-    These are the packages of mlusim and of the operators' functions, as they lie on the disk at the first
-    call in this process; the version of NumPy counts too.
+    These are the files of mlusim and of the packages that the operators' functions are in, as they are on the disk at
+    the first call in this process; the version of NumPy counts too.
     """
     return word_of(
         frozenset({"mlusim"}.union(*(_packages(find_operator(operator)) for operator in operators)))
@@ -356,10 +360,10 @@ def sources_of(operators: tuple[str, ...]) -> str:
 
 @functools.cache
 def word_of(packages: frozenset[str]) -> str:
-    """Return the word of the files of *packages*.
+    """Return the hash of the files of *packages*.
 
-    The cache is keyed by packages, not by names of operators: the same name may be another operator later, where
-    another distribution gives it.
+    The cache is keyed by packages, not by names of operators: the same name may later be another operator, from
+    another distribution.
     """
     digest = hashlib.sha256(f"mlusim {mlusim.__version__}, numpy {np.__version__}\n".encode())
     for package in sorted(packages):
@@ -369,16 +373,16 @@ def word_of(packages: frozenset[str]) -> str:
 
 
 def _packages(operator: Operator) -> set[str]:
-    """Return the packages that the functions of *operator* come from; a module that is in no package counts as one."""
+    """Return the packages that the functions of *operator* come from; a module outside of a package counts as one."""
     parts = [operator.call, operator.reference, operator.shapes, operator.theory]
     parts += [case.make for case in operator.cases] + [policy.rule for policy in operator.policies]
-    inner = [getattr(part, "func", part) for part in parts]  # that of a functools.partial
+    inner = [getattr(part, "func", part) for part in parts]  # the function inside a functools.partial
     names = {str(getattr(part, "__module__", None) or "mlusim") for part in inner}
     return {shipped.INSTALLED if shipped.owns(name) else name.partition(".")[0] for name in names}
 
 
 def _files(package: str) -> Iterator[tuple[str, Path]]:
-    """Yield the source files of *package*, sorted, with their names in it; nothing for a module that was typed in."""
+    """Yield the source files of *package*, sorted, with their names in it; nothing for a module that has no file."""
     module = shipped.package() if package == shipped.INSTALLED else sys.modules.get(package)
     for folder in getattr(module, "__path__", ()):
         for path in sorted(Path(folder).rglob("*.py")):

@@ -1,23 +1,23 @@
-"""A design document's listing beside the kernel in BANG C that was written from it, statement by statement.
+"""A design document's listing beside the BANG C kernel that was written from it, statement by statement.
 
-A file ``listing.txt`` beside ``kernel.mlu`` holds the statements of the document as it prints them, and says of each where
-the kernel has it, or why it is another one there or none.  Its lines begin with one sign:
+A file ``listing.txt`` beside ``kernel.mlu`` holds the statements that the document prints.  For each it says which
+statements of the kernel correspond to it, and why they differ or are missing.  Each line begins with one sign:
 
 ====  ==================================================================================================
-``%``  a word about the whole listing
+``%``  a remark about the whole listing
 ``[``  ``[TITLE = FUNCTION, ...]``: a part of the listing and the kernel's functions for it (``[F]``: of that name)
-``:``  ``KERNEL is DOCUMENT or DOCUMENT``: what the kernel calls otherwise, in this part, or before any part in all of them
+``:``  ``KERNEL is DOCUMENT or DOCUMENT``: a name of the kernel that differs, for this part, or for all if before the first
 ``|``  a line of the listing
 ``>``  a sentence of the document, where it has no code
 ``&``  another line or sentence, taken together with the one above
-``=``  a piece of the kernel's statement for the lines above; ``PIECE .. PIECE`` from one to the other, ``FUNCTION()`` all of it
+``=``  a piece of the kernel's statement for the lines above; ``PIECE .. PIECE`` a range of statements, ``FUNCTION()`` all of it
 ``+``  the same for statements of the kernel that the document does not have
-``!``  ``MARK, MARK: WHY``: what argues a difference; a mark is explained on the operator's page
+``!``  ``MARK, MARK: WHY``: the reasons of a difference; a mark is explained on the operator's page
 ``#``  a comment
 ====  ==================================================================================================
 
-A line without ``=`` and ``!`` is one that the kernel has as it is.  `read_listing` holds that no line of the listing and no
-statement of these functions is left out, and that every difference has its mark.
+A line without ``=`` and ``!`` is in the kernel unchanged.  `read_listing` checks that every line of the listing and
+every statement of these functions is covered, and that every difference has a mark.
 """
 
 import re
@@ -31,7 +31,7 @@ from mlusim.errors import UsageError
 
 SOURCE = "kernel.mlu"
 AS_C = "C"
-"""The mark of what a compiler asks for and pseudocode leaves out: types, arguments, conversions."""
+"""The mark of what a compiler requires and pseudocode omits: types, arguments, conversions."""
 _SIGNS = "%[:|>&=+!#"
 _FUNCTION = re.compile(r"^(?:template <[^>]*>\s*)?__mlu_(?:func|global|entry)__[^;{]*?(\w+)\(", re.MULTILINE)
 _NOISE = re.compile(r"\bconst\b|\((?:T|float|void|char|int|int8_t|int16_t|int32_t) ?\*\)|[{}]")
@@ -44,7 +44,7 @@ _COMMENT = re.compile(r"//.*|/\*.*?\*/")
 
 @frozen
 class KernelStatement:
-    """A statement of the kernel: its first and last line, its own text without blanks, and marks in its comments."""
+    """A statement of the kernel: its first and last line, its text without blanks, and the marks in its comments."""
 
     first: int
     last: int
@@ -55,11 +55,11 @@ class KernelStatement:
 
 @frozen
 class Row:
-    """Lines of the listing and the lines of the kernel that do the same.
+    """Lines of the listing and the lines of the kernel that correspond to them.
 
-    ``kernel`` are numbers of lines, from 1; without any the kernel has no such statement.  ``lines`` is empty where the
-    document has none.  ``prose``: they are a sentence of the document and no code.  ``again``: these lines stood beside
-    another line already.
+    ``kernel`` are line numbers, from 1; empty if the kernel has no such statement.  ``lines`` is empty if the
+    document has none.  With ``prose`` the lines are a sentence of the document, not code.  With ``again`` the lines
+    of the kernel were shown beside another line already.
     """
 
     lines: tuple[str, ...]
@@ -71,7 +71,7 @@ class Row:
 
     @property
     def sign(self) -> str:
-        """``=`` the same, ``~`` another, ``-`` only in the document, ``+`` only in the kernel."""
+        """Return ``=`` for equal, ``~`` for different, ``-`` for only in the document, ``+`` for only in the kernel."""
         if not self.lines:
             return "+"
         if not self.kernel and self.marks:
@@ -90,7 +90,7 @@ class Part:
 
 @frozen
 class DocumentListing:
-    """A document's listing with its kernel; ``rest`` are the lines of the kernel that stand in no part."""
+    """A document's listing with its kernel; ``rest`` are the lines of the kernel that belong to no part."""
 
     about: tuple[str, ...]
     source: Path
@@ -104,7 +104,7 @@ class DocumentListing:
         return tuple(dict.fromkeys(mark for part in self.parts for row in part.rows for mark in row.marks))
 
     def shown(self, row: Row) -> Iterator[tuple[int, str]]:
-        """Yield the kernel's lines of *row* with their numbers; what goes on with a statement is indented by four blanks more."""
+        """Yield the kernel's lines of *row* with their numbers; continuation lines of a statement are indented by four more blanks."""
         base, whole = 0, True
         for number in row.kernel:
             line = self.text[number - 1]
@@ -117,7 +117,7 @@ class DocumentListing:
 
 @mutable
 class _Entry:
-    """One or more lines of the file that belong together: prose, or code."""
+    """One or more lines of the file that are matched together: prose, or code."""
 
     line: int
     lines: list[str] = field(factory=list)
@@ -140,7 +140,7 @@ class _Part:
 def read_listing(path: Path) -> DocumentListing:
     """Return the listing of the file *path*, beside which ``kernel.mlu`` stands.
 
-    Raises `UsageError` with the file and line of what is not accounted for.
+    Raises `UsageError` with the file and line of anything that is not covered.
     """
     source = path.with_name(SOURCE)
     text = tuple(source.read_text(encoding="utf-8").splitlines())
@@ -173,7 +173,7 @@ def _parsed(path: Path) -> tuple[list[str], list[_Part]]:
     parts: list[_Part] = []
     everywhere = _Part("", [], 0)
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        # Blank lines and comments are for the reader of the file, and belong to no part.
+        # Blank lines and comments are for readers of the file, and belong to no part.
         if not line.strip() or line.startswith("#"):
             continue
         sign, rest = line[0], line[2:].rstrip()
@@ -194,7 +194,7 @@ def _parsed(path: Path) -> tuple[list[str], list[_Part]]:
 
 
 def _name(path: Path, number: int, text: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return the kernel's name, the document's name for it, and the marks that argue the difference."""
+    """Return a pattern of the kernel's name, the document's names for it, and the marks that explain the difference."""
     said, _, marks = text.partition(" ! ")
     kernel, is_, document = said.partition(" is ")
     if not is_:
@@ -206,7 +206,7 @@ def _name(path: Path, number: int, text: str) -> tuple[str, tuple[str, ...], tup
 
 
 def _told(path: Path, number: int, sign: str, rest: str, entries: list[_Entry]) -> None:
-    """Take a line of one of the signs that make entries."""
+    """Read a line with one of the signs that belong to entries."""
     last = entries[-1] if entries else None
     if sign in "|>":
         entries.append(_Entry(number, [rest], prose=sign == ">"))
@@ -234,17 +234,17 @@ def _told(path: Path, number: int, sign: str, rest: str, entries: list[_Entry]) 
 
 
 def _plain(text: str) -> str:
-    """Return a statement without comments, braces, blanks but those between words, and what does not change what it does."""
+    """Return a statement without comments, braces, qualifiers that change nothing, and blanks except between words."""
     return re.sub(r" ?([^\w ]) ?", r"\1", " ".join(_NOISE.sub(" ", _COMMENT.sub("", text)).split()))
 
 
 def _is_brace(line: str) -> bool:
-    """Return whether a line only ends the block above."""
+    """Return whether *line* is only a closing brace."""
     return line.strip() in {"}", "};"}
 
 
 def _statements(text: Sequence[str]) -> dict[str, list[KernelStatement]]:
-    """Return the statements of every function, the head first; functions that share a name follow one another."""
+    """Return the statements of every function, its head first; functions that share a name are concatenated."""
     whole = "\n".join(text)
     by_function: dict[str, list[KernelStatement]] = {}
     for head in _FUNCTION.finditer(whole):
@@ -262,7 +262,7 @@ def _statements(text: Sequence[str]) -> dict[str, list[KernelStatement]]:
 
 
 def _split(function: str, lines: Sequence[str], start: int) -> Iterator[KernelStatement]:
-    """Yield the statements, which end at a semicolon, a brace or the colon of a label outside of parentheses."""
+    """Yield the statements; each ends at a semicolon, a brace or the colon of a label outside of parentheses."""
     depth, begun, text = 0, 0, ""
     marks: list[str] = []
     above: list[str] = []
@@ -289,7 +289,7 @@ def _split(function: str, lines: Sequence[str], start: int) -> Iterator[KernelSt
 
 
 def _lines_of(text: Sequence[str], statements: Sequence[KernelStatement]) -> Iterator[int]:
-    """Yield every line of the functions that *statements* are of, from the comment above the head to the last brace."""
+    """Yield every line of the functions that contain *statements*, from the comment above the head to the last brace."""
     heads = [
         k
         for k, s in enumerate(statements)
@@ -305,13 +305,13 @@ def _lines_of(text: Sequence[str], statements: Sequence[KernelStatement]) -> Ite
         yield from range(first, last + 1)
 
 
-# -- both --------------------------------------------------------------------------------------------
+# -- the listing with the kernel ----------------------------------------------------------------------
 
 
 def _rows(
     path: Path, part: _Part, statements: Sequence[KernelStatement], text: Sequence[str]
 ) -> Iterator[Row]:
-    """Yield the rows of a part: its lines in the document's order, and between them what only the kernel has."""
+    """Yield the rows of a part: the document's lines in order, and between them statements that only the kernel has."""
     matched = _matches(path, part, statements)
     claimed = {k for places, _ in matched for k in places}
     shown: set[int] = set()
@@ -331,7 +331,7 @@ def _rows(
 
 
 def _closed(text: Sequence[str], rows: list[Row]) -> Iterator[Row]:
-    """Yield the rows with braces that close what a row began at its end, and not at the begin of the next one."""
+    """Yield the rows with each closing brace at the end of the row that opened the block, not at the start of the next row."""
     shown = {n for row in rows for n in row.kernel}
     for at, row in enumerate(rows):
         begin = next((k for k, n in enumerate(row.kernel) if not _is_brace(text[n - 1])), 0)
@@ -349,7 +349,7 @@ def _closed(text: Sequence[str], rows: list[Row]) -> Iterator[Row]:
 
 
 def _brace(text: Sequence[str], shown: set[int]) -> tuple[int, ...]:
-    """Return the closing brace that comes next in the kernel, if one does."""
+    """Return the line of the next closing brace in the kernel, if the next line is one."""
     after = max(shown, default=len(text)) + 1
     if after > len(text) or not _is_brace(text[after - 1]):
         return ()
@@ -365,7 +365,7 @@ def _between(
     shown: set[int],
     text: Sequence[str],
 ) -> Iterator[Row]:
-    """Yield rows of statements that no line of the listing has: their own comment has to name the mark."""
+    """Yield rows of statements that no line of the listing corresponds to; a comment on each has to name its mark."""
     for place in places:
         if place in claimed:
             continue
@@ -383,12 +383,12 @@ def _between(
 def _numbers(
     statements: Sequence[KernelStatement], places: Iterable[int], text: Sequence[str], shown: set[int]
 ) -> tuple[int, ...]:
-    """Return the lines of statements, with the comments right above them; each only once where *shown* has it."""
+    """Return the lines of statements and of the comments right above them, without the lines in *shown*."""
     numbers: list[int] = []
     for place in places:
         statement = statements[place]
         first = statement.first
-        # A comment on a line of its own and a closing brace are shown with the statement below.
+        # A comment on a line of its own, and a closing brace, are shown with the statement below it.
         while first > 1 and first - 1 not in shown:
             line = text[first - 2]
             if not line.lstrip().startswith(("//", "/*", "#")) and not _is_brace(line):
@@ -404,7 +404,7 @@ def _numbers(
 def _matches(
     path: Path, part: _Part, statements: Sequence[KernelStatement]
 ) -> list[tuple[tuple[int, ...], tuple[str, ...]]]:
-    """Return the places of the statements of every entry, and its marks."""
+    """Return for each entry the indices of its statements, and its marks."""
     matches: list[tuple[tuple[int, ...], tuple[str, ...]]] = []
     at = 0
     for entry in part.entries:
@@ -437,7 +437,7 @@ def _matches(
 def _find(
     path: Path, entry: _Entry, piece: str, statements: Sequence[KernelStatement], at: int
 ) -> Sequence[int]:
-    """Return the places of the statements that *piece* names, looked for from *at* on and then from the start."""
+    """Return the indices of the statements that *piece* names, searched from *at* on and then from the start."""
     if re.fullmatch(r"\w+\(\)", piece):
         places = [k for k, statement in enumerate(statements) if statement.function == piece[:-2]]
         if places:
@@ -458,7 +458,7 @@ def _find(
 def _as_it_is(
     path: Path, entry: _Entry, part: _Part, statements: Sequence[KernelStatement], at: int
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Return the places of statements that say what the lines say, and the marks of the names in them."""
+    """Return the indices of statements whose text equals the lines of *entry*, and the marks of the names in them."""
     wanted = _plain("".join(line + "\n" for line in entry.lines))
     for begin in [*range(at, len(statements)), *range(at)]:
         said = ""
@@ -475,7 +475,7 @@ def _as_it_is(
 
 
 def _same(said: str, wanted: str, part: _Part) -> tuple[str, ...] | None:
-    """Return the marks of the names by which *said*, of the kernel, is *wanted*, of the document; None where it is not."""
+    """Return the marks of the names by whose replacement the kernel's text *said* becomes *wanted*; None if it does not."""
     used = [name for name in part.names if re.search(name[0], said)]
     for choice in product(*(documents for _, documents, _ in used)):
         text = said

@@ -1,4 +1,4 @@
-"""Finding operators: mlusim's own and those of third parties, by the entry-point group."""
+"""Finding operators, both mlusim's own and those of third parties, by the entry-point group."""
 
 import functools
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ GROUP = "mlusim.operators"
 
 @frozen
 class Registered:
-    """The operators that entry points gave, by name, and a sentence for each that is left out."""
+    """The operators that entry points declare, by name, and a sentence for each entry point that was refused."""
 
     operators: Mapping[str, Operator]
     refusals: tuple[str, ...]
@@ -26,10 +26,10 @@ class Registered:
 
 @functools.cache
 def registered() -> Registered:
-    """Return every entry point, loaded: an `Operator`, or a sequence of them.
+    """Load every entry point: an `Operator`, or a sequence of them.
 
-    One that cannot be loaded, is something else, or has the name of another is left out, with a sentence
-    that names the distribution to blame: it takes itself away, and nothing else.
+    An entry point that cannot be loaded, is something else, or has the name of another one is refused, with a
+    sentence that names its distribution; the other entry points are not affected.
     """
     by_name: dict[str, tuple[Operator, str]] = {}
     refusals: list[str] = []
@@ -78,7 +78,7 @@ def find_operator(name: str) -> Operator:
         raise UsageError(f"{name!r:.80} is not an operator; give a name or an Operator")
     if name in declared:
         return declared[name]
-    # Commands take an operator or a file by one word: say which of them is missing.
+    # Commands accept either an operator or a file here: say which of them is missing.
     if Path(name).exists():
         raise UsageError(
             f"{shown(name)} is neither an operator nor a file that can be run: a script, a BANG C file or a program"

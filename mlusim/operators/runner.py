@@ -1,6 +1,6 @@
-"""Running an operator: on arrays, on one of its cases, or as a program that verbs run again; judged against its reference.
+"""Running an operator on arrays, on one of its cases, or as a program that verbs can repeat, and judging its outputs.
 
-Its kernels are those in Python, or on the native engine those in BANG C, which stand beside them as ``kernel.mlu``.
+The kernels are those in Python, or, on the native engine, those in BANG C from the file ``kernel.mlu`` beside them.
 """
 
 import functools
@@ -35,15 +35,15 @@ from mlusim.operators.spec import Arrays, Case, Operator, Params, Tensor, policy
 from mlusim.plan.layout import Layout
 from mlusim.report.efficiency import STANDARD, Efficiency, Rule, efficiency
 
-# -- the inputs and the expected results of a call, made once for all boards, policies and engines that it runs on
+# -- the inputs and the expected results of a call, computed once for all boards, policies and engines ----
 
 Outputs = Mapping[str, np.ndarray[Any, Any]]
 
 
 class Expected:
-    """The references of one call: of *operator* on *inputs* with *params*, all of them, defaults included.
+    """The references of one call of *operator* on *inputs* with all *params*, defaults included.
 
-    A reference is computed when an output is first judged by it.
+    A reference is computed when it is first needed.
     """
 
     def __init__(self, operator: Operator, inputs: Arrays, params: Params) -> None:
@@ -57,13 +57,13 @@ class Expected:
 
     @cached_property
     def exact(self) -> Outputs:
-        """The reference before it is rounded, where the operator has one."""
+        """The reference before rounding, if the operator has one; else the reference."""
         exact = self._operator.exact
         return self.reference if exact is None else exact(*self._call)
 
     @cached_property
     def device(self) -> Outputs:
-        """The definition as another device computes it."""
+        """The reference as another device computes it."""
         device = self._operator.device
         return self.reference if device is None else device(*self._call)
 
@@ -93,10 +93,10 @@ SUCCESS = Status.MLUOP_STATUS_SUCCESS
 class Run:
     """The outcome of one call of an operator.
 
-    ``inputs`` describes the arrays that were given, ``params`` holds every parameter, defaults
-    included.  ``accuracy`` is empty until the run is judged; ``efficiency`` is None where nothing was
-    launched.  ``workspace`` is in bytes; ``layouts`` are the NRAM plans in use.  ``policy`` is the one
-    that was asked for; None: the operator's usual one.
+    ``inputs`` describes the input arrays, ``params`` holds every parameter, defaults
+    included.  ``accuracy`` is empty until the run is judged; ``efficiency`` is None if nothing was
+    launched.  ``workspace`` is in bytes; ``layouts`` are the NRAM plans in use.  ``policy`` is the
+    requested one; None: the operator's usual one.
     """
 
     operator: str
@@ -124,7 +124,7 @@ class Run:
 
     @property
     def instructions(self) -> Instructions:
-        """Counts of the intrinsics over all launches."""
+        """The counts of the intrinsics over all launches."""
         return Instructions(_added(launch.instructions for launch in self.launches))
 
     @property
@@ -169,12 +169,12 @@ def run(
     engine: str = "auto",
     reference: bool = False,
 ) -> Run:
-    """Run an operator on *inputs* (arrays by name) and *params* and return what it did.
+    """Run an operator on *inputs* (arrays by name) and *params* and return the outcome.
 
-    With *reference* the outputs are judged against the operator's reference.  *policy* is one of those that
-    the operator declares, *engine* what executes the kernels: "auto", "python" or "native", which takes
-    ``kernel.mlu``; "auto" takes ``kernel.py``, whose NRAM and lanes are those of the plan.  Raises `UsageError` for missing or
-    unknown names and `StatusError` where the host interface does not return success.
+    With *reference* the outputs are judged against the operator's reference.  *policy* is one of those that the
+    operator declares.  *engine* executes the kernels: "auto", "python" or "native", which runs ``kernel.mlu``; "auto"
+    runs ``kernel.py``, whose NRAM and lanes are those of the plan.  Raises `UsageError` for missing or unknown names,
+    and `StatusError` if the host interface does not return success.
     """
     spec = _operator(operator)
     done = attempt(
@@ -204,10 +204,11 @@ def run_case(
     prepared: "Made | None" = None,
     options: LaunchOptions | None = None,
 ) -> Run:
-    """Run *case* of an operator; its outputs are judged, its status compared with the expected one.
+    """Run *case* of an operator, judge its outputs, and compare its status with the expected one.
 
-    *options* replace *observe*, *seed*, *effects* and *engine*.  *prepared* is what `made_of` made of the case, for a case that runs several times.  A case
-    that takes a second and more in Python takes ``kernel.mlu`` where *engine* leaves that open (`takes_source`).
+    *options* replace *observe*, *seed*, *effects* and *engine*.  *prepared* is the result of `made_of` for a case
+    that runs several times.  A case that takes a second or more in Python runs ``kernel.mlu`` if *engine* leaves that
+    open (`takes_source`).
     """
     spec = _operator(operator).called_as(case)
     inputs, params, expected = prepared or made_of(spec, case)
@@ -227,7 +228,7 @@ def run_case(
 
 
 class Made(NamedTuple):
-    """The inputs of a case and the results that the operator should give: the same on every board."""
+    """The inputs of a case and the results expected from the operator: the same on every board."""
 
     inputs: Mapping[str, Any]
     params: Mapping[str, Any]
@@ -235,7 +236,7 @@ class Made(NamedTuple):
 
 
 def made_of(operator: str | Operator, case: Case) -> Made:
-    """Return the inputs of *case*, the same in every run, and its references, computed when an output is judged."""
+    """Make the inputs of *case*, the same in every run, and its references, which are computed when an output is judged."""
     spec = _operator(operator).called_as(case)
     inputs, params = case.make(case_generator(case))
     return Made(inputs, params, Expected(spec, inputs, _complete(spec, params)))
@@ -276,7 +277,7 @@ def attempt(
     options: LaunchOptions = USUAL_OPTIONS,
     handle: Handle | None = None,
 ) -> Run:
-    """Call the host interface, with *handle* or one for *options*, and return what happened, whatever the status."""
+    """Call the host interface, with *handle* or a new one with *options*, and return the outcome, whatever the status."""
     spec = _operator(operator)
     arrays = _arrays(spec, inputs)
     complete = _complete(spec, {} if params is None else params)
@@ -284,7 +285,7 @@ def attempt(
         policy_of(spec.name, spec.policies, policy)
     handle = handle or _handle(board, policy, options)
     tensors, descriptors = _tensors(spec, handle, arrays, complete)
-    # Here, not in a function of its own: each frame of ours between would be back in the traceback that is shown.
+    # Not in a function of its own: each frame between would appear in the traceback that is shown.
     try:
         status = spec.call(handle, tensors, descriptors, complete)
     except Fault as fault:
@@ -310,7 +311,7 @@ def attempt(
 
 @frozen(eq=False)
 class OperatorProgram:
-    """One call of an operator; its run is judged against the reference where it succeeds."""
+    """One call of an operator as a program; a successful run is judged against the reference."""
 
     operator: Operator
     inputs: Mapping[str, np.ndarray[Any, Any]]
@@ -324,7 +325,7 @@ class OperatorProgram:
 
     @property
     def name(self) -> str:
-        """The operator's name, and the case's."""
+        """The operator's name, followed by the case's."""
         return self.operator.name + (f" {self.case}" if self.case else "")
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
@@ -335,7 +336,7 @@ class OperatorProgram:
         return self._arrays
 
     def recorded(self) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
-        """Return what a recording holds of it: facts, and the inputs as arrays beside them."""
+        """Return the call for a recording: facts, and the input arrays."""
         facts = {
             "kind": "operator",
             "operator": self.operator.name,
@@ -386,7 +387,7 @@ def _arrays(spec: Operator, inputs: Mapping[str, Any]) -> dict[str, np.ndarray[A
     missing = [t.name for t in spec.inputs if not t.optional and inputs.get(t.name) is None]
     if missing:
         raise UsageError(f"{spec.name} needs the input {missing[0]!r}; its inputs are {', '.join(names)}")
-    # None means that an optional input is left out, as a null descriptor does in C.
+    # None means that an optional input is omitted, like a null descriptor in C.
     return {name: _array(spec, name, value) for name, value in inputs.items() if value is not None}
 
 
@@ -417,7 +418,7 @@ def _complete(spec: Operator, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _converted(spec: Operator, name: str, kind: type, value: object) -> Any:
-    # Not by int(value): 2.7 would become 2, and C would not take it.
+    # Not by int(value): 2.7 would become 2, but C would refuse it.
     if kind is int and isinstance(value, int | np.integer) and not isinstance(value, bool):
         return int(value)
     if kind is bool and isinstance(value, bool | np.bool_):
@@ -432,7 +433,7 @@ def _converted(spec: Operator, name: str, kind: type, value: object) -> Any:
 def _tensors(
     spec: Operator, handle: Handle, arrays: Mapping[str, np.ndarray[Any, Any]], params: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, TensorDescriptor | None]]:
-    """Make device tensors and descriptors by name; inputs are lent to the device, in/out ones copied."""
+    """Make device tensors and descriptors by name; inputs share the caller's memory, in/out ones are copied."""
     tensors: dict[str, Any] = {}
     descriptors: dict[str, TensorDescriptor | None] = {}
     written = {t.name for t in spec.outputs}
@@ -442,7 +443,8 @@ def _tensors(
             tensors[t.name] = descriptors[t.name] = None
             continue
         descriptor = TensorDescriptor(array.shape, array.dtype, t.layout)
-        # The descriptor keeps a type that no board has as a word, for the host function to refuse by its status; its bytes go there.
+        # A dtype that no board has stays a word in the descriptor, for the host function to refuse by its
+        # status; the tensor has its bytes.
         if isinstance(descriptor.dtype, str):
             array = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         tensors[t.name] = handle.device.put(array) if t.name in written else handle.device.share(array)
@@ -456,7 +458,7 @@ def _tensors(
 
 
 def _check_sizes(spec: Operator, name: str, shape: tuple[int, ...], params: Mapping[str, Any]) -> None:
-    """Refuse a negative size, of which the library makes no descriptor."""
+    """Refuse a negative size, for which the library makes no descriptor."""
     if any(n < 0 for n in shape):
         status = Status.MLUOP_STATUS_BAD_PARAM
         values = ", ".join(f"{key} = {value}" for key, value in params.items())
@@ -477,10 +479,10 @@ def _output_shapes(
 
 
 def _output(handle: Handle, t: Tensor, shape: tuple[int, ...], dtype: str) -> tuple[Any, TensorDescriptor]:
-    """Return a tensor for an output; what the checks refuse, unknown dtypes and large tensors, gets a stand-in."""
+    """Return the tensor of an output; if the checks will refuse its dtype or its size, a substitute."""
     descriptor = TensorDescriptor(shape, dtype, t.layout)
     of_board = not isinstance(descriptor.dtype, str)
-    # Nothing is allocated for what is refused by its size.
+    # Nothing is allocated for a tensor that is refused by its size.
     if descriptor.size >= LARGE_TENSOR:
         return handle.device.empty((0,), "uint8"), descriptor
     return handle.device.empty(shape, descriptor.dtype if of_board else "uint8"), descriptor
@@ -500,15 +502,15 @@ def _efficiency(
 # -- kernels in BANG C in place of those in Python, for the native engine
 
 SOURCE = ".mlu"  # kernel.mlu beside kernel.py
-PARSER = "clang"  # reads kernel.mlu; an extra
+PARSER = "clang"  # the package that parses kernel.mlu; an extra
 
 
 def takes_source(board: str | Board, options: LaunchOptions) -> bool:
-    """Return whether a call on *board* runs from ``kernel.mlu``: the engine is left to be chosen, and nothing watches.
+    """Return whether a call on *board* runs from ``kernel.mlu``: the caller chose no engine, and nothing observes the launch.
 
-    False where there is no C compiler, or no parser for BANG C, or the board's kernels do not become C.
+    False if there is no C compiler or no parser for BANG C, or if the board's kernels cannot be rendered to C.
     """
-    # An engine that was asked for is kept.
+    # An engine that the caller chose is not replaced.
     if engine_of(options.engine) != AUTO or preferred() != AUTO or not Engine.takes(find_board(board).arch):
         return False
     watched = bool(options.observe) or options.seed is not None or looks_inside(attendants())
@@ -530,14 +532,15 @@ def source_handle(board: str | Board, policy: str | None, options: LaunchOptions
 class SourceHandle(Handle):
     """Launches kernels of ``kernel.mlu`` in place of those of ``kernel.py``, which do the same.
 
-    A parameter has the value of the Python kernel's parameter of its name, otherwise that of its layout; the first
-    tensor's type is the template's.  A kernel without such a file, or without this type in it, is launched as it is.
+    A parameter has the value of the Python kernel's parameter of the same name, otherwise that of the layout's entry;
+    the template's type is the first tensor's.  If the file or an instance for this type is missing, the Python kernel
+    is launched.
     """
 
     def launch(
         self, kernel: Any, dim: Sequence[int], kind: Kind = UNION1, args: Sequence[Any] = ()
     ) -> Launch:
-        """Launch the kernel of the same name, and keep the result in ``launches`` under that name."""
+        """Launch the BANG C kernel of the same name, and append the result to ``launches`` under that name."""
         twin = self._twin(kernel, args)
         if twin is None:
             return self._launched("python", kernel, dim, kind, args)
@@ -553,7 +556,7 @@ class SourceHandle(Handle):
     def _launched(
         self, engine: str | None, kernel: object, dim: Sequence[int], kind: Kind, args: Sequence[Any]
     ) -> Launch:
-        """Launch *kernel* on *engine*, None: that of the handle."""
+        """Launch *kernel* on *engine*; None: on the handle's engine."""
         options = self.options
         self.options = evolve(options, engine=engine or options.engine)
         try:
@@ -584,5 +587,5 @@ def _there(path: Path) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def _sources(path: Path, board: object) -> Any:
-    """Return the kernels of *path* for *board*; the front end is loaded where one is wanted, for its parser is an extra."""
+    """Return the kernels of *path* for *board*; the front end is imported only here, since its parser is an extra."""
     return importlib.import_module("mlusim.bangc").load([path], board=board)

@@ -1,4 +1,4 @@
-"""mlusim's own operators: ``mlusim.ops`` where it is installed, the folder ``ops`` beside it in the repository."""
+"""mlusim's own operators: the installed package ``mlusim.ops``, or the folder ``ops`` beside mlusim in the repository."""
 
 import importlib
 import importlib.util
@@ -16,10 +16,10 @@ BESIDE = Path(mlusim.__file__).parents[1] / REPOSITORY / "__init__.py"
 
 
 def package() -> ModuleType:
-    """Return the package of the operators, under whichever name this Python finds it.
+    """Import and return the package of the operators, under the name that it has in this Python.
 
-    Another package called ``ops``, as a team's own folder, is left alone.  Raises `UsageError` where there
-    are none.
+    Another package called ``ops``, such as a team's own folder, is left alone.  Raises `UsageError` if neither
+    exists.
     """
     if importlib.util.find_spec(INSTALLED) is not None:
         return importlib.import_module(INSTALLED)
@@ -31,13 +31,13 @@ def package() -> ModuleType:
 
 
 def owns(module: str) -> bool:
-    """Return whether the module of this name is one of the package, under either of the names that the package may have."""
+    """Return whether the module *module* belongs to the package of operators, under either of its two names."""
     top = module.partition(".")[0]
     return module.startswith(f"{INSTALLED}.") or (top == REPOSITORY and _found() == BESIDE)
 
 
 def _found() -> Path | None:
-    """Find the folder of the package ``ops`` of this Python; None: there is none, or it has no folder."""
+    """Return the file of the package ``ops`` that this Python would import; None if there is none."""
     try:
         spec = importlib.util.find_spec(REPOSITORY)
     except (ImportError, ValueError):
@@ -46,7 +46,7 @@ def _found() -> Path | None:
 
 
 def _loaded(start: Path) -> ModuleType:
-    """Return the package that begins at *start*, under the name that it has where it is installed."""
+    """Load the package whose ``__init__.py`` is *start*, under the name that it has when it is installed."""
     spec = importlib.util.spec_from_file_location(
         INSTALLED, start, submodule_search_locations=[str(start.parent)]
     )
@@ -63,7 +63,7 @@ def _loaded(start: Path) -> ModuleType:
 
 
 def __getattr__(name: str) -> object:
-    """``OPERATORS``, which the entry point of mlusim names; found when it is asked for."""
+    """Return ``OPERATORS``, which mlusim's entry point names; it is loaded at the first access."""
     if name == "OPERATORS":
         return importlib.import_module(".catalog", package().__name__).OPERATORS
     raise AttributeError(name)

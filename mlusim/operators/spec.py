@@ -16,8 +16,8 @@ Rule = efficiency.Rule
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 Params = Mapping[str, Any]
 
-SLOW = 1.0  # seconds in Python from which on an unwatched case takes the native engine; for less no compiler is started
-LONG = 60.0  # seconds in Python from which on a case is watched by request only
+SLOW = 1.0  # seconds in Python; an unobserved case that takes as long runs on the native engine, since starting the compiler pays
+LONG = 60.0  # seconds in Python; a case that takes as long is run under checkers only on request
 
 
 @frozen
@@ -43,11 +43,12 @@ class Scalar:
 
 @frozen
 class Dynamic:
-    """Thresholds that follow another device's error: `mlusim.operators.accuracy` has the rule.
+    """Thresholds that depend on another device's error; `mlusim.operators.accuracy` describes the rule.
 
-    *diff1* and *diff2* are multiples of that error, *diff4* is judged unless None.  *half* and *single* are the static
-    thresholds of the two types, below which no limit falls: by default those of most classes of the standard.  With *cpu_mode* an output that misses is judged
-    once more, against the reference by the static thresholds.
+    *diff1* and *diff2* are multiples of that error; *diff4* is judged unless None.  *half* and *single* are the
+    static thresholds of the two types and the lower bounds of the limits; by default those of most classes of the
+    standard.  With *cpu_mode* an output that exceeds its limits is judged once more, against the reference by the
+    static thresholds.
     """
 
     diff1: float = 10.0
@@ -60,10 +61,10 @@ class Dynamic:
 
 @frozen
 class Thresholds:
-    """Largest accepted errors of one output, by the vendor's metrics; None: not judged.
+    """The largest accepted errors of one output, by the vendor's metrics; None: not judged.
 
-    Where there are *dynamic* ones these judge an output against the reference; the others then hold between runs
-    on different schedules.
+    If there are *dynamic* thresholds, they judge an output against the reference; the others then compare runs
+    under different schedules.
     """
 
     diff1: float | None = None
@@ -89,10 +90,10 @@ class Case:
     interface must answer; a case with another status than success has no outputs to compare.
     *boards* limits the case to some boards (empty: all).  *group* is where the case comes from:
     "network", "boundary", "random", "zero", "golden", "limit".
-    *effort* is roughly how many seconds of one CPU the Python engine takes, if there are several: of many cases, the
-    longest start first, and those of a second or more take the native engine if nothing watches.  *memory* is about how
-    many bytes its tensors and references take, where these are hundreds of MB.  *outputs* are the shapes of outputs that
-    a caller passes although they do not follow from the inputs and parameters; the host interface has to refuse them.
+    *effort* is roughly how many seconds of one CPU the Python engine takes.  The longest cases start first, and those
+    of a second or more run on the native engine if nothing observes them.  *memory* is roughly the number of bytes of
+    its tensors and references, where these are hundreds of MB.  *outputs* are shapes of outputs that the caller
+    passes although they do not follow from the inputs and parameters; the host interface has to refuse them.
     """
 
     name: str
@@ -107,18 +108,18 @@ class Case:
 
     @property
     def slow(self) -> bool:
-        """True where the Python engine takes a second and more for it."""
+        """True if the Python engine takes a second or more for it."""
         return self.effort >= SLOW
 
     @property
     def long(self) -> bool:
-        """True where the Python engine, and so every checker, takes a minute and more for it."""
+        """True if the Python engine, and so every checker, takes a minute or more for it."""
         return self.effort >= LONG
 
 
 @frozen
 class Policy:
-    """A rule by which a host function chooses what its document leaves open, such as the order in which tiles grow.
+    """A rule by which a host function makes a choice that its document leaves open, such as the order in which tiles grow.
 
     *rule* is the operator's own function; the host function calls it when ``handle.policy`` is *name*.
     """
@@ -129,7 +130,7 @@ class Policy:
 
 
 def policy_of(operator: str, policies: Sequence[Policy], name: str | None) -> Policy:
-    """Return the one of *policies* called *name*; None: the first.  Raises `UsageError` for an unknown name."""
+    """Return the policy of *policies* called *name*; None: the first.  Raises `UsageError` for an unknown name."""
     for policy in policies:
         if name is None or policy.name == name:
             return policy
@@ -138,7 +139,7 @@ def policy_of(operator: str, policies: Sequence[Policy], name: str | None) -> Po
 
 
 def no_workspace(inputs: Arrays, params: Params) -> int:
-    """Return 0: most operators need no device memory but their tensors."""
+    """Return 0: most operators need no device memory besides their tensors."""
     del inputs, params
     return 0
 
@@ -155,14 +156,14 @@ class Operator:
     where *tensors* maps each name to a device tensor or None.
     *workspace* gives the bytes of device memory that the operator needs besides its tensors.
     *policies* are the rules that a caller may choose from; the first is used when none is named.
-    *architectures* are those that the host function takes, by name; it answers ARCH_MISMATCH on others (empty: it
-    takes all).
-    *exact* is the reference before it is rounded to the outputs' types (None: the reference itself), *device* the
-    definition as another device computes it, in the type of the tensors throughout; for dynamic thresholds.
+    *architectures* are those that the host function accepts, by name; it answers ARCH_MISMATCH on others (empty: it
+    accepts all).
+    *exact* is the reference before it is rounded to the outputs' types (None: the reference itself); *device* is the
+    reference computed in the type of the tensors throughout, as another device would; both serve dynamic thresholds.
     *listing* is the file with the listing of its document, beside which its ``kernel.mlu`` stands: `mlusim.operators.listing`.
-    *rule* is what its efficiency has to reach; by default what the standard of the vendor's library asks.
-    *draws* say what `mlusim fuzz` draws: inputs, parameters, and numbers and element types for formulas, in the forms of
-    ``--arg``; what goes together legally, for the host function refuses the rest.
+    *rule* is the efficiency that it has to reach; by default the standard of the vendor's library.
+    *draws* say what `mlusim fuzz` draws: inputs, parameters, and numbers and element types for formulas, in the
+    syntax of ``--arg``, in combinations that are legal; the host function refuses any others.
     *primary* names the input whose dtype decides the peak force of the compute efficiency.
     """
 
@@ -189,13 +190,13 @@ class Operator:
     draws: Mapping[str, str] = field(factory=dict)
 
     def runs_on(self, architecture: str) -> bool:
-        """Return whether the operator supports an architecture, as "mtp_372"; on others its host function refuses."""
+        """Return whether the operator supports *architecture*, such as "mtp_372"; on others its host function refuses."""
         return not self.architectures or architecture in self.architectures
 
     def called_as(self, case: Case) -> "Operator":
-        """Return the same operator with the shapes of outputs that *case* declares.
+        """Return this operator with the output shapes that *case* declares.
 
-        Raises `UsageError` where it declares one of no output.
+        Raises `UsageError` if the case declares the shape of an unknown output.
         """
         if not case.outputs:
             return self

@@ -1,4 +1,4 @@
-"""Sweeps: operators x cases x boards x policies, over any executor, kept as they come, resumed after a kill."""
+"""Sweeps: operators x cases x boards x policies, on any executor, with results in a file, resumed after a kill."""
 
 import platform
 from collections.abc import Callable, Iterable, Mapping
@@ -23,7 +23,7 @@ from mlusim.operators.spec import policy_of
 from mlusim.report.record import FAULTED, CallRecord, restored
 
 Sweep = InOrder[CallRecord]
-"""The records of a sweep, as JSON has them: no spans of tasks, no NRAM plans."""
+"""The records of a sweep, as JSON has them: without spans of tasks and NRAM plans."""
 
 
 def sweep(
@@ -37,15 +37,15 @@ def sweep(
 ) -> Sweep:
     """Run *jobs*, each once, and yield their records in the order of *jobs*, whatever the executor.
 
-    *executor* is any of `concurrent.futures`, or ``client.get_executor()`` of Dask; None takes *workers*
-    processes of this machine (1: this process; None: one per CPU, at most 4).  Long jobs start first.
-    Results are appended to the file *keep* as they come; a sweep of the same jobs with the same sources
-    goes on from there (*restart*: from the start).  *progress* is called with each record as it comes.
+    *executor* is any of `concurrent.futures`, or ``client.get_executor()`` of Dask; None starts *workers*
+    processes on this machine (1: this process; None: one per CPU, at most 4).  Long jobs start first.
+    Results are appended to the file *keep* as the jobs end; a sweep of the same jobs with the same sources
+    resumes from it (*restart*: starts again).  *progress* is called with each record as its job ends.
 
-    A job that faults is a record.  So is one that fails otherwise, or whose process dies: it has
-    ``status`` `FAULTED`, the rest goes on, and it runs again when the sweep goes on from its file.
-    Raises `UsageError` for unknown names, for a file of something else, and where a worker has other sources;
-    `Unwritten` where *keep* takes no more, which says where the results are instead.
+    A job that faults has a record.  So has a job that fails otherwise, or whose process dies: its
+    ``status`` is `FAULTED`, the other jobs go on, and it runs again when the sweep is resumed from its file.
+    Raises `UsageError` for unknown names, for a file of another kind, and if a worker has other sources;
+    `Unwritten` if *keep* cannot be extended, with the name of the file that has the results instead.
     """
     # A job that is listed twice runs once: its record would be the same.
     wanted = list(dict.fromkeys(_checked(job) for job in jobs))
@@ -53,10 +53,10 @@ def sweep(
     sources = sources_of(operators)
     keeper = None if keep is None else Keep(fspath(keep), wanted, sources, SWEEP, restart=restart)
     ended_before = () if keeper is None else keeper.known
-    # Long jobs first, so that no worker is left alone with the longest at the end.
+    # Long jobs first, so that no worker runs the longest one alone at the end.
     waiting = longest_first([job for job in wanted if job not in ended_before])
     work = partial(_work, operators, sources)
-    # One worker is this process: debuggers and profilers see it, and nothing has to be pickled.
+    # One worker is this process, so that debuggers and profilers see it, and nothing is pickled.
     number = None if workers == 1 else workers or usual_workers(waiting)
     ended = carried(work, waiting, executor=executor, workers=number)
     return in_order(
@@ -65,9 +65,9 @@ def sweep(
 
 
 def _outcome(job: Job, future: "Future[WorkerAnswer]") -> tuple[Mapping[str, Any], bool]:
-    """Return the record of *job* as JSON has it, and whether it comes from an accident that may not happen again."""
+    """Return the record of *job* as JSON has it, and whether it failed by an accident that may not happen again."""
     try:
-        # A pool that broke is among them: the job whose process died must not end the sweep.
+        # A broken pool is one of these errors: a job whose process died must not end the sweep.
         answer = future.result()
     except Exception as error:  # noqa: BLE001 - whatever an operator or an executor raises is this job's result
         return plain(_failed(job, error).to_json()), True
@@ -80,7 +80,7 @@ def _outcome(job: Job, future: "Future[WorkerAnswer]") -> tuple[Mapping[str, Any
 
 
 def _failed(job: Job, error: Exception) -> CallRecord:
-    """Return the record of *job*, which ended in an error that is not a fault of the machine."""
+    """Return the record of *job*, which ended in an exception other than a fault of the machine."""
     sentence = "; ".join([f"{type(error).__name__}: {said(error)}", *getattr(error, "__notes__", ())])
     return CallRecord(
         operator=job.operator,
@@ -97,7 +97,7 @@ def _failed(job: Job, error: Exception) -> CallRecord:
 
 
 def _work(operators: tuple[str, ...], sources: str, job: Job) -> WorkerAnswer:
-    """Run one job, wherever this is."""
+    """Run one job in whichever process this is, if its sources are the same."""
     here = sources_of(operators)
     same = here == sources
     # The sources are compared where the work is done: results of two versions must not mix.
@@ -105,7 +105,7 @@ def _work(operators: tuple[str, ...], sources: str, job: Job) -> WorkerAnswer:
 
 
 def _checked(job: Job) -> Job:
-    """Return *job* with the board's full name.  Raises `UsageError` for an operator, case, board, checker or policy that is unknown."""
+    """Return *job* with the board's full name.  Raises `UsageError` for an unknown operator, case, board, checker or policy."""
     operator = find_operator(job.operator)
     find_case(operator, job.case)
     observers_of(job.check)
@@ -113,12 +113,12 @@ def _checked(job: Job) -> Job:
         policy_of(operator.name, operator.policies, job.policy)
     if job.effects not in EFFECTS:
         raise UsageError(f"effects = {job.effects!r:.40} is unknown; use {' or '.join(map(repr, EFFECTS))}")
-    # The full name: a board that is spelled in two ways must not make two jobs.
+    # The full name: two spellings of a board must not make two jobs.
     return evolve(job, board=find_board(job.board).name, check=tuple(job.check))
 
 
 def jobs_of(jobs: Iterable[Job], policies: Iterable[str] = ()) -> list[Job]:
-    """Return each of *jobs* under each of *policies* that its operator declares; "all": every one that it declares.
+    """Return each of *jobs* under each of *policies* that its operator declares; "all" stands for all that it declares.
 
     An operator that declares none of them runs as usual.  Raises `UsageError` for a policy that no operator
     of *jobs* declares.
@@ -143,7 +143,7 @@ ALL = "all"
 
 
 def _refuse_another(job: Job, document: Mapping[str, Any], where: str) -> None:
-    """Raise `UsageError` where *document* is not a record, or that of another call than *job*."""
+    """Raise `UsageError` if *document* is not a record, or the record of another call than *job*."""
     record: CallRecord = restored(document, where)
     wanted = (job.operator, job.case, job.board, job.policy)
     if wanted != (record.operator, record.case, record.board, record.policy):

@@ -1,4 +1,4 @@
-"""An operator on another board: timed again where its work would be the same, run again elsewhere."""
+"""An operator on other boards: timed again if its work would be the same there, otherwise run again."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -31,10 +31,10 @@ FIRST = "the recorded run"
 
 @frozen(eq=False)
 class WhatIf:
-    """The call on one board: ``rerun`` says whether it was run there, ``why`` why it had to be or need not.
+    """The call on one board: ``rerun`` says whether it was run there, ``why`` gives the reason for that.
 
-    Where it fails, ``failure`` is the sentence that says why; ``run`` is None after a fault or a launch
-    that the board cannot start, and else what the host interface answered.
+    If the call fails, ``failure`` is a sentence with the reason; ``run`` is None after a fault or a launch
+    that the board cannot start, otherwise the answer of the host interface.
     """
 
     board: str
@@ -45,13 +45,13 @@ class WhatIf:
 
     @property
     def time_us(self) -> float | None:
-        """The hardware time in us; None where the call fails or launches nothing."""
+        """The hardware time in us; None if the call fails or launches nothing."""
         timed = self.run is not None and not self.failure and bool(self.run.launches)
         return sum(launch.time_us for launch in self.run.launches) if self.run is not None and timed else None
 
 
 class _Choices(Handle):
-    """A handle that notes what the host interface would launch, and launches nothing."""
+    """A handle that notes the launches of the host interface without performing them."""
 
     def __init__(self, board: Board, policy: str | None = None) -> None:
         super().__init__(board, policy=policy)
@@ -60,13 +60,13 @@ class _Choices(Handle):
     def launch(
         self, kernel: object, dim: Sequence[int], kind: Kind = UNION1, args: Sequence[Any] = ()
     ) -> Launch:
-        """Note the launch and its work."""
+        """Note the kernel, the dim, the kind and the arguments of the launch."""
         self.choices.append((kernel, tuple(dim), kind, tuple(_plain(argument) for argument in args)))
-        return None  # type: ignore[return-value]  # a host interface that looks at it chooses by its result
+        return None  # a host interface that looks at the result depends on it
 
 
 def _plain(argument: object) -> Any:
-    """Return an argument as what two boards can have in common: tensors by shape and type, plans without the board's name."""
+    """Return an argument in a form that is comparable between boards: tensors by shape and type, plans without the board's name."""
     if isinstance(argument, DeviceTensor):
         return ("tensor", argument.shape, argument.dtype)
     if isinstance(argument, Ptr):
@@ -87,12 +87,12 @@ def what_if(
     outputs: bool = True,
     done: Callable[[WhatIf], None] | None = None,
 ) -> tuple[WhatIf, ...]:
-    """Run an operator on the first of *boards* and tell its time on each of them.
+    """Run an operator on the first of *boards* and return its time on each of them.
 
-    A board of the architecture of one that was run already, for which the host interface chooses the same
-    launches, is re-timed from that work; on any other the operator is run.  Without *outputs* the runs
-    keep none, which saves memory.  *policy* is one of those that the operator declares.  *done* is called with each answer as it comes.  Raises `UsageError`
-    for inputs that are none of the operator's.
+    If a board has the architecture of an earlier one and the host interface chooses the same launches for it, the
+    earlier work is timed again; otherwise the operator is run on it.  Without *outputs* the runs keep none, which
+    saves memory.  *policy* is one of those that the operator declares.  *done* is called with each answer.  Raises
+    `UsageError` for inputs that the operator does not have.
     """
     spec = find_operator(operator) if isinstance(operator, str) else operator
     if policy is not None:
@@ -108,7 +108,7 @@ def what_if(
 
 @frozen(eq=False)
 class _Recorded:
-    """A run on a board, and what its host function chose to launch there; None where only the run itself shows that."""
+    """A run on a board, and the launches that its host function chose there; None if only a run shows them."""
 
     board: Board
     choices: Choices | None
@@ -146,7 +146,7 @@ class _Study:
             ):
                 return self._retimed(before, board)
         why = self._difference(board, choices)
-        # One board that C leaves out does not end the question.
+        # A board that C does not support does not end the study.
         options = LaunchOptions(engine=AUTO if Engine.takes(board.arch) else PYTHON)
         handle = source_handle(board, self.policy, options)
         run = attempt(
@@ -158,25 +158,26 @@ class _Study:
             options=options,
             handle=handle,
         )
-        # A study keeps a run for each architecture, and outputs are most of its bytes.
+        # A study keeps one run for each architecture, and outputs are most of its bytes.
         run = run if self.outputs else evolve(run, outputs={})
-        # It made other launches than it predicted without launching: it chooses by their results.
+        # The run made other launches than were noted without launching: the host interface chooses by their
+        # results.
         if choices is not None and not _came(choices, run):
-            choices = None  # it reads what its launches left in memory
+            choices = None  # it reads results of its launches from memory
         self.recorded.append(_Recorded(board, choices, run))
         return WhatIf(board.name, run, rerun=True, why=why)
 
     def _asked(self, board: Board) -> tuple[Run | None, Choices | None]:
-        """Ask the host interface for its answer on *board*, and for the launches that it would make."""
+        """Return the answer of the host interface on *board* and its launches, none of which is performed; None if it needs their results."""
         handle = _Choices(board, self.policy)
         try:
             run = attempt(self.spec, self.inputs, self.params, handle=handle)
-        except (AttributeError, IndexError, TypeError):  # it looks at what its launches did
+        except (AttributeError, IndexError, TypeError):  # the host interface looks at results of its launches
             return None, None
         return run, tuple(handle.choices)
 
     def _difference(self, board: Board, choices: Choices | None) -> str:
-        """Return why the work on *board* differs from that on the boards before it."""
+        """Return the reason why the work on *board* differs from that on the boards before; "" if it does not."""
         if not self.recorded:
             return FIRST
         first = next((before for before in self.recorded if before.board.arch.name == board.arch.name), None)
@@ -193,12 +194,12 @@ class _Study:
         same = f"the work is that of {before.board.name}: same architecture, same launches"
         try:
             return WhatIf(board.name, _on(self.spec, before.run, board), rerun=False, why=same)
-        except UsageError as error:  # the board cannot start it
+        except UsageError as error:  # the board cannot start this launch
             return WhatIf(board.name, None, rerun=False, why=same, failure=str(error))
 
 
 def _came(choices: Choices, run: Run) -> bool:
-    """Return whether *run* launched what the host interface had chosen while nothing was launched."""
+    """Return whether *run* performed the launches in *choices*."""
     asked = [
         ((kernel if hasattr(kernel, "name") else Kernel(kernel)).name, dim, kind.name)
         for kernel, dim, kind, _ in choices
@@ -212,7 +213,7 @@ def _shown(shapes: list[tuple[tuple[int, ...], str]]) -> str:
 
 
 def _on(spec: Operator, run: Run, board: Board) -> Run:
-    """Return *run* as it would be on *board*."""
+    """Return *run* with its launches timed for *board*."""
     launches = tuple(launch.on(board) for launch in run.launches)
     judged = None
     if run.efficiency is not None:
@@ -226,7 +227,7 @@ def _on(spec: Operator, run: Run, board: Board) -> Run:
 def study_of(
     operator: str, case: str | None, answers: Sequence[WhatIf], group: str | None = None
 ) -> WhatIfStudy:
-    """*answers* as plain data; the first is what the others are compared with, *group* that of the case."""
+    """Return *answers* as plain data; the first is the basis of comparison, *group* is the case's group."""
     base = answers[0].time_us
     return WhatIfStudy(
         operator, case, answers[0].board, tuple(_row(answer, base, group) for answer in answers)
@@ -262,7 +263,7 @@ def launches_row(board: str, how: str, why: str, launches: Sequence[Launch], bas
         how,
         why,
         time_us=time_us,
-        # The lowest and the highest time of all together that the model allows.
+        # The sums of the lowest and of the highest times that the model allows.
         time_band=(sum(low for low, _ in bands), sum(high for _, high in bands)) if bands else None,
         speed_up=base / time_us if base is not None and time_us else None,
         launches=tuple(f"{launch.kernel} {_shown([(launch.dim, launch.kind)])}" for launch in launches),
@@ -283,7 +284,7 @@ class WhatIfQuestion:
 
 
 def ask(question: WhatIfQuestion, done: Callable[[WhatIf], None] | None = None) -> WhatIfStudy:
-    """Answer *question*; nothing but plain data comes back, so that it may be asked in another process."""
+    """Answer *question* with plain data, so that it may be computed in another process."""
     spec = find_operator(question.operator)
     case = find_case(spec, question.case)
     inputs, params = case.make(case_generator(case))

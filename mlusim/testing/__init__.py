@@ -1,1 +1,1 @@
-"""The plugin of pytest, which watches the launches of tests with the checkers and runs files of cases."""
+"""The pytest plugin: it runs checkers on the launches of tests, and collects files of cases as tests."""

@@ -1,4 +1,4 @@
-"""Tests of pytest whose launches are watched: each phase fails for the findings of the kernels that it launched."""
+"""Tests whose launches are checked: each phase of a test fails if the kernels that it launched have findings."""
 
 from collections.abc import Generator
 from typing import Any
@@ -15,18 +15,18 @@ from mlusim.observe.names import checkers, observers_of, registered
 
 
 def names_of(wanted: str, option: str) -> tuple[str, ...]:
-    """Return the checkers that *option* means; raises pytest's usage error for an unknown one."""
+    """Return the checkers that the value *wanted* of *option* names; raises pytest's usage error for an unknown name."""
     names = tuple(name.strip() for name in wanted.split(",") if name.strip())
     try:
         observers_of(names)
         return names or tuple(checkers())
     except UsageError as error:
-        # pytest takes the word behind an option for its value, so that a path is read as a checker's name.
+        # pytest takes the word after an option for its value, so that a path is read as a checker's name.
         raise pytest.UsageError(f"{option}: {error}; without names, put {option} behind the paths") from None
 
 
 def limit_of(text: str, option: str) -> Limit:
-    """Return the limit that *option* means; raises pytest's usage error for a text that is no limit."""
+    """Return the limit that the value *text* of *option* means; raises pytest's usage error for an invalid one."""
     try:
         return limit_in(text, USUAL) if text else USUAL
     except UsageError as error:
@@ -34,25 +34,25 @@ def limit_of(text: str, option: str) -> Limit:
 
 
 class CheckedTests:
-    """Watches each phase of each test with the checkers *names*, and ends launches beyond *limit*; *mark* is the marker by which a test accepts findings."""
+    """Runs the checkers *names* in each phase of each test, and ends launches beyond *limit*; tests with the marker *mark* accept findings."""
 
     def __init__(self, names: tuple[str, ...], limit: Limit, mark: str) -> None:
         self.names, self.limit, self.mark = names, limit, mark
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Watch what the fixtures launch; refuse marks without a rule or a reason."""
+        """Check the launches of fixtures; refuse marks without a rule or a reason."""
         _refuse_bare_marks(item, self.mark)
         return (yield from self._watched(item, "setup"))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Watch what the test launches."""
+        """Check the launches of the test."""
         return (yield from self._watched(item, "call"))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Watch what the fixtures launch when they end."""
+        """Check the launches of fixtures that end."""
         return (yield from self._watched(item, "teardown"))
 
     def pytest_report_header(self) -> list[str]:
@@ -67,14 +67,15 @@ class CheckedTests:
             try:
                 outcome = yield
             except BaseException:
-                # Closed now, because some findings come only at the end, and the report is made before `collecting` ends.
+                # Closed now, since some findings come only at the end, and the report is made before
+                # `collecting` ends.
                 collector.close()
                 # A phase that has failed keeps its own failure, and the findings may be the cause.
                 item.add_report_section(phase, "mlusim findings", _text(collector, accepted))
                 raise
         text = _text(collector, accepted)
         if text:
-            # Without a traceback: the lines that matter are the kernel's, and the findings name them.
+            # Without a traceback: the findings name the lines of the kernel, which are the ones that matter.
             pytest.fail(text, pytrace=False)
         return outcome
 

@@ -1,15 +1,16 @@
-"""The plugin of pytest: with ``--mlusim-check`` a test fails where the kernels that it launched have findings.
+"""The pytest plugin: with ``--mlusim-check`` a test fails if the kernels that it launched have findings.
 
-``--mlusim-check`` watches with every checker, ``--mlusim-check=memcheck,racecheck`` with these.  A test
+``--mlusim-check`` uses every checker, ``--mlusim-check=memcheck,racecheck`` these two.  A test
 that provokes a finding on purpose says so, with the reason::
 
     @pytest.mark.mlusim_accept("memcheck-out-of-bounds", reason="the test is about the fault")
 
-A file of cases (`mlusim run cases.toml`) is a file of tests where the command line names it or ``mlusim_cases`` of the
-configuration does, as in ``mlusim_cases = ["*/cases.toml"]``: each case fails where its kernel ends in a fault or gives
-something else than it expects.
+A file of cases (`mlusim run cases.toml`) is a file of tests if the command line names it or ``mlusim_cases`` of the
+configuration matches it, as in ``mlusim_cases = ["*/cases.toml"]``: a case fails if its kernel ends in a fault or
+gives another result than expected.
 
-A launch ends after 300 seconds or a GiB of text and log; ``--mlusim-limit`` says otherwise.  Without option and cases the plugin does nothing, and launches cost what they cost without it.
+A launch ends after 300 seconds or a GiB of text and log; ``--mlusim-limit`` changes this.  Without the option and
+cases the plugin does nothing, and launches cost no more than without it.
 """
 
 import fnmatch
@@ -40,7 +41,7 @@ CASES = "mlusim_cases"
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Declare the options of the plugin; leave mlusim's own modules as they are compiled."""
+    """Declare the options of the plugin; keep pytest from rewriting mlusim's own modules."""
     keep_compiled(pluginmanager, "mlusim")
     group = parser.getgroup("mlusim", "checks of simulated kernels")
     group.addoption(
@@ -62,14 +63,14 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 
 def keep_compiled(pluginmanager: pytest.PytestPluginManager, *packages: str) -> None:
-    """Import the modules of *packages* as they are compiled.
+    """Keep pytest from rewriting the assertions of the modules of *packages*.
 
-    A distribution that brings a plugin has the assertions of all its modules rewritten for what they say when they
-    fail, which takes seconds for mlusim; its assertions are for type checkers.
+    pytest rewrites the assertions of all modules of a distribution that has a plugin, for their messages, which
+    takes seconds for mlusim; its assertions are for type checkers.
     """
     hook = pluginmanager.rewrite_hook
     marked, cache = getattr(hook, "_must_rewrite", None), getattr(hook, "_marked_for_rewrite_cache", None)
-    # pytest promises neither; without them loading is slow, not wrong.
+    # pytest documents neither attribute; without them loading is slow, not wrong.
     if isinstance(marked, set) and isinstance(cache, dict):
         marked.difference_update(packages)
         cache.clear()
@@ -86,7 +87,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> "CaseTests
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker; with the option, check its names and begin to watch."""
+    """Declare the marker; with the option, check the names of checkers and register `CheckedTests`."""
     config.addinivalue_line("markers", f"{MARK}(*ids, reason): findings that the test provokes on purpose")
     wanted = config.getoption(OPTION)
     if wanted is not None:
@@ -112,14 +113,14 @@ class CaseTests(pytest.File):
 
 
 class CaseTest(pytest.Item):
-    """The test that one *case* is."""
+    """The test of one *case*."""
 
     def __init__(self, *, case: "cases.KernelCase", **options: Any) -> None:
         super().__init__(**options)
         self.case = case
 
     def runtest(self) -> None:
-        """Launch the kernel, and compare what comes back."""
+        """Launch the kernel, and compare its outputs with the expected ones."""
         try:
             expected, call = self.case.expectation(), calls.KernelCall(self.case.asked)
             done = call.run(())
