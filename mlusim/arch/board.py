@@ -1,7 +1,7 @@
-"""Boards: the architecture of one (`Arch`) and how much of it there is (`Board`).
+"""Boards: `Arch` is an architecture, `Board` one product with that architecture and its clusters, clocks and memories.
 
-Every number of both carries its source in ``sources``: a name from `SOURCES`, possibly with a
-remark behind it, or a sentence that begins with "inferred".  Construction checks that.
+Every number of either class has its source in ``sources``: a name from `SOURCES`, possibly with a remark
+behind it, or a sentence that begins with "inferred". Construction checks that.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,7 +17,8 @@ from mlusim.presenting import Presented
 V = TypeVar("V")
 
 
-# Boards are keys of caches, and neither a dictionary nor a view of one has a hash in Python 3.11.
+# Boards are keys of caches, so their mappings must be hashable. Python 3.11's dict and MappingProxyType are
+# not.
 class FrozenMap(Mapping[str, V]):
     """An immutable mapping from names to hashable values; equal to any mapping with the same items."""
 
@@ -54,13 +55,14 @@ class FrozenMap(Mapping[str, V]):
 
 KIB = 1024
 STACK_RESERVE = 128 * KIB
-"""Bytes of NRAM (per core) and of SRAM (per cluster) that the vendor's kernels leave to the compiler."""
+"""Bytes of NRAM (per core) and of SRAM (per cluster) that the vendor's kernels leave to the compiler's stack."""
 
 VECTOR_REGISTER = 256
 """Bytes of a vector register on every architecture that has them, from 372 on [D].
 
-The vendor's common.h fills the 2048 bytes that it then doubles with eight registers, and its philox_generator.h takes 64 words of
-32 bits from each, for 372 and later ones alike.  One public script steps by 512 bytes; it only takes times.
+The vendor's common.h fills a block of 2048 bytes with eight registers, and its philox_generator.h reads 64
+words of 32 bits from each register, on 372 and on later architectures. One public script steps by 512 bytes,
+but it only measures times.
 """
 
 UNION_LIMITS = (0, 1, 2, 4, 8, 16)  # 0: Block alone; the vendor's function types end with Union16
@@ -77,20 +79,20 @@ SOURCES: Mapping[str, str] = FrozenMap(
         "user reports": "the device listings that users published",
     }
 )
-"""The sources that a number may name, and what each is."""
+"""The sources that a number may name, each with its full title."""
 
 _UNSOURCED = frozenset({"name", "arch", "sources"})
-# The test framework of mlu-ops halves the rate for every other first input, int8 included.
+# mlu-ops' test framework uses half the rate for all other types of the first input, int8 included.
 _DOUBLE_RATE = frozenset({"half", "float16", "fp16", "int16", "short"})
 
 
 def _is_count(value: object, least: int) -> bool:
-    # True would pass for 1.
+    # bool is a subclass of int, but True is not a legal value.
     return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def _must(hold: Callable[[Any], bool], legal: str) -> Callable[[Any, "Attribute[Any]", Any], None]:
-    """Return the validator of a field whose value *hold* accepts; *legal* says in words which that are."""
+    """Return a validator that accepts the values for which *hold* is true; *legal* names the legal values in an error."""
 
     def check(instance: Any, attribute: "Attribute[Any]", value: Any) -> None:
         if not hold(value):
@@ -125,12 +127,12 @@ def numeric_fields(spec: "type[Arch | Board]") -> tuple[str, ...]:
 
 
 def is_inferred(source: str) -> bool:
-    """Say whether a source states an inference or a default that was chosen, and not a publication."""
+    """Return whether *source* says that the number was inferred or chosen as a default, not published."""
     return source.startswith("inferred")
 
 
 def _known_source(value: object) -> bool:
-    """Say whether *value* names a source as whole words: "driver table; ..." does, "driver tables" not."""
+    """Return whether *value* begins with the name of a source as whole words: "driver table; ..." does, "driver tables" does not."""
     starts: Iterable[str] = ("inferred", *SOURCES)
     return isinstance(value, str) and any(
         value == start or (value.startswith(start) and not value[len(start)].isalnum()) for start in starts
@@ -138,7 +140,7 @@ def _known_source(value: object) -> bool:
 
 
 def _sourced(instance: Any, attribute: "Attribute[Any]", value: Mapping[str, str]) -> None:
-    """Check that *value* has exactly one known source for each numeric field."""
+    """Check that *value* names exactly one valid source for each numeric field."""
     needed = numeric_fields(type(instance))
     missing = [name for name in needed if name not in value]
     surplus = [name for name in value if name not in needed]
@@ -165,15 +167,15 @@ def _frozen_map(value: object) -> Any:
 
 @frozen(kw_only=True, cache_hash=True)
 class Arch:
-    """One architecture: what a core and a cluster of it hold and do in a cycle.
+    """One architecture: the memories of its cores and clusters, and what they compute per cycle.
 
-    ``nram`` and ``wram`` are bytes per core, ``sram`` bytes per cluster (0: there is none), all as
-    the hardware has them; `max_nram`, `max_wram` and `max_sram` are what the formulas of the vendor's
-    library use, and `limits` what a kernel may declare.
-    ``vector_ops`` are plain results (one addition, one product) per cycle and core, by dtype name
-    with "other" for the rest; ``vector_flops`` the hardware peak, which from generation 3 on counts
-    a fused multiply-add as two.  ``tensor_macs`` are multiply-accumulates per cycle and core; a
-    dtype that is absent has no published rate.  ``max_dim`` bounds x, y and z of a launch.
+    ``nram`` and ``wram`` are bytes per core, ``sram`` bytes per cluster (0: no SRAM), the whole memories of
+    the hardware. The formulas of the vendor's library use the smaller `max_nram`, `max_wram` and `max_sram`;
+    `limits` says how much a kernel may declare. ``vector_ops`` are plain results (one addition, one product)
+    per cycle and core, by dtype name, with "other" for all other dtypes; ``vector_flops`` is the hardware
+    peak, which from generation 3 on counts a fused multiply-add as two operations. ``tensor_macs`` are
+    multiply-accumulates per cycle and core; a dtype that is absent has no published rate. ``max_dim`` bounds
+    x, y and z of a launch.
     """
 
     name: str = field(validator=_named)
@@ -183,21 +185,21 @@ class Arch:
     sram: int = field(validator=_not_negative)
     cores_per_cluster: int = field(validator=_positive)
     memory_core: bool = field(validator=_flag)
-    # Device addresses; the windows of __is_nram and its kin.
+    # The windows of device addresses by which __is_nram and similar functions recognise a memory.
     nram_base: int = field(default=0x200000, validator=_positive)
     wram_base: int = field(default=0x300000, validator=_positive)
     sram_base: int = field(default=0x400000, validator=_positive)
     vector_ops: Mapping[str, int] = field(converter=_frozen_map, validator=_rates)
     vector_flops: Mapping[str, int] = field(converter=_frozen_map, validator=_rates)
-    # A shorter operand takes a whole cycle, too.
+    # An operand shorter than a vector also takes a whole cycle.
     vector_bytes_per_cycle: int = field(default=128, validator=_positive)
     tensor_macs: Mapping[str, int] = field(converter=_frozen_map, validator=_rates)
     max_dim: tuple[int, int, int] = field(default=(65535, 65535, 65535), validator=_grid)
     sources: Mapping[str, str] = field(converter=_frozen_map, validator=_sourced, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        """Check what takes more than one field to see."""
-        # Something has to be left above the reserve: `max_nram` is what kernels divide among their buffers.
+        """Check the rules that involve more than one field."""
+        # Some NRAM must be left above the reserve: kernels divide `max_nram` among their buffers.
         if self.nram <= STACK_RESERVE:
             raise UsageError(
                 f"nram of arch {self.name!r} is {self.nram} bytes; give more than {STACK_RESERVE}"
@@ -209,7 +211,8 @@ class Arch:
         # A memory core does nothing but copy between GDRAM and SRAM, and meet barriers (develop guide 3.3.2).
         if self.memory_core != (self.sram > 0):
             raise UsageError(f"arch {self.name!r} must have SRAM and a memory core together, or neither")
-        # An address has to tell which memory it is in: kernels ask `__is_nram`, and cast pointers to integers and back.
+        # An address must identify its memory: kernels call `__is_nram`, and cast pointers to integers and
+        # back.
         if self.nram_base + self.nram > self.wram_base or self.wram_base + self.wram > self.sram_base:
             raise UsageError(
                 f"the address windows of arch {self.name!r} overlap; put NRAM, WRAM and SRAM one after the other"
@@ -217,44 +220,45 @@ class Arch:
         if "other" not in self.vector_ops:
             raise UsageError(f"vector_ops of arch {self.name!r} has no entry 'other'; give one")
 
-    @cached_property  # a copy asks for it
+    @cached_property  # every copy reads this
     def generation(self) -> int:
-        """2 for 2xx, 3 for 3xx, 5 for 5xx."""
+        """The generation of the architecture: 2 for 2xx, 3 for 3xx, 5 for 5xx."""
         return self.bang_arch // 100
 
     @property
     def max_nram(self) -> int:
-        """Bytes of NRAM per core without those that the vendor's compiler keeps for its stack."""
+        """Bytes of NRAM per core, less the bytes that the vendor's compiler reserves for its stack."""
         return self.nram - STACK_RESERVE
 
     @property
     def max_wram(self) -> int:
-        """Bytes of WRAM per core: all of it."""
+        """Bytes of WRAM per core; the compiler reserves nothing there."""
         return self.wram
 
     @property
     def max_sram(self) -> int:
-        """Bytes of SRAM per cluster without the same share; 0 where there is no SRAM."""
+        """Bytes of SRAM per cluster, less the compiler's reserve; 0 without SRAM."""
         return self.sram - STACK_RESERVE if self.sram else 0
 
     def limits(self, *, compiled: bool) -> dict[str, int]:
-        """Return the bytes of NRAM, WRAM and SRAM, by name, that a kernel may declare.
+        """Return how many bytes of NRAM, WRAM and SRAM, by name, a kernel may declare.
 
-        *compiled* code, BANG C, may declare all that there is, for that is when the vendor's compiler refuses; what
-        goes above `max_nram` is taken from the stack.  A Python kernel keeps to the formulas of the library.
+        With *compiled* (BANG C) a kernel may declare the whole memory, as the vendor's compiler allows;
+        declarations above `max_nram` take bytes from the stack. A Python kernel is limited to `max_nram`,
+        `max_wram` and `max_sram`, as in the library's formulas.
         """
         if compiled:
             return {"NRAM": self.nram, "WRAM": self.wram, "SRAM": self.sram}
         return {"NRAM": self.max_nram, "WRAM": self.max_wram, "SRAM": self.max_sram}
 
     def stack_left(self, declared: int) -> int:
-        """Return the bytes of NRAM that the stack has beside *declared* bytes: `STACK_RESERVE`, or what is left."""
+        """Return the bytes of NRAM left for the stack beside *declared* bytes, at most `STACK_RESERVE`."""
         return max(min(STACK_RESERVE, self.nram - declared), 0)
 
     def stack_taken(self, space: str, declared: int) -> str:
-        """Return what to say of *declared* bytes of *space* that reach into the stack's share; empty if none do."""
+        """Return a remark for a message if *declared* bytes of *space* reach into the stack's share, else ""."""
         over = declared - self.limits(compiled=False).get(space, declared)
-        # More than the whole memory does not fit at all, which is a fault with a sentence of its own.
+        # A declaration larger than the whole memory is reported by another message.
         if over <= 0 or declared > self.limits(compiled=True)[space]:
             return ""
         return f" ({over / KIB:.1f} KiB of them from the {STACK_RESERVE // KIB} KiB that the compiler keeps for its stack)"
@@ -262,11 +266,11 @@ class Arch:
 
 @frozen(kw_only=True, cache_hash=True)
 class Board(Presented):
-    """One board as a program sees it: for a card with two devices, one of them.
+    """One board as a program sees it; of a card with two devices, one device.
 
-    ``clock_mhz`` is the rated clock in MHz, ``bandwidth`` the nominal GDRAM bandwidth in bytes per
-    second, ``gdram`` and ``l2`` are bytes (``l2`` 0: none is listed).  ``union_limit`` is the
-    largest N of a UnionN launch that the driver admits, 0 where it admits Block launches only.
+    ``clock_mhz`` is the rated clock in MHz, ``bandwidth`` the nominal GDRAM bandwidth in bytes per second,
+    ``gdram`` and ``l2`` are bytes (``l2`` 0: no size is listed). ``union_limit`` is the largest N of a UnionN
+    launch that the driver admits, 0 where it admits Block launches only.
     """
 
     name: str = field(validator=_named)
@@ -281,7 +285,7 @@ class Board(Presented):
     sources: Mapping[str, str] = field(converter=_frozen_map, validator=_sourced, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        """Check that union launches, which run on the memory core too, have one."""
+        """Check that a board with union launches has a memory core, because such launches use it."""
         if self.union_limit and not self.arch.memory_core:
             raise UsageError(
                 f"union_limit of board {self.name!r} is {self.union_limit}, but {self.arch.name} has no"
@@ -309,7 +313,7 @@ class Board(Presented):
         return min(self.union_limit, 1 << (self.clusters.bit_length() - 1))
 
     def places(self, unions: int) -> int:
-        """Return how many tasks run at once: Block tasks (*unions* 0) a core each, UnionN tasks N clusters each."""
+        """Return how many tasks run at once: one Block task (*unions* 0) per core, or one UnionN task per N clusters."""
         return self.clusters // unions if unions else self.cores
 
     @property

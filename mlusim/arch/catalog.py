@@ -1,4 +1,4 @@
-"""The boards: one row each, on top of one row per architecture, how to find them by name, and their constants in formulas."""
+"""The boards and architectures, one row each; look-up by name, and the constants that formulas use."""
 
 import os
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from mlusim.lazy import lazy
 
 if TYPE_CHECKING:
     import difflib
-else:  # needed only to guess what a name that no board has may mean
+else:  # needed only to suggest a board for a misspelt name
     (difflib,) = lazy("difflib")
 
 MIB = 1024 * KIB
@@ -37,7 +37,7 @@ _ARCH_SOURCES: Mapping[str, str] = FrozenMap(
     }
 )
 _NO_REMARKS: Mapping[str, str] = FrozenMap({})
-# The columns of the driver's device_computing_power.
+# The types for which the driver's device_computing_power has a column.
 _TENSOR_TYPES = ("int4", "int8", "int16", "half", "bfloat16", "float")
 
 
@@ -50,10 +50,10 @@ def _arch(
     cores: int = 4,
     remarks: Mapping[str, str] = _NO_REMARKS,
 ) -> Arch:
-    """Return the architecture of one row; *remarks* are the sources that differ from the usual ones.
+    """Return the architecture of one row; *remarks* has the sources that differ from `_USUAL`.
 
     *kib* is NRAM, WRAM and SRAM in KiB, *flops* the vector rate of half and float, *macs* the tensor
-    rates in the order of `_TENSOR_TYPES`, ending where the driver lists no more.
+    rates in the order of `_TENSOR_TYPES`; types for which the driver lists no rate are left out at the end.
     """
     nram, wram, sram = (size * KIB for size in kib)
     return Arch(
@@ -64,7 +64,7 @@ def _arch(
         sram=sram,
         cores_per_cluster=cores,
         memory_core=sram > 0,
-        # "other" is 64 whatever its width: mlu-ops has no constant for int8.
+        # "other" is 64 for every element size: mlu-ops has no separate constant for int8.
         vector_ops={"half": 64, "float": 32, "other": 64},
         vector_flops=dict(zip(("half", "float"), flops, strict=True)),
         tensor_macs=dict(zip(_TENSOR_TYPES, macs, strict=False)),
@@ -114,7 +114,7 @@ ARCHES: Mapping[str, Arch] = FrozenMap({arch.name: arch for arch in _ARCH_ROWS})
 
 
 def _usual_gdram(bus_bits: int) -> tuple[int, str]:
-    """Return a size in bytes, and its source, for a board whose memory size is not published."""
+    """Return an inferred memory size (bytes) and its source, for a board whose memory size is not published."""
     stacks, rest = divmod(bus_bits, 1024)
     if rest:
         return bus_bits * GIB // 16, "inferred: 1 GiB per 16 bits of bus, as on MLU370-X4"
@@ -133,7 +133,7 @@ def _board(
     gdram_gib: int = 0,
     remarks: Mapping[str, str] = _NO_REMARKS,
 ) -> Board:
-    """Return the board of one row; *remarks* are the sources that are not the driver table."""
+    """Return the board of one row; *remarks* has the sources other than the driver table."""
     usual, why = _usual_gdram(bus_bits)
     return Board(
         name=name,
@@ -193,7 +193,7 @@ _BOARD_ROWS = (
     _board("CE3226-D2D", "tp_322", 2, 0, 1200, 29.86, 64, 0, remarks=_EDGE),
 )
 
-# Boards that the driver describes as another board, possibly at another clock in MHz.
+# Boards that the driver describes with another board's row, some at another clock (MHz).
 _TWINS = (
     ("MLU220-EVB", "MLU220-M2", 500),
     ("MLU220-EDGE", "MLU220-M2", 800),
@@ -209,7 +209,7 @@ _TWINS = (
 
 
 def _twin(name: str, row: Board, clock_mhz: int) -> Board:
-    """Return *row* under another name; its memory size then is an inference from the row's."""
+    """Return *row* under another name; its memory size is then marked as inferred from the row."""
     gdram = row.sources["gdram"]
     if not gdram.startswith("inferred"):
         gdram = f"inferred from {row.name}"
@@ -229,7 +229,7 @@ BOARDS: Mapping[str, Board] = _all_boards()
 
 DEFAULT_BOARDS: tuple[str, ...] = ("MLU370-X4", "MLU590-H8")
 DEVICES = "MLUSIM_DEVICES"
-"""The boards that a report compares when none is named."""
+"""The environment variable that says how many boards a report compares when only one is named."""
 
 FAMILIES: Mapping[str, str] = FrozenMap(
     {
@@ -242,7 +242,7 @@ FAMILIES: Mapping[str, str] = FrozenMap(
         "CE3226": "CE3226-V101",
     }
 )
-"""The board that the name of a family alone stands for."""
+"""The board that stands for a family when only the family is named."""
 
 _BY_UPPER: Mapping[str, Board] = FrozenMap(
     {name.upper(): board for name, board in BOARDS.items()}
@@ -269,9 +269,10 @@ def find_board(name: str | Board) -> Board:
 
 
 def named_boards(names: str) -> list[str]:
-    """Return the names in *names*, which commas divide: of a lone board as many as ``MLUSIM_DEVICES`` says.
+    """Return the board names in the comma-separated *names*; with ``MLUSIM_DEVICES=N`` a single board is repeated N times.
 
-    Raises `UsageError` where that is not a number from 1, or not the number of several boards.
+    Raises `UsageError` if N is not a positive integer, or if several boards are named and N is not their
+    number.
     """
     boards, setting = [name.strip() for name in names.split(",")], os.environ.get(DEVICES)
     if not setting:
@@ -300,6 +301,6 @@ def board_constants(board: Board | str) -> Mapping[str, int]:
 
 
 def constant_ranges() -> Mapping[str, tuple[int, int]]:
-    """Return the smallest and largest value of every constant over all boards."""
+    """Return the smallest and largest value of each constant over all boards."""
     rows = [board_constants(board) for board in BOARDS.values()]
     return {name: (min(r[name] for r in rows), max(r[name] for r in rows)) for name in rows[0]}

@@ -13,7 +13,7 @@ _PLAIN = (int, float)
 
 
 def is_number(value: object) -> bool:
-    """Return whether *value* is one real number: text and arrays are not, an array without dimensions is."""
+    """Return whether *value* is one real number: a number of Python or NumPy, or an array without dimensions."""
     if isinstance(value, np.generic | np.ndarray):
         return value.ndim == 0 and _holds_numbers(value.dtype)
     return isinstance(value, int | float)
@@ -22,8 +22,8 @@ def is_number(value: object) -> bool:
 def as_elements(values: object, dtype: "DType") -> np.ndarray[Any, Any] | None:
     """Return a sequence of numbers as the elements of an array of *dtype*, or None for anything else.
 
-    Integers wrap as in C, and none passes through a float: NumPy makes doubles of a list that mixes small integers
-    with those of 2^63 and above, or with floats.
+    Integers wrap as in C and are never converted through a float. NumPy would do so for a list that mixes
+    small integers with integers of 2^63 and above, or with floats.
     """
     array = values if isinstance(values, np.ndarray) else _of_list(values)
     if array is None or array.ndim != 1:
@@ -38,7 +38,7 @@ def as_elements(values: object, dtype: "DType") -> np.ndarray[Any, Any] | None:
 
 
 def _of_list(values: object) -> np.ndarray[Any, Any] | None:
-    """Return *values* as an array, of objects if some are integers that NumPy would make floats of."""
+    """Return *values* as an array, of Python objects if NumPy would convert some integers to floats."""
     try:
         array = np.asarray(values)
         if array.ndim != 1 or array.dtype.kind in "biu":
@@ -57,7 +57,7 @@ def _of_whole(value: int, dtype: "DType") -> Any:
         return dtype(value)  # an integer type wraps, see `DType.__call__`
     if -(1 << 63) <= value < 1 << 64:
         return np.asarray(value).astype(dtype.dtype)  # rounded once
-    # No integer of NumPy holds it: double first, then the type.
+    # No NumPy integer type holds the value: convert to double first, then to the type.
     return np.asarray(float(value)).astype(dtype.dtype)
 
 
@@ -65,12 +65,12 @@ def _holds_numbers(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "biuf" or dtype == ml_dtypes.bfloat16
 
 
-@frozen(repr=False, eq=False)  # each is one object: a pointer cast looks its view up by it
+@frozen(repr=False, eq=False)  # one object per type: pointer casts use it as the key of a view
 class DType:
     """One element type.
 
-    ``size`` is in bytes.  ``dtype`` is the NumPy carrier, so ``numpy.empty(n, half)`` works.  ``c`` is how C spells
-    it, where long has 64 bits.
+    ``size`` is in bytes. ``dtype`` is the NumPy carrier, so ``numpy.empty(n, half)`` works. ``c`` is its name
+    in C, with a 64-bit long.
     """
 
     name: str
@@ -83,7 +83,7 @@ class DType:
         object.__setattr__(self, "size", self.dtype.itemsize)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # By name: a type that comes from another process becomes this process's one object.
+        # Pickle by name, so that a type from another process becomes this process's object.
         return _named, (self.name,)
 
     def __repr__(self) -> str:
@@ -106,7 +106,8 @@ class DType:
             number = self._whole(value)
         except (TypeError, ValueError, OverflowError):
             raise UsageError(f"{value!r:.80} is not a number that {self.name} can hold") from None
-        # Two's complement by hand: Python's integers have no width, and NumPy raises for one that does not fit.
+        # Wrap to two's complement here: Python's integers have no width, and NumPy raises if one does not
+        # fit.
         bits = 8 * self.size
         wrapped = number & ((1 << bits) - 1)
         if self.kind == "int" and wrapped >> (bits - 1):
@@ -114,7 +115,7 @@ class DType:
         return self.dtype.type(wrapped)
 
     def _whole(self, value: Any) -> int:
-        """Return *value* rounded toward zero; what no integer can hold saturates."""
+        """Return *value* rounded toward zero; infinity saturates and NaN becomes 0."""
         try:
             return int(value)
         except (OverflowError, ValueError):
@@ -138,8 +139,8 @@ uint64 = DType("uint64", np.dtype(np.uint64), "uint", "unsigned long")
 
 DTYPES = (half, bfloat16, float32, int8, int16, int32, int64, uint8, uint16, uint32, uint64)
 
-float64 = DType("double", np.dtype(np.float64), "float", "double")  # of scalars alone: no instruction has it
-boolean = DType("bool", np.dtype(np.uint8), "uint", "bool")  # of masks alone: no memory has it
+float64 = DType("double", np.dtype(np.float64), "float", "double")  # for scalars only, in no instruction
+boolean = DType("bool", np.dtype(np.uint8), "uint", "bool")  # for masks only, never in memory
 MEMORY_TYPES = (*DTYPES, float64)  # the types of scalar loads and stores in C
 
 _BY_NAME: Mapping[str, DType] = (
@@ -147,7 +148,7 @@ _BY_NAME: Mapping[str, DType] = (
     | {d.dtype.name: d for d in DTYPES}
     | {"fp16": half, "fp32": float32, "bf16": bfloat16, "char": int8, "short": int16, "int": int32}
 )
-# Without double: a host array of it is refused, as narrowing it in silence would change its numbers.
+# Without double: a host array of doubles is refused, as narrowing it would silently change its values.
 _BY_NUMPY: Mapping[np.dtype[Any], DType] = {d.dtype: d for d in DTYPES}
 
 

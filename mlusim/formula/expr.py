@@ -34,10 +34,10 @@ class Unit(Enum):
 
 @frozen(eq=False)
 class FormulaOp:
-    """One operation: its name in a formula, how tightly it binds, what it does to integers.
+    """One operation: its name in a formula, its precedence, and its effect on integers.
 
-    *source* and *vector* are the same meaning as Python source for integers and for NumPy arrays;
-    they exist so that a plan becomes straight-line code (see `mlusim.formula.render`).
+    *source* and *vector* are the operation as Python source, for integers and for NumPy arrays; with them a
+    plan becomes straight-line code (see `mlusim.formula.render`).
     """
 
     name: str
@@ -57,7 +57,7 @@ ADD = FormulaOp("+", 1, lambda a, b: a + b, "{} + {}", "{} + {}")
 SUB = FormulaOp("-", 1, lambda a, b: a - b, "{} - {}", "{} - {}")
 MUL = FormulaOp("*", 2, lambda a, b: a * b, "{} * {}", "{} * {}")
 DIV = FormulaOp("/", 2, _divide, "{} // {}", "{} // {}")
-# -(-a // b) rounds up with each operand written once; (a + b - 1) // b would compute b twice.
+# -(-a // b) rounds up and writes each operand once; (a + b - 1) // b would compute b twice.
 CEIL = FormulaOp("CEIL_DIV", 4, lambda a, b: -_divide(-a, b), "-(-{} // {})", "-(-{} // {})")
 MOD = FormulaOp("%", 2, lambda a, b: a - _divide(a, b) * b, "{} % {}", "{} % {}")
 MIN = FormulaOp("min", 4, min, "min({}, {})", "np.minimum({}, {})")
@@ -75,7 +75,7 @@ class Expr:
 
     @property
     def parts(self) -> "tuple[Expr, ...]":
-        """The formulas that it is made of; none for what stands for itself."""
+        """The operands of the formula; empty for a leaf."""
         return ()
 
     def __add__(self, other: "Size") -> "Expr":
@@ -115,7 +115,7 @@ class Expr:
         return Constraint(as_expr(other), self)
 
     def __lt__(self, other: "Size") -> "Constraint":
-        # Of whole numbers, < is <= of one less; on the side of a constant, where it reads best.
+        # For integers, a < b is a + 1 <= b; the 1 is applied to the constant side, where it reads best.
         right = as_expr(other)
         if isinstance(right, Amount):
             return Constraint(self, Amount(right.value - 1, right.unit))
@@ -125,7 +125,7 @@ class Expr:
         return as_expr(other) < self
 
     def __bool__(self) -> NoReturn:
-        # Python's min and max decide by truth, and cannot be overloaded (decision 0010).
+        # Python's min and max test truth values, which cannot be overloaded (decision 0010).
         raise UsageError(f"{self} has no truth value; for min and max of formulas use minimum and maximum")
 
     def __repr__(self) -> str:
@@ -150,13 +150,13 @@ Size = Expr | int
 
 @frozen(repr=False, order=False)
 class Amount(Expr):
-    """A number: elements unless *unit* says bytes."""
+    """A constant: elements unless *unit* says bytes."""
 
     value: int
     unit: Unit = Unit.COUNT
 
     def evaluate(self, env: Mapping[str, int]) -> int:
-        """Return the number as it stands."""
+        """Return the constant itself."""
         del env
         return self.value
 
@@ -187,7 +187,7 @@ class Var(Expr):
 
     @name.validator
     def _is_a_name(self, _: object, value: str) -> None:
-        # Environments hold the sizes of types by names that begin with sizeof_, see `symbol`.
+        # Environments store the sizes of types under names that begin with sizeof_, see `symbol`.
         if not value.isidentifier() or value in RESERVED or value.startswith("sizeof_"):
             raise UsageError(f"{value!r} cannot name a variable of a plan; use an identifier that is free")
 
@@ -212,30 +212,31 @@ class SizeOf(Expr):
     type: "DType | ElementType"
 
     def evaluate(self, env: Mapping[str, int]) -> int:
-        """Return the size in bytes; of a type parameter what *env* says."""
+        """Return the size in bytes; the size of a type parameter is taken from *env*."""
         return Expr.evaluate(self, env) if isinstance(self.type, ElementType) else self.type.size
 
 
 @frozen(repr=False, order=False)
 class BoardConst(Expr):
-    """A constant of the board, such as ``NRAM``; *meaning* says which, *unit* what it counts."""
+    """A constant of the board, such as ``NRAM``; *meaning* describes it, *unit* is its unit."""
 
     name: str
     unit: Unit = Unit.BYTES
     meaning: str = field(default="", eq=False)
 
 
-# `compiled` looks up every operation to write it once; without the cache each look-up would hash the whole tree below.
+# `compiled` looks up every operation to write it once; without the cached hash each look-up would hash the
+# whole subtree.
 @frozen(repr=False, order=False, cache_hash=True)
 class Operation(Expr):
-    """An operation on formulas; ``min`` and ``max`` take two arguments or more, the others two."""
+    """An operation on formulas; ``min`` and ``max`` take two or more arguments, all others two."""
 
     op: FormulaOp
     args: tuple[Expr, ...]
 
     @property
     def parts(self) -> tuple[Expr, ...]:
-        """The arguments that the function is applied to."""
+        """The arguments of the operation."""
         return self.args
 
     def evaluate(self, env: Mapping[str, int]) -> int:
@@ -248,7 +249,7 @@ class Operation(Expr):
 
 @frozen(repr=False, order=False)
 class Constraint:
-    """``left <= right``, with an optional *name* by which reports call it."""
+    """``left <= right``, with an optional *name* for reports."""
 
     left: Expr
     right: Expr
@@ -273,7 +274,7 @@ class Constraint:
         return self.left.evaluate(env) <= self.right.evaluate(env)
 
 
-# The board's constants, and the parameters of the methods that take a plan's variables by name.
+# The board's constants, and the parameter names of the methods that take a plan's variables as keywords.
 RESERVED = frozenset({"NRAM", "SRAM", "WRAM", "CLUSTERS", "CORES", "base", "board", "dtype", "self"})
 
 NRAM = BoardConst("NRAM", meaning="bytes of NRAM that a kernel may use on one core")
@@ -284,7 +285,7 @@ CORES = BoardConst("CORES", Unit.COUNT, meaning="cores of one cluster")
 
 
 def as_expr(value: Size) -> Expr:
-    """*value* itself, or a constant count; raises `UsageError` for anything but a formula or an integer."""
+    """Return *value* as a formula: itself, or an integer as a constant count; raises `UsageError` for anything else."""
     if isinstance(value, Expr):
         return value
     if isinstance(value, bool) or not hasattr(value, "__index__"):
@@ -293,7 +294,7 @@ def as_expr(value: Size) -> Expr:
 
 
 def nbytes(count: int) -> Expr:
-    """*count* bytes, for the constants that documents give in bytes (headers, alignments)."""
+    """Return *count* bytes as a formula, for constants that documents give in bytes (headers, alignments)."""
     return Amount(int(count), Unit.BYTES)
 
 
@@ -369,7 +370,7 @@ def text(expr: Expr) -> str:
     if isinstance(expr, SizeOf):
         return f"sizeof({expr.type.name})"
     if not isinstance(expr, Operation):
-        return repr(expr)  # of a row; `mlusim.formula.render` writes these
+        return repr(expr)  # a formula of a row; `mlusim.formula.render` writes these
     if expr.op in FUNCTIONS:
         return f"{expr.op.name}({','.join(text(a) for a in expr.args)})"
     left, right = expr.args
@@ -380,10 +381,10 @@ def text(expr: Expr) -> str:
     return f"{first}{expr.op.name}{second}"
 
 
-# -- conditions, choices and what is known of operands -----------------------------------------------
+# -- conditions, choices and facts about operands ----------------------------------------------------
 
-# A condition is 0 or 1, and any number but 0 is true.  `Logic` gives one of its parts as Python does, so that
-# ``stride or width`` is the width where the stride is missing or 0.
+# A condition evaluates to 0 or 1; any value but 0 counts as true. `Logic` returns one of its parts, as Python
+# does, so that ``stride or width`` is the width where the stride is missing or 0.
 
 COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": lambda a, b: a < b,
@@ -397,7 +398,7 @@ FACTS = ("phase", "kind", "pointer")
 
 
 def _known(env: Mapping[str, Any], key: str) -> Any:
-    # A KeyError would name the key of a dictionary; the reader of the sentence knows parameters.
+    # A KeyError would name a dictionary key, but the reader of the message knows parameters.
     if key not in env:
         raise UsageError(f"the formula needs a value for {key}")
     return env[key]
@@ -419,26 +420,26 @@ class Word(Expr):
 class Fact(Expr):
     """A fact about an operand.
 
-    ``phase``: bytes by which its address is not a multiple of its elements; ``kind``: of its element type; ``pointer``:
-    whether it is one, where a scalar may stand as well.
+    ``phase`` is its address modulo the size of an element (bytes); ``kind`` the kind of its element type;
+    ``pointer`` whether it is a pointer, where a scalar is allowed too.
     """
 
     what: str
     operand: str
 
     def evaluate(self, env: Mapping[str, Any]) -> Any:
-        """Return what *env* has as ``phase_dst`` and so on."""
+        """Return the value of ``phase_dst`` or a similar name in *env*."""
         return _known(env, f"{self.what}_{self.operand}")
 
 
 @frozen(order=False)
 class Given(Expr):
-    """The question whether a parameter that may be left out was given."""
+    """The test whether an optional parameter was passed."""
 
     name: Var
 
     def evaluate(self, env: Mapping[str, Any]) -> int:
-        """Return 0 where *env* has None, else 1."""
+        """Return 0 if the parameter is None in *env*, else 1."""
         return int(_known(env, self.name.name) is not None)
 
 
@@ -455,7 +456,7 @@ class ComparisonChain(Expr):
         return self.args
 
     def evaluate(self, env: Mapping[str, Any]) -> int:
-        """Return 1 where all comparisons hold."""
+        """Return 1 if all comparisons hold, else 0."""
         values = [a.evaluate(env) for a in self.args]
         pairs = zip(self.signs, values, values[1:], strict=False)
         return int(all(COMPARISONS[sign](left, right) for sign, left, right in pairs))
@@ -463,7 +464,7 @@ class ComparisonChain(Expr):
 
 @frozen(order=False)
 class Logic(Expr):
-    """Parts joined by ``and`` or by ``or``; evaluation stops at the part that decides."""
+    """Parts joined by ``and`` or by ``or``; evaluation stops at the first part that decides."""
 
     word: str
     args: tuple[Expr, ...]
@@ -474,9 +475,10 @@ class Logic(Expr):
         return self.args
 
     def evaluate(self, env: Mapping[str, Any]) -> Any:
-        """Return the value of the first part that settles the result, as Python does: of ``or`` the first true one, of ``and`` the first false one."""
+        """Return the first part that decides the result, as Python does: the first true part of ``or``, the first false part of ``and``."""
         value: Any = 0
-        # A part behind the one that decides is not evaluated: it may have no value there, as a stride that was left out.
+        # A part behind the deciding one is not evaluated: it may have no value, as a stride that was left
+        # out.
         for arg in self.args:
             value = arg.evaluate(env)
             if bool(value) is (self.word == "or"):
@@ -510,16 +512,16 @@ class IfElse(Expr):
 
     @property
     def parts(self) -> tuple[Expr, ...]:
-        """The test, and what is chosen from."""
+        """The test and the two alternatives."""
         return self.test, self.then, self.other
 
     def evaluate(self, env: Mapping[str, Any]) -> Any:
-        """Return what the test chooses."""
+        """Return the value of the alternative that the test selects."""
         return (self.then if self.test.evaluate(env) else self.other).evaluate(env)
 
 
 def is_condition(expr: Expr) -> bool:
-    """Return whether *expr* is 0 or 1 by its form."""
+    """Return whether the form of *expr* guarantees that its value is 0 or 1."""
     if isinstance(expr, Logic):
         return all(is_condition(arg) for arg in expr.args)
     return isinstance(expr, ComparisonChain | Not | Given) or (

@@ -1,12 +1,13 @@
-"""Formulas from text: as documents write sizes, and as rows of the table write what they need.
+"""Parser of formulas: of sizes as documents write them, and of the formulas in rows of the table.
 
-Of documents, `parse_formula` accepts integers, variables, board constants, ``+ - * /``, parentheses, ``min``, ``max``,
-``PAD_UP``, ``PAD_DOWN``, ``CEIL_DIV`` and ``sizeof(type)``; ``/`` is integer division.
+For documents, `parse_formula` accepts integers, variables, board constants, ``+ - * /``, parentheses,
+``min``, ``max``, ``PAD_UP``, ``PAD_DOWN``, ``CEIL_DIV`` and ``sizeof(type)``; ``/`` is integer division.
 
-The text of a row is an expression of Python's syntax, read once where the row is declared and never executed, as
-``(elem_count + 7) // 8``, ``width < 1`` or ``phase(dst)``.  It may name the row's parameters and ``generation`` (of the
-architecture), and use ``+ - * // %``, comparisons, ``and``, ``or``, ``not``, ``a if c else b``, ``min``, ``max``,
-``PAD_UP``, ``PAD_DOWN``, ``CEIL_DIV``, and of operands:
+The text in a row is an expression in Python's syntax, such as ``(elem_count + 7) // 8``, ``width < 1`` or
+``phase(dst)``; it is parsed once when the row is declared, and never executed. It may name the row's
+parameters and ``generation`` (of the architecture), and use ``+ - * // %``, comparisons, ``and``, ``or``,
+``not``, ``a if c else b``, ``min``, ``max``, ``PAD_UP``, ``PAD_DOWN``, ``CEIL_DIV``, and these functions of
+operands:
 
 ``sizeof(T)``        bytes of an element of the operand whose extent it is
 ``sizeof(src)``      bytes of an element of *src*
@@ -58,7 +59,8 @@ from mlusim.formula.expr import (
     sizeof,
 )
 
-# Characters, and levels: far above the formulas of documents, and below where the recursions here would end.
+# Limits in characters and in levels of nesting: far above the formulas of documents, and low enough for the
+# recursions here.
 _LONGEST, _DEEPEST = 2000, 200
 _CONSTANTS: tuple[Expr, ...] = (NRAM, SRAM, WRAM, CLUSTERS, CORES)
 
@@ -91,11 +93,11 @@ class FormulaReader:
     element: ElementType | None
 
     def fail(self, why: str) -> UsageError:
-        """Return the error that says what is wrong in the text."""
+        """Return the error for this text, with the reason *why*."""
         return UsageError(f"{shown(self.text)} is not a formula: {why}")
 
     def formula(self, node: ast.expr) -> Expr:
-        """Return the formula of one node."""
+        """Return the formula of one syntax node."""
         if isinstance(node, ast.Constant) and type(node.value) is int:  # True is an int to isinstance
             return Amount(node.value)
         if isinstance(node, ast.Name):
@@ -112,7 +114,7 @@ class FormulaReader:
         raise self.fail("use integers, variables, + - * /, min, max, PAD_UP, PAD_DOWN, CEIL_DIV and sizeof")
 
     def binary(self, node: ast.BinOp) -> Expr:
-        """Return the formula of an operation."""
+        """Return the formula of a binary operation."""
         left, right = self.formula(node.left), self.formula(node.right)
         if isinstance(node.op, ast.Add):
             return left + right
@@ -125,7 +127,7 @@ class FormulaReader:
         raise self.fail("the operations are + - * and /")
 
     def call(self, name: str, args: list[ast.expr]) -> Expr:
-        """Return the formula of a function's call."""
+        """Return the formula of a function call."""
         functions = _functions()
         if name in functions:
             return functions[name](*(self.formula(a) for a in args))
@@ -139,7 +141,7 @@ class FormulaReader:
 def reader(
     text: str, variables: Mapping[str, Var], element: ElementType | None
 ) -> tuple[FormulaReader, ast.expr]:
-    """Return the reader of *text* for the names of a plan, and its syntax tree."""
+    """Return a reader of *text* for the names of a plan, and the syntax tree of *text*."""
     constants = {str(c): c for c in _CONSTANTS}
     if len(text) > _LONGEST:
         raise UsageError(
@@ -149,7 +151,7 @@ def reader(
     try:
         with unwarned():
             tree = ast.parse(text.strip(), mode="eval")
-    # MemoryError: what the parser raises where its own stack is full.
+    # Python's parser raises MemoryError when its own stack is full.
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise parser.fail("its parentheses or operators do not match up") from None
     if _depth(tree) > _DEEPEST:
@@ -159,15 +161,15 @@ def reader(
 
 @contextmanager
 def unwarned() -> Iterator[None]:
-    """Hold back what Python remarks on the text of a person, as on ``1and 2``: it is right, or an error says what is wrong."""
+    """Suppress Python's warnings about a user's text, such as for ``1and 2``: the text is valid, or an error explains it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)
         yield
 
 
 def _depth(tree: ast.AST) -> int:
-    """Return how many nodes lie between the root and the farthest leaf, both counted."""
-    # Level by level: a recursion would fail on what it is to measure.
+    """Return the depth of the tree, in nodes from the root to the farthest leaf."""
+    # Level by level: a recursion would fail on the very trees that this function must detect.
     depth, level = 0, [tree]
     while level:
         depth += 1
@@ -176,12 +178,12 @@ def _depth(tree: ast.AST) -> int:
 
 
 def shown(text: str) -> str:
-    """Return the text in quotes, its middle left out where it is long."""
+    """Return the text in quotes; long text is shortened in the middle."""
     return repr(text if len(text) <= 120 else f"{text[:80]} ... {text[-20:]}")
 
 
 def parse_formula(text: str, variables: Mapping[str, Var], element: ElementType | None = None) -> Expr:
-    """Return the formula that *text* writes; raises `UsageError` with what is wrong in it."""
+    """Return the formula in *text*; raises `UsageError` that says what is wrong with the text."""
     parser, body = reader(text, variables, element)
     return parser.formula(body)
 
@@ -200,7 +202,7 @@ SIGNS: Mapping[type[ast.cmpop], str] = {
 
 @functools.cache
 def row_formula(text: str) -> Expr:
-    """Return the formula that *text* writes; raises `UsageError` with what is wrong in it."""
+    """Return the formula in *text*; raises `UsageError` that says what is wrong with the text."""
     read = _RowReader(text, {}, None)
     try:
         tree = ast.parse(text.strip(), mode="eval")
@@ -210,7 +212,7 @@ def row_formula(text: str) -> Expr:
 
 
 def names_in(*exprs: Expr) -> tuple[str, ...]:
-    """Return the parameters that *exprs* name, in order of appearance."""
+    """Return the names of all parameters in *exprs*, in order of appearance."""
     return tuple(dict.fromkeys(name for expr in exprs for name in _names(expr)))
 
 
@@ -223,10 +225,10 @@ def _names(expr: Expr) -> tuple[str, ...]:
 
 
 class _RowReader(FormulaReader):
-    """Reads what rows may say beside what plans may."""
+    """Reads the formulas of rows, whose language is larger than that of plans."""
 
     def formula(self, node: ast.expr) -> Expr:
-        """Return the formula of one node."""
+        """Return the formula of one syntax node."""
         if isinstance(node, ast.Name):
             return Var(node.id)
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -245,8 +247,8 @@ class _RowReader(FormulaReader):
         return super().formula(node)
 
     def _rounded_up(self, node: ast.UnaryOp) -> Expr | None:
-        """``-(-a // b)``, with the sign before a or before the first of its factors."""
-        # Python's way to round a quotient up, which the documents' own listings use.
+        """Return the formula of ``-(-a // b)``, with the inner sign before a or before the first factor of a; else None."""
+        # Python's idiom for rounding a quotient up, which the documents' listings also use.
         divided = node.operand
         if not (isinstance(divided, ast.BinOp) and isinstance(divided.op, ast.FloorDiv)):
             return None
@@ -262,7 +264,7 @@ class _RowReader(FormulaReader):
         return None
 
     def _compare(self, node: ast.Compare) -> Expr:
-        # `==` with None would be true of a formula that is 0, where a parameter was given.
+        # `== None` would compare the formula's value, but the test is whether the parameter was passed.
         if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot):
             missing = node.comparators[0]
             if not (
@@ -280,7 +282,7 @@ class _RowReader(FormulaReader):
         return ComparisonChain(signs, tuple(self.formula(side) for side in (node.left, *node.comparators)))
 
     def binary(self, node: ast.BinOp) -> Expr:
-        """Return the formula of an operation."""
+        """Return the formula of a binary operation."""
         if isinstance(node.op, ast.Mod):
             return Operation(MOD, (self.formula(node.left), self.formula(node.right)))
         if isinstance(node.op, ast.Mult) and (padded := self._padded(node)) is not None:
@@ -288,7 +290,7 @@ class _RowReader(FormulaReader):
         return super().binary(node)
 
     def _padded(self, node: ast.BinOp) -> Expr | None:
-        """``-(-a // b) * b``, which is how PAD_UP is written as Python."""
+        """Return PAD_UP(a, b) for ``-(-a // b) * b``, its form in Python; else None."""
         if not isinstance(node.left, ast.UnaryOp):
             return None
         up, size = self.formula(node.left), self.formula(node.right)
@@ -297,7 +299,7 @@ class _RowReader(FormulaReader):
         return PAD_UP(up.args[0], size)
 
     def call(self, name: str, args: list[ast.expr]) -> Expr:
-        """Return the formula of a function's call."""
+        """Return the formula of a function call."""
         if name not in (*FACTS, "sizeof"):
             return super().call(name, args)
         if len(args) != 1 or not isinstance(args[0], ast.Name):
@@ -307,7 +309,7 @@ class _RowReader(FormulaReader):
 
 
 def as_row_formula(value: "str | Expr") -> Expr:
-    """*value* itself, or the formula that a text writes."""
+    """Return *value* as a formula: itself, or the formula that the text contains."""
     if isinstance(value, Expr):
         return value
     if not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Formulas as source: as Python, with as few parentheses as it needs, as C over 64-bit integers, and as straight-line code: one function for many formulas, every common part computed once."""
+"""Formulas as source: as Python with few parentheses, as C over 64-bit integers, and as one straight-line function for many formulas that computes every common subexpression once."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -26,9 +26,9 @@ from mlusim.formula.expr import (
 )
 
 Leaf = Callable[[e.Expr], str]
-"""How a variable, a sizeof or a fact is written."""
+"""A function that writes a leaf: a variable, a sizeof or a fact."""
 
-CHOICE, OR, AND, NOT, COMPARE, SUM, PRODUCT, SIGN, ATOM = range(9)  # how tightly each binds
+CHOICE, OR, AND, NOT, COMPARE, SUM, PRODUCT, SIGN, ATOM = range(9)  # levels of precedence
 SIGNS = {
     e.ADD: ("+", SUM),
     e.SUB: ("-", SUM),
@@ -39,12 +39,12 @@ SIGNS = {
 
 
 def plain_leaf(leaf: e.Expr) -> str:
-    """Return a leaf as the rows write it: ``elem_count``, ``sizeof(T)``, ``phase(dst)``."""
+    """Return a leaf in the notation of rows: ``elem_count``, ``sizeof(T)``, ``phase(dst)``."""
     return _leaf(leaf, "{}({})")
 
 
 def _leaf(leaf: e.Expr, fact: str) -> str:
-    """Return a leaf, with *fact* as the form of what is said of an operand."""
+    """Return a leaf as text; *fact* is the format of a fact about an operand."""
     if isinstance(leaf, e.Var | e.BoardConst):
         return leaf.name
     if isinstance(leaf, e.SizeOf):
@@ -55,7 +55,7 @@ def _leaf(leaf: e.Expr, fact: str) -> str:
 
 
 def to_python(expr: e.Expr, leaf: Leaf = plain_leaf) -> str:
-    """Return the source of *expr*; *leaf* writes what stands for itself."""
+    """Return the Python source of *expr*; *leaf* writes the leaves."""
     return _Source(leaf).text(expr)[0]
 
 
@@ -69,7 +69,7 @@ class _Source:
         return text if binding >= level else f"({text})"
 
     def text(self, expr: e.Expr) -> tuple[str, int]:
-        """Return the source of *expr*, and how tightly it binds."""
+        """Return the source of *expr* and its precedence."""
         if isinstance(expr, e.Amount):
             return str(expr.value), ATOM if expr.value >= 0 else SIGN  # -2 binds as its sign does
         if isinstance(expr, Word):
@@ -110,19 +110,20 @@ class _Source:
         if expr.op is e.DOWN:
             return f"{self.at(left, PRODUCT)} // {self.at(right, SIGN)} * {self.at(right, SIGN)}", PRODUCT
         sign, binding = SIGNS[expr.op]
-        # The right side keeps its parentheses in a - (b - c).
+        # The right operand keeps its parentheses in a - (b - c).
         return f"{self.at(left, binding)} {sign} {self.at(right, binding + 1)}", binding
 
     def _rounded_up(self, left: e.Expr, right: e.Expr) -> str:
-        # The sign binds to the first factor, and -a * b is -(a * b): a product needs no parentheses behind it.
+        # The sign binds to the first factor, and -a * b is -(a * b): a product needs no parentheses after the
+        # sign.
         product = not isinstance(left, e.Operation) or left.op is e.MUL
         return f"-(-{self.at(left, PRODUCT if product else ATOM)} // {self.at(right, SIGN)})"
 
 
 # -- as C, with Python's division: towards minus infinity -------------------------------------------
 
-# The text uses the functions of `SUPPORT`.  Whether an optional parameter is there is ``x_given``; where it is not, its
-# value must be 0.
+# The text uses the functions of `SUPPORT`. ``x_given`` says whether an optional parameter was passed; if not,
+# its value must be 0.
 
 SUPPORT = """\
 static inline int64_t floor_div(int64_t a, int64_t b) { return a / b - ((a % b != 0) & ((a < 0) != (b < 0))); }
@@ -143,13 +144,13 @@ def c_leaf(leaf: e.Expr) -> str:
 
 
 def to_c(expr: e.Expr, leaf: Callable[[e.Expr], str] = c_leaf) -> str:
-    """Return the source of *expr*, every operation in parentheses; *leaf* writes what stands for itself."""
+    """Return the C source of *expr*, with every operation in parentheses; *leaf* writes the leaves."""
 
     def c(part: e.Expr) -> str:
         return to_c(part, leaf)
 
     if isinstance(expr, e.Amount):
-        # A plain constant is an int of 32 bits, and sizes in bytes exceed them.
+        # A plain constant is a 32-bit int in C, and sizes in bytes exceed that.
         return f"INT64_C({expr.value})"
     if isinstance(expr, Word):
         return f"KIND_{expr.word.upper()}"
@@ -169,7 +170,7 @@ def to_c(expr: e.Expr, leaf: Callable[[e.Expr], str] = c_leaf) -> str:
 
 
 def _logic(expr: Logic, parts: list[str]) -> str:
-    # `or` of numbers gives one of them (stride or width); rows use `and` for conditions alone.
+    # `or` of numbers returns one of them (stride or width); rows use `and` for conditions only.
     if is_condition(expr) or expr.word == "and":
         return f"({(' && ' if expr.word == 'and' else ' || ').join(parts)})"
     *before, text = parts
@@ -222,7 +223,7 @@ class _Writer:
         self.lines: list[str] = []
 
     def value(self, expr: Expr) -> str:
-        """Return the name or the number that stands for *expr*."""
+        """Return the name or the number that represents *expr*."""
         if isinstance(expr, Amount):
             return f"({expr.value})" if expr.value < 0 else str(expr.value)
         if isinstance(expr, SizeOf) and isinstance(expr.type, DType):
@@ -255,5 +256,5 @@ def compile_exprs(exprs: Sequence[Expr], *, vector: bool = False) -> Compiled:
     source = f"def sizes({', '.join(params)}):\n{body}    return ({returned})\n"
     # Formulas name no other function.
     scope: dict[str, Any] = {"np": np, "min": min, "max": max, "__builtins__": {}}
-    exec(compile(source, "<plan>", "exec"), scope)  # noqa: S102 - source made above from formulas only
+    exec(compile(source, "<plan>", "exec"), scope)  # noqa: S102 - the source consists of formulas only
     return Compiled(params, source, scope["sizes"])

@@ -1,1 +1,1 @@
-"""Bytes, and how a kernel points at them.  Layer 1: knows boards and dtypes, nothing of instructions."""
+"""Bytes of memory, and the pointers with which a kernel accesses them.  Layer 1: knows boards and dtypes, nothing of instructions."""

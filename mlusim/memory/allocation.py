@@ -1,4 +1,4 @@
-"""Allocations: pieces of a memory space with an address, bytes and an owner; and the declarations that they are of."""
+"""Allocations, which are pieces of a memory space with an address, bytes and an owner; and their declarations."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,8 +19,8 @@ NO_BYTES: Bytes = np.empty(0, np.uint8)
 
 
 def fresh_bytes(nbytes: int) -> Bytes:
-    """Return *nbytes* unspecified bytes that begin at a multiple of 64, where NumPy's loops are fastest."""
-    # NumPy aligns to 16 bytes, and a line of the host's cache has 64.
+    """Return *nbytes* uninitialised bytes, aligned to 64 bytes, where NumPy's loops are fastest."""
+    # NumPy aligns to 16 bytes; a cache line of the host has 64.
     raw = np.empty(nbytes + 64, np.uint8)
     start = -raw.ctypes.data % 64
     return raw[start : start + nbytes]
@@ -29,12 +29,12 @@ def fresh_bytes(nbytes: int) -> Bytes:
 class Allocation:
     """A contiguous piece of one memory space.
 
-    ``address`` is the device address of its first byte; ``raw`` is a byte array that holds the
-    ``nbytes`` bytes; ``declared`` is what declared it, ``site`` that in words.  ``filled`` is true where
-    the host, or the declaration, gave every byte a value, ``given`` has the ranges [start, stop) in order
-    where the host did so piece by piece, and ``launches`` counts the launches that may have changed them.
-    ``heap`` is the device's that it came from, None on chip.  ``shadow`` is for observers, which keep there
-    what they know of the bytes from one launch to the next; the machine never reads it.
+    ``address`` is the device address of its first byte; ``raw`` is a byte array that holds the ``nbytes``
+    bytes; ``declared`` is its declaration, ``site`` the declaration in words. ``filled`` is true if the host
+    or the declaration initialised every byte; if the host initialised only parts, ``given`` has their byte
+    ranges [start, stop) in ascending order. ``launches`` counts the launches that may have changed the bytes.
+    ``heap`` is the device heap that the allocation is from, None on chip. ``shadow`` is shadow memory in
+    which observers store facts about the bytes from one launch to the next; the machine never reads it.
     """
 
     __slots__ = (
@@ -59,21 +59,21 @@ class Allocation:
         self._where = 0
 
     def where(self) -> int:
-        """Return the address of its bytes in this process, which NumPy takes a microsecond to tell."""
+        """Return the host address of the bytes; cached, because NumPy needs a microsecond for it."""
         if not self._where:
             self._where = int(self.raw.__array_interface__["data"][0])
         return self._where
 
     @property
     def site(self) -> str:
-        """The allocation and its declaration, in words."""
+        """The declaration of the allocation, in words."""
         return str(self.declared)
 
     def __repr__(self) -> str:
         return f"<{self.space} {self.address:#x}..{self.address + self.nbytes:#x} {self.site}>"
 
     def give(self, start: int, stop: int) -> None:
-        """Note that the host gave bytes [*start*, *stop*) values; with the last ones the whole is ``filled``."""
+        """Record that the host initialised bytes [*start*, *stop*); once all bytes are covered, the allocation is ``filled``."""
         merged: list[tuple[int, int]] = []
         for low, high in sorted({*self.given, (start, stop)}):
             if merged and low <= merged[-1][1]:
@@ -84,11 +84,11 @@ class Allocation:
         self.filled = self.filled or self.given == ((0, self.nbytes),)
 
     def has(self, offset: int) -> bool:
-        """Return whether the host, or the declaration, gave the byte at *offset* a value."""
+        """Return whether the host or the declaration initialised the byte at *offset*."""
         return self.filled or any(low <= offset < high for low, high in self.given)
 
     def ended(self, start: int = 0) -> Ended:
-        """Return the fault of using byte *start* of it after its end."""
+        """Return the fault for an access to byte *start* of an allocation that has ended."""
         return Ended(
             f"{self.site} ended with its task or launch",
             space=self.space.name,
@@ -97,7 +97,7 @@ class Allocation:
         )
 
     def const_fault(self, operand: str | None = None, *, does: str = "it would change") -> ReadOnly:
-        """Return the fault of a store to it, which the host passed as const, or the kernel declares so."""
+        """Return the fault for a store to const memory: a tensor passed as const, or a variable that the kernel declares const."""
         if self.declared.file:
             return ReadOnly(
                 f"{does} {self.site}, which is const there",
@@ -111,12 +111,12 @@ class Allocation:
         )
 
     def end(self) -> None:
-        """Drop the bytes: from now on every view of this allocation refuses accesses."""
+        """Drop the bytes: every later access through a view of this allocation faults."""
         self.live = False
         self.raw = NO_BYTES
 
     def begin_again(self, raw: Bytes, *, poison: bool = True) -> None:
-        """Take back the bytes *raw* that it had before its end, as if declared now: they are poison, and may change."""
+        """Revive an ended allocation with its former bytes *raw*, as if just declared: writable, and filled with poison if *poison*."""
         if poison:
             raw.fill(POISON)
         self.raw = raw
@@ -125,7 +125,7 @@ class Allocation:
 
 
 class Absent(Allocation):
-    """A declaration of a memory that the core does not have: no bytes, and every use of it is a fault."""
+    """A declaration in a memory that the core does not have: it has no bytes, and every use faults."""
 
     __slots__ = ()
 
@@ -133,7 +133,7 @@ class Absent(Allocation):
         super().__init__(space, 0, NO_BYTES, declared)
 
     def fault(self) -> Fault:
-        """Return the fault of using it."""
+        """Return the fault for a use of it."""
         return Unsupported(
             f"a memory core has no {self.space}; {self.site} is for the IPU cores",
             space=self.space.name,
@@ -142,10 +142,10 @@ class Absent(Allocation):
 
 
 class Arena:
-    """One physical on-chip (or stack) memory, from which declarations are cut in order.
+    """One physical on-chip (or stack) memory, which allocates its declarations one after the other.
 
-    *capacity* is in bytes, the part that a kernel may use.  The bytes are taken from *pool* when
-    the first declaration comes, so that cores which never touch a memory cost nothing.
+    *capacity* is the number of bytes that a kernel may use. The bytes are taken from *pool* at the first
+    declaration, so that a memory which a core never uses costs nothing.
     """
 
     __slots__ = ("allocations", "base", "capacity", "high_water", "pool", "raw", "space", "top", "unit")
@@ -162,11 +162,11 @@ class Arena:
         self.allocations: list[Allocation] = []
 
     def allocate(self, nbytes: int, align: int, declared: "MemoryDeclaration") -> Allocation:
-        """Cut *nbytes* bytes, aligned to *align*, and fill them with poison.
+        """Allocate *nbytes* bytes, aligned to *align*, and fill them with poison.
 
-        Raises `OutOfMemory` with the bytes asked, the bytes left and the limit.
+        Raises `OutOfMemory`, which names the bytes requested, the bytes left and the limit.
         """
-        # The unit is what operands there need: 64 bytes on MLU2xx, 8 in WRAM.
+        # Operands need this alignment: 64 bytes on MLU2xx, 8 in WRAM.
         align = max(align, self.unit, declared.align)
         start = -(-self.top // align) * align
         if start + nbytes > self.capacity:
@@ -182,7 +182,7 @@ class Arena:
         if self.raw is None:
             self.raw = self.pool.take(self.space, self.capacity)
         piece = self.raw[start : start + nbytes]
-        # Real memory holds what was there before; poison makes reading it visible in the results.
+        # Real memory holds bytes of earlier use; poison makes a read of them visible in the results.
         piece.fill(POISON)
         self.top = start + nbytes
         self.high_water = max(self.high_water, self.top)
@@ -191,9 +191,10 @@ class Arena:
         return allocation
 
     def allocate_again(self, allocation: Allocation, *, poison: bool = True) -> None:
-        """Cut *allocation*, which has ended, once more: it was cut here when the memory was as full as it is now.
+        """Allocate the ended *allocation* again at its old address, when the memory is as full as it was then.
 
-        Without *poison* its bytes are what they are: C has cut it, and the kernel may have written there.
+        Without *poison* the bytes stay as they are, because C code allocated them and the kernel may have
+        written them.
         """
         assert self.raw is not None
         start = allocation.address - self.base
@@ -203,11 +204,11 @@ class Arena:
         self.allocations.append(allocation)
 
     def reaches(self, allocation: Allocation) -> None:
-        """Count *allocation*, which was cut here and has ended, in the high-water mark."""
+        """Include *allocation*, which was allocated here and has ended, in the high-water mark."""
         self.high_water = max(self.high_water, allocation.address - self.base + allocation.nbytes)
 
     def cut(self, top: int, count: int) -> None:
-        """End all but the first *count* declarations, which end before byte *top*, and make those poison again."""
+        """End all but the first *count* declarations, whose bytes lie below *top*, and fill the bytes above *top* with poison."""
         for allocation in self.allocations[count:]:
             allocation.end()
         del self.allocations[count:]
@@ -227,7 +228,7 @@ class Arena:
 
 
 class Pool:
-    """Byte arrays of finished cores, kept for the next ones of the same launch."""
+    """Byte arrays of finished cores, reused by later cores of the same launch."""
 
     def __init__(self) -> None:
         self._free: dict[tuple[Space, int], list[Bytes]] = {}
@@ -235,23 +236,24 @@ class Pool:
     def take(self, space: Space, nbytes: int) -> Bytes:
         """Return a byte array of *nbytes* bytes with unspecified contents."""
         free = self._free.get((space, nbytes))
-        # The bytes are as the last core left them: `Arena.allocate` poisons each declaration.
+        # The bytes are as the last core left them; `Arena.allocate` fills each declaration with poison.
         return free.pop() if free else fresh_bytes(nbytes)
 
     def give(self, space: Space, raw: Bytes) -> None:
-        """Keep *raw* for a later `take`."""
+        """Return *raw* to the pool for a later `take`."""
         self._free.setdefault((space, raw.size), []).append(raw)
 
     def clear(self) -> None:
-        """Drop every kept block: the launch is over."""
+        """Drop all byte arrays at the end of the launch."""
         self._free.clear()
 
 
 class Heap:
     """The device's GDRAM: allocations at growing addresses, bounded by *capacity* bytes.
 
-    ``kept`` are those that kernels find by an address in memory, beside their arguments: a driver's, which are freed by
-    call.  ``advice`` is given when more is asked for than there is.
+    ``kept`` has, by address, the allocations that a kernel may reach by an address stored in memory, in
+    addition to its arguments: allocations of the driver, which the program frees by a call. ``advice`` is the
+    hint of the error when the heap is full.
     """
 
     ALIGN = 256  # bytes; inferred, the driver's allocation granularity is not published
@@ -269,7 +271,7 @@ class Heap:
         """Give *raw* an address.  Raises `OutOfMemory` when the board's memory is exhausted."""
         self.reserve(raw.size)
         address = self._next
-        # There is a gap after each, so that an access past its end hits nothing instead of a neighbour.
+        # Leave a gap after each allocation, so that an access past its end does not hit its neighbour.
         self._next += -(-max(raw.size, 1) // self.ALIGN) * self.ALIGN + self.ALIGN
         self.used += raw.size
         allocation = Allocation(self.space, address, raw, declared, writable=writable)
@@ -277,7 +279,7 @@ class Heap:
         return allocation
 
     def place_of(self, nbytes: int, most: int) -> int:
-        """Return the offset from the base at which the next allocation of *nbytes* bytes will begin.
+        """Return the offset (bytes from the base) at which the next allocation of *nbytes* bytes will begin.
 
         Raises `OutOfMemory` if it would end after byte *most*, or exceed the capacity.
         """
@@ -307,7 +309,8 @@ class Heap:
 
     def free(self, allocation: Allocation) -> None:
         """Give the bytes of *allocation* back; its address is never used again."""
-        # A pointer that outlives its tensor would otherwise read the next tensor's bytes without a fault.
+        # The address is not reused: a pointer that outlives its tensor would read another tensor's bytes
+        # without a fault.
         if allocation.live:
             self.used -= allocation.nbytes
             self.kept.pop(allocation.address, None)
@@ -323,11 +326,11 @@ def as_bytes(array: np.ndarray[Any, Any]) -> Bytes:
 class MemoryDeclaration:
     """A declaration of *count* elements of *dtype* in *space*.
 
-    On the chip *file* and *line* are those of the kernel's statement, and *name* is the variable's where the front end
-    knows it; a tensor of the host has its *shape* instead, the *name* of the parameter that it is given to where that is
-    known, and *const* where a kernel may not write it.
-    *stack* is true for a local array of BANG C, which a compiler has on its stack; *align* are the bytes of an ``alignas``.  *told* says in words what a
-    tensor is, where a program has another name for it than its shape.
+    For on-chip memory *file* and *line* are the place of the kernel's statement, and *name* is the variable's
+    name if the front end knows it. A tensor of the host has a *shape* instead, the *name* of the parameter
+    that it is passed to if that is known, and *const* if a kernel may not write it. *stack* is true for a
+    local array of BANG C, which a compiler puts on its stack; *align* is the alignment of an ``alignas`` in
+    bytes. *told* describes a tensor in words if a program has a better name for it than its shape.
     """
 
     space: Space
@@ -344,16 +347,16 @@ class MemoryDeclaration:
 
     @property
     def counted(self) -> Space:
-        """The memory that scalar accesses count for: the stack is a part of NRAM (compiler driver), whatever its addresses here."""
+        """The space to which scalar accesses are charged: NRAM for stack variables, as the compiler places them there."""
         return NRAM if self.stack else self.space
 
     @property
     def place(self) -> str:
-        """``kernel.py:21``; empty for a tensor."""
+        """``kernel.py:21``; "" for a tensor."""
         return f"{shown_file(self.file)}:{self.line}" if self.file else ""
 
     def element_at(self, offset: int) -> str:
-        """Return the element that has the byte at *offset*, as "out[49, 0, 0]"; empty but for a tensor of several dimensions inside of it."""
+        """Return the element at byte *offset*, as "out[49, 0, 0]"; "" for fewer than two dimensions or an offset outside the tensor."""
         number = offset // self.dtype.size
         if self.shape is None or len(self.shape) < 2 or not 0 <= number < self.count:
             return ""
@@ -375,7 +378,7 @@ class MemoryDeclaration:
 
 @frozen
 class StackVariable:
-    """A local variable that a compiler has on the stack: what to call it, "array" or "structure", its bytes and its place."""
+    """A local variable that a compiler puts on the stack: its kind ("array" or "structure"), its bytes and its location."""
 
     told: str
     kind: str
@@ -385,9 +388,9 @@ class StackVariable:
 
 
 def elements(space: Space, count: Any) -> int:
-    """Return *count* as a number of elements to declare in *space*; raise `RuleFault` if it is not one."""
+    """Return *count*, a number of elements to declare in *space*, as an integer; raise `RuleFault` if it is not a positive integer."""
     try:
-        # NumPy's integers have `__index__`; floats, even whole ones, and text have none.
+        # NumPy's integers have `__index__`; floats and text do not.
         number: int = count.__index__()
     except (AttributeError, TypeError):
         number = 0

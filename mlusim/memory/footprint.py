@@ -1,7 +1,7 @@
-"""Which bytes an access touches: dense, strided up to three dimensions, or in pieces; the whole algebra of that.
+"""Footprints: the bytes that an access touches, dense, strided in up to three dimensions or in pieces, and their algebra.
 
-Everything that asks whether two accesses meet, where, what is left of one after another, or which byte goes with
-which, asks here.  Offsets are in bytes from the start of an allocation.
+All code that intersects or subtracts accesses, or that maps bytes of one access to bytes of another, uses
+this module. Offsets are in bytes from the start of an allocation.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +21,8 @@ NO_INTS: Ints = np.empty(0, np.int64)
 class Access(NamedTuple):
     """The bytes of one operand: ``size`` bytes at ``start`` of an allocation.
 
-    ``steps`` repeats them: ``((stride, count), ...)``, outermost first, in bytes; empty: once.
+    ``steps`` repeats these bytes: ``((stride, count), ...)``, outermost first, strides in bytes; empty for a
+    single run.
     """
 
     allocation: Allocation
@@ -31,7 +32,7 @@ class Access(NamedTuple):
 
     @property
     def span(self) -> tuple[int, int]:
-        """The first byte touched and the one after the last, from the allocation's start."""
+        """The range [first, stop) from the first byte touched to the end of the last, as offsets in the allocation."""
         if not self.steps:
             return self.start, self.start + self.size
         low, high = _reach(self.steps)
@@ -39,7 +40,7 @@ class Access(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """Bytes touched in all; those of overlapping repetitions as often as they are touched."""
+        """Number of bytes touched; a byte that several repetitions touch counts once for each."""
         total = self.size
         for _, count in self.steps:
             total *= count
@@ -47,14 +48,14 @@ class Access(NamedTuple):
 
     @property
     def starts(self) -> Ints:
-        """The first bytes of the repetitions, in the order in which they are touched."""
+        """The start offset of each repetition, in the order of access."""
         starts = np.array([self.start], np.int64)
         for stride, count in self.steps:
             starts = (starts[:, None] + stride * np.arange(count, dtype=np.int64)).reshape(-1)
         return starts
 
     def starts_within(self, low: int, high: int) -> Ints:
-        """Return the starts of the repetitions that touch a byte of [low, high), in their order; others may be among them."""
+        """Return the starts of all repetitions that touch a byte of [low, high), in order of access; some others may be included."""
         starts = np.array([self.start], np.int64)
         for n, (stride, count) in enumerate(self.steps):
             starts = (starts[:, None] + stride * np.arange(count, dtype=np.int64)).reshape(-1)
@@ -64,8 +65,8 @@ class Access(NamedTuple):
 
     @property
     def apart(self) -> bool:
-        """True where no two repetitions share a byte."""
-        # From the inner one out: each has to be wider than all that lies inside of it.
+        """True if no two repetitions share a byte."""
+        # From the inner stride outwards: each stride must exceed the extent of everything inside it.
         steps = sorted((abs(stride), count) for stride, count in self.steps if count > 1)
         reach = self.size
         for stride, count in steps:
@@ -76,12 +77,12 @@ class Access(NamedTuple):
             return True
         if len(steps) == 1 or steps[0][0] < self.size:
             return False
-        # Three strides that interlace are rare, and are settled by looking at every start.
+        # Accesses with three interlaced strides are rare; they are decided by comparing all starts.
         if len(steps) > 2:
             return bool((np.diff(np.sort(self.starts)) >= self.size).all())
         return _interlaced(self.size, *steps)
 
-    # -- of bytes ------------------------------------------------------------------------------
+    # -- queries about bytes -------------------------------------------------------------------
 
     def touches(self, low: int, high: int) -> bool:
         """Return whether the access touches a byte of [low, high)."""
@@ -91,9 +92,10 @@ class Access(NamedTuple):
         return first < high and low < stop and bool(self.starts_within(low, high).size)
 
     def index_of(self, offset: int) -> int:
-        """Return which byte of the access, in the order in which it touches them, lies at *offset*.
+        """Return the index, in order of access, of the byte at *offset*.
 
-        If several repetitions hold it, the first one counts; a byte in a gap has the index of the byte before.
+        If several repetitions contain the byte, the first counts; a byte in a gap has the index of the
+        touched byte before it.
         """
         if not self.steps:
             return min(max(offset - self.start, 0), self.size - 1)
@@ -106,7 +108,7 @@ class Access(NamedTuple):
         return at * self.size + min(max(offset - int(starts[at]), 0), self.size - 1)
 
     def offset_of(self, index: int) -> int:
-        """Return the offset of the byte that the access touches as its *index*-th."""
+        """Return the offset of the byte that is accessed as number *index*; inverse of `index_of`."""
         index, rest = divmod(index, self.size)
         at = self.start + rest
         for stride, count in reversed(self.steps):
@@ -115,7 +117,7 @@ class Access(NamedTuple):
         return at
 
     def rows_of(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return a view of its bytes in an array of one-byte elements, one row for each repetition."""
+        """Return a view of the accessed bytes in *array* (one-byte elements), with one row per repetition."""
         if not self.steps:
             return array[self.start : self.start + self.size]
         return np.ndarray(
@@ -126,10 +128,10 @@ class Access(NamedTuple):
             (*(stride for stride, _ in self.steps), 1),
         )
 
-    # -- of two --------------------------------------------------------------------------------
+    # -- queries about two accesses ------------------------------------------------------------
 
     def common(self, other: "Access") -> tuple[int, int] | None:
-        """Return the first run of bytes [low, high) that both touch, or None."""
+        """Return the first run of bytes [low, high) that both accesses touch, or None."""
         if self.allocation is not other.allocation:
             return None
         (low, high), (first, last) = self.span, other.span
@@ -138,31 +140,32 @@ class Access(NamedTuple):
             return None
         if not self.steps and not other.steps:
             return shared
-        # Only repetitions near the shared span: of a matrix, two tiles meet in a few rows.
+        # Look only at repetitions near the shared span: two tiles of a matrix meet in a few rows.
         mine, theirs = np.sort(self.starts_within(*shared)), np.sort(other.starts_within(*shared))
         return _first_in_common(mine, self.size, theirs, other.size)
 
     def meets(self, other: "Access") -> bool:
-        """Return whether both touch a byte."""
+        """Return whether some byte is touched by both accesses."""
         return self.common(other) is not None
 
     def before_read_by(self, other: "Access") -> int:
-        """Return how many bytes a copy from *other* to this access writes before it reads them; 0 if there are none.
+        """Return how many bytes a copy from *other* to this access overwrites before it reads them.
 
-        Both have as many bytes and their repetitions, which are apart here, have one size.  It copies byte by byte in
-        ascending order; a byte that is copied to itself does not change.
+        Both accesses have the same number of bytes and the same run size, and the repetitions of this access
+        are apart. The copy goes byte by byte in ascending order; a byte that is copied to itself does not
+        count.
         """
         shared = self.common(other)
         if shared is None or self == other:
             return 0
         to, frm = self.starts, other.starts
-        # One row: in ascending order only a destination behind its source overwrites what is still to be read.
+        # One row: in ascending order, only a destination behind its source overwrites bytes still to be read.
         if len(to) == 1:
             return 0 if to[0] <= frm[0] else shared[1] - shared[0]
         order = np.argsort(to, kind="stable")
         first = np.searchsorted(to[order], frm - self.size, side="right")
         overwritten = 0
-        # As the repetitions are apart, no more than two of them reach into one of *other*.
+        # As the repetitions are apart, at most two of them overlap one repetition of *other*.
         for beside in (0, 1):
             near = first + beside
             writer = order[np.minimum(near, len(to) - 1)]
@@ -175,7 +178,7 @@ class Access(NamedTuple):
         return overwritten
 
     def begins_with(self, other: "Access") -> bool:
-        """Return whether it starts exactly where *other* does, and none but its first repetition touches bytes of *other*."""
+        """Return whether both accesses start at the same byte, and only the first repetition of this one overlaps *other*."""
         if self == other:
             return True
         if self.allocation is not other.allocation or self.start != other.start:
@@ -186,14 +189,14 @@ class Access(NamedTuple):
 
 @frozen(eq=False)
 class ByteRuns:
-    """Bytes of one allocation as runs [lows[i], highs[i]), ascending, apart and not adjacent: of accesses in pieces."""
+    """Bytes of one allocation as ascending, disjoint and non-adjacent runs [lows[i], highs[i])."""
 
     lows: Ints
     highs: Ints
 
     @staticmethod
     def of(accesses: Iterable[Access]) -> "ByteRuns":
-        """Return every byte that *accesses* touch; all of them are of one allocation."""
+        """Return the union of the bytes of *accesses*, which all touch one allocation."""
         lows, highs = [NO_INTS], [NO_INTS]
         for access in accesses:
             starts = access.starts
@@ -203,11 +206,11 @@ class ByteRuns:
 
     @staticmethod
     def joined(lows: Ints, highs: Ints) -> "ByteRuns":
-        """Return the bytes of the pieces [lows[i], highs[i]), in any order."""
+        """Return the union of the ranges [lows[i], highs[i]), which may come in any order and overlap."""
         nonempty = lows < highs
         lows, highs = lows[nonempty], highs[nonempty]
         order = np.argsort(lows, kind="stable")
-        # A long piece may reach beyond several that begin behind it.
+        # A long range may reach beyond several later ones.
         lows, highs = lows[order], np.maximum.accumulate(highs[order])
         first = np.r_[True, lows[1:] > highs[:-1]][: len(lows)]
         last = np.r_[first[1:], True][: len(lows)]
@@ -215,15 +218,16 @@ class ByteRuns:
 
     @property
     def nbytes(self) -> int:
-        """Number of bytes of all ranges."""
+        """Number of bytes in all runs."""
         return int((self.highs - self.lows).sum())
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
         return zip(self.lows.tolist(), self.highs.tolist(), strict=True)
 
     def __and__(self, other: "ByteRuns") -> "ByteRuns":
-        """Return the bytes that both touch."""
-        # Both are sorted and apart, so that each run here meets a range [first, behind) of the other's runs.
+        """Return the bytes in both sets."""
+        # Runs are sorted and disjoint, so each run here overlaps a contiguous range [first, behind) of the
+        # other's runs.
         first = np.searchsorted(other.highs, self.lows, side="right")
         behind = np.searchsorted(other.lows, self.highs, side="left")
         count = np.maximum(behind - first, 0)
@@ -234,35 +238,36 @@ class ByteRuns:
         )
 
     def __or__(self, other: "ByteRuns") -> "ByteRuns":
-        """Return the bytes that either touches."""
+        """Return the bytes in either set."""
         return ByteRuns.joined(np.r_[self.lows, other.lows], np.r_[self.highs, other.highs])
 
     def __sub__(self, other: "ByteRuns") -> "ByteRuns":
-        """Return these bytes without those of *other*."""
+        """Return the bytes of this set that are not in *other*."""
         if not self.lows.size or not other.lows.size:
             return self
-        # What lies between the other's runs, out to the ends of both, met with these.
+        # Intersect with the gaps between the other's runs, extended to the ends of both sets.
         gap_lows = np.r_[min(self.lows[0], other.lows[0]), other.highs]
         gap_highs = np.r_[other.lows, max(self.highs[-1], other.highs[-1])]
         nonempty = gap_lows < gap_highs
         return self & ByteRuns(gap_lows[nonempty], gap_highs[nonempty])
 
     def meets(self, other: "ByteRuns") -> bool:
-        """Return whether both share a byte."""
+        """Return whether the two sets share a byte."""
         return bool((self & other).lows.size)
 
 
 def _reach(steps: Steps) -> tuple[int, int]:
-    """Return how far the repetitions go to either side of the first."""
+    """Return the lowest and highest offset of a repetition, relative to the first one (bytes)."""
     low = sum(min(0, stride * (count - 1)) for stride, count in steps)
     high = sum(max(0, stride * (count - 1)) for stride, count in steps)
     return low, high
 
 
 def _interlaced(size: int, inner: tuple[int, int], outer: tuple[int, int]) -> bool:
-    """Return whether two combs of runs of *size* bytes share no byte although they reach into each other: the runs of each lie in gaps of the other."""
+    """Return whether two overlapping combs of runs of *size* bytes share no byte, because the runs of each lie in gaps of the other."""
     (near, few), (far, many) = inner, outer
-    # The distance of each outer start from the inner run before it and, where there is one, from the run behind it.
+    # The distance from each outer start to the inner run before it and, if there is one, to the inner run
+    # after it.
     rest = np.arange(1, many) * far
     steps_back = np.minimum(rest // near, few - 1)
     rest -= steps_back * near
@@ -271,7 +276,7 @@ def _interlaced(size: int, inner: tuple[int, int], outer: tuple[int, int]) -> bo
 
 
 def _first_in_common(a: Ints, size_a: int, b: Ints, size_b: int) -> tuple[int, int] | None:
-    """Return the first bytes that a run at *a* shares with one at *b*; the starts are sorted, and all runs of a side have its size."""
+    """Return the first bytes that runs at *a* and runs at *b* share. The starts are sorted; each side has one run size."""
     behind = np.searchsorted(b, a + size_a)  # runs of b that begin before the end of each run of a
     last = np.where(behind > 0, b[np.maximum(behind - 1, 0)], np.iinfo(np.int64).min // 2) if len(b) else b
     hits = np.flatnonzero((behind > 0) & (last + size_b > a)) if len(b) else NO_INTS
@@ -283,16 +288,18 @@ def _first_in_common(a: Ints, size_a: int, b: Ints, size_b: int) -> tuple[int, i
     return low, high
 
 
-# -- who wrote each byte last, and whose bytes were overwritten by it: a record that Python and C keep alike ----
+# -- the last writer of each byte, and the writer whose bytes it overwrote; Python and C use the same layout
+# ----
 
-WORD = 8  # bytes of the record for each byte: two numbers of 16 bits and one of 32
-MOST_WRITERS = (1 << 16) - 1  # what 16 bits can name; 0 is not a writer
+WORD = 8  # bytes stored for each byte: two integers of 16 bits and one of 32
+MOST_WRITERS = (1 << 16) - 1  # the largest writer id in 16 bits; 0 means no writer
 
 
 class WrittenBytes:
-    """The last writer of each of *nbytes* bytes, whose they were before, and the number of the place where they were written.
+    """For each of *nbytes* bytes: its last writer, the writer before, and the id of the source location of the last write.
 
-    Writers are numbers from 1 on.  The three tables lie one after the other, as `screen.h` has them (``written_``).
+    Ids of writers start at 1. The three tables lie one after the other, in the layout of `screen.h`
+    (``written_``).
     """
 
     def __init__(self, nbytes: int) -> None:
@@ -302,16 +309,16 @@ class WrittenBytes:
         self.place = self.table[4 * nbytes :].view(np.int32)
 
     def store(self, access: Access, who: int, place: int) -> None:
-        """Let *who* write the bytes at *place*."""
+        """Record that writer *who* wrote the bytes of *access* at location *place*."""
         at = _indices(access)
         last = self.last[at]
-        # A second store by the same writer must not hide whose bytes its first one took.
+        # A second store by the same writer must not hide whose bytes its first store overwrote.
         self.lost_of[at] = np.where(last == who, self.lost_of[at], last)
         self.last[at] = who
         self.place[at] = place
 
     def lost(self, access: Access, who: int) -> list[tuple[int, int, int]]:
-        """Find who overwrote bytes of *who* that it reads now: (who did, at which place, how many bytes)."""
+        """Return who overwrote the bytes that *who* wrote and now reads in *access*: (writer, location, number of bytes) each."""
         at = _indices(access)
         last = self.last[at]
         gone = (self.lost_of[at] == who) & (last != who)

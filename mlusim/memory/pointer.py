@@ -1,4 +1,4 @@
-"""Typed pointers: C element arithmetic over an allocation, seen through one core's eyes."""
+"""Typed pointers: C element arithmetic over an allocation, as seen by one core."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from mlusim.presenting import Presented
 
 
 class PointerKind:
-    """A memory space and an element type together; one object each, so that checks are by identity."""
+    """A memory space with an element type; one object per pair, so that checks compare identity."""
 
     __slots__ = ("dtype", "name", "space")
 
@@ -45,15 +45,15 @@ def _legal(dtype: DType) -> tuple[frozenset[type], float, float]:
 
 
 LEGAL: Mapping[DType, tuple[frozenset[type], float, float]] = {d: _legal(d) for d in MEMORY_TYPES}
-"""By element type: the classes of numbers that NumPy converts as C does, the lowest and the highest of them."""
+"""By element type: the number classes that NumPy converts as C does, and the lowest and highest value for which it does."""
 
 
-# Kernels move and cast pointers in every loop, so that a new one is made without the call of `__init__`.
+# Kernels move and cast pointers in every loop, so pointers are created without calling `__init__`.
 _new = object.__new__
 
 
 class Port(Protocol):
-    """The part of a core that a pointer needs."""
+    """The interface of a core that a pointer needs."""
 
     place: Any
     session: Any
@@ -71,11 +71,10 @@ class Port(Protocol):
 class View:
     """An allocation as an array of one dtype, for one core.
 
-    ``array`` holds ``size`` elements; element 0 lies ``phase`` bytes (less than one element) behind
-    the allocation's first byte, so that a pointer cast at an odd address keeps its address.
-    ``cell`` is room for one scalar operand on its way into an instruction; NumPy converts a value of a
-    class in ``accepts`` between ``low`` and ``high`` to an element as C does.
-    ``own`` is true where only the core of the view reaches the bytes.
+    ``array`` holds ``size`` elements; element 0 lies ``phase`` bytes (less than one element) behind the
+    allocation's first byte, so that a pointer cast at an odd address keeps its address. ``cell`` is a buffer
+    for one scalar operand of an instruction. NumPy converts a value as C does if its class is in ``accepts``
+    and it lies between ``low`` and ``high``. ``own`` is true if only the view's core can access the bytes.
     """
 
     __slots__ = (
@@ -98,13 +97,13 @@ class View:
         self.space = allocation.space
         self.kind = KINDS[allocation.space, dtype]
         self.itemsize = dtype.size
-        # mlu-ops counts 64 elements a cycle for one byte, as for two.
-        self.lane = max(dtype.size, 2)  # bytes of the vector unit that an element takes
+        # mlu-ops counts 64 elements per cycle for one-byte elements, as for two-byte elements.
+        self.lane = max(dtype.size, 2)  # bytes of the vector unit that an element occupies
         self.raw = allocation.raw
         self.nbytes = allocation.nbytes
         self.size = max(allocation.nbytes - phase, 0) // dtype.size
         self.array: np.ndarray[Any, Any] = np.ndarray(
-            # NumPy refuses an offset past the last byte, even for no elements.
+            # NumPy refuses an offset past the last byte even for zero elements.
             (self.size,),
             dtype.dtype,
             allocation.raw,
@@ -112,10 +111,10 @@ class View:
         )
         if not allocation.writable:
             self.array.flags.writeable = False
-        self.siblings = {} if siblings is None else siblings  # by type, and phase where there is one
+        self.siblings = {} if siblings is None else siblings  # by element type, with the phase if it is not 0
         self.siblings[(dtype, phase) if phase else dtype] = self
-        self.read = 0  # bytes that copies took from here, for the last-level cache
-        # Integers wrap in C, where NumPy's type raises.
+        self.read = 0  # bytes that copies read through this view, for the last-level cache
+        # Integers wrap in C; NumPy's type would raise.
         self.scalar: Callable[[Any], Any] = dtype.dtype.type if dtype.kind == "float" else dtype
         self.cell: np.ndarray[Any, Any] = np.empty((), dtype.dtype)
         self.accepts, self.low, self.high = LEGAL[dtype]
@@ -123,7 +122,7 @@ class View:
         self.own = port is not None and not allocation.space.shared
 
     def open_again(self) -> None:
-        """Answer accesses again, as the first view of the allocation, which has bytes again."""
+        """Allow accesses again, through the first view of an allocation that was revived."""
         allocation = self.allocation
         self.raw = allocation.raw
         self.nbytes = allocation.nbytes
@@ -133,12 +132,12 @@ class View:
         self.siblings[self.dtype] = self
 
     def close(self) -> None:
-        """Refuse every access from now on: every bound is exceeded."""
+        """Refuse every later access: all bounds checks fail."""
         self.size = self.nbytes = -1
         self.array = self.raw = NO_BYTES
 
     def recast(self, dtype: DType, phase: int) -> "View":
-        """Return the same allocation and core through another dtype."""
+        """Return a view of the same allocation and core with another element type."""
         sibling = self.siblings.get((dtype, phase) if phase else dtype)
         if sibling is not None:
             return sibling
@@ -151,15 +150,16 @@ class View:
         return view
 
 
-# Less than half of the 48 signed bits that the C engine has for an offset, so that a sum of two cannot wrap.
+# Less than half the range of the C engine's signed 48-bit offsets, so that a sum of two cannot wrap.
 REACH = 1 << 46
-"""Bytes that a pointer leads away from its memory at most; beyond that all places are one, outside of everything."""
+"""Limit, in bytes, of a pointer's distance from its memory; all pointers farther away count as out of bounds."""
 
 
 class Ptr(Presented):
     """A typed pointer with C arithmetic: ``p + n`` and ``p - n`` move by elements, not bytes.
 
-    ``p[i]`` loads and ``p[i] = v`` stores one element, ``p - q`` is in elements, ``p.cast(dtype)`` keeps the address.
+    ``p[i]`` loads and ``p[i] = v`` stores one element, ``p - q`` is in elements, ``p.cast(dtype)`` keeps the
+    address.
     """
 
     __slots__ = ("index", "view")
@@ -191,7 +191,7 @@ class Ptr(Presented):
         view = self.view
         at = self.index + (i if i.__class__ is int else self._elements(i))
         port = view.port
-        # The common case in line: memory of this core alone, whose loads no observer has asked to hear (`direct`).
+        # The common case in line: memory of this core alone, and no observer listens to its loads (`direct`).
         if (
             view.own
             and port is not None
@@ -207,7 +207,7 @@ class Ptr(Presented):
         return view.array[at]
 
     def load(self, i: int, waits: int) -> Any:
-        """Return ``p[i]``, whose load is of another kind: *waits* is that of `time.quantities`."""
+        """Return ``p[i]`` by a load that is charged as *waits*, a quantity of `time.quantities`."""
         view = self.view
         at = self.index + (i if i.__class__ is int else self._elements(i))
         port = view.port
@@ -227,7 +227,8 @@ class Ptr(Presented):
             raise self._refused(at, "store")
         if value.__class__ not in NUMBERS:
             value = self._number(value)
-        # As in `__getitem__`; a float into float memory needs no conversion by hand, an integer would have to wrap first.
+        # As in `__getitem__`; NumPy converts a float for float memory, but an integer would have to be
+        # wrapped first.
         if (
             value.__class__ is float
             and view.own
@@ -247,7 +248,7 @@ class Ptr(Presented):
 
     @property
     def v(self) -> Any:
-        """The element that is pointed to, ``*p``, as a Python number."""
+        """The element at the pointer, ``*p``, as a Python number."""
         view = self.view
         port = view.port
         if (
@@ -268,14 +269,14 @@ class Ptr(Presented):
         self[0] = value
 
     def cast(self, dtype: object) -> "Ptr":
-        """Return the pointer of the same address and another element type, as ``(T *)p`` in C."""
+        """Return a pointer to the same address with another element type, as ``(T *)p`` in C."""
         view = self.view
         if dtype.__class__ is not DType:
             dtype = as_dtype(dtype)
         if view.dtype is dtype:
             return self
         seen = None if view.phase else view.siblings.get(dtype)
-        if seen is not None:  # as in most casts, of which vendor kernels are full
+        if seen is not None:  # most casts, which are frequent in vendor kernels
             index, rest = self.index, 0
             if seen.itemsize != view.itemsize:
                 index, rest = divmod(index * view.itemsize, seen.itemsize)
@@ -284,23 +285,23 @@ class Ptr(Presented):
                 moved.view = seen
                 moved.index = index
                 return moved
-        # To a wider type at an odd address: the view of that type begins *phase* bytes into the allocation.
+        # A cast to a wider type at an odd address: that type's view begins *phase* bytes into the allocation.
         element, phase = divmod(view.phase + self.index * view.itemsize, dtype.size)
         return Ptr(view.recast(dtype, phase), element)
 
     def placed(self, plan: object) -> None:
-        """Tell the core that holds the pointer that the regions of *plan* begin here; see `Plan.place`."""
+        """Tell the core that the regions of *plan* begin at this pointer; see `Plan.place`."""
         if self.view.port is not None:
             self.view.port.placed(self.view.allocation, self.offset, plan)
 
     @property
     def dtype(self) -> DType:
-        """The type of the elements that it points to."""
+        """The type of the elements."""
         return self.view.dtype
 
     @property
     def space(self) -> Space:
-        """The memory that it points into."""
+        """The memory space that the pointer points into."""
         return self.view.space
 
     @property
@@ -315,7 +316,7 @@ class Ptr(Presented):
         return self.view.allocation.address + self.offset
 
     def _elements(self, n: Any) -> int:
-        """Return *n* as a Python integer; refuse floats and other things."""
+        """Return the offset *n* as a Python integer; raise for floats and other types."""
         try:
             return n.__index__()  # type: ignore[no-any-return]
         except (AttributeError, TypeError):
@@ -327,9 +328,9 @@ class Ptr(Presented):
             raise fault if self.view.port is None else self.view.port.blame(fault) from None
 
     def _number(self, value: object) -> Any:
-        """Return *value* as something that a store converts; refuse what is not a number."""
+        """Return *value* as a number that a store can convert; raise if it is not a number."""
         handed = getattr(value, "handed", None)
-        if handed is not None:  # an observer follows it
+        if handed is not None:  # an observer tracks this value
             return handed()
         if is_number(value):
             return value[()] if isinstance(value, np.ndarray) else value
@@ -415,14 +416,14 @@ def _no_number(view: View, value: object) -> RuleFault:
 
 
 def reached(pointer: Ptr) -> int:
-    """Return the address of *pointer*, or that of the end of what it reaches."""
+    """Return the address of *pointer*, limited to `REACH` bytes from its allocation."""
     return pointer.view.allocation.address + max(-REACH, min(pointer.offset, REACH))
 
 
 def bounds_fault(view: View, place: int, nbytes: int, ahead: int = 0) -> OutOfBounds | None:
-    """Return the fault of touching *nbytes* from *ahead* bytes behind byte *place* of the view's allocation on, or None.
+    """Return the fault for an access to *nbytes* bytes that starts *ahead* bytes after byte *place* of the allocation, or None.
 
-    *place* is where a pointer leads, which is within `REACH`.
+    *place* is the offset of a pointer and is clamped to `REACH`.
     """
     allocation = view.allocation
     start = max(-REACH, min(place, REACH)) + ahead
@@ -452,7 +453,7 @@ def bounds_fault(view: View, place: int, nbytes: int, ahead: int = 0) -> OutOfBo
 
 
 def values_shown(array: np.ndarray[Any, Any]) -> str:
-    """Return the elements as text; those that consist of poison are called so, or get a ``?`` if a number may be meant."""
+    """Return the elements as text; unwritten ones as "poison", or with a ``?`` if the number may be a real value."""
     fresh = (array.view(np.uint8).reshape(array.size, -1) == POISON).all(axis=1)
     if not fresh.any():
         return np.array2string(array, separator=", ", threshold=4)
@@ -464,7 +465,7 @@ def values_shown(array: np.ndarray[Any, Any]) -> str:
 
 
 def initialise(view: View, values: object) -> RuleFault | None:
-    """Write *values* and then zeros to *view*, or say what is wrong with them."""
+    """Write *values*, then zeros, to *view*; return the fault if *values* cannot be stored."""
     if values.__class__ is np.ndarray and values.dtype is view.array.dtype and values.size == view.size:
         view.array[:] = values
         view.allocation.filled = True

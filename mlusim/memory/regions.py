@@ -1,4 +1,4 @@
-"""Plans as the machine knows them: named regions over bytes, and the buffers in which they lie."""
+"""The machine's view of plans: named regions over bytes, and the allocations that contain them."""
 
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -10,13 +10,13 @@ from mlusim.memory.allocation import Allocation
 
 
 class RegionMap:
-    """A plan with numbers: the base of `mlusim.plan.Layout`.  All sizes are in bytes, all offsets from its start."""
+    """A plan evaluated to numbers; the base class of `mlusim.plan.Layout`. Sizes and offsets are in bytes."""
 
     __slots__ = ()
 
     @property
     def plan(self) -> str:
-        """The name of the plan whose numbers these are."""
+        """The name of the plan."""
         raise NotImplementedError
 
     @property
@@ -36,9 +36,9 @@ class RegionMap:
 
 @frozen(eq=False)
 class PlacedPlan:
-    """A plan as a kernel has placed it, with the values that it gave; ``key`` is equal for the same plan with equal values.
+    """A plan placed by a kernel, with the values of its variables; equal plans with equal values have equal ``key``.
 
-    ``layout`` works out its regions on a board, when they are asked for.
+    ``layout`` computes the regions on a board when they are needed.
     """
 
     name: str
@@ -48,7 +48,7 @@ class PlacedPlan:
 
 @frozen(eq=False)
 class Placement:
-    """A plan in a buffer: its offset 0 is the byte *start* of *allocation*."""
+    """A plan placed in a buffer: the plan's offset 0 is byte *start* of *allocation*."""
 
     allocation: Allocation
     start: int

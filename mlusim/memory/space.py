@@ -8,9 +8,10 @@ from attrs import frozen
 
 @frozen(eq=False)
 class Space:
-    """A memory space: ``name`` as in BANG C, ``owner`` is what holds one: core, cluster or device.
+    """A memory space: ``name`` as in BANG C, ``owner`` is the unit that holds it: core, cluster or device.
 
-    ``shared`` is true where another task may change the bytes at any time; ``number`` is its place in `SPACES`.
+    ``shared`` is true where another task may change the bytes at any time; ``number`` is its index in
+    `SPACES`.
     """
 
     name: str
@@ -33,17 +34,17 @@ SRAM = Space("SRAM", "cluster", True, 4)
 
 SPACES: tuple[Space, ...] = (GDRAM, LDRAM, NRAM, WRAM, SRAM)
 
-# The windows of NRAM, WRAM and SRAM are the architecture's; these are inferred: any value that
-# cannot be mistaken for an on-chip address will do.
+# The windows of NRAM, WRAM and SRAM depend on the architecture. The addresses here are inferred: any value
+# that cannot be mistaken for an on-chip address works.
 GDRAM_BASE = 0x10_0000_0000
 LDRAM_BASE = 0x4000_0000
-CODE_BASE = 0xF_0000_0000  # of functions whose address is taken; also inferred, nothing is loaded from there
-CODE_BYTES = 16  # from one function whose address is taken to the next
-LDRAM_SIZE = 16 << 20  # bytes a core; inferred, the driver's stack limit is larger
+CODE_BASE = 0xF_0000_0000  # of functions whose address is taken; inferred, nothing is loaded from there
+CODE_BYTES = 16  # distance between two such functions
+LDRAM_SIZE = 16 << 20  # bytes per core; inferred, the driver's stack limit is larger
 
 
 def code_address(number: int) -> int:
-    """Return the address of the *number*-th function of a kernel whose address is taken."""
+    """Return the address of function *number* among the functions of a kernel whose address is taken."""
     return CODE_BASE + CODE_BYTES * number
 
 
@@ -52,7 +53,7 @@ def code_address(number: int) -> int:
 
 @frozen(eq=False)
 class Direction:
-    """A copy direction token: ``SOURCE2DESTINATION``; ``value`` is the number in the vendor's enum."""
+    """A copy direction: ``SOURCE2DESTINATION``; ``value`` is its number in the vendor's enum."""
 
     name: str
     value: int
@@ -67,7 +68,7 @@ class Direction:
 
     @property
     def off_chip(self) -> bool:
-        """True where the IO-DMA carries it: one side is GDRAM or LDRAM."""
+        """True if the IO-DMA performs the copy: one side is GDRAM or LDRAM."""
         return self.src in (GDRAM, LDRAM) or self.dst in (GDRAM, LDRAM)
 
 
@@ -102,9 +103,9 @@ DIRECTIONS: tuple[Direction, ...] = (
     WRAM2SRAM, GDRAM2GDRAM, GDRAM2LDRAM, LDRAM2GDRAM, LDRAM2LDRAM, SRAM2SRAM,
 )  # fmt: skip
 
-# Which directions each form of the copy takes: the vendor declaration header.
+# The directions that each form of the copy accepts, from the vendor's declaration header.
 ONE_D = frozenset(DIRECTIONS) - {LDRAM2LDRAM}
-# Of SRAM2SRAM it is inferred: the vendor's header lists the cluster-to-cluster form apart.
+# SRAM2SRAM is inferred: the vendor's header lists the cluster-to-cluster form separately.
 ONE_D_ASYNC = frozenset({
     GDRAM2NRAM, NRAM2GDRAM, GDRAM2WRAM, NRAM2WRAM, WRAM2NRAM, NRAM2NRAM, SRAM2NRAM, NRAM2SRAM, SRAM2WRAM,
     WRAM2SRAM, GDRAM2SRAM, SRAM2GDRAM, GDRAM2LDRAM, GDRAM2GDRAM, SRAM2SRAM,
@@ -115,17 +116,17 @@ THREE_D = frozenset(DIRECTIONS)  # from __BANG_ARCH__ 322 on
 
 
 def direction_of(number: Any) -> Any:
-    """Return the direction that an enumerator of ``mluMemcpyDirection_t`` means; leave any other for the row to refuse."""
+    """Return the direction with this number in ``mluMemcpyDirection_t``; another value is returned as it is, for the row's check to refuse."""
     return DIRECTIONS[number] if number in range(len(DIRECTIONS)) else number
 
 
 @functools.cache
 def grain(direction: Direction, generation: int, *, strided: bool) -> tuple[int, int, int]:
-    """Return the numbers of bytes of which the address of dst, that of src and the size must be multiples.
+    """Return the required alignments, in bytes, of the destination address, the source address and the size.
 
-    The vendor declaration header; that 5xx is as 3xx is inferred.
+    Source: the vendor's declaration header; for 5xx it is inferred to be as for 3xx.
     """
-    # On MLU2xx a copy inside NRAM belongs to the compute stream (decision 0016), and is aligned as vectors are.
+    # On MLU2xx a copy inside NRAM belongs to the compute stream (decision 0016), and is aligned like vectors.
     if direction is NRAM2NRAM and generation == 2 and not strided:
         return 64, 64, 128
     if WRAM not in (direction.src, direction.dst):
