@@ -52,11 +52,12 @@ def alike(path: Path) -> str:
     return f"did you mean {shown(shown_file(str(path.with_name(guess[0] + path.suffix))))}?" if guess else ""
 
 
+_BEYOND_LINES = re.compile(r"[^\n\t -~]+")
+
+
 def lines_shown(text: str) -> str:
     """Return *text* of several lines as `shown` does, but keep its newlines and tabs."""
-    if text.isprintable():
-        return text
-    return "".join(c if c in "\n\t" or c.isprintable() else shown(c) for c in text)
+    return _BEYOND_LINES.sub(lambda run: shown(run[0]), text)
 
 
 # -- files, read whole ------------------------------------------------------------------------------------

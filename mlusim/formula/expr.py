@@ -241,7 +241,7 @@ class Operation(Expr):
 
     def evaluate(self, env: Mapping[str, int]) -> int:
         """Return the operation's result."""
-        result, *values = (a.evaluate(env) for a in self.args)
+        result, *values = [a.evaluate(env) for a in self.args]
         for value in values:
             result = self.op.apply(result, value)
         return result

@@ -38,7 +38,7 @@ LAYOUTS = ("ARRAY", "NHWC", "NCHW", "HWCN", "NDHWC", "NCDHW", "NTC", "TNC", "NLC
 
 def _shape(value: Sequence[int]) -> tuple[int, ...]:
     sizes = _integers("shape", value)
-    if any(n < 0 for n in sizes):
+    if min(sizes, default=0) < 0:
         raise UsageError(f"shape {sizes} has a negative size; give sizes of 0 or more")
     return sizes
 
@@ -49,7 +49,7 @@ def _strides(value: Sequence[int] | None) -> tuple[int, ...] | None:
 
 def _integers(name: str, value: Any) -> tuple[int, ...]:
     try:
-        return tuple(operator.index(n) for n in value)
+        return tuple(map(operator.index, value))
     except TypeError:
         raise UsageError(f"{name} {value!r:.80} is not a sequence of integers") from None
 

@@ -300,7 +300,7 @@ def attempt(
         launches=tuple(handle.launches),
         efficiency=_efficiency(spec, handle, arrays, complete),
         message=handle.last_error,
-        inputs={name: TensorDescriptor(array.shape, array.dtype) for name, array in arrays.items()},
+        inputs={name: desc for name in arrays if (desc := descriptors[name]) is not None},
         params=complete,
         workspace=spec.workspace(arrays, complete) if status == SUCCESS else 0,
         layouts=tuple(handle.layouts),
@@ -459,7 +459,7 @@ def _tensors(
 
 def _check_sizes(spec: Operator, name: str, shape: tuple[int, ...], params: Mapping[str, Any]) -> None:
     """Refuse a negative size, for which the library makes no descriptor."""
-    if any(n < 0 for n in shape):
+    if min(shape, default=0) < 0:
         status = Status.MLUOP_STATUS_BAD_PARAM
         values = ", ".join(f"{key} = {value}" for key, value in params.items())
         raise StatusError(

@@ -46,13 +46,13 @@ class PlanScope:
                 raise UsageError(f"plan {self.plan} has no element type to choose; leave dtype out")
             return None
         choices = self.element.choices
-        names = " or ".join(c.name for c in choices)
-        if dtype is None and len(choices) > 1:
-            raise UsageError(f"plan {self.plan} holds elements of type {self.element}; give dtype={names}")
         chosen = choices[0] if dtype is None else as_dtype(dtype)
-        if chosen not in choices:
-            raise UsageError(f"plan {self.plan} holds {names}, not {chosen.name}")
-        return chosen
+        if chosen in choices and (dtype is not None or len(choices) == 1):
+            return chosen
+        names = " or ".join(c.name for c in choices)
+        if dtype is None:
+            raise UsageError(f"plan {self.plan} holds elements of type {self.element}; give dtype={names}")
+        raise UsageError(f"plan {self.plan} holds {names}, not {chosen.name}")
 
     def env(
         self, values: Mapping[str, int], dtype: DType | None, board: Board | str | None
@@ -482,7 +482,7 @@ def values_of(plan: Plan, values: Mapping[str, int]) -> dict[str, int]:
 
 def check_names(plans: Sequence[Plan], names: Sequence[str]) -> None:
     """Raise `UsageError` for a name that is not a variable of any of *plans*."""
-    variables = list(dict.fromkeys(name for plan in plans for name in plan.variables))
+    variables = {name: None for plan in plans for name in plan.variables}
     for name in names:
         if name not in variables:
             raise UsageError(

@@ -5,7 +5,7 @@ band wider, and has a name in reports.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -114,18 +114,18 @@ def certainty(tasks: Sequence[TaskWork], board: Board, lasting: float, launching
     for task in {id(task.log): task for task in tasks}.values():
         for (rows, _), often in zip(task.log.chunks, task.log.times, strict=True):
             count, pace = times[id(task.log)] * often, paces[task.memory_core]
-            for rate, each in _spent(rows, pace):
+            for rate, each in _spent(rows, pace).items():
                 spent[rate] = spent.get(rate, 0.0) + float(count @ each)
-            for kind, each in _kinds(rows, pace):
+            for kind, each in _kinds(rows, pace).items():
                 us[kind] += float(count @ each)
     busy = sum(us.values())
     us["copies beside other work"] += max(0.0, lasting - busy)
     kinds = {kind: (1 - launching) * part / max(lasting, busy) for kind, part in us.items()}
     kinds["launching"] = launching
     few = [
-        Unsure(rate.name, min(1.0, part / lasting), rate.on(board).shown_by)
+        Unsure(rate.name, min(1.0, part / lasting), shown)
         for rate, part in spent.items()
-        if part > 0 and rate.on(board).shown_by < ENOUGH
+        if part > 0 and (shown := rate.on(board).shown_by) < ENOUGH
     ]
     return Certainty(kinds, tuple(sorted(few, key=lambda mechanism: -mechanism.part)))
 
@@ -135,38 +135,32 @@ def named(mechanisms: Sequence[Unsure]) -> tuple[Unsure, ...]:
     return tuple(mechanism for mechanism in mechanisms if mechanism.part >= LEAST)
 
 
-def _spent(rows: Rows, pace: Pace) -> Iterator[tuple[Rate, Any]]:
-    """Yield what each of *rows* spends in a mechanism, in us, by the constant that says how long it takes."""
-    sums, flies = rows[:, SUMS:LOADS], rows[:, KIND] == IO_FLIGHT
-    yield SEGMENT, sum(_pieces(rows, pace))
-    yield ELEMENT, (sums[:, q.STALLS] + rows[:, STALLS_OF] * flies) * pace.stall
-    lines: Mapping[int, tuple[Rate, float]] = {
-        q.FUNCTIONS: (FUNCTION, pace.function),
-        q.EXPONENTIALS: (EXPONENTIAL, pace.exponential),
-        q.REDUCTIONS: (REDUCTION, pace.reduction),
-        q.FUSIONS: (FUSION, pace.fusion),
-        q.POOLINGS: (POOLING, pace.pooling),
+def _spent(rows: Rows, pace: Pace) -> dict[Rate, Any]:
+    """Return what each of *rows* spends in a mechanism, in us, by the constant that says how long it takes."""
+    sums, loads, stores = rows[:, SUMS:LOADS], loads_of(rows), rows[:, STORES:]
+    flies, moves, meets = (rows[:, KIND] == kind for kind in (IO_FLIGHT, MOVE_FLIGHT, MEET))
+    return {
+        SEGMENT: sum(_pieces(rows, pace)),
+        ELEMENT: (sums[:, q.STALLS] + rows[:, STALLS_OF] * flies) * pace.stall,
+        FUNCTION: sums[:, q.FUNCTIONS] * (pace.cycle + pace.function),
+        EXPONENTIAL: sums[:, q.EXPONENTIALS] * (pace.cycle + pace.exponential),
+        REDUCTION: sums[:, q.REDUCTIONS] * (pace.cycle + pace.reduction),
+        FUSION: sums[:, q.FUSIONS] * (pace.cycle + pace.fusion),
+        POOLING: sums[:, q.POOLINGS] * (pace.cycle + pace.pooling),
+        TRANSPOSE: sums[:, q.TRANSPOSED] * pace.transposed,
+        TRANSPOSE_START: sums[:, q.TRANSPOSITIONS] * pace.transposition,
+        ATOMIC: sums[:, q.ATOMICS] * pace.atomic,
+        ATOMIC_LINE: sums[:, q.CROWDED] * pace.crowded,
+        SCALAR_NRAM: waited(loads, OF_CORE) * pace.near,
+        SCALAR_SRAM: waited(loads, SHARED) * pace.shared,
+        SCALAR_BRANCH: loads[:, 3].sum(axis=1) * pace.decided,
+        DRAM_LATENCY: loads[:, :, FAR].sum(axis=(1, 2)) * pace.off_chip
+        + stores[:, FAR].sum(axis=1) * pace.scattered,
+        MOVE_LINE: (sums[:, q.LINES] + rows[:, PIECES_OF] * moves) * pace.cycle,
+        MOVE_PART: (sums[:, q.PARTS] + rows[:, STALLS_OF] * moves) * pace.part,
+        SRAM_PORT: (sums[:, q.SRAM_BYTES] + rows[:, SUMS - 1] * moves) * pace.sram_byte,
+        BARRIER: meets * (BARRIER.value * pace.cycle),
     }
-    for place, (rate, beyond) in lines.items():
-        yield rate, sums[:, place] * (pace.cycle + beyond)
-    yield TRANSPOSE, sums[:, q.TRANSPOSED] * pace.transposed
-    yield TRANSPOSE_START, sums[:, q.TRANSPOSITIONS] * pace.transposition
-    yield ATOMIC, sums[:, q.ATOMICS] * pace.atomic
-    yield ATOMIC_LINE, sums[:, q.CROWDED] * pace.crowded
-    loads = loads_of(rows)
-    yield SCALAR_NRAM, waited(loads, OF_CORE) * pace.near
-    yield SCALAR_SRAM, waited(loads, SHARED) * pace.shared
-    yield SCALAR_BRANCH, loads[:, 3].sum(axis=1) * pace.decided
-    yield (
-        DRAM_LATENCY,
-        loads[:, :, FAR].sum(axis=(1, 2)) * pace.off_chip
-        + rows[:, STORES:][:, FAR].sum(axis=1) * pace.scattered,
-    )
-    moves = rows[:, KIND] == MOVE_FLIGHT
-    yield MOVE_LINE, (sums[:, q.LINES] + rows[:, PIECES_OF] * moves) * pace.cycle
-    yield MOVE_PART, (sums[:, q.PARTS] + rows[:, STALLS_OF] * moves) * pace.part
-    yield SRAM_PORT, (sums[:, q.SRAM_BYTES] + rows[:, SUMS - 1] * moves) * pace.sram_byte
-    yield BARRIER, (rows[:, KIND] == MEET) * (BARRIER.value * pace.cycle)
 
 
 def _pieces(rows: Rows, pace: Pace) -> tuple[Any, Any]:
@@ -175,14 +169,16 @@ def _pieces(rows: Rows, pace: Pace) -> tuple[Any, Any]:
     return rows[:, SUMS + q.SEGMENTS] * pace.segment, flying * pace.segment
 
 
-def _kinds(rows: Rows, pace: Pace) -> Iterator[tuple[str, Any]]:
-    """Yield what each of *rows* takes of a kind of time, in us."""
+def _kinds(rows: Rows, pace: Pace) -> dict[str, Any]:
+    """Return what each of *rows* takes of a kind of time, in us."""
     us, (waiting, flying) = parts_of(rows, pace), _pieces(rows, pace)
     on_chip = us[:, FLIGHT] * (rows[:, KIND] == MOVE_FLIGHT)
-    yield "scalar code", us[:, SCALAR] + us[:, FRONT]
-    yield "vector unit", us[:, VECTOR]
-    yield "tensor unit", us[:, TENSOR]
-    yield "copies that a core waits for", np.maximum(0.0, us[:, IO] - waiting)
-    yield "copies beside other work", np.maximum(0.0, us[:, FLIGHT] - on_chip - flying)
-    yield "pieces of strided copies", waiting + flying
-    yield "copies on the chip", us[:, MOVE] + on_chip
+    return {
+        "scalar code": us[:, SCALAR] + us[:, FRONT],
+        "vector unit": us[:, VECTOR],
+        "tensor unit": us[:, TENSOR],
+        "copies that a core waits for": np.maximum(0.0, us[:, IO] - waiting),
+        "copies beside other work": np.maximum(0.0, us[:, FLIGHT] - on_chip - flying),
+        "pieces of strided copies": waiting + flying,
+        "copies on the chip": us[:, MOVE] + on_chip,
+    }

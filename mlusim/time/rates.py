@@ -10,6 +10,7 @@ values of a board or of a series of boards.  ``rows`` names the published measur
 is right for, ``measured`` the boards that printed them.  On any other board such a value is inherited: its band is wider by `INHERITED`.
 """
 
+import functools
 from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -102,13 +103,11 @@ class BoardValue:
 
     def at(self, bound: Bound, board: "Board") -> float:
         """Return the value at an end of the band on *board*, or the usual one."""
-        ends = self.ends(board)
-        if ends is None or bound is Bound.USUAL:
-            return self.value
-        return ends[0] if bound is Bound.LOW else ends[1]
+        ends = None if bound is Bound.USUAL else self.ends(board)
+        return self.value if ends is None else ends[bound is Bound.HIGH]
 
 
-@frozen
+@frozen(eq=False)
 class Rate:
     """One constant: what it says in ``unit``; its value on boards that have none of their own, and those of ``own``."""
 
@@ -145,6 +144,8 @@ class Rate:
                     return value
         return self.usual
 
+    # Every prediction asks several constants again.
+    @functools.lru_cache(maxsize=8192)  # noqa: B019 - a constant lives as long as the program
     def at(self, bound: Bound, board: "Board") -> float:
         """Return the number that holds on *board* at an end of its band."""
         return self.on(board).at(bound, board)
@@ -152,7 +153,7 @@ class Rate:
 
 def printed_rows(board: "Board") -> bool:
     """Return whether *board* printed one of the measurements that constants were derived from."""
-    return any(board.name in value.measured for rate in RATES for value in rate.values)
+    return board.name in _PRINTED
 
 
 def series_of(board: "Board") -> str:
@@ -468,6 +469,7 @@ RATES: tuple[Rate, ...] = (
     TENSOR_START, MOVE_LINE, MOVE_PART, SRAM_PORT, ATOMIC, ATOMIC_LINE, BARRIER,
 )  # fmt: skip
 """Every constant, in the order in which the documentation shows them."""
+_PRINTED = frozenset(board for rate in RATES for value in rate.values for board in value.measured)
 PASSES: Mapping[str, Rate] = {
     "FUNCTION": FUNCTION, "EXPONENTIAL": EXPONENTIAL, "REDUCTION": REDUCTION, "TRANSPOSE": TRANSPOSE,
 }  # fmt: skip

@@ -6,9 +6,10 @@ asynchronous copy takes its turn on its pipe; waits and barriers wait.  Every st
 what it waits for plus its own duration, so more work anywhere ends nothing earlier.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from attrs import define, field, frozen
@@ -174,10 +175,14 @@ def _added(values: Any, ends: Sequence[int]) -> Any:
 
 @define
 class CoreReplay:
-    """One core during a replay: its time, when its streams are free, and when what they do is done."""
+    """Cores that do the same during a replay: their time, when their streams are free, and when what they do is done.
+
+    ``cores`` is how many they are: what one of them does, all do at the same moment.
+    """
 
     rows: Iterator[list[tuple[float, ...]]]
     pace: Pace
+    cores: int = 1
     now: float = 0.0
     compute: float = 0.0
     load_free: float = 0.0
@@ -251,21 +256,39 @@ class CoreReplay:
 
 
 @frozen
-class Cores:
-    """The result of a replay: when each core ends, in us from the start of its task or union.
-
-    ``flying`` is for how long asynchronous copies keep its IO-DMA busy, on one channel or both.
-    """
+class Alone:
+    """A task or union by itself: the end of each core in us, what each was busy with, all off-chip bytes."""
 
     ends: tuple[float, ...]
-    flying: tuple[float, ...]
+    cores: tuple[CoreSummary, ...]
+
+    @property
+    def duration(self) -> float:
+        """When the last core ends."""
+        return max(self.ends)
+
+    @property
+    def moved(self) -> int:
+        """Off-chip bytes of all cores."""
+        return sum([core.moved for core in self.cores])
 
 
-def replay(logs: Sequence[TimedLog], board: Board, bound: Bound = Bound.USUAL) -> Cores:
+def replay(logs: Sequence[TimedLog], board: Board, bound: Bound = Bound.USUAL) -> Alone:
     """Replay the *logs* of cores that run together."""
-    clocks = [CoreReplay(log.rows(), log.pace) for log in logs]
-    meet(clocks, board, bound)
-    return Cores(tuple(clock.idle() for clock in clocks), tuple(clock.flying for clock in clocks))
+    clocks = clocks_of(CoreReplay, logs)
+    meet(list(clocks.values()), board, bound)
+    done = {log: (clock.idle(), log.summary(clock.flying)) for log, clock in clocks.items()}
+    ends, cores = zip(*[done[log] for log in logs], strict=True)
+    return Alone(ends, cores)
+
+
+Clock = TypeVar("Clock", bound=CoreReplay)
+
+
+def clocks_of(kind: type[Clock], logs: Sequence[TimedLog]) -> dict[TimedLog, Clock]:
+    """Return a clock of *kind* for each of *logs*, one for all cores that have it."""
+    # Meetings have numbers, so that cores with one log are always in the same meeting.
+    return {log: kind(log.rows(), log.pace, cores) for log, cores in Counter(logs).items()}
 
 
 class Halves:
@@ -281,7 +304,7 @@ class Halves:
         arrived, waiting = self._arrived.setdefault(number, []), self._waiting.setdefault(number, [])
         if role == ARRIVES:
             clock.now = clock.idle()
-            arrived.append(clock.now)
+            arrived += [clock.now] * clock.cores
             free = [clock]
         else:
             waiting.append(clock)
@@ -301,6 +324,7 @@ def meet(clocks: Sequence[CoreReplay], board: Board, bound: Bound = Bound.USUAL)
     board's ceiling.
     """
     running, waiting = list(clocks), dict[int, list[CoreReplay]]()
+    everyone = sum([clock.cores for clock in clocks])
     phase, cost = 0.0, BARRIER.at(bound, board) / board.clock_mhz
     halves = Halves(cost)
     while running:
@@ -315,10 +339,10 @@ def meet(clocks: Sequence[CoreReplay], board: Board, bound: Bound = Bound.USUAL)
             continue
         group = waiting.setdefault(number, [])
         group.append(clock)
-        if len(group) == needed:
-            until = max(c.idle() for c in group)
+        if sum([c.cores for c in group]) == needed:
+            until = max([c.idle() for c in group])
             # Only a barrier of all divides the bytes by time; what other groups move beside is not known here.
-            if needed == len(clocks):
+            if needed == everyone:
                 until = phase = max(until, phase + _drained(clocks) / ceiling(board, bound))
             # All of them go on at once, when the last one has come and the off-chip bytes are through.
             for c in group:
@@ -330,7 +354,7 @@ def _drained(clocks: Iterable[CoreReplay]) -> float:
     """Return the bytes of all *clocks* since they were last asked."""
     nbytes = 0.0
     for clock in clocks:
-        nbytes += clock.moved
+        nbytes += clock.moved * clock.cores
         clock.moved = 0.0
     return nbytes
 

@@ -27,7 +27,7 @@ from mlusim.time.log import (
     CoreSteps,
 )
 from mlusim.time.pace import FLIGHT, FRONT, IO, SCALAR, VECTOR, Pace, Times, parts_of
-from mlusim.time.replay import CoreReplay, TimedLog, meet
+from mlusim.time.replay import CoreReplay, TimedLog, clocks_of, meet
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -129,12 +129,13 @@ class Track:
 
 def tracks(logs: Sequence[TimedLog], board: Board) -> list[Track]:
     """Replay cores that run together as `mlusim.time.replay` does, and note every row."""
-    clocks = [TracedClock(log.rows(), log.pace) for log in logs]
-    meet(clocks, board)
-    for clock in clocks:  # one that waits at a barrier that others have not come to
+    clocks = clocks_of(TracedClock, logs)
+    meet(list(clocks.values()), board)
+    for clock in clocks.values():  # one that waits at a barrier that others have not come to
         if clock.chunk:
             clock.note()
-    return [_track(log, clock.noted) for log, clock in zip(logs, clocks, strict=True)]
+    traced = {log: _track(log, clock.noted) for log, clock in clocks.items()}
+    return [traced[log] for log in logs]
 
 
 def _track(timed: TimedLog, noted: list[tuple[float, ...]]) -> Track:

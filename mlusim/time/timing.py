@@ -10,7 +10,6 @@ import heapq
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import count
 
 from attrs import define, frozen
 
@@ -20,7 +19,7 @@ from mlusim.time.copy_costs import UNIT
 from mlusim.time.log import SUMS, CoreLog, TaskWork, loads_of
 from mlusim.time.pace import Pace
 from mlusim.time.rates import LAUNCH, TASK_START, Bound
-from mlusim.time.replay import CoreSummary, Stack, TimedLog, ceiling, replay
+from mlusim.time.replay import Alone, Stack, TimedLog, ceiling, replay
 
 MOST_ROWS = 1 << 16  # distinct rows that are timed together, which bounds the memory
 FEW_ROWS = 1 << 12  # up to which the stacks are kept for the next bound: a megabyte
@@ -28,7 +27,7 @@ GroupKey = tuple[tuple[CoreLog, bool, int], ...]
 # What a core's pace depends on: whether it is a memory core; cores that share its SRAM, and that run beside it; cores of the launch whose
 # atomics meet; sixteenths of what memory cores read that are in the cache.
 Role = tuple[bool, int, int, int, int]
-Stacks = list[tuple[Role, list[int], Stack]]  # of a role: the numbers of its cores, and their logs
+Stacks = list[tuple[Role, Stack]]  # the logs of the cores of a role, each once
 
 
 def groups_of(tasks: Sequence[TaskWork]) -> list[list[TaskWork]]:
@@ -173,22 +172,17 @@ class GroupedTasks:
 
     def _stacked(self, keys: Sequence[GroupKey]) -> Stacks:
         """Return the logs of the kinds *keys*, by the roles of their cores."""
-        logs = [log for key in keys for log, _, _ in key]
-        members: dict[Role, list[int]] = {}
-        for number, role in enumerate([role for key in keys for role in self.roles[key]]):
-            members.setdefault(role, []).append(number)
-        return [
-            (role, numbers, Stack.of([logs[number] for number in numbers]))
-            for role, numbers in members.items()
-        ]
+        members: dict[Role, dict[CoreLog, None]] = {}
+        for key in keys:
+            for (log, _, _), role in zip(key, self.roles[key], strict=True):
+                members.setdefault(role, {})[log] = None
+        return [(role, Stack.of(list(logs))) for role, logs in members.items()]
 
-    @staticmethod
-    def _together(keys: Sequence[GroupKey], stacks: Stacks, paces: Paces) -> list[list[TimedLog]]:
-        timed: dict[int, TimedLog] = {}
-        for role, numbers, stack in stacks:
-            timed.update(zip(numbers, stack.at(paces.at(role)), strict=True))
-        numbered = count()
-        return [[timed[next(numbered)] for _ in key] for key in keys]
+    def _together(self, keys: Sequence[GroupKey], stacks: Stacks, paces: Paces) -> list[list[TimedLog]]:
+        timed = {(log.log, role): log for role, stack in stacks for log in stack.at(paces.at(role))}
+        return [
+            [timed[log, role] for (log, _, _), role in zip(key, self.roles[key], strict=True)] for key in keys
+        ]
 
 
 def timed_group(group: Sequence[TaskWork], board: Board, beside: Beside) -> list[TimedLog]:
@@ -252,7 +246,7 @@ def _scalar_share(groups: "Sequence[Sequence[TaskWork]]", whole: int, capacity: 
     """Return the share of scalar loads that hit the cache: all but one fetch of every tensor, where all tensors fit."""
     if not capacity or whole > capacity:
         return 0.0
-    nbytes = sum(_scalar_bytes(task) for group in groups for task in group)
+    nbytes = sum([_scalar_bytes(task) for group in groups for task in group])
     return max(0.0, 1 - whole / nbytes) if nbytes else 0.0
 
 
@@ -265,7 +259,7 @@ PIPES = ("scalar", "vector", "tensor", "IO-DMA", "move-DMA")
 
 def launch_us(board: Board, tasks: int = 1) -> float:
     """Return the cost of a launch on *board* beside its tasks, in us, until as many *tasks* have begun."""
-    return LAUNCH.on(board).value + (tasks - 1) * TASK_START.on(board).value / 1000
+    return LAUNCH.at(Bound.USUAL, board) + (tasks - 1) * TASK_START.at(Bound.USUAL, board) / 1000
 
 
 @frozen
@@ -294,24 +288,6 @@ UNTIMED = Prediction(float("nan"), "not timed", (), {})
 
 
 @frozen
-class Alone:
-    """A task or union by itself: the end of each core in us, what each was busy with, all off-chip bytes."""
-
-    ends: tuple[float, ...]
-    cores: tuple[CoreSummary, ...]
-
-    @property
-    def duration(self) -> float:
-        """When the last core ends."""
-        return max(self.ends)
-
-    @property
-    def moved(self) -> int:
-        """Off-chip bytes of all cores."""
-        return sum(core.moved for core in self.cores)
-
-
-@frozen
 class Need:
     """The needs of a task or union: us by itself, off-chip bytes; of these ``first`` before it can compute, in ``first_us``."""
 
@@ -337,10 +313,7 @@ def predict(work: GroupedTasks, board: Board, slots: int, bound: Bound = Bound.U
     """
     alone, needs, ran = _ran(work, board, slots, bound)
     spans = tuple(_spans(work.groups, [alone[key] for key in work.keys], ran))
-    busy = [
-        max((core.busy[n] for kind in alone.values() for core in kind.cores), default=0.0)
-        for n in range(len(PIPES))
-    ]
+    busy = map(max, zip(*[core.busy for kind in alone.values() for core in kind.cores], strict=True))
     last = max(range(len(ran)), key=lambda n: ran[n].end)
     return Prediction(
         LAUNCH.at(bound, board) + ran[last].end,
@@ -372,7 +345,7 @@ def _ran(
 ) -> tuple[dict[GroupKey, Alone], list[tuple[float, float]], list[Slot]]:
     """Return each kind of group by itself, what each group needs, and where and when it runs."""
     paces, most, apart = Paces(board, bound), ceiling(board, bound), TASK_START.at(bound, board) / 1000
-    each_alone = (_alone(logs, board, bound) for together in work.timed(paces) for logs in together)
+    each_alone = [replay(logs, board, bound) for together in work.timed(paces) for logs in together]
     alone = dict(zip(work.kinds, each_alone, strict=True))
     of_kind = {key: [paces.at(role) for role in roles] for key, roles in work.roles.items()}
     needs = delayed(
@@ -385,13 +358,6 @@ def _ran(
         apart,
     )
     return alone, needs, schedule(needs, slots, most, apart)
-
-
-def _alone(logs: Sequence[TimedLog], board: Board, bound: Bound) -> Alone:
-    replayed = replay(logs, board, bound)
-    return Alone(
-        replayed.ends, tuple(log.summary(flying) for log, flying in zip(logs, replayed.flying, strict=True))
-    )
 
 
 def _spans(
@@ -409,7 +375,7 @@ def _bound(last: Alone, alone_us: float, slot: Slot) -> str:
     """Return the memory where the last group waits for its share; else the pipe that is busiest in it."""
     if slot.end - slot.start > 1.001 * alone_us:  # sums of floats differ by less
         return "IO-DMA"
-    busiest = [max(core.busy[n] for core in last.cores) for n in range(len(PIPES))]
+    busiest = list(map(max, zip(*[core.busy for core in last.cores], strict=True)))
     return PIPES[busiest.index(max(busiest))]
 
 
@@ -419,10 +385,12 @@ def _bound(last: Alone, alone_us: float, slot: Slot) -> str:
 def _need(group: Sequence[TaskWork], alone: Alone, hit: float, paces: Sequence[Pace]) -> Need:
     """Work out the needs of *group* on the board, at the *paces* of its cores; it finds *hit* bytes in the cache."""
     nbytes = max(0.0, alone.moved - hit)
-    first = min(nbytes, float(UNIT * sum(task.head[0] for task in group)))
+    first = min(nbytes, float(UNIT * sum([task.head[0] for task in group])))
     lasting = max(
-        max(pace.transaction, pace.port) * task.head[0] + (pace.setup + pace.off_chip) * task.head[1]
-        for task, pace in zip(group, paces, strict=True)
+        [
+            max(pace.transaction, pace.port) * task.head[0] + (pace.setup + pace.off_chip) * task.head[1]
+            for task, pace in zip(group, paces, strict=True)
+        ]
     )
     return Need(alone.duration, nbytes, first, lasting)
 

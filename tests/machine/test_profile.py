@@ -4,6 +4,7 @@ import math
 
 import pytest
 from any_kernel import launched, plans
+from attrs import evolve
 from hypothesis import given, settings, strategies as st
 
 import mlusim
@@ -15,14 +16,16 @@ from mlusim.time.timing import groups_of, launch_us, neighbours, timed_group
 @settings(deadline=None, max_examples=60)
 @given(plan=plans, tasks=st.sampled_from([4, 8, 36, 100]))
 def test_the_replay_with_notes_ends_when_the_one_without_does(plan, tasks):
-    """Every core ends at the same moment, to the last bit, whatever overlaps and meets."""
+    """Every core ends at the same moment, to the last bit, whatever overlaps and meets, and whether or not cores of one log share a clock."""
     launch = launched(plan, tasks)
     board = mlusim.find_board(launch.board)
     beside = neighbours(launch.tasks, board)
     for group in groups_of(launch.tasks):
         logs = timed_group(group, board, beside)
+        each_its_own = [evolve(log) for log in logs]
 
-        assert replay(logs, board).ends == tuple(track.end for track in tracks(logs, board))
+        assert replay(logs, board) == replay(each_its_own, board)
+        assert replay(logs, board).ends == tuple(track.end for track in tracks(each_its_own, board))
 
 
 @settings(deadline=None, max_examples=60)
