@@ -301,3 +301,34 @@ def test_a_copy_of_three_dimensions(load_once):
     found = run(load_once(DEEP)["Deep"], [np.zeros(64, np.int32), tensor], NATIVE)[1][0]
 
     assert wanted.tolist() == found.tolist()
+
+
+MOVES = """\
+__nram__ char room[40000];
+__mlu_entry__ void Moves(char *out, const char *in, int at, int size, int rows, int apart) {
+  __memcpy(room + at, in + 3 * at, size, GDRAM2NRAM, size + 1, size + apart, rows - 1);
+  __memcpy(out + at, room + at, size, NRAM2GDRAM, size + apart, size + 1, rows - 1);
+  __memcpy_async(room, out, size * rows, GDRAM2NRAM);
+  __sync();
+  __memcpy_async(out + 50000 + at, room + 7, size, NRAM2GDRAM, size, size + 2, rows - 1);
+  __sync();
+  __memcpy(out + 100001 - at, room, size * rows, NRAM2GDRAM);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "rows"),
+    [(511, 33), (512, 31), (512, 32), (513, 40), (4095, 4), (4096, 4), (4161, 3), (20000, 1)],
+)
+def test_copies_of_every_length(load_once, size, rows):
+    """Short and long rows, and what is fetched before it is read or written past the caches, at every alignment."""
+    data = np.random.default_rng(size).integers(-128, 128, 60000).astype(np.int8)
+
+    kernel, out = load_once(MOVES)["Moves"], np.zeros(130000, np.int8)
+    launches = [
+        alike(kernel, (out, data, at, size, rows, apart))
+        for at, apart in ((0, 0), (1, 64), (63, 5), (64, 33))
+    ]
+
+    assert 4 * [3] == [launch.instructions["memcpy"] for launch in launches]

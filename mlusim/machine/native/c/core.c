@@ -54,13 +54,59 @@ void head_settles_(Core *m) {
   int begun = m->work[W_TRANSACTIONS] || m->head_transactions;
   if (begun && (m->work[W_VECTOR] || m->work[W_TENSOR_CYCLES] || m->work[W_IO_STARTS] >= LONGEST)) head_ends_(m);
 }
+/* Between GDRAM and the memories of the chip: lines of the host's caches are asked for before they are read, and large pieces are
+   written past them, since a line that is written as a whole need not be read first. */
+#define LINE 64
+#define FETCHED 1024 /* bytes that are asked for before they are read */
+#if defined(__AVX2__)
+typedef long long W4_ __attribute__((vector_size(32)));
+#if defined(__clang__)
+#define PUT_PAST_(p, v) __builtin_nontemporal_store(v, p)
+#else
+#define PUT_PAST_(p, v) __builtin_ia32_movntdq256(p, v)
+#endif
+#define ALL_ARE_PUT_() __builtin_ia32_sfence()
+#define STREAMS 1
+#else
+typedef long long W4_ __attribute__((vector_size(16)));
+#define PUT_PAST_(p, v) (*(p) = (v))
+#define ALL_ARE_PUT_()
+#define STREAMS 0
+#endif
+enum { HALF_ = sizeof(W4_) };
+PART void put_past_(uint8_t *t, const uint8_t *s, int64_t n) {
+  int64_t i = smaller_(-(int64_t)(uintptr_t)t & (LINE - 1), n);
+  memcpy(t, s, (size_t)i);
+  for (; i + LINE <= n; i += LINE) for (int k = 0; k < LINE; k += HALF_) { W4_ w; memcpy(&w, s + i + k, HALF_); PUT_PAST_((W4_ *)(t + i + k), w); }
+  memcpy(t + i, s + i, (size_t)(n - i));
+}
+PART void fetch_(uint8_t *t, const uint8_t *s, int64_t n) {
+  int64_t i = 0;
+  for (; i + LINE <= n; i += LINE) {
+    __builtin_prefetch(s + i + FETCHED);
+    for (int k = 0; k < LINE; k += HALF_) { W4_ w; memcpy(&w, s + i + k, HALF_); memcpy(t + i + k, &w, HALF_); }
+  }
+  memcpy(t + i, s + i, (size_t)(n - i));
+}
+void carry_far_(int dst, int src, uint8_t *t, int64_t ts, const uint8_t *s, int64_t fs, int64_t n, int64_t rows) {
+  if (STREAMS && dst == GDRAM && n * rows >= STREAMED) {
+    for (int64_t k = 0; k < rows; k++) put_past_(t + k * ts, s + k * fs, n);
+    ALL_ARE_PUT_();
+    return;
+  }
+  const int64_t head = FAR(src) ? smaller_(n, FETCHED) : 0;
+  for (int64_t k = 0; k < rows; k++, t += ts, s += fs) {
+    if (k + 1 < rows) for (int64_t i = 0; i < head; i += LINE) __builtin_prefetch(s + fs + i);
+    if (head && n >= AHEAD) fetch_(t, s, n); else memcpy(t, s, (size_t)n);
+  }
+}
 void land_(Core *m, const Flight *f) {
   if (!f->rows) return;
   if (f->number >= 0) { up_(m, UP_LAND, f->number, 0); return; }
   const Alloc *dst = (Alloc *)m->allocs + f->dst, *src = (Alloc *)m->allocs + f->src;
   uint8_t *d = (uint8_t *)dst->raw + f->to, *s = (uint8_t *)src->raw + f->frm;
   SCREENED_(flags_move_(m, (At){(Alloc *)dst, f->to}, (At){(Alloc *)src, f->frm}, f->size, f->rows, f->to_stride, f->from_stride, f->site);)
-  for (int64_t k = 0; k < f->rows; k++) carry_(dst->space, src->space, d + k * f->to_stride, s + k * f->from_stride, f->size);
+  carry_rows_(dst->space, src->space, d, f->to_stride, s, f->from_stride, f->size, f->rows);
 }
 void drain_(Core *m, int pipes) {
   int keep = 0;

@@ -50,32 +50,19 @@ ALWAYS void await_(Core *m, int waits) {
 }
 
 /* ---- bytes ---- */
-/* Large pieces for GDRAM go past the caches: a line that is written as a whole need not be read first. */
-#define STREAMED (1 << 15)
 #define AHEAD (1 << 12)
-#if defined(__AVX2__)
-typedef long long W4_ __attribute__((vector_size(32)));
-#if defined(__clang__)
-#define PUT_PAST_(p, v) __builtin_nontemporal_store(v, p)
-#else
-#define PUT_PAST_(p, v) __builtin_ia32_movntdq256(p, v)
-#endif
-PART void stream_(uint8_t *t, const uint8_t *s, int64_t n) {
-  int64_t i = -(int64_t)(uintptr_t)t & 31;
-  memcpy(t, s, (size_t)i);
-  for (; i + 64 <= n; i += 64) {
-    W4_ a, b; memcpy(&a, s + i, 32); memcpy(&b, s + i + 32, 32);
-    PUT_PAST_((W4_ *)(t + i), a); PUT_PAST_((W4_ *)(t + i + 32), b);
-  }
-  __builtin_ia32_sfence();
-  memcpy(t + i, s + i, (size_t)(n - i));
-}
-#else
-#define stream_(t, s, n) memcpy(t, s, (size_t)(n))
-#endif
-/* *n* bytes of a copy from src to dst. */
+#define STREAMED (1 << 14) /* bytes of an instruction that are written past the caches, in pieces of SEGMENT at least */
+#define SEGMENT (1 << 9)
+void carry_far_(int dst, int src, uint8_t *t, int64_t ts, const uint8_t *s, int64_t fs, int64_t n, int64_t rows);
+/* *n* bytes of a copy from src to dst, and *rows* of as many. */
 ALWAYS void carry_(int dst, int src, uint8_t *t, const uint8_t *s, int64_t n) {
-  if (n >= STREAMED && FAR(dst) && !FAR(src)) stream_(t, s, n); else memmove(t, s, (size_t)n);
+  if (n >= AHEAD && FAR(dst) != FAR(src)) carry_far_(dst, src, t, 0, s, 0, n, 1); else memmove(t, s, (size_t)n);
+}
+ALWAYS void carry_rows_(int dst, int src, uint8_t *t, int64_t ts, const uint8_t *s, int64_t fs, int64_t n, int64_t rows) {
+  if (n >= SEGMENT && FAR(dst) != FAR(src)) carry_far_(dst, src, t, ts, s, fs, n, rows);
+  /* With a size that the compiler knows, memcpy is not a call. */
+  else if (n == 4) for (int64_t k = 0; k < rows; k++) memcpy(t + k * ts, s + k * fs, 4);
+  else for (int64_t k = 0; k < rows; k++) memmove(t + k * ts, s + k * fs, (size_t)n);
 }
 /* Ask the memory for *n* bytes of GDRAM, which an instruction is going to change. */
 ALWAYS void ahead_(const Core *m, Ptr p, int64_t n) {

@@ -14,8 +14,10 @@ extern int sched_yield(void); /* what else is in its header takes a compiler lon
 #pragma GCC visibility push(hidden) /* up to the end of scalars.h: what is called stands in the same library */
 #if defined(__clang__)
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#define IN_REGISTERS _Pragma("clang loop unroll(full)")
 #else
 #define INDEPENDENT _Pragma("GCC ivdep") _Pragma("GCC unroll 4")
+#define IN_REGISTERS _Pragma("GCC unroll 8") /* a loop whose array can lie in registers */
 /* Passes that take a sixth of the compiler's time and make no kernel of ops faster; the other flags stay as they are. */
 #pragma GCC optimize("no-gcse", "no-schedule-insns2", "no-tree-pre", "no-code-hoisting", "no-thread-jumps")
 #endif

@@ -36,16 +36,16 @@ typedef uint32_t eight_ __attribute__((vector_size(32)));
 typedef eight_ eight_u __attribute__((aligned(1), may_alias));
 ALWAYS void turn_eight_(u32_u *dst, const u32_u *src, int64_t height, int64_t width) {
   eight_ a[8], b[8];
-  for (int i = 0; i < 8; i++) a[i] = *(const eight_u *)(src + i * width);
-  for (int i = 0; i < 8; i += 2) {
+  IN_REGISTERS for (int i = 0; i < 8; i++) a[i] = *(const eight_u *)(src + i * width);
+  IN_REGISTERS for (int i = 0; i < 8; i += 2) {
     b[i] = __builtin_shufflevector(a[i], a[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
     b[i + 1] = __builtin_shufflevector(a[i], a[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
   }
-  for (int i = 0; i < 8; i += 4) for (int j = 0; j < 2; j++) {
+  IN_REGISTERS for (int i = 0; i < 8; i += 4) IN_REGISTERS for (int j = 0; j < 2; j++) {
     a[i + 2 * j] = __builtin_shufflevector(b[i + j], b[i + j + 2], 0, 1, 8, 9, 4, 5, 12, 13);
     a[i + 2 * j + 1] = __builtin_shufflevector(b[i + j], b[i + j + 2], 2, 3, 10, 11, 6, 7, 14, 15);
   }
-  for (int i = 0; i < 4; i++) {
+  IN_REGISTERS for (int i = 0; i < 4; i++) {
     *(eight_u *)(dst + i * height) = __builtin_shufflevector(a[i], a[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
     *(eight_u *)(dst + (i + 4) * height) = __builtin_shufflevector(a[i], a[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
   }
@@ -57,12 +57,9 @@ PART void turned_(void *to, const void *from, int64_t height, int64_t width) {
   int64_t high = 0, wide = 0;
 #ifdef EIGHT_
   high = height & ~7ll, wide = width & ~7ll;
-  if (height > width) /* along the longer side: of two that are powers of two, the other's rows share sets of the cache */
-    for (int64_t w = 0; w < wide; w += 8) for (int64_t h = 0; h < high; h += 8)
-      turn_eight_(dst + w * height + h, src + h * width + w, height, width);
-  else
-    for (int64_t h = 0; h < high; h += 8) for (int64_t w = 0; w < wide; w += 8)
-      turn_eight_(dst + w * height + h, src + h * width + w, height, width);
+  /* Down the rows: what is written stays in few lines. */
+  for (int64_t w = 0; w < wide; w += 8) for (int64_t h = 0; h < high; h += 8)
+    turn_eight_(dst + w * height + h, src + h * width + w, height, width);
 #endif
   for (int64_t w = 0; w < wide; w++) for (int64_t h = high; h < height; h++) dst[w * height + h] = src[h * width + w];
   for (int64_t h = 0; h < height; h++) for (int64_t w = wide; w < width; w++) dst[w * height + h] = src[h * width + w];

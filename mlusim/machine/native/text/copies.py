@@ -176,10 +176,7 @@ DONE: Mapping[type, Sequence[str] | Callable[[CopyForm], Lines]] = {
     at.SettlePipe: _settle,
     at.MoveBytes: ("  carry_(DIRECTION_DST[d], DIRECTION_SRC[d], at(dst), at(src), size);",),
     at.MoveRows: (
-        "  uint8_t *t = at(dst), *s = at(src);",
-        # With a size that the compiler knows, memcpy is not a call.
-        "  if (size == 4) for (int64_t k = 0; k < rows; k++) memcpy(t + k * ts, s + k * fs, 4);",
-        "  else for (int64_t k = 0; k < rows; k++) memcpy(t + k * ts, s + k * fs, (size_t)size);",
+        "  carry_rows_(DIRECTION_DST[d], DIRECTION_SRC[d], at(dst), ts, at(src), fs, size, rows);",
     ),
     at.StartFlight: (
         f"  int pipe = {_PIPE};",
