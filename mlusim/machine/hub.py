@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     )
     from mlusim.machine.parts import KeptParts
     from mlusim.memory.allocation import Allocation
-    from mlusim.memory.footprint import Access
+    from mlusim.memory.footprint import Access, Mask
     from mlusim.memory.regions import Placement
 
 
@@ -68,8 +68,8 @@ EVENTS = (
 class ObservedScreen(Protocol):
     """The record that a launch in C has kept for checkers; `mlusim.machine.native.screen.Screen` says what each member is."""
 
-    def lack(self, allocation: "Allocation", tell: "Callable[[np.ndarray[Any, Any]], None]") -> None: ...
-    def lacking(self) -> "Iterator[tuple[Allocation, np.ndarray[Any, Any]]]": ...
+    def lack(self, allocation: "Allocation", low: int, high: int, has: "Mask | None") -> None: ...
+    def lacking(self) -> "Iterator[tuple[Allocation, Mask | None]]": ...
     def stores(self, allocation: "Allocation") -> "tuple[TensorStore, ...] | None": ...
 
     refused: "Fault | None"

@@ -13,6 +13,7 @@ from attrs import frozen
 from mlusim.memory.allocation import Allocation
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
 Steps = tuple[tuple[int, int], ...]
 
 NO_INTS: Ints = np.empty(0, np.int64)

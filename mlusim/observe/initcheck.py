@@ -19,11 +19,11 @@ from mlusim.isa.table import ISA, settles
 from mlusim.machine.hub import Effect, ObservedScreen
 from mlusim.machine.observed import CountedEscape, HeardEnough, Screened, Site, Step, TensorStore
 from mlusim.memory.allocation import Allocation
-from mlusim.memory.footprint import Access
+from mlusim.memory.footprint import Access, Mask
 from mlusim.memory.space import GDRAM, SRAM
 from mlusim.observe.checker import Allowed, Checker, operand_of, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
-from mlusim.observe.shadow import Mask, Shadow, atomics, index_reads
+from mlusim.observe.shadow import Shadow, atomics, index_reads
 from mlusim.observe.value_flow import (
     decisive,
     dependence,
@@ -189,14 +189,14 @@ class InitCheck(Checker):
         for allocation in launch.given:
             shadow = _remembered(allocation)
             if not shadow.full:
-                screen.lack(allocation, shadow.tell_lacking)
+                screen.lack(allocation, *shadow.unfilled())
         return super().screen_begin(launch, screen)
 
     def screen_end(self, screen: ObservedScreen) -> bool:
         """Return whether C knows, of each tensor that stores have left without some values, which stores these were, and no fault came of what has none."""
         if screen.needs_values():
             return False
-        partly = (a for a, flags in screen.lacking() if flags.view(np.bool_).any())
+        partly = (allocation for allocation, lacks in screen.lacking() if lacks is not None)
         return all(screen.stores(allocation) is not None for allocation in partly)
 
     def hears_again(self, screen: ObservedScreen) -> "FirstEscapes | None":
@@ -209,10 +209,10 @@ class InitCheck(Checker):
         if self._first is not None:
             self._found, self._counts = self._first.known()
         stores = {}
-        for allocation, flags in screen.lacking():
+        for allocation, lacks in screen.lacking():
             whole = Access(allocation, 0, allocation.nbytes)
-            if flags.view(np.bool_).any():
-                self._shadows[allocation].put(whole, flags == 0)
+            if lacks is not None:
+                self._shadows[allocation].put(whole, ~lacks)
                 stores[allocation] = screen.stores(allocation) or ()
             else:
                 self._shadows[allocation].fill(whole)

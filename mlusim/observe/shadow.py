@@ -8,12 +8,10 @@ import numpy as np
 from mlusim.machine.hub import Effect
 from mlusim.machine.observed import Step
 from mlusim.memory.allocation import Allocation
-from mlusim.memory.footprint import Access
+from mlusim.memory.footprint import Access, Mask
 from mlusim.memory.space import GDRAM
 
 MOST = 256  # writes of bytes without a value that are told apart
-
-Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 class Write(NamedTuple):
@@ -83,13 +81,9 @@ class Shadow:
             return np.ones(access.nbytes, np.bool_)
         return access.rows_of(self._flags()).reshape(-1)
 
-    def tell_lacking(self, flags: Mask) -> None:
-        """Write to *flags*, one a byte of the whole allocation, which bytes have no value."""
-        if self._mask is None:
-            flags[:] = False
-            flags[self.low : self.high] = True
-        else:
-            np.logical_not(self._mask, out=flags)
+    def unfilled(self) -> tuple[int, int, Mask | None]:
+        """Return between which bytes some have no value, and which of the allocation's have one; None where none of those has."""
+        return self.low, self.high, self._mask
 
     def fill(self, access: Access) -> bool:
         """Note that every byte of *access* has a value now; return whether that is news."""

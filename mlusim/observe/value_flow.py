@@ -20,9 +20,9 @@ from mlusim.isa.declare import CallStyle, Intrinsic, Refused
 from mlusim.machine.hub import Effect
 from mlusim.machine.observed import Site, Step, TensorStore
 from mlusim.memory.allocation import Allocation
-from mlusim.memory.footprint import Access
+from mlusim.memory.footprint import Access, Mask
 from mlusim.observe.finding import Finding, RelatedPlace
-from mlusim.observe.shadow import Mask, Shadow, Write
+from mlusim.observe.shadow import Shadow, Write
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core

@@ -3,6 +3,8 @@
 import shlex
 from types import SimpleNamespace
 
+import hypothesis
+import hypothesis.strategies as st
 import numpy as np
 import pytest
 from screen_programs import compared, loaded
@@ -51,6 +53,26 @@ def test_a_record_without_room_is_joined(kernel, monkeypatch, calls_of):
 
     assert calls
     assert any(ran and not findings for ran, findings in found)
+
+
+@hypothesis.given(
+    st.integers(1, 200),
+    st.lists(st.tuples(st.integers(0, 200), st.integers(0, 200), st.sampled_from(["has", "lacks", "says"]))),
+)
+def test_what_is_said_of_lines_is_so_of_bytes(nbytes, stores):
+    flags, plain = screen.Flags(nbytes), np.ones(nbytes, np.uint8)
+    for a, b, what in stores:
+        low, high = sorted((min(a, nbytes), min(b, nbytes)))
+        if what == "says":
+            flags.spell_out(low, high)[::2] = 0
+            plain[low:high:2] = 0
+        else:
+            flags.put(low, high, what == "lacks")
+            plain[low:high] = what == "lacks"
+    lacking = flags.lacking()
+
+    assert plain.tolist() == flags.at_bytes(0, nbytes).tolist()
+    assert plain.any() == (lacking is not None)
 
 
 @pytest.mark.attack

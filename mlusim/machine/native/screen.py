@@ -31,9 +31,12 @@ from mlusim.machine.hub import (
     TaskRan,
 )
 from mlusim.machine.native.text.screen import (
+    ALL_HAVE,
     ALONE,
     ESCAPED,
     ESCAPES,
+    FLAG_LINE,
+    FLAGS_SAY,
     HEAD,
     HOW_FLIES,
     HOW_PENDING,
@@ -49,6 +52,7 @@ from mlusim.machine.native.text.screen import (
     MISPLACED,
     MOST_NOTED,
     MOST_PIECES,
+    NONE_HAS,
     SHARED,
     STORES,
     STORES_CONST,
@@ -74,7 +78,7 @@ from mlusim.machine.observed import (
 )
 from mlusim.machine.parts import KeptParts, Overwritten, TaskParts
 from mlusim.memory.allocation import Allocation, Bytes
-from mlusim.memory.footprint import Access, WrittenBytes
+from mlusim.memory.footprint import Access, Mask, WrittenBytes
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM, NRAM, SRAM, WRAM
 from mlusim.time.log import WAITS
@@ -521,6 +525,54 @@ def _values_of(rows: "np.ndarray[Any, Any]") -> list[Any]:
     return list(values)
 
 
+class Flags:
+    """Which of *nbytes* bytes have no value, as `screen.h` has it: a flag for each, and for each line what is said of all at once; ``at`` is the address of the flags."""
+
+    def __init__(self, nbytes: int, lacks: int = NONE_HAS) -> None:
+        lines = -(-nbytes // FLAG_LINE)
+        room = np.empty(
+            lines + HEAD + lines * FLAG_LINE, np.uint8
+        )  # pages that no one looks at take no memory
+        self._nbytes, self._lines, self._flags = nbytes, room[:lines][::-1], room[lines + HEAD :]
+        self.stored = room[lines + HEAD - 1 : lines + HEAD].view(np.bool_)  # one byte: whether something was
+        self.at = int(room.ctypes.data) + lines + HEAD
+        self.say(lacks)
+
+    def say(self, lacks: int) -> None:
+        """Let all bytes have a value, or none, and nothing be stored since."""
+        self._lines[:], self.stored[:] = lacks, False
+
+    def at_bytes(self, low: int, high: int) -> Bytes:
+        """Return a view of the flags of the bytes [*low*, *high*), which are true until something is stored."""
+        lines = slice(low // FLAG_LINE, -(-high // FLAG_LINE))
+        said, flags = self._lines[lines], self._flags.reshape(-1, FLAG_LINE)[lines]
+        for lacks in (ALL_HAVE, NONE_HAS):
+            flags[said == lacks] = lacks
+        return self._flags[low:high]
+
+    def spell_out(self, low: int, high: int) -> Bytes:
+        """Return the same of flags that may be changed: nothing is said of their lines at once."""
+        flags = self.at_bytes(low, high)
+        self._lines[low // FLAG_LINE : -(-high // FLAG_LINE)] = FLAGS_SAY
+        return flags
+
+    def put(self, low: int, high: int, lacks: int) -> None:
+        """Let all bytes of [*low*, *high*) have a value, or none."""
+        first, end = -(-low // FLAG_LINE), high // FLAG_LINE
+        for start, stop in ((low, min(high, first * FLAG_LINE)), (max(low, end * FLAG_LINE), high)):
+            if start < stop:
+                self.spell_out(start, stop)[:] = lacks
+        if first < end:
+            self._lines[first:end] = lacks
+
+    def lacking(self) -> Mask | None:
+        """Return which bytes have no value; None where each has one."""
+        if not self._lines.any():
+            return None
+        flags = self.at_bytes(0, self._nbytes).view(np.bool_)
+        return flags if flags.any() else None
+
+
 class Screen(Observer):
     """The record of a launch that C runs for checkers; *looks* says what they want to know.
 
@@ -541,7 +593,7 @@ class Screen(Observer):
         self.asks: Callable[[], bool] | None = None  # whether all that tasks share is in order so far
         self._steps = 0  # tasks that have ended, and meetings
         self.watch = watch
-        self.flags: dict[Allocation, Bytes] = {}
+        self.flags: dict[Allocation, Flags] = {}
         self.met: list[tuple[int, ...]] = []
         self.hopeless = False  # whether the kernel calls what no screen knows
         self.parts = KeptParts()  # of on-chip arrays, where that is looked for
@@ -567,7 +619,7 @@ class Screen(Observer):
         self._begun = 0
         # They keep the allocations alive, so that no two have one key.
         self._keys: dict[Allocation, int] = {}
-        self._own: dict[NativeCore, dict[Allocation, Bytes]] = {}
+        self._own: dict[NativeCore, dict[Allocation, Flags]] = {}
         self._running: dict[NativeCore, None] = {}
         self._accesses = np.zeros((2 if not looks & Screened.RACE else MOST_ACCESSES + 1, COLUMNS), np.int64)
         self._accesses[0, 1] = MOST_ACCESSES
@@ -606,7 +658,7 @@ class Screen(Observer):
         """Take the values from the declarations that *core* keeps from task to task."""
         for allocation, flags in list(self._own.get(core, {}).items()):
             if allocation.live:
-                flags[HEAD:] = 1
+                flags.say(NONE_HAS)
             else:
                 del self._own[core][allocation]
         self.part_record.again(core)
@@ -622,10 +674,10 @@ class Screen(Observer):
         elif allocation.space.shared:
             flags = self.flags.get(allocation)
             if flags is None:
-                flags = self.flags[allocation] = no_values(allocation)
+                flags = self.flags[allocation] = Flags(allocation.nbytes)
         else:
-            flags = self._own.setdefault(core, {})[allocation] = no_values(allocation)
-        return (0 if flags is None else int(flags.ctypes.data) + HEAD), key, allocation in self.read
+            flags = self._own.setdefault(core, {})[allocation] = Flags(allocation.nbytes)
+        return (0 if flags is None else flags.at), key, allocation in self.read
 
     def row(self, core: "NativeCore", row: Intrinsic, arguments: Sequence[Any], *, native: bool) -> None:
         """Python is going to execute *row*, which has no C, or is *native* and has none for these *arguments*."""
@@ -657,8 +709,8 @@ class Screen(Observer):
             raise Suspicion
         watch.heard = False
 
-    def flags_of(self, core: "NativeCore", allocation: Allocation) -> Bytes | None:
-        """Return the flags of *allocation* on *core*, behind `HEAD`; None where each byte has a value."""
+    def flags_of(self, core: "NativeCore", allocation: Allocation) -> Flags | None:
+        """Return the flags of *allocation* on *core*; None where each byte has a value."""
         core.number_of(allocation)
         flags = self.flags.get(allocation)
         return self._own.get(core, {}).get(allocation) if flags is None else flags
@@ -929,18 +981,24 @@ class Screen(Observer):
         self._accesses[0] = len(self._accesses) - 1, len(self._accesses) - 1, 0, 0, 0
 
     def lack(
-        self, allocation: Allocation, tell: Callable[["np.ndarray[Any, np.dtype[np.bool_]]"], None]
+        self,
+        allocation: Allocation,
+        low: int,
+        high: int,
+        has: Mask | None,
     ) -> None:
-        """Take the values from the bytes of the tensor *allocation* that have none: *tell* writes which to what it is given."""
-        self.flags[allocation] = held = np.empty(HEAD + allocation.nbytes, np.uint8)
-        held[:HEAD] = 0
-        tell(held[HEAD:].view(np.bool_))
+        """Take the values from the bytes [*low*, *high*) of the tensor *allocation*, but from those that *has* says."""
+        flags = self.flags[allocation] = Flags(allocation.nbytes, ALL_HAVE)
+        if has is None:
+            flags.put(low, high, NONE_HAS)
+        else:
+            np.logical_not(has[low:high], out=flags.spell_out(low, high).view(np.bool_))
 
-    def lacking(self) -> Iterator[tuple[Allocation, Bytes]]:
-        """Yield the tensors that were passed to `lack` and to which something was stored, and their flags now."""
+    def lacking(self) -> Iterator[tuple[Allocation, Mask | None]]:
+        """Yield the tensors that were passed to `lack` and to which something was stored, and which bytes have no value now; None where each has one."""
         for allocation, flags in self.flags.items():
-            if allocation.space is GDRAM and flags[HEAD - 1]:
-                yield allocation, flags[HEAD:]
+            if allocation.space is GDRAM and flags.stored.any():
+                yield allocation, flags.lacking()
 
     def stores(self, allocation: Allocation) -> tuple[TensorStore, ...] | None:
         """Return the last and the furthest store of each place to a tensor that was passed to `lack`; None where they are not known."""
@@ -990,18 +1048,11 @@ def _ran(core: Core) -> TaskRan:
     return TaskRan(core.place, core.union, core.cluster)
 
 
-def at_flags(flags: Bytes | None, access: Access) -> Bytes:
-    """Return the flags of the bytes of *access*, of *flags* behind `HEAD`; without *flags* all have a value."""
+def at_flags(flags: Flags | None, access: Access) -> Bytes:
+    """Return the *flags* of the bytes of *access*; without any all have a value."""
     if flags is None:
         return np.zeros(0, np.uint8)
-    return np.concatenate([flags[HEAD + low : HEAD + low + access.size] for low in access.starts.tolist()])
-
-
-def no_values(allocation: Allocation) -> Bytes:
-    """Return the flags of which each says that its byte has no value, behind `HEAD` others."""
-    flags = np.ones(HEAD + allocation.nbytes, np.uint8)
-    flags[:HEAD] = 0
-    return flags
+    return np.concatenate([flags.at_bytes(low, low + access.size) for low in access.starts.tolist()])
 
 
 def joined(rows: Rows) -> Rows:

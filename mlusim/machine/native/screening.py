@@ -27,7 +27,6 @@ from mlusim.machine.native import threads
 from mlusim.machine.native.build import BuildError, EngineWarning
 from mlusim.machine.native.screen import KEY, KIND, SEGMENT, Rows, Screen, apart, at_flags, note
 from mlusim.machine.native.text.screen import (
-    HEAD,
     HOW_FLIES,
     HOW_PIPE,
     LISTS,
@@ -421,6 +420,8 @@ def screen_beside(many: int, session: "Session", screen: Screen, undo: Callable[
         loaded.beside = True
         return session.beside(loaded, of_thread, (of_thread,)), of_thread
 
+    for allocation, flags in screen.flags.items():
+        flags.spell_out(0, allocation.nbytes)  # what is said of a line would be of several threads
     groups = threads.groups_of(session.request, session.board.arch)
     parts = threads.Threads(session, many, part, lambda place: range(place, groups, many)).run()
     if parts is None or not apart(
@@ -609,9 +610,9 @@ class RowWatch:
         if access.allocation.space is GDRAM and (lacks or not exact):
             self._screen.doubt(self._core, Screened.INIT)
         if exact or lacks:  # otherwise what had no value may still have none
-            flags[HEAD - 1] = 1
+            flags.stored[:] = True
             for low in access.starts.tolist():
-                flags[HEAD + low : HEAD + low + access.size] = int(lacks)
+                flags.put(low, low + access.size, int(lacks))
 
     def _share(self, row: Intrinsic, pipe: Pipe, reads: Accesses, writes: Accesses) -> None:
         changed = writes if row.atomic else ()

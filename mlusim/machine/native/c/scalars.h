@@ -130,7 +130,7 @@ ALWAYS const uint8_t *object_(const Core *m, Ptr p, int64_t bytes) {
 /* The bytes of a record that is a variable, where a function reads its members; null elsewhere. */
 ALWAYS const uint8_t *record_(const Core *m, Ptr p, int64_t bytes) {
   const uint8_t *found = object_(m, p, bytes);
-  SCREENED_(if (found && lacks_(see(m, p), bytes)) return 0;)
+  SCREENED_(if (found && see(m, p).a->flags && any_(FLAGS_(see(m, p)), bytes)) return 0;)
   return found;
 }
 /* The same of one that is going to be stored to: null where it is a constant. */

@@ -27,15 +27,51 @@ int any_(const uint8_t *f, int64_t n) {
   for (; i < n; i++) x |= f[i];
   return x != 0;
 }
+int any_lacks_(const uint8_t *flags, int64_t low, int64_t n) {
+  if (n <= 0) return 0;
+  const int64_t first = low / FLAG_LINE, last = (low + n - 1) / FLAG_LINE;
+  if (LIKELY(!any_(&LINE_(flags, last), last - first + 1))) return 0;
+  for (int64_t k = first; k <= last; k++) {
+    if (LINE_(flags, k) == NONE_HAS) return 1;
+    const int64_t from = larger_(low, k * FLAG_LINE);
+    if (LINE_(flags, k) == FLAGS_SAY && any_(flags + from, smaller_(low + n, (k + 1) * FLAG_LINE) - from)) return 1;
+  }
+  return 0;
+}
+/* Let the flags of a piece be true, whatever is said of its lines; where they are going to change, they say it from now on. */
+static uint8_t *flags_say_(At p, int64_t n, int change) {
+  uint8_t *flags = (uint8_t *)p.a->flags;
+  for (int64_t k = p.o / FLAG_LINE; n > 0 && k <= (p.o + n - 1) / FLAG_LINE; k++) {
+    if (LINE_(flags, k) != FLAGS_SAY) memset(flags + k * FLAG_LINE, LINE_(flags, k), FLAG_LINE);
+    if (change) LINE_(flags, k) = FLAGS_SAY;
+  }
+  return flags + p.o;
+}
+/* A part of one line. */
+static void part_has_(uint8_t *flags, int64_t low, int64_t high) {
+  const int64_t k = low / FLAG_LINE;
+  if (LINE_(flags, k) == ALL_HAVE) return;
+  if (LINE_(flags, k) == NONE_HAS) { memset(flags + k * FLAG_LINE, 1, FLAG_LINE); LINE_(flags, k) = FLAGS_SAY; }
+  memset(flags + low, 0, (size_t)(high - low));
+  if (!any_(flags + k * FLAG_LINE, FLAG_LINE)) LINE_(flags, k) = ALL_HAVE;
+}
+void all_have_(uint8_t *flags, int64_t low, int64_t n) {
+  const int64_t high = low + n, first = (low + FLAG_LINE - 1) / FLAG_LINE, end = high / FLAG_LINE;
+  if (n <= 0) return;
+  if (first > end) { part_has_(flags, low, high); return; }
+  if (low < first * FLAG_LINE) part_has_(flags, low, first * FLAG_LINE);
+  if (first < end) memset(&LINE_(flags, end - 1), ALL_HAVE, (size_t)(end - first));
+  if (end * FLAG_LINE < high) part_has_(flags, end * FLAG_LINE, high);
+}
 int lacks_rows_(At p, int64_t n, int64_t more, int64_t step) {
   if (!p.a->flags) return 0;
-  for (int64_t k = 0; k <= more; k++) if (any_(FLAGS_(p) + k * step, n)) return 1;
+  for (int64_t k = 0; k <= more; k++) if (any_lacks_((const uint8_t *)p.a->flags, p.o + k * step, n)) return 1;
   return 0;
 }
 void given_rows_(At p, int64_t n, int64_t more, int64_t step) {
   if (!p.a->flags) return;
   STORED_(p);
-  for (int64_t k = 0; k <= more; k++) memset(FLAGS_(p) + k * step, 0, (size_t)n);
+  for (int64_t k = 0; k <= more; k++) all_have_((uint8_t *)p.a->flags, p.o + k * step, n);
 }
 /* Rows of bytes move with their flags. */
 void flags_move_(Core *m, At d, At s, int64_t n, int64_t rows, int64_t ts, int64_t fs, int site) {
@@ -45,7 +81,10 @@ void flags_move_(Core *m, At d, At s, int64_t n, int64_t rows, int64_t ts, int64
   else if (lacks && !d.a->flags) suspect_(m, SCREEN_INIT, site);
   if (!lacks || d.a->space == GDRAM) { given_rows_(d, n, rows - 1, ts); return; }
   if (!d.a->flags) return;
-  for (int64_t k = 0; k < rows; k++) memmove(FLAGS_(d) + k * ts, FLAGS_(s) + k * fs, (size_t)n);
+  for (int64_t k = 0; k < rows; k++) {
+    const uint8_t *from = flags_say_((At){s.a, s.o + k * fs}, n, 0);
+    memmove(flags_say_((At){d.a, d.o + k * ts}, n, 1), from, (size_t)n);
+  }
 }
 /* Some source lacks a value.  Lane by lane where each lane depends on its own sources (2: shorter ones again and again; 3: one may settle
    the lane), otherwise all of *d* has none. */
@@ -62,7 +101,8 @@ void flags_flow_(Core *m, int lanewise, int many, const Piece_ *s, Piece_ d, int
   if (!sure || !lanewise) t->guessed = 1;
   if (d.at.a->space == GDRAM && sure && lanewise) { escapes_(m, site); given_(d.at, d.bytes); return; }
   if (d.at.a->space == GDRAM || !d.at.a->flags) { suspect_(m, SCREEN_INIT, site); return; }
-  uint8_t *to = FLAGS_(d.at);
+  for (int j = 0; j < many; j++) if (s[j].at.a->flags) flags_say_(s[j].at, s[j].bytes, 0);
+  uint8_t *to = flags_say_(d.at, d.bytes, 1);
   if (!lanewise) { memset(to, 1, (size_t)d.bytes); return; }
   uint8_t lane[1024];
   for (int64_t k = 0; k < lanes; k += 1024) {

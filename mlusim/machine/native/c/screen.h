@@ -9,11 +9,17 @@ COLD void suspect_(Core *m, int why, int site);
 #define FLAGS_(p) ((uint8_t *)(p).a->flags + (p).o)
 typedef uint64_t Wide_ __attribute__((vector_size(32), aligned(1), may_alias));
 int any_(const uint8_t *f, int64_t n);
-ALWAYS int lacks_(At p, int64_t n) { return p.a->flags && any_(FLAGS_(p), n); }
+/* Of memory, other than of variables, what is true of all bytes of a line is said once: in front of the flags, backwards, is a byte for each
+   line; where all have a value, or none has, the flags of the line mean nothing.  Most pieces are made of whole lines, so that most
+   questions take a 64th of the bytes. */
+#define LINE_(f, k) ((f)[-HEAD_ - 1 - (k)])
+int any_lacks_(const uint8_t *flags, int64_t low, int64_t n);
+void all_have_(uint8_t *flags, int64_t low, int64_t n);
+ALWAYS int lacks_(At p, int64_t n) { return p.a->flags && any_lacks_((const uint8_t *)p.a->flags, p.o, n); }
 int lacks_rows_(At p, int64_t n, int64_t more, int64_t step);
 /* In front of the flags of tensors is a byte that says whether something was stored. */
 #define STORED_(p) (((uint8_t *)(p).a->flags)[-1] = 1)
-ALWAYS void given_(At p, int64_t n) { if (p.a->flags) { STORED_(p); memset(FLAGS_(p), 0, (size_t)n); } }
+ALWAYS void given_(At p, int64_t n) { if (p.a->flags) { STORED_(p); all_have_((uint8_t *)p.a->flags, p.o, n); } }
 void given_rows_(At p, int64_t n, int64_t more, int64_t step);
 /* A destination of which the data decide how much is written: what had no value still has none. */
 COLD void partly_given_(Core *m, At p, int site);

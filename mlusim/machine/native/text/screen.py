@@ -25,6 +25,9 @@ class Suspicion(Exception):
 
 
 HEAD = 64  # bytes in front of the flags of an allocation; the last of them says whether something was stored
+FLAG_LINE = 64  # bytes of which is said once that all, or none, has a value
+ALL_HAVE, NONE_HAS, FLAGS_SAY = range(3)
+"""What is said of a line; in the first two cases its flags mean nothing."""
 LISTS = "IO", "MOVE", "COMPUTE", "SCALAR", "STORES"
 """What is not over on a core: in flight on two pipes, computed, accessed by scalar code, stored by it to shared memory."""
 
@@ -122,7 +125,7 @@ PARTS_BYTES = 8 * HEAD_WORDS + sum((kind.itemsize + 4) * most for _, kind, most 
 CONSTANTS = (
     {f"SCREEN_{screened.name}": screened.value for screened in Screened}
     | {f"IN_{name}": number for number, name in enumerate(LISTS)}
-    | {"LISTS": SPAN_LISTS, "MOST_SPANS": MOST_SPANS}
+    | {"HEAD_": HEAD, "FLAG_LINE": FLAG_LINE, "ALL_HAVE": ALL_HAVE, "NONE_HAS": NONE_HAS, "FLAGS_SAY": FLAGS_SAY, "LISTS": SPAN_LISTS, "MOST_SPANS": MOST_SPANS}
     | {
         "MOST_CONTEXTS": MOST_CONTEXTS, "MOST_KEPT": MOST_KEPT, "MOST_TOUCHED": MOST_TOUCHED, "MOST_PIECES": MOST_PIECES,
         "MOST_COMPARED": MOST_COMPARED, "MOST_STORED": MOST_STORED, "MOVED_": MOVED, "ELSEWHERE_": ELSEWHERE, "APART_": APART, "MOST_NOTED": MOST_NOTED,
