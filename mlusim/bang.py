@@ -27,6 +27,9 @@ from mlusim.frontend.mluops.arithmetic import (
     mluop_div,
     mluop_exp,
     mluop_float2half,
+    mluop_gen_stage_index,
+    mluop_get_indices,
+    mluop_get_stage_indices_tfuse,
     mluop_is_float,
     mluop_is_half,
     mluop_log,
@@ -45,11 +48,6 @@ from mlusim.frontend.mluops.copies import (
     mluop_scatter,
     mluop_store_str_2D,
     mluop_store_str_3D,
-)
-from mlusim.frontend.mluops.generators import (
-    mluop_gen_stage_index,
-    mluop_get_indices,
-    mluop_get_stage_indices_tfuse,
 )
 from mlusim.isa.fusion import (
     FUSION_FAA,

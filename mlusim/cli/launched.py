@@ -8,8 +8,7 @@ from typing import Any
 from attrs import frozen
 from rich.text import Text
 
-from mlusim.check.checking import problem_of, sentence_of
-from mlusim.check.other_processes import Forked, threads_watched
+from mlusim.check.checking import Forked, problem_of, sentence_of, threads_watched
 from mlusim.cli import entry, plain_text, programs, show
 from mlusim.counted import counted
 from mlusim.document import Part, Unfolded

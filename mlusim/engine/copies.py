@@ -1,6 +1,6 @@
 """Copies: the directions that a core has, what each refuses, and the general copy, of any form.
 
-The general copy resolves a direction, sizes and strides to two byte views, and moves one to the other.  The methods that are rendered for copies (`engine.recipes.copy_code`) have the common forms, and leave the others to it.
+The general copy resolves a direction, sizes and strides to two byte views, and moves one to the other.  The methods that are rendered for copies (`engine.recipes.render`) have the common forms, and leave the others to it.
 """
 
 import functools

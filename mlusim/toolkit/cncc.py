@@ -27,8 +27,7 @@ from mlusim.frontend.bangc.parse import trial
 from mlusim.frontend.bangc.parse.sources import Options
 from mlusim.frontend.bangc.translate import translate
 from mlusim.lazy import lazy
-from mlusim.toolkit import record, run_times
-from mlusim.toolkit.compiler import Compiler, host_compiler, overlay
+from mlusim.toolkit import compiler, record
 from mlusim.toolkit.ending import ended_in_order, run_compiler
 from mlusim.toolkit.flags import FLAGS, FlagUse, GivenFlag, architecture, standard, taken
 from mlusim.toolkit.record import EmbeddedRecord, RecordSource
@@ -130,7 +129,9 @@ def main(argv: Sequence[str], home: Path) -> int:
 def _main(argv: list[str], home: Path) -> int:
     words = list(_expanded(argv))
     if "--version" in words or words == ["-v"]:
-        sys.stdout.write(f"cncc: v{VERSION} (mlusim {mlusim.__version__})\n{host_compiler().argv[0]}\n")
+        sys.stdout.write(
+            f"cncc: v{VERSION} (mlusim {mlusim.__version__})\n{compiler.host_compiler().argv[0]}\n"
+        )
         return 0
     if "--help" in words or "-print-flags" in words:
         sys.stdout.write("".join(f"{f.shown:34} {f.meaning}\n" for f in FLAGS))
@@ -146,7 +147,7 @@ def _main(argv: list[str], home: Path) -> int:
         raise UsageError(f"-o {command.output} is one file and {len(command.inputs)} are made; leave it out")
     if command.unknown:
         _tell_unknown(command)
-    return CompilerDriver(command, home, host_compiler()).run()
+    return CompilerDriver(command, home, compiler.host_compiler()).run()
 
 
 def _tell_unknown(command: CompileCommand) -> None:
@@ -254,7 +255,7 @@ def _note(command: CompileCommand, name: str, value: str) -> None:
 class CompilerDriver:
     """Runs one *command* for the toolkit folder *home* with *clang*."""
 
-    def __init__(self, command: CompileCommand, home: Path, clang: Compiler) -> None:
+    def __init__(self, command: CompileCommand, home: Path, clang: compiler.Compiler) -> None:
         self.command, self.home, self.clang = command, home, clang
         self.board = find_board((home / "lib64" / "mlusim.conf").read_text(encoding="utf-8").split("\n")[1])
         names = dict.fromkeys(command.architectures or [self.board.arch.name])
@@ -304,7 +305,7 @@ class CompilerDriver:
                 "-isystem",
                 str(self.home / "include"),
             ]
-            openmp = run_times.header_of_openmp(command.flags)
+            openmp = compiler.header_of_openmp(command.flags)
             words = [*include, *openmp, DEBUG, *command.flags, *QUIET[-2:], *modes, *language, path]
             return self._call([*words, *(["-o", target] if target else [])])
         if "--bang-device-only" in command.modes and not command.modes & STOPS:
@@ -347,7 +348,7 @@ class CompilerDriver:
             with unit.parsed(source.path, _options(source, source.boards[0])) as read:
                 texts = [(self._spellings(path), text) for path, text in read.marked.items()]
             if texts:
-                code, said = self._ran([overlay(texts, Path(scratch)), *words])
+                code, said = self._ran([compiler.overlay(texts, Path(scratch)), *words])
         return self._said(code, said, words)
 
     def _spellings(self, path: str) -> list[str]:
@@ -406,7 +407,7 @@ class CompilerDriver:
             *prelude.architecture_flags(self.boards[0]),
             *("-isystem", self.clang.headers, "-isystem", str(self.home / "include")),
             *("-include", str(self.home / "include" / "mlu.h")),
-            *run_times.header_of_openmp(command.flags),
+            *compiler.header_of_openmp(command.flags),
             DEBUG,
             *command.flags,
             f"-std={self._standard()}",  # the last counts
@@ -430,7 +431,7 @@ class CompilerDriver:
         """Say what clang *said*, and what is to be installed for what it misses; its exit *code*."""
         sys.stderr.write(said)
         if code:
-            sys.stderr.write(run_times.missing(said, words))
+            sys.stderr.write(compiler.missing_run_times(said, words))
         return code
 
     def _ran(self, words: Sequence[str]) -> tuple[int, str]:
@@ -450,7 +451,7 @@ class CompilerDriver:
             )
         if code == -signal.SIGXFSZ:  # after which clang asks for a bug report
             raise UsageError(TOO_LARGE)
-        text = run_times.in_own_name(said.decode(errors="replace"))
+        text = compiler.in_own_name(said.decode(errors="replace"))
         if code < 0:
             sys.stderr.write(text)
             raise UsageError(f"{self.clang.argv[0]} was ended by a signal: {signal.strsignal(-code)}")
@@ -530,13 +531,13 @@ class CompilerDriver:
         command = self.command
         lib = self.home / "lib64"
         words = [objects[word] if isinstance(word, int) else word for word in command.link]
-        openmp = run_times.folders_of_openmp() if "-fopenmp" in words else ()
+        openmp = compiler.folders_of_openmp() if "-fopenmp" in words else ()
         ours = [
             *(f"-L{folder}" for folder in (lib, *openmp)),
             *("-lcnrt", f"-Wl,-rpath,{lib}", "-pthread", QUIET[-1], "-o", command.output or "a.out"),
         ]
         code, said = self._ran([*words, *ours])
-        other = run_times.with_gcc(said, words) if code else None
+        other = compiler.with_gcc(said, words) if code else None
         if other is not None:
             again, more = self._ran([*other, *ours])
             code, said = (again, more) if again == 0 else (code, said)

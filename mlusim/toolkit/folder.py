@@ -17,8 +17,7 @@ from mlusim.files.user_cache import FOLDER, OFF, make_own_folder, owned, user_ca
 from mlusim.files.writing import changing
 from mlusim.frontend.bangc import prelude
 from mlusim.isa.prototypes import header_text
-from mlusim.toolkit.compiler import host_compiler
-from mlusim.toolkit.run_times import PROFILE, run_time_of_profiles
+from mlusim.toolkit.compiler import PROFILE, host_compiler, run_time_of_profiles
 
 HERE = Path(__file__).parent
 INCLUDE = HERE / "include"

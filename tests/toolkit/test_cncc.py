@@ -13,9 +13,8 @@ import pytest
 
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
-from mlusim.toolkit import cnas, cnmon, folder as toolkit_folder, record, run_times
+from mlusim.toolkit import cnas, cnmon, compiler, folder as toolkit_folder, record
 from mlusim.toolkit.cncc import TOO_LARGE
-from mlusim.toolkit.compiler import host_compiler
 from mlusim.toolkit.ending import ended_in_order
 from mlusim.toolkit.folder import make
 from mlusim.toolkit.server import record_module
@@ -588,23 +587,23 @@ def test_libraries_are_compiled_with_clangs_own_headers(tmp_path, monkeypatch):
     """The clang of the wheel does not find them by itself."""
     seen = []
 
-    def kept(compiler):
-        seen.append(compiler)
+    def kept(clang):
+        seen.append(clang)
         raise UsageError("enough")
 
     monkeypatch.setattr(toolkit_folder, "kept_libraries", kept)
     with pytest.raises(UsageError, match="enough"):
         make(tmp_path / "neuware", find_board("MLU370-X4"))
-    assert host_compiler().headers in seen[0]
+    assert compiler.host_compiler().headers in seen[0]
 
 
 def test_a_file_that_may_not_grow_is_one_sentence(cncc, toolkit, tmp_path):
     """Of clang's, of ours, and of the folder, which is finished when it is made again."""
     (tmp_path / "add.mlu").write_text(ADD)
     cncc("-c", "add.mlu", "-o", "add.o")  # into the cache
-    compiler = toolkit / "bin" / "cncc"
+    driver = toolkit / "bin" / "cncc"
     for blocks in (1, 8):
-        line = f"ulimit -f {blocks} && exec {compiler} -g -c add.mlu -o add.o"
+        line = f"ulimit -f {blocks} && exec {driver} -g -c add.mlu -o add.o"
         done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False, cwd=tmp_path)
         assert done.returncode == 2
         assert done.stderr == f"cncc: error: {TOO_LARGE}\n"
@@ -696,7 +695,7 @@ def test_flags_of_the_linker_are_no_error_where_files_are_compiled(cncc, tmp_pat
 )
 def test_sentences_of_the_compiler_bear_the_drivers_name(said, expected):
     """Clang calls itself by the name of its file, in colour, too; sources keep their names."""
-    assert run_times.in_own_name(said) == expected
+    assert compiler.in_own_name(said) == expected
 
 
 def test_a_missing_run_time_is_named_with_its_package():
@@ -704,10 +703,10 @@ def test_a_missing_run_time_is_named_with_its_package():
     lacks = "ld: cannot find /lib/libclang_rt.asan.a: No such file\nld: cannot find /lib/libclang_rt.asan_cxx.a: No such file\n"
     words = ["k.o", "-fsanitize=address,leak", "-g"]
 
-    assert run_times.with_gcc(lacks, words) == ["-lasan", "-llsan", "k.o", "-g"]
-    assert run_times.with_gcc(lacks, ["k.o", "-fsanitize=thread"]) is None
-    assert run_times.with_gcc(lacks, [*words, "--coverage"]) is None
-    assert run_times.with_gcc("ld: undefined reference to `f'", words) is None
+    assert compiler.with_gcc(lacks, words) == ["-lasan", "-llsan", "k.o", "-g"]
+    assert compiler.with_gcc(lacks, ["k.o", "-fsanitize=thread"]) is None
+    assert compiler.with_gcc(lacks, [*words, "--coverage"]) is None
+    assert compiler.with_gcc("ld: undefined reference to `f'", words) is None
     for text, flags, sentence in (
         (lacks, ["-fsanitize=thread"], "the run-time of -fsanitize=thread is part of clang"),
         (
@@ -721,10 +720,10 @@ def test_a_missing_run_time_is_named_with_its_package():
         ("ld.lld: error: unable to find library -lcnnl_core", [], "libcnnl_core is part of a project"),
         ("ld: cannot find -lcnrt", ["-static"], "leave -static out"),
     ):
-        said = run_times.missing(text, flags)
+        said = compiler.missing_run_times(text, flags)
         assert said.startswith("cncc: error: "), said
         assert [1, True] == [said.count("\n"), sentence in said]
-    assert run_times.missing("ld: cannot find -lnothing", []) == ""
+    assert compiler.missing_run_times("ld: cannot find -lnothing", []) == ""
 
 
 @pytest.mark.parametrize(
@@ -734,13 +733,13 @@ def test_the_place_of_the_run_time_of_profiles_is_never_empty(tmp_path, place):
     """A build names the file; a clang's own library for this machine is copied there, or a linker says what to install."""
     headers = tmp_path / "22" / "include"
     headers.mkdir(parents=True)
-    assert run_times.run_time_of_profiles(str(headers)).startswith(b'ASSERT(0, "the run-time of profiles')
+    assert compiler.run_time_of_profiles(str(headers)).startswith(b'ASSERT(0, "the run-time of profiles')
     for machine in ("i386", platform.machine()):
         library = tmp_path / "22" / "lib" / place.format(machine)
         library.parent.mkdir(parents=True, exist_ok=True)
         library.write_text(f"!<arch>{machine}\n")
 
-    assert f"!<arch>{platform.machine()}\n".encode() == run_times.run_time_of_profiles(str(headers))
+    assert f"!<arch>{platform.machine()}\n".encode() == compiler.run_time_of_profiles(str(headers))
 
 
 def test_a_signal_leaves_no_folder_and_no_compiler(toolkit, tmp_path):

@@ -1,7 +1,7 @@
 """The recipes of copies: a token decides their memories and their pipe, and the numbers behind it their form.
 
 A form is what both engines have code for; what is legal in no form of its own, or is observed in rows, is left to the general
-copy (`engine.copies.strided_copy`).  `engine.recipes.copy_code` renders a form as Python, `machine.native.text.copies` as C.
+copy (`engine.copies.strided_copy`).  `engine.recipes.render` renders a form as Python, `machine.native.text.copies` as C.
 """
 
 from typing import TYPE_CHECKING

@@ -8,8 +8,7 @@ from attrs import define
 
 from mlusim.errors import Unsupported
 from mlusim.frontend.bangc.runtime.cnnl import elements, pictures
-from mlusim.frontend.bangc.runtime.cnnl.elements import put
-from mlusim.frontend.bangc.runtime.cnnl.tensors import (
+from mlusim.frontend.bangc.runtime.cnnl.elements import (
     Argument,
     Array,
     Descriptor,
@@ -17,6 +16,7 @@ from mlusim.frontend.bangc.runtime.cnnl.tensors import (
     doubles,
     dtype_of,
     numbers,
+    put,
     scalar,
     store,
 )

@@ -7,8 +7,7 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.errors import Unsupported
-from mlusim.frontend.bangc.runtime.cnnl.elements import put
-from mlusim.frontend.bangc.runtime.cnnl.tensors import (
+from mlusim.frontend.bangc.runtime.cnnl.elements import (
     Argument,
     Array,
     Descriptor,
@@ -16,6 +15,7 @@ from mlusim.frontend.bangc.runtime.cnnl.tensors import (
     doubles,
     dtype_of,
     numbers,
+    put,
     scalar,
     shape_of,
     store,
