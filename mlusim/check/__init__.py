@@ -1,1 +1,1 @@
-"""Programs under checkers: what is run, in which schedules, and the findings in every format."""
+"""Programs under checkers: what runs, in which schedules, and its findings in every format."""

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 @frozen
 class CheckJob:
-    """One case of one operator on one board under *checkers* (empty: all of them), by name.
+    """One case of one operator on one board under *checkers* (by name; empty: all of them).
 
-    The results of *schedules* are compared with those of the usual one, until *enough* have been compared.
+    The results of other *schedules* are compared with those of the usual one, until *enough* schedules were compared.
     """
 
     operator: str
@@ -57,7 +57,7 @@ class CheckJob:
 
 
 def check_case(job: CheckJob) -> Checked:
-    """Run the case; its outputs are judged as `mlusim run` judges them, its fault is a finding."""
+    """Run the case under checkers; its outputs are judged as `mlusim run` judges them, and a fault is a finding."""
     operator = find_operator(job.operator)
     case = find_case(operator, job.case)
     problem = ""
@@ -74,7 +74,7 @@ def check_case(job: CheckJob) -> Checked:
 
 
 def explored(done: Checked, subject: Subject, schedules: Iterable[Schedule], enough: int) -> Checked:
-    """Return *done* with the difference, if any, that other *schedules* of *subject* have shown."""
+    """Return *done*, plus the difference, if any, between *subject* in the usual schedule and in *schedules*."""
     others = tuple(schedules)
     # Exploring runs the subject again; a plain check runs it once.
     if not others:
@@ -85,7 +85,7 @@ def explored(done: Checked, subject: Subject, schedules: Iterable[Schedule], eno
 
 
 def _schedule(directed: Schedule | None) -> contextlib.AbstractContextManager[object]:
-    """Have all launches of the block run in the schedule *directed*, if there is one."""
+    """Run all launches of the block in the schedule *directed*; None: in the usual one."""
     if directed is None:
         return contextlib.nullcontext()
     director = directed.director()
@@ -96,9 +96,9 @@ def _schedule(directed: Schedule | None) -> contextlib.AbstractContextManager[ob
 def check_arrays(
     job: CheckJob, inputs: Mapping[str, np.ndarray[Any, Any]], params: Mapping[str, Any]
 ) -> Checked:
-    """Run the operator of *job* on *inputs* instead of its case.
+    """Run the operator of *job* on *inputs* instead of its case's.
 
-    Raises `StatusError` where the host interface refuses them.
+    Raises `StatusError` if the host interface refuses them.
     """
     problem = ""
     with collecting(job.checkers, notes=job.notes, vectors=True) as collector:
@@ -119,7 +119,7 @@ def check_arrays(
 
 
 def _run_script(program: ScriptProgram, forked: "Forked", collector: Collector, path: str) -> str:
-    """Run *program*, and give its fault to *collector*; return the problem of the run, or "" if it has none."""
+    """Run *program* and add its fault to *collector*; return the problem of the run, or "" if it has none."""
     try:
         with attending([forked]), threads_watched():
             program.run(())
@@ -129,7 +129,7 @@ def _run_script(program: ScriptProgram, forked: "Forked", collector: Collector, 
         cause = None if leaving.__suppress_context__ else leaving.__context__
         behind = "" if cause is None else f", in {sentence_of(cause, path)}"
         return f"it ended with exit code {said(leaving)}{behind}"
-    # Ctrl-C is meant for the check; any other exception is one that the script raises.
+    # Ctrl-C interrupts the check itself; any other exception is the script's.
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - whatever is raised belongs to the script
@@ -147,11 +147,11 @@ def check_script(
     enough: int = 0,
     directed: Schedule | None = None,
 ) -> Checked:
-    """Run the script as ``__main__``; every launch that it makes is watched.
+    """Run the script as ``__main__`` and check every launch that it makes.
 
-    Its fault is a finding; an error in it, or the lack of any launch, is the problem of the run.  *directed*
-    is the schedule in which it is watched.  What it leaves in other *schedules* is compared, until
-    *enough* were.  Raises `UsageError` where there is no such file.
+    A fault is a finding; an exception in the script, or the lack of any launch, is the problem of the run.
+    *directed* is the schedule of the checked run.  Its results are compared with those of other *schedules*, until
+    *enough* schedules were compared.  Raises `UsageError` if there is no such file.
     """
     subject = ScriptSubject(path, tuple(arguments))
     refuse_no_file(path, "name a Python script, or an operator of `mlusim ops`")
@@ -165,14 +165,14 @@ def check_script(
         problem = program.untested or "it launched no kernel that could be watched (decision 0013)"
     others = tuple(schedules)
     if others and not problem:
-        # A difference between schedules says nothing where two runs of one schedule differ already.
+        # If two runs of one schedule differ, a difference between schedules shows nothing.
         problem = _unsteady(subject)
     done = checked(collector, path, problem)
     return done if problem else explored(done, subject, others, enough)
 
 
 def _unsteady(subject: ScriptSubject) -> str:
-    """Name what is wrong with a script whose results differ from run to run; empty where nothing is."""
+    """Return a sentence if the results of a script differ between two runs of one schedule; otherwise ""."""
     first, second = (subject.outcome(USUAL.effects, USUAL.director()) for _ in range(2))
     told = subject.difference(first, second)
     if told is None:
@@ -187,7 +187,7 @@ def report_of(
     *,
     notes: bool = False,
 ) -> CheckReport:
-    """Return the report of *runs*; findings that *suppressions* cover are set apart, unused ones are remarked on.
+    """Return the report of *runs*; findings that *suppressions* cover are listed apart, and unused suppressions get a remark.
 
     A suppression of a rule that could not be reported, because its checker did not watch or *notes* were not asked
     for, does not count as unused.
@@ -206,16 +206,16 @@ def report_of(
 
 
 def _told(rule: str, checkers: tuple[str, ...], *, notes: bool) -> bool:
-    """Return whether *rule* could have been reported; those of others could."""
+    """Return whether *rule* could have been reported: its checker ran, and notes were requested if the rule is one."""
     described = RULES.get(rule)
-    # Rules of other packages' checkers are in no table here, so nothing says when they are off.
+    # Rules of other packages' checkers are not in this table, so that it is unknown when they are off.
     if described is None or described.checker not in CHECKERS:
         return True
     return described.checker in checkers and (notes or not described.quiet)
 
 
 def problem_of(done: Run) -> str:
-    """Name what is wrong with the status or the accuracy of *done*, in a sentence; empty where nothing is."""
+    """Return a sentence about a wrong status or accuracy of *done*; "" if both are right."""
     if done.status != done.expected:
         said = f": {done.message}" if done.message else ""
         return f"the status is {done.status.name}, not {done.expected.name}{said}"
@@ -226,7 +226,7 @@ def problem_of(done: Run) -> str:
 
 
 def sentence_of(error: BaseException, path: str) -> str:
-    """Return the message of *error*, and the last line of the script that led to it."""
+    """Return the message of *error*, and the last line of the script that raised it."""
     text = " ".join(said(error).split())
     if isinstance(error, SyntaxError):
         return f"line {error.lineno}: {type(error).__name__}: {error.msg}"
@@ -244,10 +244,11 @@ def sentence_of(error: BaseException, path: str) -> str:
 
 
 class Forked(Observer):
-    """Counts launches in processes that the script starts, whose findings would be lost.
+    """Counts launches in other processes that the script starts, whose findings would be lost.
 
-    Each writes the name of each kernel that it launches to a file: one that is forked has this observer, one that
-    starts over finds the file's name in its environment (`hub.Teller`), unless the script has emptied that.
+    Each process writes the name of each kernel that it launches to a file: a forked one has inherited this observer;
+    one that starts afresh reads the file's name from its environment (`hub.Teller`), unless the script has cleared
+    the environment.
     """
 
     name = "forked"
@@ -260,12 +261,12 @@ class Forked(Observer):
         os.environ[TOLD] = path
 
     def launch_begin(self, launch: "RunningLaunch") -> None:
-        """Note a launch in another process."""
+        """Write down a launch, if this is another process."""
         if os.getpid() != self._home:
             self._teller.launch_begin(launch)
 
     def close(self) -> str:
-        """Name the kernels that were launched in other processes, in a sentence; empty where none was."""
+        """Return a sentence with the names of the kernels launched in other processes; "" if there were none."""
         if self._outer is None:
             os.environ.pop(TOLD, None)
         else:
@@ -282,7 +283,7 @@ class Forked(Observer):
 
 
 def _nameless() -> tuple[IO[bytes], str]:
-    """Return a file without a name, of which nothing stays where this process is killed, and the path by which others reach it."""
+    """Return an unnamed file, which vanishes if this process is killed, and a path by which other processes can open it."""
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `Forked.close`
     path = Path(f"/proc/{os.getpid()}/fd/{file.fileno()}")
     if path.exists():
@@ -294,9 +295,10 @@ def _nameless() -> tuple[IO[bytes], str]:
 
 @contextmanager
 def threads_watched() -> Iterator[None]:
-    """Have the observers of this thread watch the threads that begin in the block, too.
+    """Attach the observers of this thread to the threads that start in the block, too.
 
-    `threading.setprofile` calls a function once in every new thread; the function hands the observers over and removes itself.
+    `threading.setprofile` calls a function at the start of every new thread; that function attaches the observers and
+    removes itself.
     """
     adopt, limit = adoption(), limit_of(None)
     before, older = threading.getprofile(), frozenset(threading.enumerate())
@@ -312,7 +314,8 @@ def threads_watched() -> Iterator[None]:
     threading.setprofile(begin)
     try:
         yield
-        # Python would wait for these at its end.  Daemons it ends: waiting here would hang where the script does not.
+        # Python would wait for these threads at its end, but ends daemon threads: waiting for those could
+        # hang where the script does not.
         for thread in threading.enumerate():
             if thread not in older and not thread.daemon:
                 thread.join()

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @frozen
 class Checked:
-    """One run under checkers: of a *program* (an operator or a script), with a *case* on a *board* or without.
+    """One checked run of a *program* (an operator or a script), with its *case* and its *board*, if it has them.
 
-    ``allowed`` are findings that comments in the kernels allow, ``accepted`` those that suppressions cover.
-    ``launches`` and ``faults`` are counts; ``problem`` is the sentence of what went wrong besides: failed
-    accuracy, an unexpected status, an error of the script.  ``unchecked`` counts, by checker, the launches that had
-    not what it needs, as plancheck a plan.  ``schedules`` counts those that were compared,
-    ``comments`` are those in the kernels that allow findings.
+    ``allowed`` are findings that comments in the kernels allow, ``accepted`` findings that suppressions cover.
+    ``launches`` and ``faults`` are counts; ``problem`` is a sentence about any other failure: failed accuracy, an
+    unexpected status, an exception in the script.  ``unchecked`` counts, by checker, the launches that the checker
+    could not check, such as a launch without a plan for plancheck.  ``schedules`` is the number of compared
+    schedules; ``comments`` are the comments in the kernels that allow findings.
     """
 
     program: str
@@ -47,7 +47,7 @@ class Checked:
 
 
 def checked(collector: "Collector", program: str, problem: str) -> Checked:
-    """Return everything that *collector* has, as plain data."""
+    """Return all results of *collector* as plain data."""
     return Checked(
         program=program,
         findings=tuple(collector.found),
@@ -62,7 +62,7 @@ def checked(collector: "Collector", program: str, problem: str) -> Checked:
 
 @frozen
 class CheckReport:
-    """All runs, the names of the checkers that watched them, and remarks on the check itself."""
+    """All runs, the names of their checkers, and remarks on the check itself."""
 
     checkers: tuple[str, ...]
     runs: tuple[Checked, ...]
@@ -85,12 +85,12 @@ class CheckReport:
 
     @property
     def errors(self) -> int:
-        """Different findings that are more than a note."""
+        """The number of different findings that are not notes."""
         return sum(finding.level != NOTE for finding in self.findings)
 
     @property
     def notes(self) -> int:
-        """Notes that differ from each other."""
+        """The number of different notes."""
         return sum(finding.level == NOTE for finding in self.findings)
 
     @property
@@ -100,7 +100,7 @@ class CheckReport:
 
     @property
     def launches(self) -> int:
-        """Launches that were watched."""
+        """The number of checked launches."""
         return sum(run.launches for run in self.runs)
 
     @property
@@ -113,7 +113,7 @@ class CheckReport:
 
     @property
     def schedules(self) -> int:
-        """Schedules that were compared with the default one, no two alike."""
+        """The number of different schedules that were compared with the default one."""
         return sum(run.schedules for run in self.runs)
 
     @property
@@ -123,7 +123,7 @@ class CheckReport:
 
     @property
     def clean(self) -> bool:
-        """True where there is nothing but notes."""
+        """True if there are no findings but notes, no faults and no problems."""
         return not (self.errors or self.faults or self.problems)
 
     def to_json(self) -> dict[str, Any]:
@@ -152,10 +152,10 @@ def _run(run: Checked) -> dict[str, Any]:
 
 
 def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return each finding once, the first of its kind, with the sum of the counts, by file and line.
+    """Return findings without duplicates, by file and line: the first of each kind, with the sum of the counts.
 
-    Findings are of a kind when the same rule says of the same statement of the same kernel that it has the same cause.
-    What else suffers from the cause is gathered from all of them.
+    Findings are of one kind if they have the same rule, the same statement of the same kernel, and the same cause.
+    Other places that suffer from the cause are collected from all of them.
     """
     kinds: dict[Any, list[Finding]] = {}
     for finding in findings:
@@ -164,14 +164,14 @@ def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         evolve(alike[0], places=_places(alike)).times(sum(finding.count for finding in alike))
         for alike in kinds.values()
     ]
-    # By place, not by time: the report reads along the source, and does not change with the schedule.
+    # By place, not by time: the report follows the source, and does not depend on the schedule.
     return tuple(sorted(folded, key=lambda f: (f.file or "", f.line or 0, f.id)))
 
 
 def _places(alike: list[Finding]) -> tuple[RelatedPlace, ...]:
-    """Return the places of the first of *alike*, then every place that any of them names as suffering from the same cause.
+    """Return the places of the first of *alike*, then every place in any of them that suffers from the same cause.
 
-    A place that several name is there once, with the sum of their counts.
+    A place that several findings name is listed once, with the sum of their counts.
     """
     below: dict[tuple[str, int, str], RelatedPlace] = {}
     for place in (place for finding in alike for place in finding.places if place.victim):
@@ -182,7 +182,7 @@ def _places(alike: list[Finding]) -> tuple[RelatedPlace, ...]:
 
 
 def _fold_allowed(every: Iterable[Allowed]) -> tuple[Allowed, ...]:
-    """Fold the findings; each keeps the reason that was given first."""
+    """Fold the findings; each kind keeps the first reason."""
     comments = tuple(every)
     # Reversed, so that the first reason of a kind is the one that stays in the dictionary.
     reasons = {_key(allowed.finding): allowed.reason for allowed in reversed(comments)}
@@ -195,10 +195,10 @@ def _key(finding: Finding) -> tuple[Any, ...]:
 
 
 def _cause(finding: Finding) -> Any:
-    """Return the other statements that have part in *finding*, and its facts that are words: an operand, a region, a kind.
+    """Return the other statements that *finding* involves, and those of its facts that are words: an operand, a region, a kind.
 
-    Addresses, sizes and tasks differ between launches that have the same fault.  A finding that gives neither
-    statements nor facts is known by its sentence.
+    Addresses, sizes and tasks differ between launches with the same fault.  A finding without statements and
+    facts is identified by its sentence.
     """
     # Findings of other packages need not have facts.
     if not (finding.places or finding.facts):

@@ -19,11 +19,11 @@ from mlusim.observe.finding import NOTE, Finding, columns
 from mlusim.observe.names import checkers
 from mlusim.observe.rules import RULES
 
-# -- text: each finding in the manner of pip, with its source line, then one line that sums up ------------
+# -- text: each finding in the manner of pip, with its source line, then a summary ------------------------
 
 
 def findings_text(report: CheckReport) -> str:
-    """Return the report as text without colours; lines are as long as they are."""
+    """Return the report as text without colours and without line breaks for a width."""
     return rendered(renderables(report))
 
 
@@ -37,7 +37,7 @@ def rendered(parts: Iterable[RenderableType]) -> str:
 
 
 def renderables(report: CheckReport) -> Iterator[RenderableType]:
-    """Yield the findings with blank lines between them, what else went wrong, and the line that sums up."""
+    """Yield the findings with blank lines between them, the problems, and the summary."""
     for finding in report.findings:
         yield finding
         yield ""
@@ -47,7 +47,7 @@ def renderables(report: CheckReport) -> Iterator[RenderableType]:
 
 
 def summary(report: CheckReport) -> str:
-    """Return one line: how many findings, faults and suppressed findings in how many launches, by which checkers."""
+    """Return one line with the number of findings, faults, suppressed findings and launches, and the names of the checkers."""
     parts = [counted(report.errors, "finding") if report.errors else "no findings"]
     parts += [counted(report.notes, "note")] if report.notes else []
     parts += [counted(report.faults, "fault")] if report.faults else []
@@ -60,27 +60,27 @@ def summary(report: CheckReport) -> str:
 
 
 def _checked_by(report: CheckReport) -> str:
-    """Name the checkers, and those that had nothing to hold launches against: ``checked by memcheck; plancheck saw no plan``."""
+    """Return a phrase with the names of the checkers, and of those that lacked what they compare with: ``checked by memcheck; plancheck saw no plan``."""
     blind = {name: number for name, number in report.unchecked.items() if name in report.checkers}
     every = {name for name, number in blind.items() if number == report.launches}
     names = ", ".join(name for name in report.checkers if name not in every)
     told = [f"checked by {names}"] if names else ["checked by no checker"]
     for name, number in blind.items():
         where = "" if name in every else f" in {number} of {counted(report.launches, 'launch', 'launches')}"
-        # What a launch must have for this checker, in a word.
+        # What a launch must have for this checker, in one word.
         needs = getattr(checkers().get(name), "needs", "") or "subject"
         told.append(f"{name} saw no {needs}{where}")
     return "; ".join(told)
 
 
-# -- JUnit: one test case for each run and checker, which fails where the checker found something ---------
+# -- JUnit: one test case for each run and checker, which fails if the checker has findings ---------------
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @frozen
 class _Test:
-    """A test case: its name, what it failed with (type, message, text), and what it has to say besides."""
+    """A test case: its name, its failure (type, message, text), and its remarks."""
 
     name: str
     failure: tuple[str, str, str] | None = None
@@ -122,10 +122,10 @@ def _add(suite: ET.Element, test: _Test, program: str) -> None:
 
 
 def _tests(run: Checked, checkers: Sequence[str]) -> Iterator[_Test]:
-    """Yield a test for each checker, for anything else that made findings, and for whatever else went wrong."""
+    """Yield a test for each checker, for any other source of findings, and for the problem of the run."""
     by_checker: dict[str, list[Finding]] = {name: [] for name in checkers}
     for finding in fold(run.findings):
-        # Names of checkers first: one of another package may have a hyphen in its own.
+        # Names of checkers first: the name of another package's checker may contain a hyphen.
         named = (name for name in checkers if finding.id == name or finding.id.startswith(f"{name}-"))
         by_checker.setdefault(next(named, finding.id.partition("-")[0]), []).append(finding)
     for checker, findings in by_checker.items():
@@ -157,7 +157,7 @@ def _legal(text: str) -> str:
     return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-# -- SARIF 2.1.0, which is shown beside the lines ---------------------------------------------------------
+# -- SARIF 2.1.0, which code hosts and editors show beside the lines --------------------------------------
 #
 # Source: the OASIS standard "Static Analysis Results Interchange Format (SARIF) Version 2.1.0".
 
@@ -172,7 +172,7 @@ def sarif(report: CheckReport, version: str, root: Path) -> dict[str, Any]:
     apart = [("inSource", a) for a in report.allowed] + [("external", a) for a in report.accepted]
     every = [*report.findings, *(a.finding for _, a in apart)]
     rules = list(dict.fromkeys(finding.id for finding in every))
-    # The last level of a rule counts; all findings of a rule have the same but where a checker raises one.
+    # The last level of a rule counts; all findings of a rule have the same level unless a checker raises it.
     levels = {finding.id: finding.level for finding in every}
     results = [_result(finding, rules, root) for finding in report.findings]
     for kind, allowed in apart:
@@ -206,13 +206,13 @@ def _rule(rule: str, level: str) -> dict[str, Any]:
     if page is None:
         return described | {"help": {"text": f"{summary[:1].upper()}{summary[1:]}."}}
     text = page.read_text(encoding="utf-8")
-    # The summary of a page stands between its title and its first section.
+    # The summary of a page is the text between its title and its first section.
     about = " ".join(text.partition("\n")[2].partition("\n## ")[0].split())
     return described | {"helpUri": page.as_uri(), "help": {"text": about, "markdown": text}}
 
 
 def rule_page(rule: str) -> Path | None:
-    """Return the page of *rule*, installed with mlusim or beside it in the repository, or None if it is in neither."""
+    """Return the page of *rule*, installed with mlusim or beside it in the repository; None if there is none."""
     return shipped(f"rule_pages/{rule}.md", f"{PAGES}/{rule}.md")
 
 
@@ -256,8 +256,9 @@ def _result(finding: Finding, rules: list[str], root: Path) -> dict[str, Any]:
 
 
 def _fingerprint(finding: Finding) -> str:
-    """Build an identity that stays when lines move: the rule, the file's name, the kernel, the intrinsic."""
-    # No line and no message: a code host would take a finding for a new one whenever lines are added above.
+    """Return an identity that stays the same when lines move: the rule, the file's name, the kernel, the intrinsic."""
+    # Without line and message: otherwise a finding would be new to a code host whenever lines are added above
+    # it.
     facts = (finding.id, Path(finding.file or "").name, finding.kernel or "", finding.intrinsic or "")
     return hashlib.sha256("\0".join(facts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
@@ -274,7 +275,7 @@ def _location(file: str, line: int | None, intrinsic: str | None, root: Path) ->
 
 
 def _artifact(file: str, root: Path) -> Mapping[str, str]:
-    """Return the address of *file*: relative to *root*, or absolute."""
+    """Return the URI of *file*: relative to *root* if it is below, otherwise absolute."""
     path = root.absolute() / file
     base = root.absolute().as_uri().rstrip("/") + "/"
     address = path.as_uri()

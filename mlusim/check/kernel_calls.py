@@ -1,4 +1,4 @@
-"""Programs under checkers; the results of kernel calls are also compared with a reference, and their plans inferred."""
+"""Kernel calls and other programs under checkers; results of kernel calls are compared with a reference, and plans inferred."""
 
 import contextlib
 from collections.abc import Iterable
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from mlusim.programs.program import Program
 
 Array = np.ndarray[Any, Any]
-PLANS = "plancheck"  # the checker that watches plans, inferred ones of BANG C too
+PLANS = "plancheck"  # the checker of plans, including the inferred plans of BANG C kernels
 
 
 def check_program(
     program: "Program", path: str, checkers: Iterable[str] = (), *, notes: bool = False
 ) -> Checked:
-    """Run *program*, which is about the file *path*; every launch that it makes is watched.
+    """Run *program*, whose file is *path*, and check every launch that it makes.
 
-    Its fault is a finding, its exit status the problem of the run; an error that it makes before it launches is the
-    caller's.
+    A fault is a finding, an exit status the problem of the run; an exception before the first launch is raised to the
+    caller.
     """
     problem = ""
     with collecting(checkers, notes=notes, vectors=True) as collector:
@@ -44,7 +44,8 @@ def check_program(
         except SystemExit as leaving:
             problem = f"it ended with exit code {said(leaving)}"
         except UsageError as error:
-            # Before the first launch the command itself is wrong, and the verb reports that as for any command.
+            # Before the first launch the command itself is wrong, and the verb reports the exception as for
+            # any command.
             if not collector.launches:
                 raise
             problem = said(error)
@@ -60,11 +61,11 @@ def check_call(
     notes: bool = False,
     plans: bool = True,
 ) -> Checked:
-    """Run *call*, of the file *path*, under the checkers *names*, its plan inferred where *plans*.
+    """Run *call*, of the file *path*, under the checkers *names*; with *plans* its plan is inferred.
 
-    A result that is not as *expected* is the problem of the run.
+    A result that differs from *expected* is the problem of the run.
     """
-    came: list[Called | Came] = []  # nothing, where the launch has ended in a fault
+    came: list[Called | Came] = []  # empty if the launch has ended in a fault
     program = FunctionProgram(lambda observe: came.append(call.run(observe)))
     done = check_program(program, path, names, notes=notes)
     if expected is not None and came:
@@ -81,15 +82,16 @@ def check_call(
 
 
 def carved_again(done: Checked, launches: Iterable[LaunchAgain]) -> Checked:
-    """Return *done* with the overlaps in *launches* of a program."""
+    """Return *done* plus the overlaps of on-chip array parts in *launches*."""
     return carved(done, [(launch, launch.length) for launch in launches])
 
 
 def carved(done: Checked, calls: Iterable[tuple[KernelCall | LaunchAgain, int]]) -> Checked:
-    """Return *done* with the overlaps of the parts of on-chip arrays that pointer variables hold, as `mlusim plan` infers them.
+    """Return *done* plus the overlaps of the array parts that pointer variables hold, as `mlusim plan` infers them.
 
-    Each of *calls* comes with the number of its instructions and scalar accesses.  Its kernel runs once or twice more in C, or twice in Python if C cannot decide.  After a fault there is no plan: the
-    launch has no end.
+    Each of *calls* comes with the number of its instructions and scalar accesses.  Its kernel runs once or twice more
+    in C, or twice in Python if C cannot decide.  After a fault no plan is inferred, since the launch did not
+    complete.
     """
     for call, length in calls:
         with contextlib.suppress(MlusimError):

@@ -1,9 +1,9 @@
-"""Schedules: what a program gives must not depend on which task runs first, nor on when copies land.
+"""Schedules: the results of a program must depend neither on the order of the tasks nor on when copies land.
 
-The default schedule (tasks in their order, asynchronous effects as late as they may) is compared with
-others.  The first that differs is reduced to the fewest decisions that still make a difference, and a
-replay file repeats exactly these.  What is compared is a subject: a case of an operator, a script or a call of
-a kernel, with its results and how they differ.
+The default schedule (tasks in their order, asynchronous effects as late as allowed) is compared with
+others.  The first schedule with other results is reduced to the fewest decisions that still make a difference,
+which a replay file repeats exactly.  A subject is what is run and compared: a case of an operator, a script or a call
+of a kernel, with its results and a way to compare them.
 """
 
 import contextlib
@@ -33,15 +33,15 @@ from mlusim.programs.program import ScriptProgram
 
 Array = np.ndarray[Any, Any]
 ROUNDED = Thresholds(diff1=1e-5, diff2=1e-5)
-"""Errors that adding in another order may make in a script, which says no thresholds of its own."""
+"""Errors that another order of additions may cause in a script, which declares no thresholds."""
 
 
 @frozen
 class OperatorSubject:
     """A *case* of an *operator* on a *board*, by name.
 
-    Outputs are compared bit for bit; those of floating-point type whose kernels use atomics, which add
-    in any order, within the operator's thresholds.  A fault on one side only, or another one, differs too.
+    Outputs are compared bit for bit, except floating-point outputs of kernels with atomics, which add in any order:
+    these are compared within the operator's thresholds.  A fault on one side only, or another fault, is a difference.
     """
 
     operator: str
@@ -64,15 +64,15 @@ class OperatorSubject:
             return fault
 
     def difference(self, usual: Run | Fault, other: Run | Fault) -> str | None:
-        """Say how *other* differs from *usual*."""
+        """Return a sentence about the difference of *other* from *usual*; None if there is none."""
         return difference(find_operator(self.operator), usual, other)
 
     def asynchronous(self, outcome: Run | Fault) -> bool:
-        """Return True where an asynchronous intrinsic ran, or may have run before a fault."""
+        """Return True if an asynchronous intrinsic ran, or may have run before a fault."""
         return isinstance(outcome, Fault) or any("async" in name for name in outcome.instructions)
 
     def again(self, seed: int | None, effects: str) -> str:
-        """Return the command of the debugger."""
+        """Return a sentence with the command that debugs this schedule."""
         seeded = "" if seed is None else f" --seed {seed}"
         return (
             f"the debugger stops in this schedule with `mlusim debug {self.operator} --case {self.case} "
@@ -85,7 +85,7 @@ class OperatorSubject:
 
 
 def difference(operator: Operator, usual: Run | Fault, other: Run | Fault) -> str | None:
-    """Say how *other* differs from *usual*, both runs of *operator*; return None if it does not."""
+    """Return a sentence about the difference of *other* from *usual*, both runs of *operator*; None if there is none."""
     if isinstance(usual, Fault) or isinstance(other, Fault):
         return None if type(usual) is type(other) else f"it ends {_ending(other)}, not {_ending(usual)}"
     if usual.status != other.status:
@@ -103,7 +103,7 @@ def difference(operator: Operator, usual: Run | Fault, other: Run | Fault) -> st
 
 @define
 class LeftTensors:
-    """The outcome of one launch: its kernel, its tensors by the place of the argument, whether atomics added."""
+    """The outcome of one launch: its kernel, the contents of its tensors by argument number, and whether it had atomics."""
 
     kernel: str
     tensors: dict[int, Array] = field(factory=dict)
@@ -113,7 +113,7 @@ class LeftTensors:
 
 
 class Leavings(Observer):
-    """Copies what every launch leaves in the tensors among its arguments."""
+    """Copies the tensors among the arguments of every launch when it ends."""
 
     name = "leavings"
 
@@ -121,11 +121,11 @@ class Leavings(Observer):
         self.launches: list[LeftTensors] = []
 
     def launch_begin(self, launch: RunningLaunch) -> None:
-        """Begin a launch with no copies."""
+        """Begin the record of a launch."""
         self.launches.append(LeftTensors(launch.request.kernel.name))
 
     def issue(self, effect: Effect) -> bool:
-        """Note whether there are atomics, and what could land at another time."""
+        """Note whether the launch has atomics, and whether it has effects that could land at another time."""
         self.launches[-1].asynchronous |= effect.asynchronous
         row = effect.step.row
         if row is not None and row.atomic:
@@ -133,7 +133,7 @@ class Leavings(Observer):
         return True
 
     def launch_end(self, launch: RunningLaunch) -> None:
-        """Copy the tensors that the launch leaves."""
+        """Copy the tensors as the launch leaves them."""
         for place, argument in enumerate(leaves(launch.request)):
             allocation = getattr(getattr(argument, "view", argument), "allocation", None)
             if allocation is not None and allocation.writable:
@@ -142,34 +142,34 @@ class Leavings(Observer):
                 self.launches[-1].tensors[place] = raw.view(argument.dtype.dtype) if whole else raw
 
     def fault(self, core: Core, fault: Fault) -> None:
-        """Note how the launch has ended."""
+        """Note the fault that ends the launch."""
         del core
         self.launches[-1].fault = type(fault).__name__
 
 
 class LaunchesSubject:
-    """A subject that makes launches; what each leaves in its tensors is compared, element by element.
+    """A subject that makes launches; the tensors that each leaves are compared, element by element.
 
-    Tensors have to be equal to the bit, but for floating-point ones of launches with atomics: these add in any
-    order, and the sums may differ by rounding.  What is printed goes nowhere.
+    Tensors have to be equal to the bit, except floating-point tensors of launches with atomics: these add in any
+    order, so that the sums may differ by rounding.  Printed output is discarded.
     """
 
     def launched(self, effects: str, observe: Iterable[Observer]) -> None:
-        """Make the launches with *effects* under *observe*."""
+        """Run the subject with *effects* and the observers *observe*."""
         raise NotImplementedError
 
     def outcome(self, effects: str, director: Director) -> tuple[LeftTensors, ...]:
-        """Return what each launch leaves."""
+        """Return the tensors that each launch leaves."""
         leavings = Leavings()
         director.effects = effects
-        # The run under the checkers reports them.
+        # Errors are ignored here; the run under the checkers reports them.
         errors = contextlib.suppress(Exception, SystemExit, GeneratorExit)
         with directing(director), errors, contextlib.redirect_stdout(io.StringIO()):
             self.launched(effects, (leavings,))
         return tuple(leavings.launches)
 
     def difference(self, usual: tuple[LeftTensors, ...], other: tuple[LeftTensors, ...]) -> str | None:
-        """Return the difference of the first launch that has one, or None."""
+        """Return a sentence about the first launch that differs; None if none does."""
         for number, (expected, actual) in enumerate(zip(usual, other, strict=False), 1):
             where = f"launch {number}, {expected.kernel}"
             if expected.kernel != actual.kernel:
@@ -184,7 +184,7 @@ class LaunchesSubject:
         return None
 
     def asynchronous(self, outcome: tuple[LeftTensors, ...]) -> bool:
-        """Return True where an asynchronous intrinsic ran."""
+        """Return True if an asynchronous intrinsic ran."""
         return any(left.asynchronous for left in outcome)
 
 
@@ -197,16 +197,16 @@ class ScriptSubject(LaunchesSubject):
 
     @property
     def name(self) -> str:
-        """Name of the script in sentences."""
+        """The script's path."""
         return self.script
 
     def launched(self, effects: str, observe: Iterable[Observer]) -> None:
-        """Run the script, whose launches take the effects of the director."""
+        """Run the script; its launches have the effects of the director."""
         del effects
         ScriptProgram(self.script, self.arguments).run(tuple(observe))
 
     def again(self, seed: int | None, effects: str) -> str:
-        """Say how the schedule is chosen."""
+        """Return a sentence with the options that choose this schedule."""
         chosen = [f'effects="{effects}"', *(() if seed is None else (f"seed={seed}",))]
         return f"choose this schedule with {', '.join(chosen)} in `device.launch`"
 
@@ -221,7 +221,7 @@ class ScriptSubject(LaunchesSubject):
 
 @frozen(eq=False)
 class CallSubject(LaunchesSubject):
-    """A call of a kernel, or of a host function that launches some, of the file *path*."""
+    """A call of a kernel, or of a host function that launches kernels, in the file *path*."""
 
     call: CallProgram
     path: str
@@ -236,7 +236,7 @@ class CallSubject(LaunchesSubject):
         self.call.asking(effects=effects).run(tuple(observe))
 
     def again(self, seed: int | None, effects: str) -> str:
-        """Say how the schedule is chosen."""
+        """Return a sentence with the options of the debugger that choose this schedule."""
         seeded = "" if seed is None else f"--seed {seed} "
         return f"the debugger stops in this schedule with `mlusim debug` of the same call and {seeded}--effects {effects}"
 
@@ -246,13 +246,13 @@ class CallSubject(LaunchesSubject):
 
 
 Recorded = OperatorSubject | ScriptSubject
-"""What a replay file can name."""
+"""The subjects that a replay file can describe."""
 Subject = Recorded | CallSubject
-"""What can be run in any schedule, and whose outcomes can be compared."""
+"""Everything that can run in any schedule, and whose outcomes can be compared."""
 
 
 def script_digest(script: str) -> str:
-    """Return the SHA-256 of the file *script*, in hexadecimal digits; raises `UsageError` where it cannot be read."""
+    """Return the SHA-256 of the file *script*, in hexadecimal digits; raises `UsageError` if it cannot be read."""
     try:
         return hashlib.sha256(path_of(script).read_bytes()).hexdigest()
     except OSError as error:
@@ -282,7 +282,7 @@ def _same(actual: Array, expected: Array, allowed: Thresholds | None) -> bool:
 
 
 def _elements(name: str, actual: Array, expected: Array) -> str:
-    """Return which elements of the output *name* differ, by their bytes."""
+    """Return a phrase that names the elements of the output *name* that differ in their bytes."""
     width = actual.dtype.itemsize
     raw = [np.ascontiguousarray(a).reshape(-1).view(np.uint8).reshape(-1, width) for a in (actual, expected)]
     places = np.flatnonzero((raw[0] != raw[1]).any(axis=1))
@@ -294,16 +294,17 @@ def _elements(name: str, actual: Array, expected: Array) -> str:
 
 
 RULE = "schedule-difference"
-TRIES = 300  # runs that the reduction of a difference may take
-REPEATED = 8  # draws in a row that were all tried before, after which no new one is expected
-SHOWN = 12  # decisions that a finding shows
+TRIES = 300  # runs that reducing a difference may take
+REPEATED = 8  # consecutive draws that repeat earlier schedules, after which no new schedule is expected
+SHOWN = 12  # decisions that the text of a finding lists
 
 
 @frozen
 class Schedule:
-    """A legal schedule: *seed* picks it (None: tasks in their order), *effects* is "late" or "eager".
+    """A legal schedule: *seed* selects it (None: tasks in their order), *effects* is "late" or "eager".
 
-    *decisions* are those of the seed's departures from the default that are kept; None keeps all of them.
+    *decisions* are the departures from the default schedule to keep, out of those of the seed; None keeps all of
+    them.
     """
 
     seed: int | None
@@ -318,7 +319,7 @@ class Schedule:
         return f"{order} and {self.effects} effects"
 
     def director(self) -> Director:
-        """Return the observer that directs the launches of a run in this schedule."""
+        """Return the observer that imposes this schedule on the launches of a run."""
         return Director(self.seed) if self.decisions is None else Director(decisions=self.decisions)
 
 
@@ -327,7 +328,7 @@ USUAL = Schedule(None, EFFECTS[0])
 
 @frozen
 class Explored:
-    """How many schedules were compared with the default one, no two alike, and the difference, if there is one."""
+    """The number of different schedules that were compared with the default one, and the difference, if any."""
 
     compared: int
     finding: Finding | None
@@ -335,19 +336,19 @@ class Explored:
 
 
 def schedules(count: int) -> tuple[Schedule, ...]:
-    """Return the default order with eager effects, then seeds x both landing times: more than *count* of them.
+    """Return more than *count* schedules: the default order with eager effects, then seeds with both landing times.
 
-    Some may turn out to be alike, so more.
+    More, since some may turn out to be the same schedule.
     """
     seeds = range(2 * count + REPEATED)
     return (Schedule(None, "eager"), *(Schedule(seed, effects) for seed in seeds for effects in EFFECTS))
 
 
 def explore(subject: Subject, others: Iterable[Schedule], enough: int = 0) -> Explored:
-    """Compare *subject* in *others* with the usual schedule until it differs, or until *enough* were compared.
+    """Compare *subject* in *others* with the usual schedule until it differs, or until *enough* schedules were compared.
 
-    What turns out to be a schedule that was tried before does not count; after eight such in a row there
-    are no more (``enough`` 0: take all of *others*).  A difference is reduced to the fewest decisions.
+    A schedule that repeats an earlier one does not count; after eight repetitions in a row the search
+    ends (``enough`` 0: run all of *others*).  A difference is reduced to the fewest decisions.
     """
     usual = _outcome(subject, USUAL.effects, USUAL.director())
     tried: set[tuple[str, tuple[Decision, ...]]] = {(USUAL.effects, ())}
@@ -370,12 +371,12 @@ def explore(subject: Subject, others: Iterable[Schedule], enough: int = 0) -> Ex
 
 
 def _outcome(subject: Subject, effects: str, director: Director) -> Any:
-    """Return the outcome of a run of *subject*, which that subject alone can compare."""
+    """Run *subject* and return its outcome, which only `subject.difference` can interpret."""
     return subject.outcome(effects, director)
 
 
 def _reduced(subject: Subject, usual: Any, schedule: Schedule) -> Schedule:
-    """Return the schedule with the fewest decisions of *schedule* that still differs from the usual one."""
+    """Return the schedule with the fewest of the decisions of *schedule* that still gives other results than the usual one."""
     if schedule.decisions is not None or schedule.seed is None:
         return schedule
     whole = schedule.director()
@@ -408,7 +409,7 @@ def _finding(subject: Subject, schedule: Schedule, told: str, words: Mapping[Dec
 
 
 def _shown(schedule: Schedule, words: Mapping[Decision, str]) -> Iterator[str]:
-    """Yield the decisions in words, the first ones of many."""
+    """Yield the decisions in words; if there are many, only the first ones and a count."""
     decisions = schedule.decisions or ()
     for decision in decisions[:SHOWN]:
         yield f"launch {decision.launch + 1}: {words[decision]}" if decision in words else str(decision)
@@ -416,15 +417,15 @@ def _shown(schedule: Schedule, words: Mapping[Decision, str]) -> Iterator[str]:
         yield f"and {len(decisions) - SHOWN} decisions more"
 
 
-# -- delta debugging: the smallest part of a list that still does what the whole list does -------------
+# -- delta debugging: the smallest part of a list that has the same effect as the whole list -----------
 
 T = TypeVar("T")
 
 
 def smallest(items: Sequence[T], still: Callable[[Sequence[T]], bool], tries: int) -> tuple[T, ...]:
-    """Remove items as long as *still* is true of the rest, in at most *tries* tries.
+    """Remove items as long as *still* is true of the remaining ones, in at most *tries* calls of *still*.
 
-    Where the tries suffice, no single item of the result can be left out.  *still* is true of *items*.
+    If the tries suffice, no single item of the result can be removed.  *still* is true of *items*.
     """
     rest, pieces = tuple(items), 2
     while rest and tries > 0:
@@ -453,28 +454,28 @@ def smallest(items: Sequence[T], still: Callable[[Sequence[T]], bool], tries: in
     return rest
 
 
-# -- replay files: a program and the decisions of a schedule in which it gives something else ----------
+# -- replay files: a program and the decisions of a schedule in which it has other results ---------------
 
 FORMAT = 1
 
 
 @frozen
 class Replay:
-    """The contents of a replay file: what to run, in which schedule."""
+    """The contents of a replay file: a subject and a schedule."""
 
     subject: Recorded
     schedule: Schedule
 
 
 def replay_document(finding: Finding, version: str) -> dict[str, Any]:
-    """Return the replay file of a difference, found by mlusim *version*."""
+    """Return the replay file of the finding about a difference; *version* is mlusim's."""
     return {"replay": FORMAT, "mlusim": version} | dict(finding.facts)
 
 
 def replay_in(text: str, name: str) -> Replay:
-    """Return what the replay file *name*, whose contents are *text*, says to run.
+    """Read the replay file *name*, whose contents are *text*.
 
-    Raises `UsageError` for what is no such file, and for values that no run has.
+    Raises `UsageError` if it is not a replay file, and for values that no run can have.
     """
     try:
         document = json.loads(text)
@@ -513,7 +514,7 @@ def _subject_in(document: Mapping[str, Any], name: str) -> Recorded:
 
 
 def _decisions_in(listed: Any, name: str) -> tuple[Decision, ...] | None:
-    """Return the decisions of a replay file; None where it has none.  Raises `UsageError` for what is not a decision."""
+    """Return the decisions in a replay file; None if it has none.  Raises `UsageError` for an invalid decision."""
     if listed is None:
         return None
     decisions = []

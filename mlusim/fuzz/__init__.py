@@ -1,1 +1,1 @@
-"""The inputs that find bugs: calls of a kernel drawn where faults live, the failing ones made small and kept."""
+"""Inputs that find bugs: calls of a kernel are drawn where faults are likely; failing ones are reduced and stored."""

@@ -1,4 +1,4 @@
-"""Failing calls in a folder: each with its arrays, and with the command that makes it again; later runs try them first."""
+"""Failing calls stored in a folder, each with its arrays and the command that repeats it; later runs try them first."""
 
 import hashlib
 import json
@@ -23,9 +23,9 @@ BUNDLE = "inputs.npz"  # all arrays of a call, as `mlusim check OP --inputs` tak
 
 @frozen
 class KeptCall:
-    """A call that has failed, what was found, and the command that asks for it again.
+    """A call that failed, its fault, and the command that repeats it.
 
-    Files among its arguments are in the folder of the call.
+    File names among its arguments are relative to the folder of the call.
     """
 
     asked: AskedCall
@@ -33,7 +33,7 @@ class KeptCall:
     command: str = ""
 
     def facts(self) -> dict[str, Any]:
-        """Return what tells it from other calls, but for its arrays."""
+        """Return everything that distinguishes the call from others, except its arrays."""
         asked = self.asked
         around = members(asked, "dim", "kind", "board", "effects", "arguments")
         return {"kernel": asked.called, "schedule": asked.seed, **around}
@@ -41,7 +41,7 @@ class KeptCall:
 
 @frozen
 class CorpusState:
-    """How far a search has come: a digest of all that it depends on, its seed, and how many calls were tried."""
+    """The progress of a search: a digest of everything that it depends on, its seed, and the number of calls tried."""
 
     word: str
     seed: int
@@ -55,8 +55,8 @@ class Corpus:
     folder: Path = field(converter=Path)
 
     def place(self, call: KeptCall, arrays: Mapping[str, Array]) -> Path:
-        """Return the folder for *call*, named after its kernel and a digest of what it is given."""
-        # By contents, so that a call that is found again goes to the folder that it has.
+        """Return the folder for *call*, named after its kernel and a digest of its arguments and *arrays*."""
+        # By contents, so that a call that fails again is stored in the same folder.
         word = hashlib.sha256(json.dumps(call.facts(), sort_keys=True).encode())
         for name in sorted(arrays):
             word.update(arrays[name].tobytes())
@@ -64,7 +64,7 @@ class Corpus:
         return self.folder / f"{kernel}-{word.hexdigest()[:8]}"
 
     def add(self, place: Path, call: KeptCall, arrays: Mapping[str, Array], *, bundled: bool = False) -> None:
-        """Write *call* and its arrays to its *place*, *bundled* ones to one file besides."""
+        """Write *call* and its arrays to the folder *place*; with *bundled* also all arrays to one file."""
         place.mkdir(parents=True, exist_ok=True)
         if bundled:
             write(str(place / BUNDLE), lambda file: np.savez(file, **arrays))  # type: ignore[arg-type]
@@ -73,12 +73,12 @@ class Corpus:
         write_text(str(place / CALL), json_text(asdict(call)))
 
     def calls(self) -> Iterator[tuple[Path, KeptCall]]:
-        """Yield the calls that are kept, by the names of their folders.  Raises `UsageError` for a broken file."""
+        """Yield the stored calls with their folders, in the order of the folders' names.  Raises `UsageError` for a broken file."""
         for path in sorted(self.folder.glob(f"*/{CALL}")):
             yield path.parent, _read(path, KeptCall)
 
     def arrays(self, place: Path, call: KeptCall) -> dict[str, Array]:
-        """Return the arrays of *call*, which is kept in *place*."""
+        """Return the arrays of *call*, which is stored in *place*."""
         return {
             name: read_array(str(place / f"{name}.npy"), "it belongs to the call beside it")
             for name, text in call.asked.arguments.items()
@@ -86,12 +86,12 @@ class Corpus:
         }
 
     def state(self) -> CorpusState | None:
-        """Return how far the last search came; None where there was none."""
+        """Return the progress of the last search; None if there was none."""
         path = self.folder / STATE
         return _read(path, CorpusState) if path.exists() else None
 
     def note(self, state: CorpusState) -> None:
-        """Keep how far a search has come."""
+        """Store the progress of a search."""
         self.folder.mkdir(parents=True, exist_ok=True)
         write_text(str(self.folder / STATE), json_text(asdict(state)))
 
@@ -105,7 +105,7 @@ def _read(path: Path, kind: object) -> Any:
 
 
 def _renewed(document: Any) -> Any:
-    """Return the *document* of a call as this version writes it: earlier ones had no files in it, and the parts of a call beside each other."""
+    """Return the *document* of a call in the format of this version; earlier versions had no list of files, and no object for the call."""
     if not isinstance(document, Mapping) or "asked" in document:
         return document
     names = ("kernel", "dim", "kind", "board", "effects", "arguments")

@@ -1,4 +1,4 @@
-"""The draws for each argument of a kernel: the forms of ``--arg``, ranges of floats and alternatives, and whole numbers where faults live."""
+"""The draws for each argument of a kernel: the forms of ``--arg``, ranges of floats, alternatives, and integers where faults are likely."""
 
 import ast
 import re
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 @frozen
 class ArgumentDraw:
-    """One alternative for an argument: its ``value`` as ``--arg`` has it, and the range of the floats that are drawn for it."""
+    """One alternative for an argument: its ``value`` in the form of ``--arg``, and the range of the floats drawn for it."""
 
     value: ArgumentValue
     reals: tuple[float, float] | None = None
 
     @property
     def is_number(self) -> bool:
-        """Return whether it is a number that is drawn."""
+        """Return whether it is a scalar whose value is drawn."""
         return self.value.form == DRAW or (self.reals is not None and not self.value.is_array)
 
     @property
     def is_filled(self) -> bool:
-        """Return whether it is an array whose values are drawn."""
+        """Return whether it is an array whose elements are drawn."""
         return self.value.form in (IN, DRAWS) and self.value.file is None
 
     @property
@@ -46,7 +46,7 @@ class ArgumentDraw:
 
 @frozen
 class DrawnArgument:
-    """An argument by the name of a parameter, or of a number for formulas alone, with its alternatives."""
+    """An argument with its alternatives; its name is a parameter's, or that of a number used only in formulas."""
 
     name: str
     options: tuple[ArgumentDraw, ...]
@@ -54,7 +54,7 @@ class DrawnArgument:
 
 @frozen
 class CallDraw:
-    """The choices from which calls are drawn: arguments in their order, grids, boards."""
+    """The choices from which calls are drawn: arguments in order, grids, boards."""
 
     arguments: tuple[DrawnArgument, ...]
     dims: tuple[tuple[int, int, int], ...]
@@ -66,7 +66,7 @@ class CallDraw:
 
 
 def specified(texts: Mapping[str, str]) -> tuple[DrawnArgument, ...]:
-    """Return the arguments that *texts*, by name, describe.  Raises `UsageError` for what is none, with the legal forms."""
+    """Parse the arguments that *texts*, by name, describe.  Raises `UsageError` for any other text, with the legal forms."""
     return tuple(
         DrawnArgument(name, tuple(_option(part.strip(), f"--arg {name}") for part in text.split("|")))
         for name, text in texts.items()
@@ -75,7 +75,7 @@ def specified(texts: Mapping[str, str]) -> tuple[DrawnArgument, ...]:
 
 def _option(text: str, what: str) -> ArgumentDraw:
     prefix = re.match(rf"((?:host:)?(?:inout:)?){REAL}:", text)
-    # host: and inout: say where an array lies and whether it comes back; they stand before any form of it.
+    # host: and inout: say where an array is and whether it is an output; they may precede any form of it.
     back = "" if prefix is None else prefix[1]
     word, _, rest = text.removeprefix(back).partition(":")
     if word != REAL:
@@ -92,26 +92,26 @@ def _option(text: str, what: str) -> ArgumentDraw:
     return ArgumentDraw(evolve(value, text=text), reals)
 
 
-# -- whole numbers where faults live: ends of ranges, tails, primes, sizes of memories, constants of sources
+# -- integers where faults are likely: ends of ranges, tails, primes, sizes of memories, constants of sources
 
 ALIGNED = (16, 32, 64, 128)  # elements of 1, 2 and 4 bytes in 64 and 128 bytes
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 31, 61, 127, 251, 509, 1021, 2039, 4093, 8191, 16381, 32749, 65521, 131071)
-# Beyond these a count does not fit a type, or a float no longer represents every integer.
+# Above these a count does not fit a type, or a float no longer represents every integer.
 NARROW = (1 << 15, 1 << 16, 1 << 24, 1 << 31, 1 << 32)
-LARGEST = 1 << 32  # a larger constant of the sources is not a size
+LARGEST = 1 << 32  # a larger constant in the sources is not a size
 MOST = 64
 
 
 @frozen
 class Landmarks:
-    """Numbers that mean something to a kernel: ``constants`` of its sources, and ``limits`` of memories, in elements."""
+    """Numbers that are significant for a kernel: ``constants`` of its sources, and ``limits`` of memories, in elements."""
 
     constants: tuple[int, ...]
     limits: tuple[int, ...]
 
 
 def landmarks(module: "Module", board: Board) -> Landmarks:
-    """Return those of *module* on *board*: what its own files write, and what memories hold of elements of 1 to 8 bytes."""
+    """Return the landmarks of *module* on *board*: constants in its own files, and how many elements of 1 to 8 bytes the memories hold."""
     counts: dict[int, int] = {}
     paths = set(module.paths)
     for file in module.files:
@@ -129,7 +129,7 @@ def landmarks(module: "Module", board: Board) -> Landmarks:
 
 
 def whole_constants(path: str) -> tuple[int, ...]:
-    """Return the whole numbers that a Python file writes, the most frequent first."""
+    """Return the integers in a Python file, the most frequent first."""
     counts: dict[int, int] = {}
     for node in ast.walk(ast.parse(read_text(path))):
         if isinstance(node, ast.Constant) and type(node.value) is int:
@@ -138,7 +138,7 @@ def whole_constants(path: str) -> tuple[int, ...]:
 
 
 def memory_limits(board: Board) -> tuple[int, ...]:
-    """Return how many elements of 1 to 8 bytes the on-chip memories of *board*, and even parts of them, hold."""
+    """Return how many elements of 1 to 8 bytes fit the on-chip memories of *board*, and halves, thirds and quarters of them."""
     sizes = (board.arch.max_nram, board.arch.max_wram, board.arch.max_sram)
     limits = {
         size // (each * parts) for size in sizes if size for each in (1, 2, 4, 8) for parts in (1, 2, 3, 4)
@@ -175,7 +175,7 @@ def _small(random: Random, _marks: Landmarks, _tasks: int, low: int, _high: int)
 
 
 def _spread(random: Random, _marks: Landmarks, _tasks: int, low: int, high: int) -> int:
-    """Draw evenly over orders of magnitude above *low*."""
+    """Draw evenly over the orders of magnitude of the distance from *low*."""
     return low + min(
         high - low, (1 << random.randint(0, max(high - low, 1).bit_length())) - 1 + random.randrange(3)
     )
@@ -191,7 +191,7 @@ def _tail(random: Random, marks: Landmarks, tasks: int, low: int, high: int) -> 
 
 
 def _prime(random: Random, _marks: Landmarks, _tasks: int, low: int, high: int) -> int:
-    # No tile divides a prime, so each loop has a remainder.
+    # No tile size divides a prime, so that each loop has a remainder.
     return _of([p for p in PRIMES if low <= p <= high], random, low)
 
 
@@ -200,18 +200,18 @@ def _narrow(random: Random, _marks: Landmarks, _tasks: int, low: int, high: int)
 
 
 def _limit(random: Random, marks: Landmarks, _tasks: int, low: int, high: int) -> int:
-    # As many elements as just fit a memory, or one too many.
+    # As many elements as just fit a memory, or one more.
     return _of([n for n in marks.limits if low <= n <= high], random, low) + random.choice((0, 1))
 
 
 def _constant(random: Random, marks: Landmarks, _tasks: int, low: int, high: int) -> int:
-    """Draw a constant of the sources, a multiple of it, or a neighbour."""
+    """Draw a constant of the sources, a multiple of it, or a neighbour of these."""
     value = _of([n for n in marks.constants if n <= high + 1], random, low)
     return value * random.choice((1, 1, 1, 2, 3)) + random.choice((-1, 0, 1))
 
 
 def _shared(random: Random, marks: Landmarks, tasks: int, low: int, _high: int) -> int:
-    """Draw a count that leaves tasks without work, or the last task with one element."""
+    """Draw a count that leaves some tasks without work, or the last task with one element."""
     each = random.choice((1, *ALIGNED, *marks.constants[:8]))
     whole = each * random.choice((tasks, max(tasks - 1, 1), tasks * 2, 1))
     return max(low, whole + random.choice((-1, 0, 1)))
@@ -227,7 +227,7 @@ _SOURCES: Sequence[Callable[[Random, Landmarks, int, int, int], int]] = (
 
 
 def smaller(value: int, low: int) -> Iterable[int]:
-    """Yield the numbers to try in place of *value*, the smallest first: *low* and the next ones, then halves of the way, then one less."""
+    """Yield the numbers to try in place of *value*, the smallest first: *low* and the next two, then half of the distance, three quarters and so on, last *value* less one."""
     step = value - low
     yield from (low + n for n in range(min(step, 3)))
     while step > 0:

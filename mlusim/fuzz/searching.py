@@ -1,4 +1,4 @@
-"""The search for a call that fails, kept ones first, then drawn ones, each under the checkers and against a reference; and the reduction of that call to a small one."""
+"""The search for a failing call, stored ones first, then drawn ones, each under the checkers and against a reference; and its reduction."""
 
 import functools
 import hashlib
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 CUT_OFF = "fault-limit-reached"
 WRONG = "wrong-result"
-"""The id of a result that is not the reference's."""
+"""The id of the fault of a result that differs from the reference."""
 MOST_RUNS = 1 << 20
 Met = tuple[str, int] | tuple[str, int, int, bool]
-"""A line of a file, or an outcome of the test at a line and column of it."""
+"""A line of a file, or an outcome of the condition at a line and column of it."""
 
 
 @frozen
 class FuzzTask:
-    """The task of a search: what is called, the calls that are drawn, what watches."""
+    """The task of a search: what is called, the draws, the checkers."""
 
     subject: "FuzzSubject"
     draw: CallDraw
@@ -56,7 +56,7 @@ class FuzzTask:
 
     @property
     def word(self) -> str:
-        """Return a word that changes with whatever a search depends on: the task, the files, mlusim, operators."""
+        """Return a hash of everything that a search depends on: the task, the files, mlusim, operators."""
         digest = hashlib.sha256(repr(self).encode())
         for path in self.subject.files:
             digest.update(Path(path).read_bytes())
@@ -65,7 +65,7 @@ class FuzzTask:
 
 @frozen
 class FoundFault:
-    """The first failure of a run: the id of a rule, or `WRONG`; a sentence; where."""
+    """The first failure of a run: the id of a rule, or `WRONG`; a sentence; the place."""
 
     id: str
     message: str
@@ -79,9 +79,9 @@ class FoundFault:
 
 @frozen(eq=False)
 class FailingCall:
-    """A call that fails: where it is kept, what was wrong with it, and how it was found.
+    """A failing call: its folder, its fault, and how it was found.
 
-    ``number`` is that of the draw (None: it was kept), ``runs`` those that made it small.
+    ``number`` is that of the draw (None: the call was stored), ``runs`` the number of runs that reduced it.
     """
 
     place: Path
@@ -94,11 +94,12 @@ class FailingCall:
 
 @frozen(eq=False)
 class FuzzResult:
-    """The end of a search, from draw ``first`` to before draw ``done``.
+    """The result of a search over the draws ``first`` to ``done`` - 1.
 
-    ``kept`` counts the kept calls that were tried, ``cut_off`` the runs that went beyond the limit, ``refused`` those that a
-    host function did not take, the first with ``refusal``; ``lines`` says which lines of the
-    kernel ran in the draws, and which outcomes its tests had.  ``took`` is what the whole search took, kept calls and shrinking with it.
+    ``kept`` counts the stored calls that ran, ``cut_off`` the runs beyond the limit, ``refused`` the calls that a
+    host function refused, the first with the sentence ``refusal``; ``lines`` has the lines of the kernel that ran,
+    and the outcomes of its conditions.  ``took`` is the time of the whole search, with stored calls and the
+    reduction.
     """
 
     failing: FailingCall | None
@@ -114,7 +115,7 @@ class FuzzResult:
 
 @frozen
 class Took:
-    """The time that a search took: ``seconds`` on the clock, and ``cpu`` seconds of the processors in all processes that ran calls."""
+    """The time of a search: ``seconds`` of elapsed time, and ``cpu`` seconds in all processes that ran calls."""
 
     seconds: float
     cpu: float
@@ -124,19 +125,19 @@ class Took:
 
 
 class Stopwatch:
-    """Measures what a search takes from here on."""
+    """Measures the time from its construction on."""
 
     def __init__(self) -> None:
         self._begun, self._cpu = time.monotonic(), _cpu()
 
     @property
     def seconds(self) -> float:
-        """The seconds on the clock."""
+        """The seconds of elapsed time."""
         return time.monotonic() - self._begun
 
     @property
     def cpu(self) -> float:
-        """The seconds of the processors in this process, and in those that it has started and that have ended."""
+        """The CPU seconds of this process and of its child processes that have ended."""
         return _cpu() - self._cpu
 
 
@@ -145,7 +146,7 @@ def _cpu() -> float:
 
 
 class Workplace:
-    """The equipment of a process that runs the calls of a task."""
+    """The objects of a process that runs calls of a task."""
 
     def __init__(self, task: FuzzTask) -> None:
         self.task = task
@@ -155,10 +156,10 @@ class Workplace:
 
     @functools.cached_property
     def draws(self) -> TrialDraws:
-        """Return the source of calls; the subject on the first board says what is known of it."""
+        """Return the source of draws, which uses the subject's landmarks on the first board."""
         board = self.task.draw.boards[0]
         subject = self.subject
-        # One source for all boards, so that draw N is the same call wherever it is asked for.
+        # One source for all boards, so that draw N is the same call whichever board it names.
         return TrialDraws(
             self.task.draw,
             self.task.subject.asked.define,
@@ -182,14 +183,14 @@ class Workplace:
             seed=trial.schedule,
             **members(trial, "dim", "board", "effects"),
         )
-        # By the name that the sources have: a file with one kernel is asked for without.
+        # Under the name in the sources: the kernel of a file with one kernel need not be named in the task.
         if asked.function is None and not self.task.subject.operators:
             asked = evolve(asked, kernel=subject.name(board))
         return KeptCall(asked, ""), arrays
 
     def run(self, call: KeptCall, arrays: Mapping[str, Array], *, plans: bool) -> "TriedCall":
         """Run *call* under the checkers and compare it with the reference."""
-        quiet = np.errstate(all="ignore")  # of a reference that meets NaN and infinity
+        quiet = np.errstate(all="ignore")  # a reference may compute with NaN and infinity
         try:
             with limiting(self.task.limit), attending([self._reached]), quiet:
                 return self.subject.run(call, arrays, self.task.checkers, plans=plans)
@@ -197,7 +198,7 @@ class Workplace:
             self._reached.stop()
 
     def fresh(self) -> dict[Met, bool]:
-        """Return which lines and outcomes of tests this process has reached, and which it could reach, leaving out what it has returned before."""
+        """Return lines and outcomes of conditions with whether this process has reached them; each is returned once."""
         reached = self._reached
         now: dict[Met, bool] = {
             (file, line): bool(ran) for file, lines in reached.lines.items() for line, ran in lines.items()
@@ -205,21 +206,21 @@ class Workplace:
         for file, tests in reached.branches.items():
             for place, outcomes in tests.items():
                 now |= {(file, *place, outcome): bool(came) for outcome, came in outcomes.items()}
-        # Only news is sent to the searching process: after a few draws most lines have been reported.
+        # Only changes are sent to the searching process: after a few draws most lines have been reported.
         news = {met: came for met, came in now.items() if self._told.get(met) != came}
         self._told.update(news)
         return news
 
 
 def faults_in(done: Checked) -> tuple[FoundFault, ...]:
-    """Return what failed in a run: findings of the checkers, then a wrong result."""
+    """Return the failures of a run: findings of the checkers, then a wrong result."""
     faults = [FoundFault(f.id, f.message, f.file, f.line) for f in done.findings if f.level != NOTE]
     return *faults, *([FoundFault(WRONG, done.problem)] if done.problem else [])
 
 
 @frozen
 class Tried:
-    """The outcome of one draw: what failed in it, whether it was cut off or refused, the lines and outcomes of tests that this process reached for the first time, and the CPU seconds it took."""
+    """The outcome of one draw: its faults, whether it was cut off or refused, the lines and outcomes that this process reached for the first time, and its CPU seconds."""
 
     fault: FoundFault | None
     cut_off: bool
@@ -229,19 +230,20 @@ class Tried:
 
 
 _ONE = threading.Lock()
-"""The lock of the draw that runs: a worker of Dask may have several threads, and all launches of a process are watched."""
+"""The lock around a draw: a worker of Dask may have several threads, but observers attend to all launches of a process."""
 
 
 @functools.lru_cache(maxsize=1)
 def _workplace(task: FuzzTask, search_of: str = "") -> Workplace:
-    """Return the workplace of *task*, which each search, known by *search_of*, has of its own."""
-    # Only a key of the cache: a workplace reports each line once, and may have reported some to an older search.
+    """Return the workplace of *task* for the search *search_of*."""
+    # *search_of* is only a key of the cache: a workplace reports each line once, so that a later search needs
+    # a new one.
     del search_of
     return Workplace(task)
 
 
 def _tried(job: tuple[FuzzTask, str, int]) -> Tried:
-    """Run a draw, and keep it where it fails."""
+    """Run one draw, and return its outcome."""
     task, search_of, number = job
     with _ONE:
         watch = Stopwatch()
@@ -266,15 +268,16 @@ def search(
     typed: Callable[[KeptCall, Path], str] = lambda *_: "",
     progress: Callable[[str], object] = lambda _: None,
 ) -> FuzzResult:
-    """Search for a call that fails; kept calls first, then draws from where the last search of the task ended.
+    """Search for a failing call: stored calls first, then draws from where the last search of the task ended.
 
-    It ends after *runs* draws or *seconds*, or at the failing draw with the lowest number, made small and kept.  Draws run in *workers*
-    processes, or on *executor*.  *typed* makes the command of a call.  Raises `UsageError` for draws that the subject cannot take.
+    The search ends after *runs* draws or *seconds*, or at the failing draw with the lowest number, which is reduced
+    and stored.  Draws run in *workers* processes, or on *executor*.  *typed* makes the command of a call.  Raises
+    `UsageError` for draws that do not fit the subject.
     """
     watch = Stopwatch()
     search_of = secrets.token_hex(8)
     place = _workplace(task, search_of)
-    # Kept calls first: a fault that has not been fixed is reported at once.
+    # Stored calls first: a fault that has not been fixed is reported at once.
     failing_before, replayed = _first_kept(place, corpus, typed)
     if failing_before is not None:
         return FuzzResult(failing_before, 0, 0, replayed, took=Took(watch.seconds, watch.cpu))
@@ -292,11 +295,11 @@ def search(
                 progress(f"draw {drawn.first + index}")
                 if drawn.ended or (end is not None and watch.seconds >= end):
                     break
-    finally:  # the interrupt key, or a cluster that is gone
+    finally:  # after the interrupt key, or the loss of a cluster
         corpus.note(CorpusState(task.word, task.seed, drawn.reached))
     cpu += (
         drawn.cpu - watch.cpu
-    )  # what the draws took in whichever process, not what this one has measured meanwhile
+    )  # the CPU time of the draws, in whichever processes, not that of this process
     number = min(drawn.failed, default=None)
     failing = None if number is None else _smallest(place, corpus, number, typed)
     return FuzzResult(
@@ -314,7 +317,7 @@ def search(
 
 @define
 class _Drawn:
-    """The outcomes of draws from ``first`` on; all before ``reached`` were tried, and none of them failed."""
+    """The outcomes of draws from ``first`` on; all draws before ``reached`` were tried, and none of them failed."""
 
     task: FuzzTask
     first: int
@@ -328,7 +331,7 @@ class _Drawn:
     _met: dict[Met, bool] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        """Begin with the first."""
+        """Begin at the first draw."""
         self.reached = self.first
 
     @property
@@ -337,7 +340,7 @@ class _Drawn:
         return self.reached in self.failed
 
     def add(self, number: int, tried: Tried) -> None:
-        """Take the outcome of draw *number*; they come in any order."""
+        """Record the outcome of draw *number*; outcomes come in any order."""
         for met, came in tried.fresh.items():
             self._met[met] = came or self._met.get(met, False)
         self._ended.add(number)
@@ -347,13 +350,13 @@ class _Drawn:
         self.refusal = self.refusal or tried.refused
         if tried.fault is not None:
             self.failed.add(number)
-        # A later draw may have failed first; the lowest number is what one process alone would have found.
+        # A later draw may fail first; the lowest number is the draw that one process alone would have found.
         while self.reached in self._ended and self.reached not in self.failed:
             self._ended.discard(self.reached)
             self.reached += 1
 
     def record(self) -> CoverageRecord:
-        """Return the lines and outcomes that came in one of the draws, and those that could."""
+        """Return the lines and outcomes of conditions that ran in any of the draws, and those that could have run."""
         lines: dict[str, dict[int, dict[int, int]]] = {}
         tests: dict[str, dict[tuple[int, int], dict[bool, dict[int, int]]]] = {}
         for (file, line, *test), came in self._met.items():
@@ -370,7 +373,7 @@ class _Drawn:
 def _first_kept(
     place: Workplace, corpus: Corpus, typed: Callable[[KeptCall, Path], str]
 ) -> tuple[FailingCall | None, int]:
-    """Run kept calls until one fails, which is returned with the number of those that ran."""
+    """Run stored calls until one fails; return the failing one, or None, and the number of calls that ran."""
     replayed = 0
     for folder, call in corpus.calls():
         done = _kept(place, corpus, folder, call)
@@ -378,13 +381,15 @@ def _first_kept(
             continue
         replayed += 1
         if faults := faults_in(done):
-            now = evolve(call, command=typed(call, folder))  # from here, where other options may be
+            now = evolve(
+                call, command=typed(call, folder)
+            )  # from the current folder, where other options may be needed
             return FailingCall(folder, now, faults[0], done), replayed
     return None, replayed
 
 
 def _kept(place: Workplace, corpus: Corpus, folder: Path, call: KeptCall) -> Checked | None:
-    """Run a kept call; None for one of another subject, or of one that takes other arguments now."""
+    """Run a stored call; None if it is another subject's, or if the subject's parameters have changed."""
     board = call.asked.board
     if board not in place.task.draw.boards or call.asked.called != place.subject.name(board):
         return None
@@ -397,8 +402,8 @@ def _kept(place: Workplace, corpus: Corpus, folder: Path, call: KeptCall) -> Che
 def _smallest(
     place: Workplace, corpus: Corpus, number: int, typed: Callable[[KeptCall, Path], str]
 ) -> FailingCall:
-    """Make the failing draw *number* small, and keep it."""
-    # Run again here: the draw may have been run by another process, which sent back its outcome without the arrays.
+    """Reduce the failing draw *number*, and store it."""
+    # Run again here: another process may have run the draw, and it returned the outcome without the arrays.
     trial = place.trial(number)
     wanted = {_kind(fault) for fault in faults_in(place.run(*place.call(trial), plans=trial.plans).checked)}
     if not wanted:
@@ -408,7 +413,8 @@ def _smallest(
 
     def faults(candidate: Trial) -> tuple[FoundFault, ...]:
         failures = faults_in(place.run(*place.call(candidate), plans=candidate.plans).checked)
-        # A launch that was cut off may fail only for that reason, and would take the limit's whole time at each try.
+        # A launch that was cut off may have failed only for that reason, and each try would take the whole
+        # limit.
         return () if any(fault.id == CUT_OFF for fault in failures) else failures
 
     smallest, runs = shrunk(
@@ -425,12 +431,12 @@ def _smallest(
 
 
 def _kind(fault: FoundFault) -> tuple[str, str | None, int | None]:
-    """Return what a smaller call must share with the one that was drawn: the rule and the place."""
+    """Return what a reduced call must have in common with the drawn one: the rule and the place."""
     return fault.id, fault.file, fault.line
 
 
 def refuse_unfit(task: FuzzTask) -> None:
-    """Raise `UsageError` where a parameter has nothing to draw, or an argument is not a parameter and in no formula."""
+    """Raise `UsageError` if a parameter has no draw, or if an argument is neither a parameter nor used in a formula."""
     place = _workplace(task)
     values = {
         argument.name: [option.value for option in argument.options] for argument in task.draw.arguments
@@ -451,15 +457,15 @@ def refuse_unfit(task: FuzzTask) -> None:
             )
 
 
-# -- a failing call made small: the first schedule and grid, the smallest numbers, the simplest values --
+# -- reduction of a failing call: the first schedule and grid, the smallest numbers, the simplest values -
 
 RUNS_TO_SHRINK = 400
-"""Runs that making a call small may take."""
+"""Runs that reducing a call may take."""
 
 
 @define
 class _Smallest:
-    """The smallest call so far, and how many runs are left."""
+    """The smallest failing call so far, and the number of remaining runs."""
 
     draws: TrialDraws
     best: Trial
@@ -467,7 +473,7 @@ class _Smallest:
     left: int
 
     def take(self, candidate: Trial) -> bool:
-        """Return whether *candidate*, made to fit, fails too; it is the best then."""
+        """Run *candidate*, adjusted to its ranges; if it fails, make it the smallest so far and return True."""
         fitted = self.draws.fitted(candidate)
         if fitted is None or fitted == self.best or self.left <= 0:
             return False
@@ -481,10 +487,10 @@ class _Smallest:
 def shrunk(
     draws: TrialDraws, trial: Trial, fails: Callable[[Trial], bool], runs: int = RUNS_TO_SHRINK
 ) -> tuple[Trial, int]:
-    """Return the smallest call found for which *fails*, as it does for *trial*, and how many runs that took."""
+    """Return the smallest call found for which *fails* is true, as it is for *trial*, and the number of runs."""
     search = _Smallest(draws, trial, fails, runs)
     changed = True
-    # In rounds: a smaller number may let a simpler grid or value fail that did not fail before.
+    # In rounds: with a smaller number, a simpler grid or value may fail that did not fail before.
     while changed and search.left > 0:
         before = search.best
         for candidate in _surroundings(search.best, draws.draw):
@@ -497,7 +503,7 @@ def shrunk(
 
 
 def _surroundings(trial: Trial, draw: CallDraw) -> Iterator[Callable[[Trial], Trial]]:
-    """Yield changes to what is around the arguments."""
+    """Yield simplifications of everything but the arguments."""
     if trial.effects != EFFECTS[0]:
         yield lambda t: evolve(t, effects=EFFECTS[0])
     if trial.schedule is not None:
@@ -509,14 +515,14 @@ def _surroundings(trial: Trial, draw: CallDraw) -> Iterator[Callable[[Trial], Tr
 
 
 def _alternatives(search: _Smallest, name: str) -> None:
-    """Try the alternatives before the one that is chosen."""
+    """Try the alternatives that precede the chosen one."""
     for index in range(search.best.chosen[name]):
         if search.take(evolve(search.best, chosen={**search.best.chosen, name: index})):
             return
 
 
 def _number(search: _Smallest, name: str) -> None:
-    """Try smaller numbers until none fails."""
+    """Try smaller numbers until none of them fails."""
     here = search.draws.option(search.best, name)
     if not here.is_number:
         return
@@ -529,7 +535,7 @@ def _number(search: _Smallest, name: str) -> None:
         return
     while True:
         low, high = search.draws.range(search.best, name)
-        target = min(max(low, 0), high)  # towards 0 from both sides
+        target = min(max(low, 0), high)  # towards 0 from either side
         value = int(search.best.numbers[name])
         sign = 1 if value >= target else -1
         if not any(_with_number(search, name, sign * v) for v in smaller(sign * value, sign * target)):

@@ -1,4 +1,4 @@
-"""The subjects of a search: each says what it takes and which numbers mean something to it, and runs one call of itself."""
+"""The subjects of a search: each names its parameters and its landmarks, and runs one call."""
 
 import functools
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ Array = np.ndarray[Any, Any]
 
 @frozen(eq=False)
 class TriedCall:
-    """The result of one call; ``refused`` is the sentence of a host function that does not take it."""
+    """The result of one call; ``refused`` is the sentence of a host function that refuses the call."""
 
     checked: Checked
     refused: str = ""
@@ -42,42 +42,42 @@ class OpenSubject:
     """A subject in the process that runs it."""
 
     def name(self, board: str) -> str:
-        """Return its name in kept calls."""
+        """Return the subject's name in stored calls."""
         raise NotImplementedError
 
     def parameters(self, board: str) -> tuple[str, ...]:
-        """Return the names of what it takes."""
+        """Return the names of its parameters."""
         raise NotImplementedError
 
     def needed(self, board: str) -> tuple[str, ...]:
-        """Return those of its parameters that have no value by themselves."""
+        """Return the parameters that have no default."""
         return self.parameters(board)
 
     def usual(self, board: str) -> Mapping[str, DType]:
-        """Return the element types of its pointers, where these say so."""
+        """Return the element types of its pointers, by parameter, where they are declared."""
         del board
         return {}
 
     def marks(self, board: str) -> Landmarks:
-        """Return the numbers that mean something to it."""
+        """Return the numbers that are significant for the subject."""
         raise NotImplementedError
 
     def limit(self, random: Random, board: str, name: str, numbers: Mapping[str, int]) -> int | None:
-        """Return the largest *name* that a plan has room for beside *numbers* of others; None where no plan says."""
+        """Return the largest value of *name* that fits a plan, with *numbers* of the other variables; None if no plan has this variable."""
         del random, board, name, numbers
         return None
 
     def settled(
         self, board: str, texts: Mapping[str, str], arrays: Mapping[str, Array]
     ) -> tuple[Mapping[str, str], Mapping[str, Array]]:
-        """Return texts and arrays of a call in the form in which they are kept."""
+        """Return the texts and arrays of a call in the form in which they are stored."""
         del board
         return texts, arrays
 
     def run(
         self, call: KeptCall, arrays: Mapping[str, Array], checkers: tuple[str, ...], *, plans: bool
     ) -> TriedCall:
-        """Run *call* under *checkers* and compare it with the reference; its plan is inferred where *plans*."""
+        """Run *call* under *checkers* and compare it with the reference; with *plans* its plan is inferred."""
         raise NotImplementedError
 
 
@@ -86,7 +86,7 @@ class OpenSubject:
 
 @frozen
 class FuzzedCall:
-    """A call of a kernel or a host function, of which others are drawn; *case* are the file and the name of the case that has its reference."""
+    """A call of a kernel or a host function as a template for draws; *case* are the file and the name of the case that has its reference."""
 
     asked: AskedCall
     case: tuple[str, str] | None = None
@@ -95,20 +95,21 @@ class FuzzedCall:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The files that it is in."""
+        """The source files."""
         return self.asked.program
 
     def words(self, call: KeptCall, place: Path) -> list[str]:
         """Return the words of `mlusim check` for *call*, whose arrays are in *place*."""
         asked = evolve(call.asked, arguments=dict(located(call, place)))
-        # By its case where that has the reference: a module beside the file of cases is found from nowhere else.
+        # By its case if the case has the reference: a reference module beside the file of cases is found only
+        # that way.
         if self.case is not None:
             path, name = self.case
             asked = evolve(asked, program=(path, "--case", name), criterion=Criterion())
         return asked.typed()
 
     def opened(self) -> OpenSubject:
-        """Return what calls it in this process."""
+        """Return the subject for use in this process."""
         kind = HostFunctionCall if self.asked.function is not None else KernelCall
         call: CallProgram = kind(self.asked)
         if self.asked.file.endswith(".py"):
@@ -118,7 +119,7 @@ class FuzzedCall:
 
 
 def located(call: KeptCall, place: Path) -> Iterator[tuple[str, str]]:
-    """Yield the arguments, files of arrays where they are kept."""
+    """Yield the arguments, with paths of array files in the folder *place*."""
     for name, text in call.asked.arguments.items():
         file = f"{name}.npy"
         alone = text.removeprefix("host:").removeprefix("inout:") == file
@@ -130,7 +131,7 @@ def located(call: KeptCall, place: Path) -> Iterator[tuple[str, str]]:
 
 @frozen
 class FuzzedOperator:
-    """An operator, whose sources are part of what a search depends on."""
+    """An operator; the digest of a search includes its sources."""
 
     asked: AskedCall
     files: tuple[str, ...] = ()
@@ -155,7 +156,7 @@ class FuzzedOperator:
 
 
 class OpenOperator(OpenSubject):
-    """An operator, whose host function is called."""
+    """An operator whose host function is called."""
 
     def __init__(self, name: str) -> None:
         self._operator = find_operator(name)
@@ -172,18 +173,18 @@ class OpenOperator(OpenSubject):
         return tuple(tensor.name for tensor in named)
 
     def needed(self, board: str) -> tuple[str, ...]:
-        """Return those that are not optional and have no default."""
+        """Return the inputs that are not optional and the parameters without a default."""
         del board
         inputs = [tensor.name for tensor in self._operator.inputs if not tensor.optional]
         return (*inputs, *(p.name for p in self._operator.params if p.default is None))
 
     def marks(self, board: str) -> Landmarks:
-        """Return the count of cores, and what memories hold."""
+        """Return the number of cores, and how many elements the memories hold."""
         place = find_board(board)
         return Landmarks((place.clusters * place.arch.cores_per_cluster,), memory_limits(place))
 
     def limit(self, random: Random, board: str, name: str, numbers: Mapping[str, int]) -> int | None:
-        """Return the largest of one of its plans, or the largest tile of it that covers *name*."""
+        """Return the largest value of *name* in one of its plans, or the largest tile of a plan that covers *name*."""
         asked = [
             (plan, variable.name)
             for plan in self._operator.plans
@@ -213,7 +214,7 @@ class OpenOperator(OpenSubject):
     def settled(
         self, board: str, texts: Mapping[str, str], arrays: Mapping[str, Array]
     ) -> tuple[Mapping[str, str], Mapping[str, Array]]:
-        """Return every input as an array: an operator takes them from one file.  Raises `UsageError` for what is none."""
+        """Return every input as an array, since an operator's inputs are read from one file.  Raises `UsageError` for an invalid value."""
         scope = ArgumentScope(texts, {}, find_board(board))
         inputs, said_so = dict(arrays), dict(texts)
         for tensor in self._operator.inputs:
@@ -233,8 +234,8 @@ class OpenOperator(OpenSubject):
     def run(
         self, call: KeptCall, arrays: Mapping[str, Array], checkers: tuple[str, ...], *, plans: bool
     ) -> TriedCall:
-        """Call the host function and judge its outputs; what it refuses is not a failure, for limits are drawn one past."""
-        del plans  # it declares them
+        """Call the host function and judge its outputs; a refusal is not a failure, since draws include values one past the limits."""
+        del plans  # an operator declares its plans
         operator = self._operator
         asked = call.asked
         scope = ArgumentScope(asked.arguments, {}, find_board(asked.board))
@@ -256,7 +257,7 @@ class OpenOperator(OpenSubject):
 
 
 def _parameter(parameter: Scalar, text: str, scope: ArgumentScope) -> Any:
-    """Return the value of a parameter of an operator.  Raises `UsageError` for a text that does not name one."""
+    """Return the value of a parameter of an operator.  Raises `UsageError` for an invalid text."""
     what = f"--arg {parameter.name}"
     if parameter.type is str:
         return text
@@ -272,7 +273,7 @@ def _parameter(parameter: Scalar, text: str, scope: ArgumentScope) -> Any:
 
 
 class OpenCall(OpenSubject):
-    """A kernel or a host function that is called by texts, made once a board."""
+    """A kernel or a host function whose arguments are texts; it is loaded once for each board."""
 
     def __init__(self, call: CallProgram) -> None:
         self._file = call.asked.file
@@ -280,7 +281,7 @@ class OpenCall(OpenSubject):
         self._base = functools.cache(lambda board: call.asking(board=board))
 
     def name(self, board: str) -> str:
-        """Return the name that the sources give it."""
+        """Return the name in the sources."""
         return self._base(board).called
 
     def parameters(self, board: str) -> tuple[str, ...]:
@@ -288,15 +289,15 @@ class OpenCall(OpenSubject):
         return self._base(board).parameters()
 
     def needed(self, board: str) -> tuple[str, ...]:
-        """Return those that have no default, and are not known from the rest of the call."""
+        """Return the parameters that have no default and do not follow from the rest of the call."""
         return self._base(board).needed()
 
     def usual(self, board: str) -> Mapping[str, DType]:
-        """Return the element types of its pointers, by parameter; those of ``void *`` are left out."""
+        """Return the element types of its pointers, by parameter, without those of ``void *``."""
         return self._base(board).usual()
 
     def marks(self, board: str) -> Landmarks:
-        """Return those of the sources."""
+        """Return the landmarks of the sources."""
         base = self._base(board)
         if isinstance(base, SourceCall):
             return landmarks(base.module, find_board(board))
@@ -305,7 +306,7 @@ class OpenCall(OpenSubject):
     def run(
         self, call: KeptCall, arrays: Mapping[str, Array], checkers: tuple[str, ...], *, plans: bool
     ) -> TriedCall:
-        """Run it as `mlusim check` does; a status of a host function other than success is a refusal."""
+        """Run it as `mlusim check` does; a status other than success of a host function is a refusal."""
         asked = call.asked
         program = self._base(asked.board).given_arrays(
             asked.arguments, arrays, **members(asked, "dim", "seed", "effects")
@@ -317,7 +318,7 @@ class OpenCall(OpenSubject):
 
 
 FuzzSubject = FuzzedCall | FuzzedOperator
-"""The description of a subject, which another process can have: what is ``asked`` without the draws, ``files`` are its sources.
+"""The description of a subject, which can be sent to another process: ``asked`` is the call without the draws, ``files`` are its sources.
 
-``bundled`` says that a call is typed again with one file of all its arrays.
+``bundled`` says that the command of a call names one file with all its arrays.
 """

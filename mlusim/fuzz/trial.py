@@ -1,4 +1,4 @@
-"""One call of those that may be drawn, as the choices that make it: drawn by its number, and made into texts and arrays."""
+"""One drawn call: the choices that define it, drawn by its number, and converted to texts and arrays."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 Number = int | float
 Choose = Callable[[str, int, int, Mapping[str, int]], int]
 MOST_BYTES = 64 << 20
-"""Bytes of all arrays of a call: what is larger is drawn again, for each byte is watched."""
+"""Bytes of all arrays of a call; a larger call is drawn again, since checkers follow each byte."""
 TRIES = 200
 LIMITS = 0.2  # share of the numbers limited by a plan that are the largest that fits, or one more
 PLANS = 0.25  # share of the calls whose plan is inferred, which runs the kernel twice more
@@ -37,9 +37,9 @@ class FillDraw:
 
 @frozen
 class Trial:
-    """The choices of one call: which alternative of each argument, each drawn number, the values of each array.
+    """The choices of one call: the alternative of each argument, each drawn number, the values of each array.
 
-    ``schedule`` is the seed of another legal schedule; ``plans`` says whether the plan of the kernel is inferred.
+    ``schedule`` is the seed of another legal schedule; with ``plans`` the plan of the kernel is inferred.
     """
 
     dim: tuple[int, int, int]
@@ -54,7 +54,7 @@ class Trial:
 
 @frozen(eq=False)
 class MadeCall:
-    """A call as the command line has it: texts by the name of a parameter, and the arrays that files among them stand for."""
+    """A call as on the command line: texts by parameter, and the arrays that file names among them stand for."""
 
     texts: Mapping[str, str]
     arrays: Mapping[str, Array]
@@ -62,26 +62,26 @@ class MadeCall:
 
 @define(eq=False)
 class _Numbers(ArgumentScope):
-    """The arguments of a call whose drawn numbers come from *choose*: by name, lowest and highest; ``ranges`` keeps these.
+    """The arguments of a call whose drawn numbers come from *choose*(name, lowest, highest, numbers so far).
 
-    *choose* is given the numbers, too, that are known already.
+    ``ranges`` keeps the lowest and the highest of each.
     """
 
     choose: Choose = field(kw_only=True)
     ranges: dict[str, tuple[int, int]] = field(factory=dict, kw_only=True)
 
     def drawn(self, name: str, low: int, high: int) -> int:
-        """Return the number that is drawn from *low* up to, and without, *high*."""
+        """Return the drawn number, at least *low* and below *high*."""
         self.ranges[name] = low, high - 1
         return self.choose(name, low, high - 1, self._numbers)
 
 
 @frozen(eq=False)
 class TrialDraws:
-    """The source of calls: the specification, the macros of the sources, and what is known of the kernel.
+    """The source of calls: the specification, the macros of the sources, and facts about the kernel.
 
-    ``usual`` are the element types that its pointers point to, ``marks`` numbers that mean something to it; ``limit`` returns the
-    largest of a name that a plan has room for on a board, beside numbers that are known, or None.
+    ``usual`` are the element types of its pointers, ``marks`` numbers that are significant for it; ``limit`` returns
+    the largest value of a variable that fits a plan on a board, given the other numbers, or None.
     """
 
     draw: CallDraw
@@ -91,7 +91,7 @@ class TrialDraws:
     limit: Callable[[Random, str, str, Mapping[str, int]], int | None] = lambda *_: None
 
     def option(self, trial: Trial, name: str) -> ArgumentDraw:
-        """Return the alternative of argument *name* that *trial* has, the name of an element type in its place."""
+        """Return the alternative of argument *name* in *trial*, with a drawn element type put in."""
         chosen = self.draw.argument(name).options[trial.chosen[name]]
         dtype = chosen.value.dtype
         if dtype is None or dtype not in trial.chosen:
@@ -105,7 +105,7 @@ class TrialDraws:
         return {argument.name: self.option(trial, argument.name) for argument in self.draw.arguments}
 
     def range(self, trial: Trial, name: str) -> tuple[int, int]:
-        """Return the lowest and the highest of the drawn whole number *name* beside the other numbers of *trial*."""
+        """Return the lowest and the highest value of the drawn integer *name*, given the other numbers of *trial*."""
         scope = self._kept(trial)
         scope.whole(name)
         return scope.ranges[name]
@@ -115,16 +115,16 @@ class TrialDraws:
         return patterns(self._dtype(here, name).dtype, here.is_bounded, whole=here.reals is None)
 
     def fitted(self, trial: Trial) -> Trial | None:
-        """Return *trial* with every number in its range, which others may bound; None where that makes no call.
+        """Return *trial* with every number in its range, which other numbers may bound; None if that is not a legal call.
 
-        A number whose range moved is the nearest in it.
+        A number outside of its range becomes the nearest one in it.
         """
         try:
             fills = dict(trial.fills)
             for name, here in self.options(trial).items():
                 if here.is_filled:
                     names, fill = self.names(here, name), fills.get(name)
-                    # It may be of another alternative, or of another type.
+                    # The values may belong to another alternative, or to another type.
                     if fill is None or fill.pattern not in names:
                         fills[name] = FillDraw(names[0], 0)
             trial = evolve(trial, fills=fills)
@@ -133,13 +133,13 @@ class TrialDraws:
             return None
 
     def drawn(self, seed: int, number: int) -> Trial:
-        """Return the call *number* of those that *seed* draws.
+        """Return draw *number* of *seed*.
 
-        Raises `UsageError` where no draw has arrays that are possible: sizes of 0 and more, `MOST_BYTES` in all, at least one number
-        in each range.
+        Raises `UsageError` if no try gives legal arrays: sizes of 0 or more, at most `MOST_BYTES` in all, and
+        non-empty ranges.
         """
-        # By its number, not by the draws before it: any process can make it again alone.
-        random = Random(f"{seed}/{number}")  # noqa: S311 - to be drawn again
+        # By its number, independent of earlier draws, so that any process can repeat it alone.
+        random = Random(f"{seed}/{number}")  # noqa: S311 - repeatable
         for attempt in range(TRIES):
             try:
                 return self._attempt(random)
@@ -182,7 +182,7 @@ class TrialDraws:
         return self._with_numbers(trial, self._scope(trial, choose))
 
     def _kept(self, trial: Trial) -> _Numbers:
-        """Return the arguments of *trial* with its own numbers, as near as their ranges let them be."""
+        """Return the arguments of *trial* with its own numbers, moved into their ranges."""
         return self._scope(
             trial, lambda name, low, high, _: min(max(int(trial.numbers.get(name, low)), low), high)
         )
@@ -198,7 +198,7 @@ class TrialDraws:
         return _Numbers(texts, self.macros, find_board(trial.board), choose=choose)
 
     def _with_numbers(self, trial: Trial, scope: _Numbers) -> Trial:
-        """Return *trial* with the whole numbers of *scope*.  Raises `UsageError` where its arrays are not possible then."""
+        """Return *trial* with the integers of *scope*.  Raises `UsageError` if its arrays become illegal."""
         numbers: dict[str, Number] = {}
         nbytes = 0
         options = self.options(trial)
@@ -232,7 +232,7 @@ class TrialDraws:
         return low, high - 1
 
     def made(self, trial: Trial, parameters: tuple[str, ...]) -> MadeCall:
-        """Return the texts and arrays of *trial* for the *parameters* of a kernel; other names are for formulas alone."""
+        """Return the texts and arrays of *trial* for the *parameters* of a kernel; its other names serve formulas only."""
         scope = self._kept(trial)
         texts: dict[str, str] = {}
         arrays: dict[str, Array] = {}
@@ -241,7 +241,8 @@ class TrialDraws:
             prefix = value.prefix
             if here.is_number:
                 texts[name] = repr(trial.numbers[name])
-            # A formula is printed as its value: names in it need not be parameters, and the command has only parameters.
+            # A formula is replaced by its value: it may use names that are no parameters, which the command
+            # lacks.
             elif name in parameters and value.form == NUMBER and not _is_written(value.text):
                 texts[name] = str(scope.whole(name))
             elif here.is_filled:
@@ -263,7 +264,7 @@ class TrialDraws:
 
 
 def _is_written(text: str) -> bool:
-    """Return whether *text* is a number, or the members of a structure, and no formula."""
+    """Return whether *text* is a literal number, or the literal members of a structure, not a formula."""
     try:
         return all(part in ("true", "false") or float(int(part, 0)) is not None for part in text.split(","))
     except ValueError:
@@ -274,15 +275,15 @@ def _is_written(text: str) -> bool:
         return False
 
 
-# -- values of arrays by pattern: ordinary ones, and those that kernels forget -------------------------
+# -- values of arrays by pattern: ordinary ones, and ones that kernels forget to handle ----------------
 
 Generator = np.random.Generator
 
 
 def _sprinkled(random: Generator, count: int, _: np.dtype[Any]) -> Array:
-    """Draw ordinary values, one in a few of them special."""
+    """Draw ordinary values, about one in five replaced by a special one."""
     values = random.standard_normal(count)
-    # Denormals and the largest floats besides: they overflow where a kernel squares or adds.
+    # Denormals and very large floats too: the latter overflow when a kernel squares or adds them.
     specials = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1e-40, -1e-40, 1e38])
     return np.where(random.random(count) < 0.2, random.choice(specials, count), values)
 
@@ -313,7 +314,7 @@ WHOLES: Mapping[str, Callable[[Generator, int, int, int], Array]] = {
     "reversed": lambda r, n, low, high: np.sort(r.integers(low, high, n, endpoint=True))[::-1],
     "ends": lambda r, n, low, high: r.choice(np.array([low, high]), n),
 }
-"""Patterns of whole numbers from a lowest to a highest, the simplest first."""
+"""Patterns of integers between a lowest and a highest value, the simplest first."""
 
 REALS: Mapping[str, Callable[[Generator, int, float, float], Array]] = {
     "lowest": lambda _, n, low, __: np.full(n, low),
@@ -326,13 +327,13 @@ REALS: Mapping[str, Callable[[Generator, int, float, float], Array]] = {
     "reversed": lambda r, n, low, high: np.sort(r.uniform(low, high, n))[::-1],
     "ends": lambda r, n, low, high: r.choice(np.array([low, high]), n),
 }
-"""Patterns of floating-point values from a lowest to a highest, the simplest first."""
+"""Patterns of floating-point values between a lowest and a highest value, the simplest first."""
 
 
 def patterns(dtype: np.dtype[Any], bounded: bool, *, whole: bool) -> tuple[str, ...]:
     """Return the names of the patterns of arrays of *dtype*, the simplest first.
 
-    *bounded* ones stay in their range, and are *whole* numbers or not.
+    Those of *bounded* arrays stay in a range, of integers if *whole*.
     """
     if not _is_float(dtype) or (bounded and whole):
         return tuple(WHOLES)
@@ -346,7 +347,7 @@ def filled(
     dtype: np.dtype[Any],
     bounds: tuple[int, int] | tuple[float, float] | None,
 ) -> Array:
-    """Return the array of *pattern* and *seed*, within *bounds*, lowest and highest, where there are some."""
+    """Return the array of *pattern* and *seed*, with values within *bounds* (lowest, highest), if not None."""
     random, count = np.random.default_rng(seed), int(np.prod(shape, dtype=np.int64))
     low, high = bounds or _usual(dtype)
     # Values beyond the type's range become infinite, which is worth trying too.
@@ -361,7 +362,7 @@ def filled(
 
 
 def _usual(dtype: np.dtype[Any]) -> tuple[int, int]:
-    """Return the usual range of whole numbers without bounds: small enough that sums of some fit 32 bits."""
+    """Return the usual range of integers without bounds: so small that sums of many values fit 32 bits."""
     if dtype.kind == "b" or _is_float(dtype):
         return 0, 1
     info = np.iinfo(dtype)

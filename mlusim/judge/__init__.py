@@ -1,1 +1,1 @@
-"""Judging candidates: each is run in a confined process of its own, and its outputs are compared in another one."""
+"""Judging candidates: each runs in a confined process, and another process compares its outputs."""

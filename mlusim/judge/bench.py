@@ -1,4 +1,4 @@
-"""The judge's side of one fork server: sends it the inputs, has it run candidates, and reads what they leave."""
+"""The judge's end of a fork server: it sends the inputs, requests runs of candidates, and reads their results."""
 
 import contextlib
 import io
@@ -28,9 +28,10 @@ _SERVER = "mlusim.judge.forkserver"
 
 @frozen(eq=False)
 class EndedProcess:
-    """The remains of a candidate's process: its *document*, if there is a whole one, and its exit *status* (negative after a signal).
+    """What remains of a candidate's process: its *document*, if complete, and its exit *status* (negative after a signal).
 
-    *beyond* says which limit it was ended for exceeding: "time", "memory", "room" or "processes"; *printed* is the beginning of what it printed.
+    *beyond* names the exceeded limit for which it was ended: "time", "memory", "room" or "processes"; *printed* is
+    the beginning of its output.
     """
 
     document: wire.ArrayMessage | None = None
@@ -40,7 +41,7 @@ class EndedProcess:
 
 
 class Bench:
-    """A fork server for the calls of *draws*, as they are *asked*; it is started at once, and ends with `close`, with this object, or with the process."""
+    """A fork server for *draws* of the call *asked*; it starts at once, and ends with `close`, with this object, or with the process."""
 
     def __init__(
         self,
@@ -54,7 +55,7 @@ class Bench:
         self._end, theirs = socket.socketpair()
         with theirs:
             self._server = _started(theirs)
-        # Closed at the end of this process at the latest.
+        # Closed when this process ends, at the latest.
         self.close = weakref.finalize(self, _closed, self._end, self._server)
         self._alone = threading.Lock()  # one candidate at a time, as in the threads of a worker of Dask
         self._most = sum(d.nbytes for d in draws) + wire.ROOM
@@ -77,7 +78,7 @@ class Bench:
         )
 
     def run(self, path: str) -> EndedProcess:
-        """Run the candidate in the file *path* with each draw."""
+        """Run the candidate in the file *path* with each draw, and return what remains of its process."""
         with self._alone, _result() as file:
             socket.send_fds(self._end, [b"r"], [file.fileno()])
             self._send(wire.ArrayMessage({"path": str(Path(path).resolve())}))
@@ -105,7 +106,7 @@ class Bench:
 
 
 def _closed(end: socket.socket, server: "subprocess.Popen[bytes]") -> None:
-    """End the server, and what it runs."""
+    """End the server, and its child processes."""
     end.close()
     try:
         server.wait(5)
@@ -115,7 +116,7 @@ def _closed(end: socket.socket, server: "subprocess.Popen[bytes]") -> None:
 
 
 def _facts(draw: Draw, bind: Mapping[str, str]) -> dict[str, Any]:
-    """Return the facts of *draw* that a candidate's process gets: everything but what is expected."""
+    """Return the facts of *draw* for a candidate's process: everything except the expected outputs."""
     inputs = [a for n, a in draw.inputs.items() if n not in draw.weights]
     every = [*inputs, *draw.expected.values()]
     offered = CallOffer(
@@ -137,14 +138,14 @@ def _facts(draw: Draw, bind: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _result() -> Any:
-    """Return a file without a name, which takes what a candidate leaves."""
+    """Return an unnamed file for the results of a candidate."""
     if hasattr(os, "memfd_create"):
         return io.FileIO(os.memfd_create("mlusim-judge"), "r+b")
     return tempfile.TemporaryFile()
 
 
 def _started(end: socket.socket) -> "subprocess.Popen[bytes]":
-    """Start the process that candidates are copies of; it listens at *end*."""
+    """Start the process that forks candidates; it listens at *end*."""
     return subprocess.Popen(  # noqa: S603 - this Python, and a module of ours
         [sys.executable, "-m", _SERVER, str(end.fileno())],
         env=environment(os.environ),

@@ -1,9 +1,10 @@
-"""Which input, output or number each parameter of a candidate's kernel or host function gets.
+"""The value for each parameter of a candidate's kernel or host function: an input, an output or a number.
 
-By name first: that of an input, an output, or a number; ``bind`` of the reference's file gives names in place of a parameter's
-own.  What is left goes by place: pointers to const take the inputs that are left, in their order, other pointers the outputs that
-are left, tensors of PyTorch the inputs and then the outputs that are left, where it returns none; one whole number takes the number
-of elements, where all arrays have the same and nothing is a tensor.  Anything else is refused.
+By name first: the name of an input, an output, or a number; ``bind`` in the reference's file may rename parameters.
+The other parameters are bound by position: pointers to const to the remaining inputs, in order; other pointers to the
+remaining outputs; tensors of PyTorch to the remaining inputs and then, if the function returns no outputs, to the
+outputs; a single integer to the number of elements, if all arrays have the same number and no parameter is a tensor.
+Anything else is refused.
 """
 
 import re
@@ -22,7 +23,7 @@ _TENSOR = re.compile(r"(?:const )?(?:torch::|at::)?Tensor(?: const)?(?: ?&)?")
 
 @frozen
 class GivenParameter:
-    """The value for one parameter: its ``role``, and the name of the input, output or number (an input that is also an output has one name)."""
+    """The value for one parameter: its ``role``, and the name of the input, output or number (an in/out array has one name)."""
 
     parameter: str
     role: str
@@ -32,7 +33,7 @@ class GivenParameter:
 
 @frozen
 class CallOffer:
-    """The values that a call can have: names of inputs and outputs in their order, numbers, and the elements of each array."""
+    """The values available to a call: names of inputs and outputs in order, numbers, and the element counts of the arrays."""
 
     inputs: Sequence[str]
     outputs: Sequence[str]
@@ -45,9 +46,9 @@ class CallOffer:
 def bound(
     parameters: Sequence[ir.Local], offered: CallOffer, what: str, *, returns: bool = False
 ) -> list[GivenParameter]:
-    """Bind each of *parameters* of *what*, which *returns* its outputs or stores to parameters, to a value.
+    """Bind each of *parameters* of *what* to a value; with *returns* it returns its outputs instead of storing them.
 
-    Raises `UsageError` that names the parameters for which there is no value.
+    Raises `UsageError`, with the names of the parameters that have no value.
     """
     if returns:
         offered = evolve(offered, outputs=())
@@ -78,7 +79,7 @@ def bound(
 def _in_order(
     left: Sequence[ir.Local], inputs: Sequence[str], outputs: Sequence[str], weights: frozenset[str]
 ) -> list[tuple[ir.Local, str]]:
-    """Pair the parameters that are *left* with inputs and outputs in their order; *weights* are inputs that may be left out."""
+    """Pair the parameters in *left* with inputs and outputs in order; *weights* are inputs that may be omitted."""
     tensors = [p for p in left if _tensor(p)]
     reads = [p for p in left if isinstance(p.type, t.Pointer) and _const(p) and not _tensor(p)]
     writes = tensors or [p for p in left if isinstance(p.type, t.Pointer) and not _const(p)]
@@ -86,7 +87,7 @@ def _in_order(
         if len(reads) == len(read) and len(writes) == len(outputs):
             return [*zip(reads, read, strict=True), *zip(writes, outputs, strict=True)]
         if not reads and len(writes) == len(read) + len(outputs):
-            # the source does not show which of them are outputs: inputs come first
+            # the source does not show which tensors are outputs: inputs come first
             return list(zip(writes, [*read, *outputs], strict=True))
     return []
 
@@ -108,7 +109,7 @@ def _by_name(parameter: ir.Local, offered: CallOffer) -> GivenParameter | None:
 
 
 def _tensor(parameter: ir.Local) -> bool:
-    """Return whether it is a tensor of PyTorch, which knows its sizes; the source does not tell what it is for."""
+    """Return whether *parameter* is a PyTorch tensor, which has its sizes; the source does not show whether it is an output."""
     return _TENSOR.fullmatch(parameter.spelling) is not None
 
 

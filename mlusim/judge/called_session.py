@@ -1,4 +1,4 @@
-"""The simulator's side of a candidate's host code, which is not trusted: what it may ask for, and what is noted of that."""
+"""The simulator's side of a candidate's untrusted host code: which requests are allowed, and what is noted of them."""
 
 import struct
 from collections.abc import Callable, Iterator
@@ -14,28 +14,28 @@ from mlusim.toolkit.server.memory import PrivateMemory
 from mlusim.toolkit.server.protocol import CODES, OPS, ProgramReply, ProgramRequest
 from mlusim.toolkit.server.session import FROM_DEVICE, TO_DEVICE
 
-# What a request does to the bytes that are followed; one that stands in neither of the first two is refused.
+# How each request affects the followed bytes; a request outside of the first two sets is refused.
 FOLLOWED = frozenset(("LAUNCH", "COPY", "SET", "CNNL", "DURATION"))
 HARMLESS = frozenset(
     ("RECORD", "KERNEL", "SIZES", "MALLOC", "FREE", "QUEUE", "QUEUE_END", "SYNC", "NOTIFIER", "NOTIFIER_END", "PLACE", "WAIT",
      "QUEUE_WAIT", "ATTRIBUTE", "NAME", "MEMORY", "WHERE", "KIND", "DEVICES", "RESET", "RANGE", "REFUSED", "END", "DESCRIBE", "TOUCHED", "SYMBOL", "LINE")
 )  # fmt: skip
-# Another process could compute with memory that it shares, where nothing is followed; and for the name of a constant the simulator
-# would read a file whose path the candidate chooses, which its own confinement may keep from it.
+# Shared memory is refused, since another process could compute with it unseen; so are names of constants, for
+# which the simulator would read a file that the candidate names, although its confinement may hide that file.
 REFUSED = frozenset(("SHARE", "MAP", "UNMAP", "CONSTANT", "GIVEN", "SETTLED"))
 _LET = {OPS[name] for name in FOLLOWED | HARMLESS}
 _NAMES = {number: name for name, number in OPS.items()}
-_DOUBLE = 8  # bytes of a time
+_DOUBLE = 8  # bytes of a duration
 
 
 class JudgedSession(CalledSession):
-    """The session of a candidate: memory of the device stays in this process, and what is done with it is told to `Origins`."""
+    """The session of a candidate: the device's memory stays in this process, and `Origins` is informed of each access."""
 
     memory_kind = PrivateMemory
     _closed: "_FollowedLibrary | None"
 
     def handle(self, request: ProgramRequest) -> ProgramReply | None:
-        """Do what *request* asks for.  Raises `MemoryError` where this process may have no more."""
+        """Perform *request*.  Raises `MemoryError` if this process reaches its limit of memory."""
         if request.op not in _LET:
             what = _NAMES.get(request.op, request.op)
             error = UsageError(
@@ -45,23 +45,23 @@ class JudgedSession(CalledSession):
         return super().handle(request)
 
     def _unexpected(self, request: ProgramRequest, error: Exception) -> ProgramReply:
-        if isinstance(error, MemoryError):  # a limit of the judge, which the verdict says
+        if isinstance(error, MemoryError):  # a limit of the judge, which the verdict reports
             raise error
         return super()._unexpected(request, error)
 
     @property
     def _origins(self) -> Origins | None:
-        """The origins of the call that goes on; None while the process is loaded."""
+        """The origins of the current call; None while the process is being loaded."""
         return next((attendant for attendant in attendants() if isinstance(attendant, Origins)), None)
 
     def line(self, request: ProgramRequest) -> ProgramReply:  # noqa: ARG002 - whichever it is
-        """Say that lines of Python are of no use: those that call a candidate are judge's own."""
+        """Reply that no Python lines are to be reported: the lines that call a candidate are judge's own."""
         return ProgramReply()
 
     # -- copies ----------------------------------------------------------------------------------
 
     def copy(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtMemcpy`` and its kin."""
+        """Perform ``cnrtMemcpy`` and its variants."""
         reply = super().copy(request)
         _, source, nbytes, direction = request.words[:4]
         origins = self._origins
@@ -71,7 +71,7 @@ class JudgedSession(CalledSession):
         return reply
 
     def set(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtMemset`` and its kin."""
+        """Perform ``cnrtMemset`` and its variants."""
         reply = super().set(request)
         address, nbytes = request.words[:2]
         allocation, at = self._read(address)
@@ -89,7 +89,7 @@ class JudgedSession(CalledSession):
             self._origins.moved(into, to, allocation, at, nbytes)
 
     def take_stores(self) -> None:
-        """Bring to the device's memory what the process has copied there, and say so."""
+        """Copy the bytes that the process has stored to the device's memory, and inform `Origins`."""
         stored = tuple(self._stored)
         super().take_stores()
         origins = self._origins
@@ -104,14 +104,14 @@ class JudgedSession(CalledSession):
     # -- launches --------------------------------------------------------------------------------
 
     def launch(self, request: ProgramRequest) -> ProgramReply:
-        """Launch a kernel; what it prints is for the verdict, and not for the candidate."""
+        """Launch a kernel; its printed output goes to the verdict, not to the candidate."""
         reply = super().launch(request)
         if self._origins is not None:
             self._note_launch(self._origins.handed, request, informed=self._origins.informed)
         return reply._replace(printed="")
 
     def _note_launch(self, handed: Handed, request: ProgramRequest, *, informed: bool) -> None:
-        """Take over the numbers of a launch: its grid, and those among its arguments."""
+        """Note the numbers of a launch: its grid, and the numbers among its arguments."""
         stub, xy, z_kind = request.words[:3]
         kernel = self._loaded_for(stub, self.board(request).device).kernel
         grid = struct.pack("<QI", xy, z_kind & 0xFFFFFFFF)
@@ -132,7 +132,7 @@ class JudgedSession(CalledSession):
                 handed.word(place, content)
 
     def _numbers(self, name: str, kind: t.Type, content: bytes) -> Iterator[tuple[str, t.Type, bytes]]:
-        """Yield the numbers that *content* begins with, each with its name; of a pointer how far it is from where its memory begins."""
+        """Yield the numbers at the start of *content*, of type *kind*, each with its name; a pointer counts as its distance from the start of its allocation."""
         if isinstance(kind, t.Record):
             for member in kind.fields:
                 yield from self._numbers(f"{name}.{member.name}", member.type, content[member.offset :])
@@ -147,7 +147,7 @@ class JudgedSession(CalledSession):
             yield name, kind, content[: kind.size]
 
     def duration(self, request: ProgramRequest) -> ProgramReply:
-        """``cnrtNotifierDuration``: how long kernels took tells something of what they read."""
+        """Perform ``cnrtNotifierDuration``: the time of a kernel tells the host something about the inputs."""
         reply = super().duration(request)
         if self._origins is not None:
             self._origins.learned(_DOUBLE, "the time of a kernel", struct.pack("<Q", reply.value))
@@ -156,7 +156,7 @@ class JudgedSession(CalledSession):
     # -- the closed library ----------------------------------------------------------------------
 
     def cnnl(self, request: ProgramRequest) -> ProgramReply:
-        """A call of the closed library: what it stores is not a kernel's, and what it tells the host is read back."""
+        """Perform a call of the closed library: its stores are not a kernel's, and the values that it returns to the host are read back."""
         self._closed = self._closed or _FollowedLibrary(self._found)
         reply = super().cnnl(request)
         stored = self._closed.stored
@@ -175,13 +175,13 @@ class JudgedSession(CalledSession):
 
 
 class _FollowedLibrary(ClosedLibrary):
-    """The closed library, and what it has ``stored`` since the last question."""
+    """The closed library, with the pieces of memory that it has ``stored`` to since the last call."""
 
     def __init__(self, pointing: Callable[[int], Ptr | None]) -> None:
         super().__init__(pointing)
         self.stored: list[tuple[Ptr, int]] = []
 
     def filled(self, pointer: Ptr, nbytes: int) -> None:
-        """Note that a stand-in gave these bytes values."""
+        """Note that a stand-in stored *nbytes* bytes at *pointer*."""
         super().filled(pointer, nbytes)
         self.stored.append((pointer, nbytes))

@@ -1,4 +1,4 @@
-"""The candidate's own process: its file is translated, its kernel or host function called with each draw, all checkers watching."""
+"""The candidate's own process: it translates the file, and calls its kernel or host function with each draw under all checkers."""
 
 import contextlib
 import gc
@@ -44,7 +44,7 @@ from mlusim.report.profiled import Profiled
 
 @frozen(eq=False)
 class LeftOutput:
-    """Elements of *dtype* from byte *offset* of *allocation* on, *strides* in bytes."""
+    """An output in memory: elements of *dtype* from byte *offset* of *allocation* on, *strides* in bytes."""
 
     allocation: Allocation
     offset: int
@@ -67,30 +67,30 @@ class LeftOutput:
         return int(np.prod(self.sizes, dtype=np.int64)) * self.dtype.itemsize
 
     def picked(self, of: Array) -> Array:
-        """Return the output's part of an array that has one element for each byte of the allocation; the last axis is the bytes of one element."""
+        """Return the output's part of *of*, an array with one element for each byte of the allocation; the last axis is the bytes of one element."""
         shape, strides = (*self.sizes, self.dtype.itemsize), (*self.strides, 1)
         return np.lib.stride_tricks.as_strided(of[self.offset :], shape, strides, writeable=False)
 
     def array(self) -> Array:
-        """Copy the elements out of the allocation, which the next call changes."""
+        """Copy the elements out of the allocation, whose contents the next call changes."""
         raw = self.picked(self.allocation.raw).copy().reshape(-1)
         return raw.view(self.dtype).reshape(self.sizes)
 
 
 class MissingPart(UsageError):
-    """A file translates and cannot be called here, for example because PyTorch is not installed."""
+    """The file translates but cannot be called here, for example because PyTorch is not installed."""
 
 
-# By name: kernels alone need no compiler.
+# Imported by name: a candidate that is a kernel needs no compiler.
 BUILT, CALLED = "mlusim.toolkit.built", "mlusim.toolkit.server.called"
 SIDE, TORCH = "mlusim.judge.called_session", "mlusim.judge.torch_candidate"
 _TORCH = re.compile(r"^\s*#\s*include\s*[<\"](?:torch|ATen|framework/core)/", re.MULTILINE)
 _COUNT = re.compile(r"0x[0-9a-f]+|\d+(,\d{3})*")
-HOST = "bang_func"  # the host function that contests ask for
-PLACED = ("file", "line", "column", "message")  # of an error of the compiler
+HOST = "bang_func"  # the name of host functions in contests
+PLACED = ("file", "line", "column", "message")  # the parts of a compiler's error
 MOST_FINDINGS = 50
-MOST_SHOWN = 2000  # characters of what the compiler shows
-GROWTH = 256 << 20  # bytes that one launch may keep for its end
+MOST_SHOWN = 2000  # characters of the compiler's output that a verdict shows
+GROWTH = 256 << 20  # bytes that one launch may accumulate until its end
 
 
 @define
@@ -106,9 +106,9 @@ class Judged:
 def run(
     request: Mapping[str, Any], draws: Sequence[tuple[Mapping[str, Any], Mapping[str, Array]]]
 ) -> ArrayMessage:
-    """Translate the candidate of *request* and call it with each of *draws*; everything that a verdict is made of.
+    """Translate the candidate of *request*, call it with each of *draws*, and return everything that a verdict needs.
 
-    Whatever the candidate does wrong is a fact of the document, and no exception.
+    Any mistake of the candidate is a fact of the document, not an exception.
     """
     judged = Judged(
         {"translated": False, "errors": [], "includes": [], "calls": [], "error": None, "fault": None}
@@ -147,7 +147,7 @@ def _translated_and_called(
     module = load_module(request["path"], request["include"], dict(request["define"]), board)
     subject = _subject(module, request)
     judged.facts |= {"translated": True, "subject": subject.name, "host": subject.host}
-    # What it reads beside its own file and the supplied headers.
+    # The files that it includes besides its own file and the supplied headers.
     files = {name for unit in module.units for name in unit.form.includes} - {request["path"]}
     judged.facts["includes"] = sorted(name for name in files if not name.startswith(str(INCLUDE)))
     memory = _Memory(Device(board))
@@ -157,9 +157,10 @@ def _translated_and_called(
 
 
 class _Memory:
-    """The tensors of the calls.
+    """The tensors of the calls on the device.
 
-    Those of one case keep their addresses from draw to draw, with other contents: a result that is kept by pointer is a wrong one.
+    The tensors of one case keep their addresses from draw to draw, with new contents, so that a result cached by
+    pointer is wrong.
     """
 
     def __init__(self, device: Device) -> None:
@@ -170,7 +171,7 @@ class _Memory:
     def place(
         self, facts: Mapping[str, Any], inputs: Mapping[str, Array]
     ) -> tuple[dict[str, DeviceTensor], dict[str, DeviceTensor]]:
-        """Return the inputs of a call on the device, and its outputs, which are poisoned unless they are inputs too."""
+        """Return the inputs and the outputs of a call on the device; outputs that are no inputs are poisoned."""
         device, fresh = self.device, facts["case"] != self._case
         if fresh:
             for tensor in self._tensors.values():
@@ -194,7 +195,7 @@ class _Memory:
 
 
 def _renew(allocation: Allocation, content: Any, *, filled: bool) -> None:
-    """Replace the contents of *allocation*, as if it were newly allocated."""
+    """Set the contents of *allocation* as if it were newly allocated."""
     allocation.raw[:] = content
     allocation.filled, allocation.given, allocation.shadow, allocation.launches = (filled, (), None, 0)
 
@@ -224,7 +225,7 @@ def _call(
         finally:
             collector.close()
             _keep(judged.findings, collector.found)
-            # A candidate allows itself nothing.
+            # Comments in a candidate that allow findings are ignored.
             _keep(judged.findings, [a.finding for a in collector.allowed])
     about: dict[str, Any] = {
         "case": facts["case"],
@@ -242,7 +243,7 @@ def _call(
 
 
 def _keep(findings: list[Finding], fresh: Sequence[Finding]) -> None:
-    """Add those of *fresh* that are not there yet: each call of the same kernel makes the same findings, of other sizes and places."""
+    """Append those of *fresh* that *findings* lacks: each call of a kernel repeats its findings, with other sizes and places."""
     mistakes = {_mistake(f) for f in findings}
     for finding in fresh:
         if _mistake(finding) not in mistakes:
@@ -266,7 +267,7 @@ def _argument(
 
 
 def _launches(launches: Sequence[Launch], facts: Mapping[str, Any], judged: Judged) -> list[dict[str, Any]]:
-    """Return the part of *launches* that a verdict needs: counts, and for the first draw of a case also the times."""
+    """Return the facts of *launches* for the verdict: counts, and for the first draw of a case also the times."""
     told = [{"kernel": launch.kernel, "instructions": dict(launch.instructions)} for launch in launches]
     if facts["draw"] != 1:
         return told
@@ -286,7 +287,7 @@ def _launches(launches: Sequence[Launch], facts: Mapping[str, Any], judged: Judg
 
 
 def _dearest(launch: Launch | None) -> dict[str, Any]:
-    """Return why *launch*, the one that takes longest, takes its time, and what would help."""
+    """Return what bounds the time of *launch*, the slowest one, and advice for it."""
     if launch is None:
         return {"bound": None, "because": [], "advice": []}
     return {
@@ -296,11 +297,11 @@ def _dearest(launch: Launch | None) -> dict[str, Any]:
     }
 
 
-# -- what is called --------------------------------------------------------------------------------
+# -- the kernel or function that is called ----------------------------------------------------------
 
 
 class CalledSubject(Protocol):
-    """A kernel or function of a candidate; ``host`` for a function of the host, ``returns`` where it returns its outputs."""
+    """A kernel or function of a candidate; ``host`` is true for a function of the host, ``returns`` if it returns its outputs."""
 
     host: bool
     returns: bool
@@ -311,7 +312,7 @@ class CalledSubject(Protocol):
 
 
 class _KernelSubject:
-    """A kernel, launched on the grid of the reference's file."""
+    """A kernel that is launched on the grid of the reference's file."""
 
     host = returns = False
 
@@ -327,7 +328,7 @@ class _KernelSubject:
 
 
 class _HostSubject:
-    """A host function, which launches as it likes: compiled by ``cncc``, run in a process of its own."""
+    """A host function, which makes its own launches: compiled by ``cncc``, called in a process of its own."""
 
     host, returns = True, False
 
@@ -347,7 +348,7 @@ class _HostSubject:
 
 
 def confine_calls(board: Board) -> None:
-    """Confine the processes that call native code of the candidate: they start none, and map the memory of a device."""
+    """Confine the processes that call native code of the candidate: they may not start others, and may map the memory of a device."""
     room_for_device(2 * board.gdram)
     process = importlib.import_module(CALLED).CallingProcess
     process.first, process.side = _filtered, importlib.import_module(SIDE).JudgedSession
@@ -358,11 +359,11 @@ def _filtered() -> None:
 
 
 def prepare(board: str, path: str) -> None:
-    """Make ready what the host functions of the file *path* are compiled with, which a candidate's process may not write."""
+    """Prepare the folder that host functions of the file *path* are compiled with, which a candidate's process may not write."""
     if needs_torch(path):
         importlib.import_module(TORCH).prepare(find_board(board).name, path)
         return
-    with contextlib.suppress(MlusimError):  # which the candidate says
+    with contextlib.suppress(MlusimError):  # the candidate reports it
         importlib.import_module(BUILT).prepare_toolkit(find_board(board))
 
 
@@ -373,7 +374,7 @@ def needs_torch(path: str) -> bool:
 
 
 def _host_subject(module: Module, name: str, request: Mapping[str, Any]) -> CalledSubject:
-    """Find the host function *name*, which may be one of PyTorch's tensors."""
+    """Return the host function *name*, which may take PyTorch tensors."""
     if not needs_torch(request["path"]):
         return _HostSubject(module, name)
     confine_calls(module.options.board)
@@ -386,7 +387,7 @@ def _host_subject(module: Module, name: str, request: Mapping[str, Any]) -> Call
 
 
 def _subject(module: Module, request: Mapping[str, Any]) -> CalledSubject:
-    """Choose the function of the file to call: the one that the command line names, ``bang_func``, or its only kernel."""
+    """Choose the function of the file to call: the requested one, ``bang_func``, or the only kernel."""
     if request["function"] is not None:
         return _host_subject(module, request["function"], request)
     if request["kernel"] is not None:
@@ -405,7 +406,7 @@ def _subject(module: Module, request: Mapping[str, Any]) -> CalledSubject:
 
 
 def quiet(printed: int) -> None:
-    """Send what the candidate prints to the file *printed*: standard output of the judge belongs to the verdicts."""
+    """Send the candidate's output to the file *printed*, since the judge's standard output is for verdicts."""
     null = os.open(os.devnull, os.O_RDONLY)
     for number, file in ((0, null), (1, printed), (2, printed)):
         os.dup2(file, number)

@@ -1,6 +1,6 @@
-"""Confinement of a candidate's process: limits of time, memory and files, no network, no other process, no files but its own.
+"""Confinement of a candidate's process: limits of time, memory and files, no network, no other process, no files of others.
 
-What the system does not permit is left out and reported: `Confinement` is a part of each verdict.
+A limit that the system cannot impose is skipped and reported: `Confinement` is a part of each verdict.
 """
 
 import contextlib
@@ -20,18 +20,17 @@ _NEWUSER, _NEWNET, _NEWNS = 0x10000000, 0x40000000, 0x20000  # of unshare(2)
 _NO_NEW_PRIVILEGES, _SUBREAPER, _DUMPABLE = 38, 36, 4  # of prctl(2)
 # The system calls of Landlock, and one of mounts, the same on every architecture.
 _CREATE, _ADD, _RESTRICT, _SET_MOUNT = 444, 445, 446, 442
-# By machine: the calls pivot_root and capset.
+# By machine: the numbers of pivot_root and capset.
 _PIVOT = {"x86_64": (155, 126), "aarch64": (41, 91)}
 _CAPABILITIES = 0x20080522  # the version of capset's words
-_FILES_OF_OTHERS = (
-    0b110  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: files of other users, of which rules tell which
-)
+_FILES_OF_OTHERS = 0b110  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: access to files of other users, which Landlock's rules restrict
 _BIND, _RECURSIVE, _SLAVE, _DETACH = 4096, 16384, 1 << 19, 2  # of mount(2) and umount2(2)
 _READ_ONLY, _NO_SETUID, _HERE, _ALL_BELOW = 1, 2, -100, 0x8000  # of mount_setattr(2)
 _VERSION = 1  # the flag that asks for the version of Landlock
 _BENEATH = 1  # a rule about what lies beneath a folder
 _PATH = os.O_RDONLY | getattr(os, "O_PATH", 0) | getattr(os, "O_CLOEXEC", 0)
-# The rights of Landlock, by the version that has them first: bits 0 to 12, links and renames to other folders, truncation, devices.
+# The rights of Landlock, by the version that introduced them: bits 0 to 12, links and renames to other
+# folders, truncation, devices.
 _RIGHTS = {1: 0x1FFF, 2: 0x2000, 3: 0x4000, 5: 0x8000}
 _READS, _READ_DIR, _WRITE_FILE, _TRUNCATE = (
     0xD,
@@ -41,18 +40,18 @@ _READS, _READ_DIR, _WRITE_FILE, _TRUNCATE = (
 )  # reads: to execute, to read a file, to list a folder
 _TCP, _TCP_SINCE = 0x3, 4
 _SCOPES, _SCOPES_SINCE = 0x3, 6  # sockets that have no file, and signals
-DEVICES = ("/dev/null", "/dev/zero")  # which may be written
+DEVICES = ("/dev/null", "/dev/zero")  # the devices that may be written
 OPEN_FILES = 256
-MOST_FILES, DEEPEST = 20_000, 12  # of a candidate's folder: deeper ones may have names that are too long
+MOST_FILES, DEEPEST = 20_000, 12  # of a candidate's folder: paths that are deeper may become too long
 WITHOUT_END = 1 << 62
 
 
 @frozen
 class Confinement:
-    """The limits of a candidate.
+    """The limits imposed on a candidate.
 
-    Each is True where it holds: no network, no ``files`` outside of its folder but compilers and libraries, which it reads, no access
-    to other ``processes``, no process that it ``starts``.
+    Each is True if imposed: no network; no ``files`` outside of its folder, except reading compilers and libraries;
+    no access to other ``processes``; no process that it ``starts``.
     """
 
     network: bool = False
@@ -61,7 +60,7 @@ class Confinement:
     starts: bool = False
 
     def with_native(self, filtered: bool) -> tuple[bool, bool, bool, bool]:
-        """Return the limits of native code, where its system calls are *filtered*: modes and times of files are changed without opening them."""
+        """Return the limits of native code, whose system calls may be *filtered*: modes and times of files are changed without opening them."""
         return self.network or filtered, self.files and filtered, self.processes or filtered, filtered
 
     def to_json(self) -> dict[str, bool]:
@@ -70,7 +69,7 @@ class Confinement:
 
     @property
     def missing(self) -> str:
-        """Return the powers that the system has not taken from candidates, in words; empty where it has taken all."""
+        """Return a phrase with the powers that the system could not take from candidates; "" if it took all."""
         words = {
             "network": "use the network",
             "files": "read or change files of this user",
@@ -85,9 +84,9 @@ def _libc() -> ctypes.CDLL:
 
 
 def without_network() -> bool:
-    """Take the network from this process and those that it starts; return whether the system permits that.
+    """Remove the network from this process and its future children; return whether the system permits that.
 
-    For a process with one thread, before it imports what starts others.
+    To be called in a process with one thread, before it imports modules that start others.
     """
     if sys.platform != "linux":
         return False
@@ -102,26 +101,28 @@ def without_network() -> bool:
         ("uid_map", f"{user} {user} 1"),
         ("gid_map", f"{group} {group} 1"),
     ):
-        with contextlib.suppress(OSError):  # a map only changes which user the process takes itself for
+        with contextlib.suppress(OSError):  # without a map the process only sees itself as another user
             Path(f"/proc/self/{name}").write_text(text, encoding="ascii")
     return True
 
 
 def adopt_orphans() -> None:
-    """Become the parent of all that a child leaves behind, so that none of it outlives its candidate."""
+    """Become the parent of all descendants of a child that outlive it, so that they can be ended with the candidate."""
     if sys.platform == "linux":
         _libc().prctl(_SUBREAPER, 1, 0, 0, 0)
 
 
 def confined(folder: str, readable: Sequence[str], *, network: bool) -> Confinement:
-    """Let this process and its children change *folder* alone and read nothing but *readable*; return what the system permits of that.
+    """Let this process and its children write to *folder* alone and read only *readable*; return the limits that the system imposes.
 
-    *network* says whether the network was taken already.  What native code may do is for `seccomp.filtered`, too.
+    *network* says whether the network was removed before.  Native code also needs `seccomp.filtered`.
     """
     if sys.platform != "linux":
         return Confinement(network)
     libc = _libc()
-    libc.prctl(_DUMPABLE, 0, 0, 0, 0)  # no other process of this user reads or changes this one's memory
+    libc.prctl(
+        _DUMPABLE, 0, 0, 0, 0
+    )  # no other process of this user can read or change the memory of this one
     _own_tree(libc, folder, readable)
     libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     version = _restricted(libc, folder, readable)
@@ -130,7 +131,7 @@ def confined(folder: str, readable: Sequence[str], *, network: bool) -> Confinem
 
 
 def _restricted(libc: ctypes.CDLL, folder: str, readable: Iterable[str]) -> int:
-    """Restrict files by rules of Landlock; return its version, 0 where there is none."""
+    """Restrict files by Landlock's rules; return Landlock's version, 0 if the system has none."""
     version = libc.syscall(_CREATE, None, ctypes.c_size_t(0), _VERSION)
     if version < 1:
         return 0
@@ -159,18 +160,18 @@ def _restricted(libc: ctypes.CDLL, folder: str, readable: Iterable[str]) -> int:
 
 
 def _own_tree(libc: ctypes.CDLL, folder: str, readable: Iterable[str]) -> bool:
-    """Hide all files but *folder* and *readable* from this process, where it may; return whether it may.
+    """Hide all files except *folder* and *readable* from this process; return whether the system permits that.
 
-    Rules forbid to open a file, and not to ask for its size and times, or to send to a socket that has a name among files.
+    Landlock prevents opening a file, but not querying its size and times, or sending to a socket with a path.
     """
     numbers = _PIVOT.get(platform.machine())
     if numbers is None or libc.unshare(_NEWNS) != 0:
         return False
     try:
         _check(libc.mount(b"none", b"/", None, _RECURSIVE | _SLAVE, None))
-        root = tempfile.mkdtemp(dir=folder)  # which the new tree covers
+        root = tempfile.mkdtemp(dir=folder)  # the mount of the new tree covers it
         _check(libc.mount(b"tmpfs", root.encode(), b"tmpfs", 0, b"size=4m,mode=755"))
-        # Programs find themselves at /proc/self/exe; what else is there, Landlock keeps from them.
+        # Programs find themselves by /proc/self/exe; Landlock blocks the rest of /proc.
         for path in _apart(["/proc", *readable]):
             _bind(libc, path, root, only_read=path not in DEVICES)
         _bind(libc, folder, root, only_read=False)
@@ -187,7 +188,7 @@ def _own_tree(libc: ctypes.CDLL, folder: str, readable: Iterable[str]) -> bool:
 
 
 def _apart(paths: Iterable[str]) -> Iterator[str]:
-    """Yield *paths* and what they lead to by links, without those that lie in another one of them."""
+    """Yield *paths* and the targets of links among them, without paths inside others of them."""
     every = {spelled for path in paths for spelled in (str(Path(path)), str(Path(path).resolve()))}
     for path in sorted(every):
         if not any(str(above) in every for above in Path(path).parents) or Path(path).parent == Path("/"):
@@ -195,7 +196,7 @@ def _apart(paths: Iterable[str]) -> Iterator[str]:
 
 
 def _bind(libc: ctypes.CDLL, path: str, root: str, *, only_read: bool) -> None:
-    """Show the file or folder *path* at the same place beneath *root*; a link is made again."""
+    """Mount the file or folder *path* at the same path beneath *root*; a link is created again."""
     place = Path(root + path)
     place.parent.mkdir(parents=True, exist_ok=True)
     if Path(path).is_symlink():
@@ -215,7 +216,7 @@ def _check(result: int) -> None:
 
 
 def _drop_capabilities(libc: ctypes.CDLL) -> None:
-    """Give up what root may do beside other users, but for files, of which the rules tell which; children have no more."""
+    """Drop root's capabilities, except those for other users' files, which Landlock's rules restrict; children have no more."""
     numbers = _PIVOT.get(platform.machine())
     if numbers is not None and os.geteuid() == 0:
         words = struct.pack("<6I", _FILES_OF_OTHERS, _FILES_OF_OTHERS, 0, 0, 0, 0)
@@ -223,9 +224,9 @@ def _drop_capabilities(libc: ctypes.CDLL) -> None:
 
 
 def limited(seconds: float, memory: int, written: int) -> None:
-    """Limit this process: *seconds* of CPU time, *memory* bytes beyond what it has, files of *written* bytes, no core dump.
+    """Limit this process: *seconds* of CPU time, *memory* bytes more than it has now, files of *written* bytes, no core dump.
 
-    Memory that is shared, as a native program has that of its device, is counted by `resident`.
+    Shared memory, such as a native program's memory of its device, is counted by `resident` instead.
     """
     for name, most in (
         ("RLIMIT_CPU", int(seconds) + 2),
@@ -236,13 +237,13 @@ def limited(seconds: float, memory: int, written: int) -> None:
     ):
         number = getattr(resource, name, None)
         if number is not None:
-            with contextlib.suppress(ValueError, OSError):  # it is lower already
+            with contextlib.suppress(ValueError, OSError):  # the limit is lower already
                 hard = resource.getrlimit(number)[1] if name == "RLIMIT_FSIZE" else most
                 resource.setrlimit(number, (most, hard))
 
 
 def room_for_device(nbytes: int) -> None:
-    """Let files be as large as the memory of a device, which a native program maps as one."""
+    """Raise the limit of the size of a file to the memory of a device, which a native program maps as a file."""
     now, most = resource.getrlimit(resource.RLIMIT_FSIZE)
     wanted = nbytes if most == resource.RLIM_INFINITY else min(nbytes, most)
     if resource.RLIM_INFINITY != now < wanted:
@@ -250,7 +251,7 @@ def room_for_device(nbytes: int) -> None:
 
 
 def _private() -> int:
-    """Return the bytes of private memory that this process may write."""
+    """Return the bytes of private writable memory of this process."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         text = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
         return int(text.partition("VmData:")[2].split()[0]) << 10
@@ -258,7 +259,7 @@ def _private() -> int:
 
 
 def family(process: int) -> list[int]:
-    """Return *process* and all processes that it has started, as far as the system shows them."""
+    """Return *process* and all its descendants, as far as the system lists them."""
     processes = [process]
     for number in processes:
         with contextlib.suppress(OSError, ValueError):
@@ -278,7 +279,7 @@ def resident(processes: Sequence[int]) -> int:
 
 
 def stored(folder: str) -> int:
-    """Return the bytes on the disk of all files beneath *folder*; `WITHOUT_END` where folders lie too deep, or there are too many files."""
+    """Return the bytes on the disk of all files beneath *folder*; `WITHOUT_END` if it has too many files or is nested too deeply."""
     total, count, waiting = 0, 0, [(folder, 0)]
     while waiting:
         place, depth = waiting.pop()
@@ -295,7 +296,7 @@ def stored(folder: str) -> int:
 
 
 def remove(folder: str) -> None:
-    """Remove *folder* and all in it, however deep; no link is followed.  Raises `OSError` where that is not possible."""
+    """Remove *folder* and its contents, however deeply nested, without following links.  Raises `OSError` if that is impossible."""
     folders, number = [Path(folder)], 0
     while folders:
         place = folders.pop()
@@ -304,7 +305,7 @@ def remove(folder: str) -> None:
             if entry.is_symlink() or not entry.is_dir():
                 entry.unlink()
                 continue
-            number += 1  # beside the others, so that no path gets too long
+            number += 1  # moved beside the other folders, so that no path gets too long
             entry.chmod(0o700)
             folders.append(entry.rename(Path(folder) / f".{number}"))
         if place != Path(folder):
@@ -313,7 +314,7 @@ def remove(folder: str) -> None:
 
 
 def environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that a candidate sees of *variables*: none that names a server or holds a word of the user's."""
+    """Return those of *variables* that a candidate may see, which neither name a server nor hold a password."""
     harmless = (
         "PATH",
         "LANG",

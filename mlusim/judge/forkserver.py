@@ -1,6 +1,7 @@
-"""The process that forks one child for each candidate, with everything imported and warm; it has the inputs, and never what is expected.
+"""The process that forks a child for each candidate, with all modules imported; it has the inputs, but never the expected outputs.
 
-``python -m mlusim.judge.forkserver FD`` serves the socket FD: a set-up first, then one candidate after another.
+``python -m mlusim.judge.forkserver FD`` serves the socket FD: first a message that sets it up, then one request for
+each candidate.
 """
 
 import contextlib
@@ -22,7 +23,7 @@ from mlusim.judge import confine
 if TYPE_CHECKING:
     from mlusim.judge.wire import Array, ArrayMessage
 
-# By name: after the network is gone, which takes a process of one thread.
+# Imported by name, after the network is removed, which requires a process with one thread.
 CANDIDATE, WIRE = "mlusim.judge.candidate", "mlusim.judge.wire"
 SECCOMP, READABLE = "mlusim.judge.seccomp", "mlusim.judge.readable"
 WARM = """\
@@ -38,7 +39,7 @@ __mlu_entry__ void warm(float *out, const float *x, int n) {
 
 
 class Server:
-    """The server of one judge, which is at the other end of *judge*."""
+    """The server of one judge, which holds the other end of the socket *judge*."""
 
     def __init__(self, judge: socket.socket, *, network: bool) -> None:
         self._judge = judge
@@ -47,7 +48,7 @@ class Server:
         self._setup: Mapping[str, Any] = {}
 
     def serve(self) -> None:
-        """Answer until the judge has gone."""
+        """Answer requests until the judge closes the socket."""
         try:
             self._take(self._frame())
             self._answer({"ready": True} | self._probe())
@@ -69,10 +70,10 @@ class Server:
         wire = importlib.import_module(WIRE)
         wire.send(self._judge, wire.ArrayMessage(facts))
 
-    # -- warm ------------------------------------------------------------------------------------
+    # -- preparation -------------------------------------------------------------------------------
 
     def _take(self, setup: "ArrayMessage") -> None:
-        """Take the inputs of all calls, and do everything once that takes longer the first time."""
+        """Read the inputs of all calls, and do everything that takes longer the first time."""
         self._setup = setup.facts
         for place, facts in enumerate(setup.facts["draws"]):
             inputs = {
@@ -86,7 +87,7 @@ class Server:
                 self._request({"path": str(path), "kernel": None, "function": None}), [_warm_draw()]
             )
         gc.collect()
-        gc.freeze()  # what is there stays, and a child does not touch it
+        gc.freeze()  # objects that exist now are never collected, so that a child does not copy their pages
 
     def _request(self, request: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -95,12 +96,12 @@ class Server:
         } | dict(request)
 
     def _readable(self) -> list[str]:
-        """Return what a candidate may read beside its own files: the cache has more once something was compiled."""
+        """Return the paths that a candidate may read besides its own; the cache gets more of them after a compilation."""
         paths: list[str] = importlib.import_module(READABLE).readable(self._setup["include"])
         return paths
 
     def _probe(self) -> dict[str, Any]:
-        """Try in a child which powers can be taken from a process on this system."""
+        """Find in a child which limits this system can impose on a process."""
         reads, writes = os.pipe()
         with tempfile.TemporaryDirectory(prefix="mlusim-judge-") as folder:
             child = os.fork()
@@ -122,7 +123,7 @@ class Server:
     # -- one candidate ---------------------------------------------------------------------------
 
     def _run(self, request: Mapping[str, Any], result: int) -> dict[str, Any]:
-        """Fork a child for the candidate and wait until it ends or its time is up; return how it ended."""
+        """Fork a child for the candidate and wait until it ends or reaches a limit; return how it ended."""
         if self._setup["function"] is not None or b"bang_func" in Path(request["path"]).read_bytes():
             importlib.import_module(CANDIDATE).prepare(self._setup["board"], request["path"])
         with _folder() as folder, tempfile.TemporaryFile() as printed:
@@ -140,7 +141,7 @@ class Server:
         return {"status": status, "beyond": beyond, "printed": said}
 
     def _watched(self, child: int, until: float, folder: str, printed: int) -> str:
-        """Wait for *child* to end; return the limit that it exceeded: "time", "memory", "room" or "processes", "judge" if the judge has gone, or ""."""
+        """Wait for *child* to end; return the exceeded limit ("time", "memory", "room" or "processes"), "judge" if the judge has gone, or ""."""
         usual = confine.resident([os.getpid()])
         while not self._waited(child, min(until, time.monotonic() + LOOK)):
             if time.monotonic() >= until:
@@ -154,17 +155,17 @@ class Server:
                 return "room"
             if select.select([self._judge], [], [], 0)[
                 0
-            ]:  # the judge sends nothing before it has its answer, so it has gone
+            ]:  # the judge sends nothing before it has the answer, so that a readable socket is a closed one
                 return "judge"
         return ""
 
     def _waited(self, child: int, until: float) -> bool:
-        """Wait for *child* to end; False where its time is over or the judge has gone."""
+        """Wait for *child* to end; return False if the time is over or the judge has gone."""
         poll = select.poll()
         with contextlib.ExitStack() as stack:
             try:
                 number = os.pidfd_open(child)
-            except (OSError, AttributeError):  # an old kernel, or another system: look now and then
+            except (OSError, AttributeError):  # an old kernel, or another system: poll
                 return _looked(child, until)
             stack.callback(os.close, number)
             poll.register(number, select.POLLIN)
@@ -190,16 +191,16 @@ class Server:
             os._exit(code)
 
 
-LOOK = 0.2  # seconds between two looks at what a candidate holds
+LOOK = 0.2  # seconds between two checks of a candidate's memory and files
 MOST_PROCESSES = 64  # of one candidate, including those that compile it
 PRINTED = 2000  # bytes of a candidate's output that a verdict keeps
-ROOM = 64 << 20  # bytes of its folder beside what it may write: what is compiled of it
+ROOM = 64 << 20  # bytes of its folder in addition to what it may write, for the files that the compiler makes
 GRACE = 1.0  # seconds after which a candidate that does not end by itself is killed
 
 
 @contextlib.contextmanager
 def _folder() -> Iterator[str]:
-    """Make a folder for a candidate, and remove it with all that the candidate has put there."""
+    """Make a folder for a candidate, and remove it with its contents at the end of the block."""
     folder = tempfile.mkdtemp(prefix="mlusim-judge-")
     try:
         yield folder
@@ -232,7 +233,7 @@ def _looked(child: int, until: float) -> bool:
 
 
 def _end_orphans() -> None:
-    """Kill what the candidate has left behind: it is a child of this process now."""
+    """Kill the processes that the candidate left behind, which are now children of this process."""
     tasks = Path(f"/proc/self/task/{os.getpid()}/children")
     while True:
         with contextlib.suppress(OSError, ValueError):
@@ -245,12 +246,12 @@ def _end_orphans() -> None:
 
 
 def main() -> None:
-    """Serve the socket that the first argument numbers."""
+    """Serve the socket whose descriptor is the first argument."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # A candidate's folder will be the current one: no module comes from there.
+    # The candidate's folder becomes the current one; no module must be imported from it.
     sys.path[:] = [str(Path(folder).absolute()) for folder in sys.path]
     judge = socket.socket(fileno=int(sys.argv[1]))
-    network = confine.without_network()  # while there is one thread
+    network = confine.without_network()  # while there is only one thread
     confine.adopt_orphans()
     Server(judge, network=network).serve()
 

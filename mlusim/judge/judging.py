@@ -1,4 +1,4 @@
-"""Judging many candidates: over any executor, kept as they come, resumed after a kill."""
+"""Judging many candidates on any executor, with verdicts in a file, resumed after a kill."""
 
 import functools
 import hashlib
@@ -29,9 +29,9 @@ SECONDS, MEMORY, DRAWS = 60.0, 2 << 30, 2
 
 @frozen
 class JudgeTask:
-    """The task of judging all candidates of a run, each *asked* with the inputs of the reference's file; ``sources`` is a word for mlusim and that file.
+    """The task of a run: each candidate is called as *asked* with inputs from the reference's file; ``sources`` is a hash of mlusim and that file.
 
-    ``cases`` are names (none: all), ``dim`` and ``kind`` replace those of the file, ``memory`` is bytes.
+    ``cases`` are names (empty: all cases), ``dim`` and ``kind`` replace those of the file, ``memory`` is in bytes.
     """
 
     reference: str
@@ -47,7 +47,7 @@ class JudgeTask:
 
 @frozen
 class Candidate:
-    """A candidate's file, and a word for its bytes."""
+    """A candidate's file, and a hash of its bytes."""
 
     path: str
     digest: str
@@ -58,29 +58,29 @@ class Candidate:
 
 
 def task_of(reference: str, asked: AskedCall, **options: Any) -> JudgeTask:
-    """Return the task of a reference's file.  Where *asked* has no seed one is drawn, so that no candidate knows its inputs.
+    """Return the task of a reference's file.  If *asked* has no seed one is drawn, so that no candidate knows its inputs.
 
-    Raises `UsageError` for an unknown board and a file that cannot be read.
+    Raises `UsageError` for an unknown board, and for a file that cannot be read.
     """
     if not hasattr(os, "fork"):
         raise UsageError(
             "mlusim judge forks a process for each candidate, which this system cannot; run it on Linux"
         )
-    # From the system: a candidate that can foresee the seed knows its inputs.
+    # From the system: a candidate that could predict the seed would know its inputs.
     drawn = int.from_bytes(os.urandom(4), "little") if asked.seed is None else asked.seed
     asked = evolve(asked, board=find_board(asked.board).name, seed=drawn)
     return JudgeTask(reference, f"{sources_of(())}-{digest(reference)}", asked, **options)
 
 
 def candidates(task: JudgeTask, paths: Iterable[str]) -> list[Candidate]:
-    """Return the candidates in *paths*, each file once.  Raises `UsageError` for a file that cannot be read."""
-    # The digest now: a file that is changed while it waits is another candidate.
+    """Return the candidates in *paths*, each file once.  Raises `UsageError` for an unreadable file."""
+    # The hash is computed now: a file that changes while it waits is another candidate.
     return [Candidate(path, digest(path), task) for path in dict.fromkeys(paths)]
 
 
 @frozen(eq=False)
 class _Workplace:
-    """A worker's equipment for a task: the draws with what is expected, and a fork server that has only the inputs."""
+    """The objects of a worker for a task: the draws with their expected outputs, and a fork server that has only the inputs."""
 
     draws: Sequence[Draw]
     weak: Sequence[str]
@@ -98,22 +98,22 @@ def _workplace(task: JudgeTask) -> _Workplace:
 
 
 def leave() -> None:
-    """End the fork server of this process, where there is one; the next candidate starts another."""
+    """End the fork server of this process, if it has one; the next candidate starts another."""
     _workplace.cache_clear()
 
 
 def prepare(task: JudgeTask) -> Sequence[str]:
-    """Draw everything once, so that errors in the reference are reported before anything runs; return what weakens the verdicts."""
+    """Draw everything once, so that errors in the reference are reported before any run; return the weaknesses of the reference."""
     reference = loaded(task.reference)
     return reference.draws(_seed(task), task.draws, task.cases)[1]
 
 
 def _seed(task: JudgeTask) -> int:
-    return task.asked.seed or 0  # which `task_of` has drawn
+    return task.asked.seed or 0  # drawn by `task_of` if it was None
 
 
 def judged(candidate: Candidate) -> dict[str, Any]:
-    """Return the verdict of *candidate*, here and now."""
+    """Run *candidate* in this process's fork server and return its verdict."""
     task = candidate.task
     place = _workplace(task)
     ended = place.bench.run(candidate.path)
@@ -136,7 +136,7 @@ def _work(candidate: Candidate) -> WorkerAnswer:
 
 
 Judging = InOrder[dict[str, Any]]
-"""The verdicts of a run."""
+"""The verdicts of a run, in the order of the candidates."""
 
 
 def judge(
@@ -150,14 +150,15 @@ def judge(
 ) -> Judging:
     """Judge *wanted*, candidates of one task, and yield their verdicts in order.
 
-    They run in *workers* processes (1: this one; None: one per CPU), or on a given *executor*.  Verdicts are appended to the file
-    *keep* as they come; the same task goes on from there (*restart*: from the start), and a file that has changed is judged again.
-    Raises `UsageError` for a file of something else, and for a worker that has other files.
+    They run in *workers* processes (1: this one; None: one per CPU), or on *executor*.  Verdicts are appended to the
+    file *keep* as candidates end; the same task resumes from it (*restart*: starts again), and a candidate whose file
+    has changed is judged again. Raises `UsageError` if *keep* is another kind of file, and if a worker has other
+    sources.
     """
     keeper = None
     if keep is not None and wanted:
         task = wanted[0].task
-        # A word that changes with everything that a verdict depends on besides the candidate.
+        # A hash of everything that a verdict depends on besides the candidate.
         word = hashlib.sha256(repr(task).encode()).hexdigest()[:16]
         keeper = Keep(keep, wanted, word, _kept_work(task), restart=restart)
     judged_before = () if keeper is None else keeper.known
@@ -168,7 +169,7 @@ def judge(
 
 
 def _outcome(candidate: Candidate, future: "Future[WorkerAnswer]") -> tuple[dict[str, Any], bool]:
-    """Return the verdict of *candidate*, and whether it comes from an accident that may not happen again."""
+    """Return the verdict of *candidate*, and whether it failed by an accident that may not happen again."""
     try:
         answer = future.result()
     except Exception as error:
@@ -217,7 +218,7 @@ def _check(candidate: Candidate, document: Mapping[str, Any], where: str) -> Non
 
 
 def kept_seed(name: str) -> int | None:
-    """Return the seed of the verdicts in the file *name*; None where there are none."""
+    """Return the seed of the verdicts in the file *name*; None if it has none."""
     try:
         if not Path(name).is_file():
             return None

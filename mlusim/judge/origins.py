@@ -1,7 +1,8 @@
-"""The origin of each byte of a device: followed from the inputs of a call, through kernels and copies, to its outputs.
+"""The origin of each byte of a device: followed from the inputs of a call through kernels and copies to its outputs.
 
-What the host of a candidate computes cannot be followed, as it is native code.  So what it has *read back* is counted, in bytes that
-follow from the inputs, and what it hands to the device from then on is looked at.
+The computations of a candidate's host are native code and cannot be followed.  Instead, the bytes that it *reads
+back* and that depend on the inputs are counted, and from then on the values that it passes to the device are
+examined.
 """
 
 import hashlib
@@ -18,28 +19,30 @@ from mlusim.machine.launch import Launch
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation
 
-# What is known of a byte.  None of them: the host gave it a value that nothing of the inputs is in, or it has none.
+# The flags of a byte.  Without a flag, the host stored a value that does not depend on the inputs, or nothing
+# was stored.
 STORED, INPUT, REPLACED = (
     1,
     2,
     4,
-)  # a kernel stored it last; it is the call's input; the host wrote over what a kernel had stored
-FLAG = 250  # bytes read back that may decide what is launched next, such as flags and counts; less than MOST
-MOST = 255  # bytes read back that are told apart
-SHARE = 16  # a part of an output so small cannot be the whole of it
-WORDS = 16  # whole numbers that the host may work out of what it has read back: sizes, offsets and grids
-SMALL = 64  # bytes of what may be parameters; more is data
-LARGEST = 1 << 24  # of a size or an offset among parameters
-KEPT = 1 << 16  # bytes of what was read back that are compared with what is given to the device
+)  # a kernel stored it last; it is an input of the call; the host overwrote what a kernel had stored
+FLAG = 250  # bytes read back that may decide the next launches, such as flags and counts; less than MOST
+MOST = 255  # the number of bytes read back is counted up to here
+SHARE = 16  # a smaller share of an output cannot be the whole result
+WORDS = 16  # integers that the host may compute from what it has read back: sizes, offsets and grids
+SMALL = 64  # bytes of a block that may be parameters; a larger block is data
+LARGEST = 1 << 24  # of a size or an offset in a block of parameters
+KEPT = 1 << 16  # bytes read back that are compared with values passed to the device
 EIGHT = 8  # bytes of the largest number
 
 
 @define(eq=False)
 class Handed:
-    """The values that the host has handed to the device since it read something back, and those that it had before.
+    """The values that the host has passed to the device since its first read back, and the values that it had before.
 
-    *values* are the bytes of numbers that it was given, or gave before; ``words`` are whole numbers and ``data`` floats and bytes
-    that are neither among these nor in what was read back, each with the place that it was given to.
+    *values* are the bytes of numbers that the host received or passed before; ``words`` are integers and ``data``
+    floats and bytes that occur neither in *values* nor in what was read back, each with the place that it was passed
+    to.
     """
 
     values: set[bytes] = field(factory=set)
@@ -49,16 +52,16 @@ class Handed:
     _before: dict[str, tuple[int, int]] = field(factory=dict)
 
     def knows(self, content: bytes) -> None:
-        """Note what the host has read back."""
+        """Note *content* that the host has read back."""
         if len(self._content) < KEPT:
             self._content += content
 
     def given(self, content: bytes) -> None:
-        """Note a value that the host gives before it has read anything back."""
+        """Note a value that the host passes before it has read anything back."""
         self.values.add(content if len(content) <= SMALL else _digest(content).encode())
 
     def word(self, place: str, content: bytes) -> None:
-        """Take a whole number, or an offset, that is handed to *place*; one that goes on in the steps of the two before it tells nothing."""
+        """Examine an integer or offset that is passed to *place*; a third value in an arithmetic sequence carries no information."""
         value = int.from_bytes(content, "little", signed=True)
         last, step = self._before.get(place, (value, 0))
         self._before[place] = value, value - last
@@ -66,12 +69,12 @@ class Handed:
             self.words[place, content.hex()] = None
 
     def datum(self, place: str, content: bytes) -> None:
-        """Take a float, or bytes, that are handed to *place*."""
+        """Examine a float, or bytes, that are passed to *place*."""
         if not self._explained(content):
             self.data[place, content.hex() if len(content) <= EIGHT else _digest(content)] = None
 
     def block(self, place: str, content: bytes) -> None:
-        """Take *content* that is copied to the device: parameters, a table that was there before, what was read back, or data."""
+        """Examine *content* that is copied to the device: parameters, a table from before, bytes that were read back, or data."""
         if self._explained(content):
             return
         if len(content) <= SMALL and len(content) % 4 == 0:
@@ -93,29 +96,31 @@ def _digest(content: bytes) -> str:
 
 
 class Origins(Observer):
-    """The origins of all bytes of a device during one call, whose *inputs* are given; *numbers* are those that the host is given."""
+    """The origins of all bytes of a device during one call with *inputs*; *numbers* are the numbers passed to the host."""
 
     name = "origins"
 
     def __init__(self, inputs: Mapping[str, DeviceTensor], numbers: Sequence[float] = ()) -> None:
         self._names = {tensor.allocation: name for name, tensor in inputs.items()}
         self._flags: dict[Allocation, Array] = {}
-        # How much had been read back when a byte was stored, where it was something.
+        # The number of bytes read back before a byte was stored, where it was not 0.
         self._known: dict[Allocation, Array] = {}
-        self._read = 0  # bytes that follow from the inputs
-        self._fetched: list[tuple[int, str]] = []  # the launches before each copy, and what was copied
+        self._read = 0  # bytes that depend on the inputs
+        self._fetched: list[
+            tuple[int, str]
+        ] = []  # the number of launches before each copy to the host, and the name of the copied memory
         self._launches = 0
         self.handed = Handed({packed for number in numbers for packed in _forms(number)})
 
     @property
     def informed(self) -> bool:
-        """True where the host has read back something that follows from the inputs."""
+        """True if the host has read back something that depends on the inputs."""
         return self._read > 0
 
     # -- kernels ---------------------------------------------------------------------------------
 
     def effect(self, effect: Effect) -> None:
-        """Note what an instruction stores to memory of the device."""
+        """Note the bytes that an instruction stores to memory of the device."""
         for access in effect.step.writes:
             allocation = access.allocation
             if allocation.heap is not None:
@@ -127,7 +132,7 @@ class Origins(Observer):
                         informed[start : start + access.size] = min(self._read, MOST)
 
     def launched(self, launch: Launch) -> None:
-        """Count a launch that is over."""
+        """Count a completed launch."""
         del launch
         self._launches += 1
 
@@ -143,18 +148,18 @@ class Origins(Observer):
         if not count:
             return
         content = allocation.raw[low:high].tobytes()
-        if len(content) <= EIGHT:  # a flag has one byte that tells something
+        if len(content) <= EIGHT:  # a flag has only one significant byte
             count = max(1, len(content.rstrip(b"\0")))
         self.learned(count, self._names.get(allocation, "memory of the device"), content)
 
     def learned(self, count: int, name: str, content: bytes = b"") -> None:
-        """Note that the host knows *count* bytes more that follow from the inputs: *content* of *name*."""
+        """Note that the host received *count* more bytes that depend on the inputs: *content* of *name*."""
         self._read += count
         self._fetched.append((self._launches, name))
         self.handed.knows(content)
 
     def written(self, allocation: Allocation, low: int, content: bytes, *, place: str) -> None:
-        """Note that the host copies *content* to *allocation* at byte *low*, which *place* says in words."""
+        """Note that the host copies *content* to *allocation* at byte *low*; *place* describes the copy in words."""
         if self.informed:
             self.handed.block(place, content)
         else:
@@ -162,18 +167,18 @@ class Origins(Observer):
         self._replace(allocation, low, low + len(content), 0)
 
     def filled(self, allocation: Allocation, low: int, high: int, word: bytes, *, place: str) -> None:
-        """Note that the host sets bytes [*low*, *high*) of *allocation* to *word*, again and again."""
+        """Note that the host fills bytes [*low*, *high*) of *allocation* with the repeated *word*."""
         if self.informed:
             self.handed.block(place, word)
         self._replace(allocation, low, high, 0)
 
     def by_library(self, allocation: Allocation, low: int, content: bytes, *, place: str) -> None:
-        """Note that a library has stored *content*, which it may have computed of anything."""
+        """Note that a library has stored *content*, which it may have computed from any data."""
         self.handed.datum(place, content)
         self._replace(allocation, low, low + len(content), 0)
 
     def moved(self, target: Allocation, to: int, source: Allocation, at: int, nbytes: int) -> None:
-        """Note that bytes are copied within the device: they bring their origin."""
+        """Note a copy of *nbytes* bytes within the device; each byte keeps its origin."""
         self._replace(target, to, to + nbytes, self._of(source)[at : at + nbytes].copy())
         if self._known or self.informed:
             after, before = self._known_of(target), self._known_of(source)
@@ -204,9 +209,9 @@ class Origins(Observer):
     # -- the end ---------------------------------------------------------------------------------
 
     def facts(self, outputs: "Mapping[str, Any]", inputs: Sequence[str]) -> dict[str, Any]:
-        """Return what a verdict needs: outputs that no kernel has stored whole, that the host has changed, and what it knew before.
+        """Return the facts for a verdict: outputs that no kernel stored completely, outputs that the host changed, and what the host knew before.
 
-        *outputs* are `LeftOutput`s; those of *inputs* are inputs too, which kernels may leave as they are.
+        *outputs* are `LeftOutput`s; *inputs* names those that are inputs too, which kernels may leave unchanged.
         """
         unstored, replaced, informed = [], [], False
         for name, output in outputs.items():
@@ -232,9 +237,9 @@ class Origins(Observer):
 
 
 def computed(calls: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return what the host has worked out of what it read back and handed to a kernel, in words; None where it is nothing.
+    """Return a phrase for values that the host computed from what it read back and passed to a kernel; None if there are none.
 
-    What is the same in all *calls*, of one case and with other inputs in each, is a constant.
+    A value that is the same in all *calls*, which are of one case with different inputs, is a constant.
     """
     if not calls:
         return None
@@ -251,9 +256,9 @@ def computed(calls: Sequence[Mapping[str, Any]]) -> str | None:
 
 
 def _forms(number: float) -> Iterator[bytes]:
-    """Yield the bytes of *number* as a kernel may be given it."""
+    """Yield the bytes of *number* in each type in which a kernel may receive it."""
     for form in "bhiqBHIQefd":
         try:
             yield struct.pack(f"<{form}", int(number) if form in "bhiqBHIQ" else number)
-        except (struct.error, OverflowError, ValueError):  # it does not fit
+        except (struct.error, OverflowError, ValueError):  # the number does not fit the type
             continue

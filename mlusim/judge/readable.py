@@ -19,21 +19,22 @@ _BELOW = (
     "libexec",
     "include",
     "share",
-)  # of a place where programs are installed
+)  # of a folder in which programs are installed
 _SYSTEM = (
     "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/alternatives", "/etc/localtime",
     "/etc/os-release", "/etc/lsb-release", "/etc/debian_version", "/etc/redhat-release",
     "/proc/cpuinfo", "/proc/meminfo", "/proc/sys/vm/overcommit_memory", "/sys/devices/system/cpu",
     "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
 )  # fmt: skip
-# Of the user's cache what was made of mlusim and the compilers alone, and nothing of a user's sources.
+# The parts of the user's cache that depend on mlusim and the compilers alone, and hold nothing of a user's
+# sources.
 _KEPT = ("isa", "toolkit", "zig", "host/toolkits", "bangc/*/", "torch/*/headers", "torch/*/toolkit", "torch/*/device-*")  # fmt: skip
 HEADERS = frozenset((".h", ".hh", ".hpp", ".hxx", ".inc", ".inl", ".mluh", ".cuh", ".ipp", ".tpp"))
 MOST_HEADERS = 1000
 
 
 def readable(include: Sequence[str]) -> list[str]:
-    """Return the files and folders that every candidate may read, among them those of the judge's own *include*."""
+    """Return the files and folders that every candidate may read, with the folders in *include*."""
     roots = ["/", "/usr", "/usr/local", sys.prefix, sys.base_prefix, *_compilers()]
     paths = [str(Path(root) / name) for root in roots for name in _BELOW]
     paths += [str(Path(root) / "pyvenv.cfg") for root in roots[3:5]]
@@ -47,7 +48,7 @@ def readable(include: Sequence[str]) -> list[str]:
 
 
 def own(path: str) -> list[str]:
-    """Return the source at *path* and the headers in its folder: other sources, and whatever else lies there, are not the candidate's."""
+    """Return the source at *path* and the headers in its folder: other files in the folder are not the candidate's."""
     paths = [path]
     with os.scandir(Path(path).parent) as entries:
         headers = (entry for entry in entries if Path(entry.name).suffix in HEADERS and entry.is_file())
@@ -58,7 +59,7 @@ def own(path: str) -> list[str]:
 def _compilers() -> Iterator[str]:
     try:
         words = host_compiler().argv
-    except UsageError:  # which host functions say
+    except UsageError:  # host functions report it
         return
     yield str(Path(words[0]).parents[1])
     yield str(Path(words[0]).resolve().parents[1])

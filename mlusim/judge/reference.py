@@ -1,4 +1,4 @@
-"""The file that candidates are judged by: its inputs, drawn again for each call, what it expects for them, and how closely.
+"""The reference's file, by which candidates are judged: inputs, drawn again for each call, expected outputs, and tolerances.
 
 Two forms.  Functions of NumPy: ``inputs(rng, case)`` gives arrays and numbers by name, ``reference(**inputs)`` the output.
 A model of PyTorch: ``Model`` with ``get_init_inputs()`` and ``get_inputs()``.  Both may have ``cases``, ``launch``,
@@ -32,9 +32,10 @@ Array = np.ndarray[Any, Any]
 
 # -- comparison of an output with the reference, element by element ------------------------------------
 #
-# An element is right within ``rtol x max(|r|, m) + atol`` of its reference r, where m is the median magnitude of the reference's
-# elements that are not zero: a constant that is near on the mean, or a tail that was left out, is not, and no scale and no outlier
-# can stretch the tolerance.  Integers and truth values are right where they are equal, NaN and infinities where they match.
+# An element is right within ``rtol x max(|r|, m) + atol`` of its reference r, where m is the median magnitude
+# of the reference's non-zero elements.  A constant near the mean or an omitted tail is therefore wrong, and
+# neither a scale nor an outlier can widen the tolerance.  Integers and booleans are right if they are equal,
+# NaN and infinities if they match.
 
 # Relative tolerances of elements of two bytes, and of longer ones.
 HALF, SINGLE = 1e-2, 1e-3
@@ -42,7 +43,7 @@ HALF, SINGLE = 1e-2, 1e-3
 
 @frozen
 class Tolerance:
-    """*rtol* of an element's magnitude or the median one, whichever is greater, and *atol* besides."""
+    """The largest error of an element: *rtol* times the greater of its magnitude and the median one, plus *atol*."""
 
     rtol: float
     atol: float = 0.0
@@ -50,11 +51,11 @@ class Tolerance:
 
 @frozen
 class Difference:
-    """An output beside its reference: how many elements are ``wrong``, and the one that is farthest beyond its tolerance.
+    """An output compared with its reference: how many elements are ``wrong``, and the one that exceeds its tolerance most.
 
-    ``got``, ``expected``, ``allowed`` and ``largest``, the absolute difference, are of the element at ``index``; None where all
-    are equal.  ``typical`` is the median relative error of elements that are not zero; ``diff1``, ``diff2`` and ``diff3`` are the
-    vendor's figures.
+    ``got``, ``expected``, ``allowed`` and ``largest``, the absolute difference, belong to the element at ``index``;
+    None if all elements are equal.  ``typical`` is the median relative error of non-zero elements; ``diff1``,
+    ``diff2`` and ``diff3`` are the vendor's metrics.
     """
 
     wrong: int
@@ -76,7 +77,7 @@ class Difference:
 
     @property
     def excess(self) -> float:
-        """The largest difference as a multiple of what is allowed; what has no bound comes first."""
+        """The largest difference divided by the allowed one; infinite for NaN, and where no difference is allowed."""
         if np.isnan(self.largest):
             return float("inf")
         return self.largest / self.allowed if self.allowed else float("inf") if self.largest else 0.0
@@ -87,14 +88,14 @@ class Difference:
 
 
 def usual(dtype: np.dtype[Any]) -> Tolerance:
-    """Return the tolerance of elements of *dtype* where the reference names none."""
+    """Return the tolerance of elements of *dtype* if the reference declares none."""
     if dtype.kind in "iub":
         return Tolerance(0.0)
     return Tolerance(HALF if dtype.itemsize <= 2 else SINGLE)
 
 
 def compared(output: Array, expected: Array, tolerance: Tolerance) -> Difference:
-    """Compare *output* with what was *expected*, of the same shape.  Raises `UsageError` for another one."""
+    """Compare *output* with *expected*.  Raises `UsageError` if their shapes differ."""
     if output.shape != expected.shape:
         raise UsageError(f"an output of shape {list(output.shape)} where {list(expected.shape)} was expected")
     accuracy = judge(output, expected, Thresholds())
@@ -131,13 +132,13 @@ def compared(output: Array, expected: Array, tolerance: Tolerance) -> Difference
 
 
 def _median(values: Array, *, zero: bool = False) -> float:
-    """Return the median of the finite ones of *values* that are greater than 0, or with *zero* of all that are finite."""
+    """Return the median of the finite positive *values*, or with *zero* of all finite ones."""
     told = values[np.isfinite(values) & ((values > 0) | zero)]
     return float(np.median(told)) if told.size else 0.0
 
 
 def tolerances(declared: object, outputs: Mapping[str, Array]) -> dict[str, Tolerance]:
-    """Return the tolerance of each of *outputs*: *declared* is None, a number, a mapping with "rtol" and "atol", or one by output."""
+    """Return the tolerance of each of *outputs*; *declared* is None, a number, a mapping with "rtol" and "atol", or a mapping by output."""
     if isinstance(declared, Mapping) and not set(declared) <= {"rtol", "atol"}:
         unknown = next((name for name in declared if name not in outputs), None)
         if unknown is not None:
@@ -169,15 +170,16 @@ FORMS = (
     "write `def inputs(rng, case)` and `def reference(...)` of NumPy, or a class Model of torch.nn with get_inputs() and "
     "get_init_inputs()"
 )
-OUTPUT = "out"  # the name of an output where the file gives none
+OUTPUT = "out"  # the name of an output if the file declares none
 
 
 @frozen(eq=False)
 class Draw:
-    """The inputs of one call and what is expected: arrays and numbers by name, and how the kernel is launched.
+    """The inputs and the expected outputs of one call: arrays and numbers by name, and the grid of the launch.
 
-    ``weights`` names the inputs that a model has by itself, which a candidate may leave; ``number`` counts the draws of a case from 1, ``operations`` is what the case takes at least, where the file
-    says so, ``host_work`` whether host functions may compute.
+    ``weights`` names the inputs that are a model's own parameters, which a candidate may omit; ``number`` counts the
+    draws of a case from 1; ``operations`` is the least number of operations of the case, if the file declares it;
+    ``host_work`` says whether host functions may compute.
     """
 
     case: str
@@ -194,13 +196,13 @@ class Draw:
 
     @property
     def nbytes(self) -> int:
-        """The bytes that any kernel has to move: those of the inputs and the outputs."""
+        """The bytes that any kernel has to move: all inputs and outputs."""
         return sum(a.nbytes for a in (*self.inputs.values(), *self.expected.values()))
 
 
 @frozen(eq=False)
 class JudgeReference:
-    """A file of a reference, which was executed."""
+    """An executed reference file."""
 
     path: str
     names: Mapping[str, Any]
@@ -208,9 +210,9 @@ class JudgeReference:
     bind: Mapping[str, str]
 
     def draws(self, seed: int, count: int, chosen: Sequence[str] = ()) -> tuple[list[Draw], list[str]]:
-        """*count* draws of each of the *chosen* cases (none: all), and what weakens a verdict, in sentences.
+        """Return *count* draws of each of the *chosen* cases (empty: all), and sentences about weaknesses of the reference.
 
-        The same *seed* gives the same draws.  Raises `UsageError` for a file that gives none.
+        The same *seed* gives the same draws.  Raises `UsageError` for a file that has no draws.
         """
         for name in chosen:
             if name not in self.cases:
@@ -275,14 +277,14 @@ class JudgeReference:
             tuple(weights),
         )
 
-    # -- what the file gives -----------------------------------------------------------------------
+    # -- the values of the file ----------------------------------------------------------------------
 
     def _given(
         self, rng: np.random.Generator, case: Mapping[str, Any]
     ) -> tuple[dict[str, Array], dict[str, float]]:
         seed = int(rng.integers(1 << 31))
         random.seed(seed)
-        np.random.seed(seed)  # noqa: NPY002 - what files use that were written elsewhere
+        np.random.seed(seed)  # noqa: NPY002 - for files written elsewhere that draw from NumPy's global generator
         torch = sys.modules.get("torch")
         if torch is not None:
             torch.manual_seed(seed)
@@ -305,7 +307,7 @@ class JudgeReference:
         return arrays, numbers
 
     def _parameters(self, count: int) -> list[str]:
-        """Return the names of inputs that came without: those of the reference's parameters."""
+        """Return names for unnamed inputs: the names of the reference's parameters."""
         function = self.names["Model"].forward if self._modelled else self.names["reference"]
         names = [name for name in inspect.signature(function).parameters if name != "self"]
         return [*names[:count], *(f"input{n}" for n in range(len(names), count))]
@@ -361,9 +363,10 @@ class JudgeReference:
     def _of_model(
         self, model: object, arrays: Mapping[str, Array]
     ) -> tuple[dict[str, Array], dict[str, float]]:
-        """Return the weights of *model*, and the numbers that it was made with, by name.
+        """Return the weights of *model*, and the numbers that it was constructed with, by name.
 
-        A weight has the last word of its own name, as ``weight_ih_l0``, or all of it, as ``conv1_weight``, where layers share that.
+        A weight is called by the last part of its name, as ``weight_ih_l0``, or by all of it, as ``conv1_weight``, if
+        several layers have that part.
         """
         state = model.state_dict() if hasattr(model, "state_dict") else {}
         last = Counter(key.rpartition(".")[2] for key in state)
@@ -396,7 +399,7 @@ class JudgeReference:
 
 
 def loaded(path: str) -> JudgeReference:
-    """Execute the file *path*.  Raises `UsageError` for one that is none, with the line."""
+    """Execute the file *path*.  Raises `UsageError`, with the line, if it is not a reference's file."""
     if not Path(path).is_file():
         raise UsageError(f"there is no file {path}; --reference takes a file of Python: {FORMS}")
     sys.path.insert(0, str(Path(path).resolve().parent))
@@ -425,7 +428,7 @@ def loaded(path: str) -> JudgeReference:
 
 
 def digest(path: str) -> str:
-    """Return a word that changes with the bytes of the file *path*.  Raises `UsageError` where it cannot be read."""
+    """Return a hash of the bytes of the file *path*.  Raises `UsageError` if it cannot be read."""
     return hashlib.sha256(read_bytes(path)).hexdigest()[:16]
 
 
@@ -473,7 +476,7 @@ def _array(value: Any) -> Array | None:
 
 
 def _sentence(error: BaseException, path: str) -> str:
-    """Return the message of *error*, with the line of the file *path* that led to it."""
+    """Return the message of *error*, with the line of the file *path* that raised it."""
     text = " ".join(said(error).split())
     if isinstance(error, SyntaxError):
         return f"SyntaxError in line {error.lineno}: {error.msg}"
@@ -491,10 +494,10 @@ def _sentence(error: BaseException, path: str) -> str:
 def _apart(
     arrays: dict[str, Array], before: Mapping[str, Array], rng: np.random.Generator
 ) -> dict[str, Array]:
-    """*arrays* with those of floats shuffled that equal another one, or the same one of the draw *before*.
+    """Return *arrays*; a float array that equals another one, or its own of the draw *before*, is shuffled.
 
-    A file may give one tensor for three inputs, or seed its own generator: a candidate that swaps inputs, or keeps a result, would
-    not be seen.  Integers may be indices, whose order means something.
+    A file may use one tensor for three inputs, or seed its own generator: a candidate that swaps inputs, or caches a
+    result, would then pass.  Integers may be indices, whose order matters.
     """
     apart: dict[str, Array] = {}
     for name, array in arrays.items():
@@ -510,7 +513,7 @@ def _same(a: Array, b: Array) -> bool:
 
 
 def _weaknesses(draws: Sequence[Draw]) -> Iterator[str]:
-    """Return the weaknesses of a reference that a wrong candidate could hide behind, in sentences."""
+    """Yield sentences about weaknesses of a reference that let a wrong candidate pass."""
     shapes = {tuple((n, a.shape) for n, a in d.inputs.items()) for d in draws}
     if len(shapes) == 1:
         yield "every call has the same shapes, so that a kernel for one shape alone would pass; give cases of other shapes"
@@ -540,12 +543,12 @@ def _weaknesses(draws: Sequence[Draw]) -> Iterator[str]:
 
 
 def with_launch(draw: Draw, dim: tuple[int, int, int] | None, kind: str | None) -> Draw:
-    """*draw* launched as the command line says, where it does."""
+    """Return *draw* with the grid *dim* and the *kind* of the command line, where they are not None."""
     return evolve(draw, dim=dim or draw.dim, kind=kind or draw.kind)
 
 
 def _by_name(results: object, names: list[str]) -> Mapping[Any, Any]:
-    """Return the *results* of a reference by name: one, several in a row, or named already."""
+    """Return the *results* of a reference by name; they may be one output, a sequence, or a mapping."""
     if isinstance(results, Mapping):
         return results
     several = list(results) if isinstance(results, tuple | list) else [results]

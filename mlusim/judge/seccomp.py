@@ -1,4 +1,4 @@
-"""The system calls that native code of a candidate may not make, as a program for the kernel's filter (seccomp)."""
+"""The system calls that a candidate's native code may not make, as a program for the kernel's filter (seccomp)."""
 
 import ctypes
 import errno
@@ -7,14 +7,12 @@ import struct
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
-# By machine: its number of audit(7), and its place in the rows below.
+# By machine: its audit(7) number, and its column in the rows below.
 _MACHINES: Mapping[str, tuple[int, int]] = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 _NONE = -1  # the machine has no such call
-_NEWEST = (
-    467  # calls with greater numbers are not known here, and are taken for such that the kernel does not have
-)
+_NEWEST = 467  # greater numbers are unknown here, and are refused as if the kernel lacked the call
 _THREAD = 0x10000  # CLONE_THREAD
-# Number on x86_64 and on aarch64.
+# The number on x86_64 and on aarch64.
 _REFUSED: Sequence[tuple[int, int]] = (
     # processes: fork, vfork
     (57, _NONE), (58, _NONE),
@@ -28,12 +26,12 @@ _REFUSED: Sequence[tuple[int, int]] = (
     (101, 117), (310, 270), (311, 271), (434, 434), (438, 438), (424, 424), (440, 440), (448, 448), (312, 272), (298, 241), (321, 280),
     (323, 282), (200, 130), (129, 138), (297, 240), (141, 140), (142, 118), (144, 119), (203, 122), (314, 274), (251, 30),
     (256, 238), (279, 239),
-    # work that is queued past this filter: io_uring
+    # work that is queued around this filter: io_uring
     (425, 425), (426, 426), (427, 427),
     # what outlives a process, or is shared: System V's memory, semaphores and queues, POSIX's queues, keys
     (29, 194), (30, 196), (31, 195), (64, 190), (65, 193), (66, 191), (220, 192), (68, 186), (69, 189), (70, 188), (71, 187),
     (240, 180), (241, 181), (248, 217), (249, 218), (250, 219),
-    # sockets: that of the simulator is there already
+    # sockets: the simulator's socket is open already
     (53, 199), (41, 198), (42, 203), (43, 202), (49, 200), (50, 201), (288, 242),
     # the tree of files, namespaces, the machine
     (165, 40), (166, 39), (155, 41), (161, 51), (272, 97), (308, 268), (428, 428), (429, 429), (430, 430), (431, 431), (432, 432),
@@ -55,15 +53,15 @@ _NUMBER, _MACHINE, _FIRST, _SECOND = (
     4,
     16,
     24,
-)  # where a call has its number, the machine, and the low words of arguments
+)  # the offsets of a call's number, the machine, and the low words of the arguments
 
 Instruction = tuple[int, int, int, int]
 
 
 def filtered(process: int) -> bool:
-    """Forbid *process*, which is this one, and its threads what the rows above name; return whether the system permits that.
+    """Forbid the current process, *process*, and its threads the calls in the rows above; return whether the system permits that.
 
-    It cannot be taken back, and holds for what the process executes.
+    The filter cannot be removed, and stays in force for programs that the process executes.
     """
     numbers = _MACHINES.get(platform.machine()) if sys.platform == "linux" else None
     if numbers is None:
@@ -86,8 +84,8 @@ def _program(process: int, machine: int, column: int) -> Iterator[Instruction]:
     yield from (
         (_ABOVE, 0, 1, _NEWEST),
         unknown,
-    )  # those of x32, too, which have the same calls under other numbers
-    yield from ((_EQUAL, 0, 1, _CLONE3[column]), unknown)  # the library of C takes clone then
+    )  # also those of x32, which has the same calls under other numbers
+    yield from ((_EQUAL, 0, 1, _CLONE3[column]), unknown)  # the C library then uses clone
     for row in _REFUSED:
         if row[column] != _NONE:
             yield from ((_EQUAL, 0, 1, row[column]), refused)
@@ -108,7 +106,7 @@ def _program(process: int, machine: int, column: int) -> Iterator[Instruction]:
 def _only(
     call: int, argument: int, values: Sequence[int], then: Instruction, otherwise: Instruction
 ) -> Iterator[Instruction]:
-    """Yield the part for *call*: *then* where its *argument* is one of *values*."""
+    """Yield the part for *call*: *then* if its *argument* is one of *values*, otherwise *otherwise*."""
     yield _EQUAL, 0, 2 * len(values) + 2, call
     yield _LOAD, 0, 0, argument
     for value in values:

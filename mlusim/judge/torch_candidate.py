@@ -1,6 +1,7 @@
-"""Candidates that are written for PyTorch: the extension is compiled in the candidate's folder, a process of its own calls it.
+"""Candidates written for PyTorch: the extension is compiled in the candidate's folder, and another process calls it.
 
-Only this process has the memory of the device: the host of the candidate reads and writes copies, each by a request to the simulator.
+Only this process has the memory of the device: the candidate's host code reads and writes copies by requests to the
+simulator.
 """
 
 import functools
@@ -43,7 +44,7 @@ _BARE = re.compile(r"(?<![\w:])Tensor\b")
 
 @frozen
 class PreparedTorch:
-    """The PyTorch that candidates are compiled with, and the library of its device, made before they are confined; or why there is none."""
+    """The PyTorch that candidates are compiled with, and the library of its device, made before they are confined; or the reason why it is missing."""
 
     place: TorchPlace | None = None
     device: str = ""
@@ -53,7 +54,7 @@ class PreparedTorch:
 @functools.lru_cache(maxsize=1)
 def _prepared(board: str) -> PreparedTorch:
     try:
-        torch_package()  # before anything is made for it
+        torch_package()  # before anything is built for it
         place = installed(str(toolkit_folder(board)))
         return PreparedTorch(place, TorchBuilder(place).backend())
     except MlusimError as error:
@@ -65,7 +66,7 @@ def _prepared(board: str) -> PreparedTorch:
 
 
 def prepare(board: str, path: str) -> None:
-    """Make ready what the candidate at *path* is compiled with, which its process may not write."""
+    """Prepare what the candidate at *path* is compiled with; the candidate's own process may not write it."""
     prepared = _prepared(board)
     if prepared.place is not None:
         text = Path(path).read_text(encoding="utf-8", errors="replace")
@@ -73,10 +74,10 @@ def prepare(board: str, path: str) -> None:
 
 
 class TorchSession(JudgedSession):
-    """The simulator's side of a candidate for PyTorch: it finds the tensors that are returned."""
+    """The simulator's side of a PyTorch candidate: it also finds the tensors that are returned."""
 
     def _expect(self, address: int, nbytes: int, caller: int) -> None:
-        """Expect a copy that may leave gaps, as one to a part of a tensor does: they keep what they have."""
+        """Expect a copy that may have gaps, as one to a part of a tensor does: bytes in gaps keep their values."""
         super()._expect(address, nbytes, caller)
         allocation, at = self._read(address)
         if self._origins is not None:
@@ -84,7 +85,7 @@ class TorchSession(JudgedSession):
         self._show(address, nbytes)
 
     def returned(self, place: Mapping[str, Any], name: str) -> LeftOutput:
-        """Find the tensor at *place*, which the candidate's process has told.  Raises `UsageError` where none can be."""
+        """Return the tensor at *place*, which the candidate's process has reported.  Raises `UsageError` if no tensor can be there."""
         sizes, counts = tuple(map(int, place["sizes"])), tuple(map(int, place["strides"]))
         dtype = as_dtype(str(place["dtype"])).dtype
         address = int(place["address"])
@@ -106,7 +107,7 @@ class TorchSession(JudgedSession):
 
 
 class TorchSubject:
-    """A function of PyTorch's tensors."""
+    """A function that takes PyTorch tensors."""
 
     host = True
 
@@ -124,9 +125,9 @@ class TorchSubject:
     def call(
         self, device: Device, facts: Mapping[str, Any], arguments: Sequence[Any]
     ) -> dict[str, LeftOutput]:
-        """Call it; return its results by the names of the outputs.
+        """Call the function; return its results by the names of the outputs.
 
-        Raises `UsageError` where it throws, or returns something else than what is expected.
+        Raises `UsageError` if it throws, or returns other tensors than expected.
         """
         if self._process is None:
             words = [sys.executable, "-P", str(CALLER), self._home, self._device, self._library, self.name]
@@ -167,7 +168,7 @@ class TorchSubject:
 
 
 def _given(session: TorchSession, value: object) -> dict[str, Any]:
-    """Return an argument as the other process takes it."""
+    """Return an argument in the form that the other process expects."""
     if isinstance(value, DeviceTensor):
         name = str(value.dtype.dtype.name)  # NumPy's names are PyTorch's
         return {"tensor": [session.lend(value.ptr), name, list(value.shape)]}

@@ -1,4 +1,4 @@
-"""The verdict of one candidate: one document of plain data, the same for the same candidate, reference and seed."""
+"""The verdict of one candidate: a document of plain data, the same for the same candidate, reference and seed."""
 
 import math
 import signal
@@ -17,8 +17,11 @@ from mlusim.judge.reference import Difference, Draw, compared
 from mlusim.judge.wire import ArrayMessage
 from mlusim.report.efficiency import efficiency
 
-ROUGH, COARSE = 5e-5, 5e-3  # median relative errors that half has, and neither float nor another formula
-DEAREST = 8  # lines that a verdict names
+ROUGH, COARSE = (
+    5e-5,
+    5e-3,
+)  # median relative errors that half precision causes, but neither float nor another formula
+DEAREST = 8  # lines that a verdict lists
 RIGHT, WRONG, UNTRANSLATED, REFUSED, FAULT, LIMIT, DIED = (
     "right", "wrong", "untranslated", "refused", "fault", "limit", "died",
 )  # fmt: skip
@@ -49,8 +52,8 @@ def verdict(
 ) -> dict[str, Any]:
     """Return the verdict of *candidate*, whose process has *ended*, on the calls of *draws*.
 
-    *about* is what all verdicts of a run share: the reference, the board, the seed.  *weak* says what a wrong candidate could hide
-    behind, *held* what its process could not do (None: it had none).
+    *about* are the facts that all verdicts of a run share: the reference, the board, the seed.  *weak* are sentences
+    about weaknesses of the reference, *held* the limits of the process (None: there was no process).
     """
     row: dict[str, Any] = {"candidate": candidate, **about, **_empty(), "confinement": None}
     notes = list(weak)
@@ -81,7 +84,7 @@ def _empty() -> dict[str, Any]:
 
 
 def _lost(ended: EndedProcess) -> dict[str, Any]:
-    """Return the sentence for a process that has left no complete document."""
+    """Return the sentence about a process that left no complete document."""
     beyond = {-signal.SIGXCPU: "time", -signal.SIGXFSZ: "room"}.get(ended.status, ended.beyond)
     if beyond in BEYOND:
         return {"verdict": LIMIT, "error": f"it was ended: {BEYOND[beyond]}"}
@@ -132,7 +135,7 @@ def _judged(
 def _compared(
     document: ArrayMessage, draws: Sequence[Draw], calls: Mapping[tuple[str, int], Mapping[str, Any]]
 ) -> tuple[list[tuple[Draw, str, Difference]], dict[str, dict[str, Any]]]:
-    """Return the outputs of all *calls* beside what was expected, and the same by case."""
+    """Return the differences of the outputs of all *calls* from the expected ones, and a summary for each case."""
     differences: list[tuple[Draw, str, Difference]] = []
     cases: dict[str, dict[str, Any]] = {}
     for draw in draws:
@@ -158,7 +161,7 @@ def _compared(
 def _doubts(
     differences: Sequence[tuple[Draw, str, Difference]], calls: Mapping[tuple[str, int], Mapping[str, Any]]
 ) -> Iterator[str]:
-    """Return the oddities of outputs that may be right, in sentences."""
+    """Yield sentences about outputs that are suspicious although they may be right."""
     rough = sorted(
         {
             n
@@ -174,7 +177,7 @@ def _doubts(
 
 
 def _shape(call: Mapping[str, Any]) -> list[Any]:
-    """Return the launches of *call*, without what depends on the contents of its inputs."""
+    """Return the launches of *call*, without facts that depend on the contents of its inputs."""
     return [(launch["kernel"], launch["instructions"]) for launch in call["launches"]]
 
 
@@ -187,7 +190,7 @@ def _kind_of_end(facts: Mapping[str, Any]) -> str:
 
 
 def _told(differences: Sequence[tuple[Draw, str, Difference]]) -> str | None:
-    """Return the sentence that says how the outputs are wrong."""
+    """Return the sentence about the wrong outputs; None if all are right."""
     wrong = [d for d in differences if not d[2].right]
     if not wrong:
         return None
@@ -206,7 +209,7 @@ def _cheat(
     *,
     host_work: bool,
 ) -> str | None:
-    """Return why the outputs are not the kernels' own work, in a sentence; None where they are."""
+    """Return a sentence with the reason why the outputs are not the kernels' own work; None if they are."""
     idle = next((call for call in calls.values() if not call["launches"]), None)
     if idle is not None:
         name, case, number = facts["subject"], idle["case"], idle["draw"]
@@ -246,7 +249,7 @@ def _timed(
     board: str,
     cases: Mapping[str, dict[str, Any]],
 ) -> None:
-    """Add the predicted times: of the first draw of each case, and of all cases together."""
+    """Add the predicted times of the first draw of each case, and their sums over all cases."""
     every: list[Mapping[str, Any]] = []
     sizes, operations = 0, 0
     for draw in draws:
@@ -275,10 +278,10 @@ def _timed(
 def _efficiencies(
     launches: Sequence[Mapping[str, Any]], board: str, draw: Draw, nbytes: int, operations: int | None
 ) -> dict[str, Any]:
-    """Return time, band, efficiencies and bottleneck of *launches* together.
+    """Return the time, band, efficiencies and bottleneck of *launches* together.
 
-    The bytes are those of inputs and outputs, whatever the kernels move.  Where the reference names no operations, the compute
-    efficiency is the share of the vector or tensor unit that the kernels reach.
+    The bytes are those of inputs and outputs, whatever the kernels move.  If the reference declares no operations,
+    the compute efficiency is the utilization of the vector or tensor unit.
     """
     time = math.fsum(launch["time_us"] for launch in launches)
     low, high = (math.fsum(launch["time_band"][n] for launch in launches) for n in (0, 1))
@@ -297,7 +300,7 @@ def _efficiencies(
 
 
 def _reached(launches: Iterable[Mapping[str, Any]], time: float) -> float:
-    """Return the greatest share of a unit that computes, over the *time* of all launches."""
+    """Return the utilization of the busiest compute unit over the *time* of all launches."""
     shares = Counter[str]()
     for launch in launches:
         for part in launch["achieved"]:

@@ -14,17 +14,17 @@ from mlusim.errors import UsageError
 from mlusim.toolkit import messages
 
 Array = np.ndarray[Any, Any]
-ROOM = 64 << 20  # bytes that a candidate may write besides its outputs
+ROOM = 64 << 20  # bytes that a candidate may write in addition to its outputs
 BROKEN = ValueError, TypeError, KeyError, RecursionError, OverflowError, UsageError
 
 
 class BrokenMessage(UsageError):
-    """Bytes that are not a message, or only a part of one."""
+    """The bytes are not a message, or only a part of one."""
 
 
 @frozen(eq=False)
 class ArrayMessage:
-    """*facts* out of what JSON has, and *arrays* by name; each is a piece of the message, whose facts say name, type and shape."""
+    """A message of *facts*, as JSON has them, and *arrays* by name, each with its type and shape."""
 
     facts: Mapping[str, Any]
     arrays: Mapping[str, Array] = field(factory=dict)
@@ -42,7 +42,7 @@ class ArrayMessage:
 
 
 def unpacked(data: bytes) -> ArrayMessage:
-    """Return the message that *data* is.  Raises `BrokenMessage` for anything else, however it came about."""
+    """Return the message in *data*.  Raises `BrokenMessage` for any other bytes."""
     try:
         return _with_arrays(messages.unpacked(data))
     except BROKEN:
@@ -65,7 +65,7 @@ def send(end: socket.socket, message: ArrayMessage) -> None:
 
 
 def received(end: socket.socket) -> ArrayMessage:
-    """Return the next message that *end* sends.  Raises `EOFError` where that has gone, and `BrokenMessage`."""
+    """Return the next message from *end*.  Raises `EOFError` if the other side has closed it, and `BrokenMessage`."""
     try:
         return _with_arrays(messages.received(end))
     except BROKEN:

@@ -62,7 +62,7 @@ class _Choices(Handle):
     ) -> Launch:
         """Note the kernel, the dim, the kind and the arguments of the launch."""
         self.choices.append((kernel, tuple(dim), kind, tuple(_plain(argument) for argument in args)))
-        return None  # a host interface that looks at the result depends on it
+        return None  # type: ignore[return-value]  # a host interface that looks at the result depends on it
 
 
 def _plain(argument: object) -> Any:

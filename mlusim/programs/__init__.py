@@ -1,1 +1,1 @@
-"""Programs that launch kernels: operators and scripts, behind one interface."""
+"""Programs that launch kernels, such as operators and scripts, behind one interface."""

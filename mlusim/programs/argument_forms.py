@@ -1,6 +1,6 @@
-"""The forms of ``--arg NAME=VALUE``: one table, from which values are read, documents and help are made, and wrong words answered; and a whole call in them.
+"""The forms of ``--arg NAME=VALUE`` in one table, which serves parsing, documents, help and error messages; and the data of a whole call.
 
-The verbs' parsers import this file, so it imports little.
+The parsers of the verbs import this file, so that it imports little.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,9 +14,9 @@ from mlusim.arch.catalog import DEFAULT_BOARDS
 class ArgumentForm:
     """One way to write the value of an argument.
 
-    ``word`` is what it begins with, empty where it has no such word; ``spelling`` shows its parts; ``parts`` are those
-    behind the word.  ``drawn`` says that its values depend on the seed, ``goes_in`` that it is an array passed in, and
-    ``real`` that only floats can be its elements.
+    ``word`` is its first word, empty if it has none; ``spelling`` shows its parts; ``parts`` are the parts
+    after the word.  ``drawn`` says that its values depend on the seed, ``goes_in`` that it is an input array, and
+    ``real`` that its elements must be floats.
     """
 
     word: str
@@ -30,7 +30,7 @@ class ArgumentForm:
 
 
 def _sized(word: str, meaning: str, example: str, *, drawn: bool = False, real: bool = False) -> ArgumentForm:
-    """Return the form of an array that goes in, given by its type and sizes."""
+    """Return the form of an input array that is written as its type and sizes."""
     return ArgumentForm(
         word,
         f"{word}:TYPE:SIZES",
@@ -103,7 +103,7 @@ NULL = ArgumentForm("null", "null", "a null pointer", "mask=null")
 
 REAL = "float"
 REAL_FORMS = f"{REAL}:LOW..HIGH or {REAL}:LOW..HIGH:TYPE:SIZES"
-"""What `mlusim fuzz` takes besides: floats that are drawn in a range."""
+"""The additional forms of `mlusim fuzz`: floats drawn from a range."""
 
 FORMS = (NUMBER, FILE, MEMBER, ZEROS, ONES, RAND, RANDN, ARANGE, IN, DRAW, DRAWS, OUT, INOUT, HOST, NULL)
 """Every form, in the order of the documents."""
@@ -116,7 +116,7 @@ SEED = "draw other values for --arg"
 
 
 def words() -> dict[str, list[ArgumentForm]]:
-    """Return the forms by the word that they begin with."""
+    """Return the forms by their first word."""
     by_word: dict[str, list[ArgumentForm]] = {}
     for form in FORMS:
         if form.word:
@@ -125,24 +125,25 @@ def words() -> dict[str, list[ArgumentForm]]:
 
 
 def spellings(forms: Sequence[ArgumentForm]) -> str:
-    """Return how *forms* are written, as a phrase; two that begin alike are written as one."""
+    """Return a phrase with the spellings of *forms*; if one spelling is the beginning of another, only the longer one."""
     told = [f.spelling for f in forms]
-    # int:LOW..HIGH is the beginning of int:LOW..HIGH:TYPE:SIZES, which shows both.
+    # int:LOW..HIGH is the beginning of int:LOW..HIGH:TYPE:SIZES.
     short = [s for s in told if not any(other.startswith(f"{s}:") for other in told)]
     return " or ".join([", ".join(short[:-1]), short[-1]]) if len(short) > 1 else short[0]
 
 
 ARRAYS = tuple(form for form in FORMS if form.goes_in)
 POINTERS = (*ARRAYS, OUT, INOUT, NULL)
-"""What a pointer takes."""
+"""The forms for a pointer."""
 HELP = f"an argument: {spellings((NUMBER, FILE, MEMBER))}; zeros, ones, rand, randn, arange or in:TYPE:SIZES; int:LOW..HIGH or int:LOW..HIGH:TYPE:SIZES; out:TYPE:SIZES, inout:VALUE, host:VALUE or null"
 
 
 @frozen
 class ArgumentValue:
-    """A value as it is written: its *form*, and the parts that the form has, each as text.
+    """A parsed value: its *form*, and the parts of the form, each as text.
 
-    ``comes_back`` says that the array is an output, ``on_host`` that it is in memory of the host.  ``low`` and ``high`` are the range of a draw.
+    ``comes_back`` says that the array is an output, ``on_host`` that it is in the host's memory.  ``low`` and
+    ``high`` bound a draw.
     """
 
     text: str
@@ -158,7 +159,7 @@ class ArgumentValue:
 
     @property
     def is_array(self) -> bool:
-        """Return whether it is a tensor, and no number or null pointer."""
+        """Return whether it is an array, not a number or a null pointer."""
         return self.comes_back or self.form.goes_in
 
     @property
@@ -168,22 +169,23 @@ class ArgumentValue:
 
     @property
     def prefix(self) -> str:
-        """Return the words before an array that goes in: that it is the host's, and that it comes back."""
+        """Return the words before an input array that say whether it is in the host's memory, and whether it is also an output."""
         back = f"{INOUT.word}:" if self.comes_back and self.form.goes_in else ""
         return f"{HOST.word}:" * self.on_host + back
 
 
 @frozen
 class Criterion:
-    """The criterion of right outputs: the function *reference*, arrays, or neither; and the largest errors that it accepts.
+    """How outputs are judged: by the function *reference*, by arrays, or not at all; and the largest accepted errors.
 
-    *reference* is ``module:function``, looked for in *folder* or here; *expect* has arrays by name, as ``--arg`` writes them.
+    *reference* is ``module:function``, searched in *folder* or the current one; *expect* has arrays by name, in the
+    forms of ``--arg``.
     """
 
     reference: str | None = None
     folder: str | None = None
     expect: Mapping[str, str] = field(factory=dict, hash=False)
-    diff1: float | None = 3e-3  # the vendor's usual ones
+    diff1: float | None = 3e-3  # the vendor's usual thresholds
     diff2: float | None = 3e-3
     diff3: float | None = None
 
@@ -194,10 +196,10 @@ USUAL_KIND = "BLOCK"
 
 @frozen
 class AskedCall:
-    """A value that says what is asked of the files *program*: one call of a *kernel* or of a host *function*, or their ``main`` with *words*.
+    """A request to run the files *program*: one call of a *kernel* or of a host *function*, or their ``main`` with *words*.
 
-    *arguments* are texts by the name of a parameter, in the forms of `mlusim.programs.argument_forms`.  What is drawn depends on
-    *draws*, or where that is None on *seed*, which is that of the schedule.
+    *arguments* are texts by parameter, in the forms of `mlusim.programs.argument_forms`.  Drawn values depend on
+    *draws*, or, if that is None, on *seed*, which also selects the schedule.
     """
 
     program: tuple[str, ...]
@@ -219,18 +221,18 @@ class AskedCall:
 
     @property
     def file(self) -> str:
-        """The first of the files, which names the whole."""
+        """The first of the files, which stands for all of them in names."""
         return self.program[0]
 
     @property
     def called(self) -> str:
-        """The name of what is called, or of the file that is run."""
+        """The name of the called kernel or function, or else of the file."""
         return self.function or self.kernel or self.file
 
     def typed(self) -> list[str]:
-        """Return the words of a command line, behind a verb, that ask for it."""
+        """Return the words of a command line, after the verb, that make this request."""
         of_kernel = self.kernel or self.function or self.arguments
-        # As one would type it: 4, and not 4,1,1.
+        # As a user would type it: 4 instead of 4,1,1.
         dim = ",".join(map(str, self.dim)).removesuffix(",1").removesuffix(",1")
         options: list[tuple[str, object]] = [
             *(("-I", folder) for folder in self.include),

@@ -1,6 +1,7 @@
-"""The values of ``--arg``, read from text by the table of `argument_forms`, and made: numbers, sizes and arrays.
+"""The values of ``--arg``, parsed by the table of `argument_forms` and computed: numbers, sizes and arrays.
 
-Numbers and sizes may be formulas of other arguments, so all arguments of a call are read together (`ArgumentScope`).
+Numbers and sizes may be formulas of other arguments, so that all arguments of a call are parsed together
+(`ArgumentScope`).
 """
 
 import math
@@ -40,7 +41,7 @@ _WIDEST = 1 << 63
 
 
 def value_of(text: str, what: str) -> ArgumentValue:
-    """Read *text*, the value of *what*.  Raises `UsageError` for a form that the table does not have."""
+    """Parse *text*, the value of *what*.  Raises `UsageError` for a form that is not in the table."""
     if text in ("null", "nullptr"):
         return ArgumentValue(text, forms.NULL)
     word, colon, rest = text.partition(":")
@@ -61,7 +62,7 @@ def value_of(text: str, what: str) -> ArgumentValue:
 
 
 def _worded(text: str, word: str, rest: str, what: str) -> ArgumentValue:
-    """Read ``word:rest``, whose *word* the table has."""
+    """Parse ``word:rest``, where *word* is in the table."""
     if word == forms.INOUT.word:
         inner = value_of(rest, what)
         if not inner.form.goes_in:
@@ -88,7 +89,7 @@ def _worded(text: str, word: str, rest: str, what: str) -> ArgumentValue:
 
 
 def _drawn(text: str, rest: str, what: str) -> ArgumentValue:
-    """``int:LOW..HIGH`` and what may follow it."""
+    """Parse ``int:LOW..HIGH`` and the type and sizes that may follow."""
     span, *behind = rest.split(":")
     low, dots, high = span.partition("..")
     if not (low and dots and high) or len(behind) > 2 or "" in behind:
@@ -106,7 +107,7 @@ def _unread(what: str, text: str, why: str) -> UsageError:
 
 
 def _refuse_on_device(value: ArgumentValue, what: str) -> None:
-    """Raise `UsageError` for what is not a tensor of the device."""
+    """Raise `UsageError` for a value that is not an array in the device's memory."""
     if not value.is_array:
         raise UsageError(f"{what} is given {value.text!r}; a pointer takes {forms.spellings(forms.POINTERS)}")
     if value.on_host:
@@ -116,7 +117,7 @@ def _refuse_on_device(value: ArgumentValue, what: str) -> None:
 
 
 def _refuse_unwritten(name: str, value: ArgumentValue, what: str) -> None:
-    """Raise `UsageError` for an output array passed as a pointer to const, which the kernel cannot write."""
+    """Raise `UsageError` for an output array passed to a pointer to const, through which the kernel cannot write."""
     if value.form is forms.OUT:
         raise _unread(
             what,
@@ -131,11 +132,11 @@ def _example(form: ArgumentForm) -> str:
 
 @define(eq=False)
 class ArgumentScope:
-    """The arguments of one call, by name, as they stand for numbers and make arrays.
+    """The arguments of one call by name, from which numbers are computed and arrays made.
 
-    *macros* are those of ``-D``, of which formulas may use the whole numbers; *board* gives NRAM and its like.  What is
-    drawn depends on *seed* and on the argument's name alone.  *given* are arrays that stand for those that texts read or
-    draw; what goes in is noted in *arrays*, under ``input.NAME``.
+    *macros* are those of ``-D``; formulas may use those that are integers.  *board* gives constants such as the size
+    of NRAM. Drawn values depend on *seed* and the argument's name alone.  *given* are arrays that replace arrays that
+    texts describe; input arrays are stored in *arrays*, under ``input.NAME``.
     """
 
     texts: Mapping[str, str]
@@ -158,7 +159,7 @@ class ArgumentScope:
     def refuse_misspelt(
         self, called: str, parameters: Collection[str], needed: Iterable[str], formulas: Iterable[str]
     ) -> None:
-        """Raise `UsageError` for a name that is misspelt, of an argument or in a formula, as `argument_names.misspelt` finds it."""
+        """Raise `UsageError` for a misspelt name of an argument or in a formula, as `misspelt` finds it."""
         values = {name: [self._read(name)] for name in self.texts}
         usable = known_to(self.board, self.macros)
         sentence = misspelt(called, parameters, needed, values, usable, formulas)
@@ -166,19 +167,19 @@ class ArgumentScope:
             raise UsageError(sentence)
 
     def _read(self, name: str) -> ArgumentValue | str:
-        """Return the value of argument *name*, or its text where that cannot be read."""
+        """Return the parsed value of argument *name*, or its text if it cannot be parsed."""
         try:
             return self.value(name, f"--arg {name}")
         except UsageError:
             return self.texts[name]
 
     def whole(self, name: str, what: str | None = None) -> int:
-        """Return the whole number that argument or macro *name* is.  Raises `UsageError` where it is none."""
+        """Return the integer value of argument or macro *name*.  Raises `UsageError` if it has none."""
         if name in self._numbers:
             return self._numbers[name]
         text = self.texts.get(name) or self.macros.get(name) or ""
         told = what or f"--arg {name}"
-        # Formulas may refer to each other in a circle, in which the recursion would never end.
+        # Formulas may refer to each other in a circle, which would make the recursion endless.
         if name in self._open:
             ring = " and ".join(dict.fromkeys(self._open[self._open.index(name) :]))
             raise UsageError(f"{told} is given {shown(text)!r}; {ring} cannot be known from each other")
@@ -201,7 +202,7 @@ class ArgumentScope:
         return self.number(text, what)
 
     def number(self, text: str, what: str) -> int:
-        """Return the whole number *text*, or that of a formula.  Raises `UsageError` for anything else."""
+        """Return the integer in *text*, which may be a formula.  Raises `UsageError` for anything else."""
         words = {"true": 1, "false": 0}
         if text in words:
             return words[text]
@@ -217,14 +218,14 @@ class ArgumentScope:
             ) from None
 
     def numbers(self, text: str, what: str) -> tuple[int, ...]:
-        """Return whole numbers and formulas with commas between them.  Raises `UsageError` as `number` does."""
+        """Return the integers in *text*, separated by commas, which may be formulas.  Raises `UsageError` as `number` does."""
         return tuple(self.number(part.strip(), what) for part in _apart(text))
 
     def sizes(self, value: ArgumentValue, what: str) -> tuple[int, ...]:
-        """Return the shape that *value* asks for.  Raises `UsageError` for a size that is negative or no whole number."""
+        """Return the shape of *value*.  Raises `UsageError` for a size that is negative or no integer."""
         for word in re.findall(r"\w+", value.sizes or ""):
             hexadecimal = _HEXADECIMAL.search(word) if word not in self._names() else None
-            if hexadecimal is not None:  # which int() reads, and which is sizes with x between them too
+            if hexadecimal is not None:  # int() accepts 0x10, which could also be the sizes 0 and 10
                 number = hexadecimal[1]
                 apart = f"0,{int(number[2:])} or " if number[2:].isdigit() else ""
                 why = f"{number} may be hexadecimal, or a 0 with x behind it; write {apart}{int(number, 16)}"
@@ -245,13 +246,13 @@ class ArgumentScope:
         return _unread(what, value.text, f"write {value.form.spelling}, as {_example(value.form)}: {why}")
 
     def nbytes(self) -> int:
-        """Return the bytes of the tensors that the arguments make; files are not counted."""
+        """Return the bytes of the arrays that the arguments describe, without those read from files."""
         total = 0
         for name in self.texts:
             what = f"--arg {name}"
             value = self.value(name, what)
             if value.sizes is not None:
-                # int32, the type of drawn integers if none is named.
+                # int32 is the type of drawn integers if the text names none.
                 size = 4 if value.dtype is None else self.dtype_of(value, what).size
                 total += math.prod(self.sizes(value, what)) * size
         return total
@@ -264,9 +265,10 @@ class ArgumentScope:
         usual: DType | None = None,
         legal: Sequence[ArgumentForm] = forms.POINTERS,
     ) -> Array:
-        """Make or read the array that goes in as argument *name*; *usual* are its elements where its text names none.
+        """Make or read the input array of argument *name*; *usual* is its element type if the text names none.
 
-        *legal* are the forms that a sentence about a missing file names.  Raises `UsageError` where a file, type or size does not do.
+        *legal* are the forms that the message about a missing file lists.  Raises `UsageError` for an invalid file,
+        type or size.
         """
         wanted = f"{what} takes {forms.spellings(legal)}"
         if value.form is forms.FILE:
@@ -293,16 +295,16 @@ class ArgumentScope:
             array = rng.integers(low, high, shape, dtype=np.int64)
         else:
             array = _MAKERS[value.form.word](shape, dtype, rng)
-        with np.errstate(over="ignore"):  # arange of more than half holds: infinity, as the conversion gives
+        with np.errstate(over="ignore"):  # arange may exceed the range of half; the conversion gives infinity
             return np.asarray(array).astype(dtype.dtype, copy=False)
 
     def tensor(
         self, device: "Device", name: str, what: str, usual: DType | None, *, read_only: bool = False
     ) -> "DeviceTensor":
-        """Make the tensor of argument *name* on *device*, named so.
+        """Make the tensor of argument *name* on *device*, with this name.
 
-        Raises `UsageError` for a value that is not an array, for one that only comes back where the parameter is *read_only*, and as
-        `array` does.
+        Raises `UsageError` for a value that is not an array, for a pure output if the parameter is *read_only*, and
+        as `array` does.
         """
         value = self.value(name, what)
         _refuse_on_device(value, what)
@@ -316,13 +318,14 @@ class ArgumentScope:
                 as_dtype(array.dtype)
             except UsageError as error:
                 raise _unread(what, value.text, f"its elements: {error}") from None
-            # Shared, so that a store through a cast is a fault instead of silently changing an input.
+            # Shared read-only, so that a store through a cast is a fault instead of silently changing an
+            # input.
             tensor = device.put(array) if value.comes_back else device.share(array)
         tensor.allocation.declared = evolve(tensor.allocation.declared, name=name)
         return tensor
 
     def host_array(self, name: str, what: str, usual: DType | None, *, read_only: bool = False) -> Array:
-        """Make the array of argument *name* in memory of the host, as `tensor` makes one of the device."""
+        """Make the array of argument *name* in the host's memory, as `tensor` does on the device."""
         value = self.value(name, what)
         if read_only:
             _refuse_unwritten(name, value, what)
@@ -333,7 +336,7 @@ class ArgumentScope:
         return self._taken(name, value, what, usual).copy()
 
     def _taken(self, name: str, value: ArgumentValue, what: str, usual: DType | None) -> Array:
-        """Return the array that goes in for *name*, and note it: the one that is given, or what *value* says."""
+        """Return the input array of *name* and store it in ``arrays``: the supplied array, or the one that *value* describes."""
         array = self.supplied.get(name)
         taken = self.arrays[f"input.{name}"] = (
             self.array(name, value, what, usual) if array is None else array
@@ -342,20 +345,20 @@ class ArgumentScope:
 
     @staticmethod
     def dtype_of(value: ArgumentValue, what: str) -> DType:
-        """Return the element type that *value* names.  Raises `UsageError` for one that there is not."""
+        """Return the element type that *value* names.  Raises `UsageError` for an unknown type."""
         try:
             return as_dtype(value.dtype)
         except UsageError as error:
             raise _unread(what, value.text, str(error)) from None
 
     def drawn(self, name: str, low: int, high: int) -> int:
-        """Draw the whole number of argument *name* from *low* up to, and without, *high*."""
+        """Draw the integer of argument *name*, at least *low* and below *high*."""
         return int(self._generator(name).integers(low, high, dtype=np.int64))
 
     def range_of(self, value: ArgumentValue, what: str) -> tuple[int, int]:
-        """Return the range that *value* draws from, the second number outside of it.  Raises `UsageError` where it is empty."""
+        """Return the range that *value* draws from; the second number is excluded.  Raises `UsageError` if it is empty."""
         low, high = self.number(str(value.low), what), self.number(str(value.high), what)
-        # As NumPy's generator draws them, and as the widest parameter takes them.
+        # The limits of NumPy's generator and of the widest parameter.
         if not -_WIDEST <= low < high <= _WIDEST - 1:
             raise _unread(
                 what,
@@ -365,11 +368,12 @@ class ArgumentScope:
         return low, high
 
     def _generator(self, name: str) -> np.random.Generator:
-        # By the name, so that an argument draws the same values when others come or go.
+        # Seeded by the name, so that an argument draws the same values when other arguments are added or
+        # removed.
         return np.random.default_rng([self.seed & (_WIDEST - 1), zlib.crc32(name.encode())])
 
     def _spread(self, word: str) -> str:
-        """Return *word* of sizes with a comma for each x between sizes: ``8x1024``, ``rowsxcols``."""
+        """Return *word*, a text of sizes, with each x between sizes replaced by a comma: ``8x1024``, ``rowsxcols``."""
         names = self._names()
         if "x" not in word or word in names:
             return word
@@ -405,10 +409,10 @@ def _is_whole(text: str) -> bool:
 
 
 def _between(word: str, names: Mapping[str, None]) -> list[str] | None:
-    """Return the sizes in *word*, x between them; the first and the last may be empty, where a parenthesis stands beside it."""
+    """Return the sizes in *word*, which are separated by x; the first or the last is empty if a parenthesis is next to the x."""
     if not word or word.isdigit() or word in names:
         return [word]
-    # By trying, since names may contain an x themselves, as in `boxesx4`.
+    # By trial, since names may contain an x themselves, as in `boxesx4`.
     for at, letter in enumerate(word):
         if letter == "x" and (at == 0 or word[:at].isdigit() or word[:at] in names):
             rest = _between(word[at + 1 :], names)
@@ -418,7 +422,7 @@ def _between(word: str, names: Mapping[str, None]) -> list[str] | None:
 
 
 def _apart(text: str) -> list[str]:
-    """Return the pieces of *text* between its commas outside of parentheses."""
+    """Split *text* at the commas outside of parentheses."""
     pieces, depth = [""], 0
     for letter in text:
         depth += {"(": 1, ")": -1}.get(letter, 0)
@@ -445,14 +449,14 @@ _MAKERS: Mapping[str, Callable[[tuple[int, ...], DType, np.random.Generator], Ar
 }
 
 
-# -- names that are not a parameter's, and those of formulas that stand for nothing -----------------------
+# -- misspelt names of arguments, and unknown names in formulas ------------------------------------------
 
 FUNCTIONS = ("min", "max", "PAD_UP", "PAD_DOWN", "CEIL_DIV", "true", "false")  # and sizeof(type)
 SEPARATOR = "x"  # between sizes
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 OF_LAUNCHES = ("dim", "kind", "kernel", "board", "seed")
-"""What a launch is given beside its arguments, each by an option of its own."""
-_WORD = re.compile(r"\w+")  # of sizes, where 4xrows is 4 and rows
+"""Options of a launch that are not arguments of the kernel."""
+_WORD = re.compile(r"\w+")  # of sizes, in which 4xrows is 4 and rows
 _SIZEOF = re.compile(r"sizeof\s*\([^()]*\)")
 
 
@@ -464,11 +468,11 @@ def misspelt(
     besides: Iterable[str],
     formulas: Iterable[str] = (),
 ) -> str | None:
-    """Return the sentence for a name in *values* that *called* does not have; None where there is none.
+    """Return the sentence about a name in *values* that *called* does not have; None if there is none.
 
-    *values* are the alternatives of each argument, a text for one that cannot be read.  *parameters* are those of *called*, of
-    which *needed* have no value by themselves.  *besides* are other names that formulas may use; *formulas* are texts that
-    arguments had before, whose numbers may be left over.
+    *values* are the alternatives of each argument; an alternative that cannot be parsed is a text.  *parameters* are
+    those of *called*, of which *needed* have no default.  *besides* are other names that formulas may use; *formulas*
+    are earlier texts of arguments, whose numbers may be left over.
     """
     names = frozenset({*values, *besides, *FUNCTIONS})
     uses = {name: list(_uses(alternatives, names)) for name, alternatives in values.items()}
@@ -499,7 +503,7 @@ def misspelt(
 
 
 def _instead_of(name: str, parameters: Collection[str]) -> str:
-    """Return where what is typed as the argument *name* belongs, or else what arguments there are."""
+    """Return a phrase with the option that *name* should be, or else with the parameters."""
     if name in OF_LAUNCHES:
         return f"that of the launch is given as --{name}"
     return f"its parameters: {', '.join(parameters) or 'it has none'}"
@@ -508,7 +512,7 @@ def _instead_of(name: str, parameters: Collection[str]) -> str:
 def _named_by(
     word: str, unknown: Mapping[str, str], values: Mapping[str, Sequence[ArgumentValue | str]]
 ) -> str:
-    """Return the end of an error sentence: which argument's formula names *word*; "" where none does."""
+    """Return the end of an error sentence that names the argument whose formula uses *word*; "" if there is none."""
     user = unknown.get(word)
     return "" if user is None else f", which --arg {user}={shown(_text(values[user], word))} names"
 
@@ -528,7 +532,7 @@ def known_to(board: Board, macros: Mapping[str, str | None]) -> tuple[str, ...]:
 
 
 def _uses(alternatives: Sequence[ArgumentValue | str], names: frozenset[str]) -> Iterator[tuple[str, bool]]:
-    """Yield each name that a value uses, and whether it is in a formula for sure."""
+    """Yield each name that a value uses, and whether it is certainly part of a formula."""
     for value in alternatives:
         if isinstance(value, str):
             yield from ((word, False) for word in _NAME.findall(value))
@@ -537,15 +541,15 @@ def _uses(alternatives: Sequence[ArgumentValue | str], names: frozenset[str]) ->
         for text in sure:
             for word in _WORD.findall(_SIZEOF.sub("0", text)):
                 yield from ((part, True) for part in _split(word, names))
-        if value.dtype is not None:  # of a search, a type may be drawn: in:DTYPE:n
+        if value.dtype is not None:  # in a search the type may be drawn: in:DTYPE:n
             yield value.dtype, False
-        if value.form is forms.NUMBER:  # an enumerator of a host function, too
+        if value.form is forms.NUMBER:  # it may also be an enumerator of a host function
             computed = not set("*+(").isdisjoint(value.text)
             yield from ((word, computed) for word in _NAME.findall(_SIZEOF.sub("0", value.text)))
 
 
 def _split(word: str, names: frozenset[str]) -> list[str]:
-    """Return the names in *word*, which may be sizes with x between them, as ``rowsxcols``."""
+    """Return the names in *word*, which may be sizes separated by x, as ``rowsxcols``."""
     if word in names and word != SEPARATOR:
         return [word]
     parts = word.split(SEPARATOR)

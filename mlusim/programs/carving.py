@@ -1,9 +1,9 @@
-"""How a kernel of BANG C divides its on-chip arrays: which pointer variable has which bytes, inferred from a launch, and the totals.
+"""How a BANG C kernel divides its on-chip arrays: the bytes of each pointer variable, inferred from a launch, and the totals.
 
-The kernel runs twice.  The first run learns which pointer variables hold one place throughout a task; such a variable
-has a part of its array, whereas one that moves belongs to the variable that it is computed from, and so does one that is
-never anywhere else than that variable, as a row of the only turn of a loop.  The second run learns what is touched through
-each of them, and whether one overwrites what another still reads.
+The kernel runs twice.  The first run finds the pointer variables that keep one address throughout a task.  Such a
+variable has a part of its array.  A variable that moves belongs to the variable that it is computed from, and so does
+one that always equals that variable, such as a pointer to a row in a loop of one iteration.  The second run finds the
+bytes that are accessed through each part, and whether a part overwrites bytes that another part still reads.
 """
 
 import contextlib
@@ -43,13 +43,13 @@ OVERLAP = "plan-carved-overlap"
 
 
 def on_chip(allocation: Allocation | None) -> "TypeGuard[Allocation]":
-    """Return whether *allocation* is a part of an on-chip memory."""
+    """Return whether *allocation* is in an on-chip memory."""
     return allocation is not None and allocation.space.name in ON_CHIP
 
 
 @frozen
 class DeclaredArray:
-    """A declared array: its name, its memory, its bytes, where it is declared, and the byte of the memory at which it starts."""
+    """A declared array: its name, its memory, its size in bytes, its declaration, and its first byte in the memory."""
 
     name: str
     space: str
@@ -61,10 +61,10 @@ class DeclaredArray:
 
 @define(eq=False)
 class ArrayPart:
-    """The part of an array that a pointer variable has: from byte *offset* on; ``low`` to ``high`` is touched through it.
+    """The part of an array that a pointer variable refers to, from byte *offset* on; bytes ``low`` to ``high`` are accessed through it.
 
-    ``names`` are the variables of one name in their functions; without any it is the array itself.  ``moving`` are
-    variables that point into it now here, now there.  ``offsets`` has the place in each task.
+    ``names`` are variables of the same name in their functions; if empty, the part is the array itself.  ``moving``
+    are variables whose address in it changes.  ``offsets`` has the offset in each task.
     """
 
     array: DeclaredArray
@@ -77,12 +77,12 @@ class ArrayPart:
     moving: dict[str, None] = field(factory=dict)
 
     def touch(self, low: int, high: int) -> None:
-        """Note that bytes [low, high) of the array are touched."""
+        """Note an access to bytes [low, high) of the array."""
         self.low = low if self.low is None else min(self.low, low)
         self.high = high if self.high is None else max(self.high, high)
 
     def meets(self, other: "ArrayPart") -> bool:
-        """Return whether both touch bytes of the same range."""
+        """Return whether both parts access a common range of bytes."""
         if self.low is None or other.low is None or self.high is None or other.high is None:
             return False
         return self.array is other.array and self.low < other.high and other.low < self.high
@@ -90,10 +90,11 @@ class ArrayPart:
 
 @frozen(eq=False)
 class Carving:
-    """The arrays that a kernel declares, their parts in order, and what is wrong with them (inferred).
+    """The arrays that a kernel declares, their parts in order, and the overlaps found (inferred).
 
-    ``overlaps`` are the parts that ``findings`` are about: which overwrites which.  ``allowed`` are findings that a comment in the kernel allows.  ``stack`` is the bytes of the local variables on the
-    stack that are alive at once, at the point where they take most.
+    ``overlaps`` are the pairs of parts in ``findings``: one overwrites the other.  ``allowed`` are findings that a
+    comment in the kernel allows.  ``stack`` is the largest number of bytes of local variables that are alive on the
+    stack at once.
     """
 
     kernel: str
@@ -102,7 +103,9 @@ class Carving:
     parts: tuple[ArrayPart, ...]
     findings: tuple[Finding, ...]
     allowed: tuple[Allowed, ...] = ()
-    memory: Mapping[str, Usage] = field(factory=dict)  # what it declares of each memory, and may
+    memory: Mapping[str, Usage] = field(
+        factory=dict
+    )  # the bytes that it declares of each memory, and the limit
     stack: int = 0
     overlaps: tuple[tuple[ArrayPart, ArrayPart], ...] = ()
 
@@ -116,13 +119,13 @@ class Carving:
 
 
 def carve(call: "KernelCall | LaunchAgain") -> Carving:
-    """Run *call* twice and tell how its kernel divides on-chip memory.
+    """Run *call* twice and infer how its kernel divides on-chip memory.
 
-    Raises what the launch raises; a fault ends the kernel before its plan is known.
+    Raises the exceptions of the launch; after a fault the division is unknown.
     """
     call = call.watched()
     kernel = call.loaded()
-    # Two runs, since only at the end of the first is it known whether a variable holds one place.
+    # Two runs, since it is known only at the end of the first whether a variable keeps one address.
     held = PointerPlaces(kernel)
     call.run([held])
     extents = Extents(held)
@@ -145,7 +148,7 @@ def carve(call: "KernelCall | LaunchAgain") -> Carving:
 
 
 class PointerPlaces(Observer):
-    """The first run: the places that each pointer variable holds, task by task."""
+    """The first run: the addresses that each pointer variable holds, task by task."""
 
     name = "held"
 
@@ -156,30 +159,32 @@ class PointerPlaces(Observer):
         self.arrays: dict[tuple[str, int, str, str], DeclaredArray] = {}
         self.places: dict[PointerVariable, dict[int, set[tuple[DeclaredArray, int]]]] = {}
         self.plain: set[PointerVariable] = set()
-        self._named: set[PointerVariable] = set()  # computed from another variable
-        self._apart: set[PointerVariable] = set()  # and seen elsewhere than that one
+        self._named: set[PointerVariable] = set()  # variables computed from another variable
+        self._apart: set[PointerVariable] = (
+            set()
+        )  # of these, the variables seen at another address than that one
 
     def declare(self, core: Core, allocation: Allocation) -> None:
-        """Keep a declaration of on-chip memory."""
+        """Record a declaration of on-chip memory."""
         self._starts.update({arena.space.name: arena.base for arena in core.arenas.values()})
         if on_chip(allocation):
             self.array_of(allocation)
 
     def issue(self, effect: Effect) -> None:
-        """Note what the variables that the operands come from hold."""
+        """Record the addresses held by the variables that the operands come from."""
         task = effect.core.place.task
         for _, _, chains in self.frames.behind(effect):
             for chain in chains:
                 self.note(chain, task)
 
     def note(self, chain: Chain, task: int) -> None:
-        """Note what the variables of *chain* hold in *task*."""
+        """Record the addresses held by the variables of *chain* in *task*."""
         for step, behind in zip_longest(chain, chain[1:]):
             if step.name is not None and on_chip(step.allocation):
                 places = self.places.setdefault(step.name, {}).setdefault(task, set())
                 places.add((self.array_of(step.allocation), step.offset))
                 if step.moved:
-                    # A second place that no variable has, so that it does not count as stable.
+                    # Add a second, impossible address, so that the variable does not count as stable.
                     places.add((self.array_of(step.allocation), -1))
                 if step.plain:
                     self.plain.add(step.name)
@@ -189,7 +194,7 @@ class PointerPlaces(Observer):
                         self._apart.add(step.name)
 
     def array_of(self, allocation: Allocation) -> DeclaredArray:
-        """Return the array that *allocation* is."""
+        """Return the array of *allocation*."""
         where = allocation.declared
         key = where.file, where.line, allocation.space.name, where.name or "array"
         array = self.arrays.get(key)
@@ -205,7 +210,7 @@ class PointerPlaces(Observer):
         return array
 
     def stable(self, name: PointerVariable | None) -> bool:
-        """Return whether *name* holds one place in every task, which is not just another variable's."""
+        """Return whether *name* keeps one address in every task, and is not just a copy of another variable."""
         if name is None or name in self.plain or name in self._named - self._apart:
             return False
         places = self.places.get(name, {})
@@ -213,7 +218,7 @@ class PointerPlaces(Observer):
 
 
 class Extents(Checker):
-    """The second run: what is touched through each variable, and which variable overwrites which."""
+    """The second run: the bytes accessed through each part, and the parts that overwrite others."""
 
     name = "plan"
 
@@ -225,7 +230,7 @@ class Extents(Checker):
         self._numbers: list[ArrayPart] = []
         self._written: dict[Allocation, WrittenBytes] = {}
         self._sites: dict[Site, int] = {}
-        # What has been found, and by instruction the parts that it reads (False) and writes.
+        # The results, and for each instruction the parts that it reads (False) and writes (True).
         self._lost: list[tuple[ArrayPart, ArrayPart, Site, Site, int, int]] = []
         self._calls: dict[Hashable, dict[bool, set[ArrayPart]]] = defaultdict(
             lambda: {False: set(), True: set()}
@@ -234,11 +239,11 @@ class Extents(Checker):
         self._known |= {name: self._part_of(name) for name in held.places if held.stable(name)}
 
     def parts(self) -> Iterator[ArrayPart]:
-        """Return the parts; an array itself only where it is used by its own name."""
+        """Return the parts; an array itself only if it is accessed by its own name."""
         return (part for part in self._numbers if part.names or part.low is not None)
 
     def issue(self, effect: Effect) -> None:
-        """Give each access to the variable that it goes through."""
+        """Attribute each access to the part that it goes through."""
         if not any(on_chip(access.allocation) for access in (*effect.reads, *effect.writes)):
             return
         ways = list(self._held.frames.behind(effect))
@@ -255,13 +260,13 @@ class Extents(Checker):
                     self._order(effect, access, part, stores=stores)
 
     def task_end(self, core: Core) -> None:
-        """Drop the arrays that belong to the core."""
+        """Forget the writers of bytes of arrays that belong to the core."""
         for arena in core.arenas.values():
             for allocation in arena.allocations:
                 self._written.pop(allocation, None)
 
     def _order(self, effect: Effect, access: Access, part: ArrayPart, *, stores: bool) -> None:
-        # From 1: 0 is a byte that nothing has written.
+        # From 1: 0 stands for a byte that was never written.
         writer = self.number(part) + 1
         written = self._written.get(access.allocation)
         if written is None:
@@ -274,15 +279,15 @@ class Extents(Checker):
             self.lose(self.numbered(by - 1), part, site, effect.site, effect.core.place.task, count)
 
     def goes_through(self, call: Hashable, part: ArrayPart, *, stores: bool) -> None:
-        """Note that the instruction *call*, a place and a name, reads *part*, or *stores* to it."""
+        """Record that the instruction *call*, a place and a name, reads *part*, or, with *stores*, writes to it."""
         self._calls[call][stores].add(part)
 
     def lose(self, by: ArrayPart, of: ArrayPart, site: Site, read: Site, task: int, count: int) -> None:
-        """Note that at *site* the part *by* overwrote *count* bytes of the part *of*, which *task* reads later, at *read*."""
+        """Record that the part *by*, at *site*, overwrote *count* bytes of the part *of*, which *task* reads later, at *read*."""
         self._lost.append((by, of, site, read, task, count))
 
     def launch_end(self, _launch: RunningLaunch | None) -> None:
-        """Report what was lost, but between two names of one place in which something is computed in place: read by one and written by the other."""
+        """Report the overwritten parts, except two names of one address for a computation in place, which reads one name and writes the other."""
         in_place = {
             frozenset((source, target))
             for sides in self._calls.values()
@@ -299,11 +304,11 @@ class Extents(Checker):
         return self._numbers.index(part)
 
     def numbered(self, number: int) -> ArrayPart:
-        """Return the part of a *number*."""
+        """Return the part with the number *number*."""
         return self._numbers[number]
 
     def tell(self, by: ArrayPart, of: ArrayPart, site: Site, read: Site, task: int, count: int) -> None:
-        """Report an overlap: at *site* the part *by* overwrote *count* bytes of the part *of*, which *task* reads later, at *read*."""
+        """Report an overlap: the part *by*, at *site*, overwrote *count* bytes of the part *of*, which *task* reads later, at *read*."""
         lower, upper = sorted((by, of), key=lambda part: part.offset)
 
         def make() -> Finding:
@@ -322,7 +327,7 @@ class Extents(Checker):
     def _through(
         self, access: Access, ways: Sequence[tuple[int, Ptr | None, Sequence[Chain]]], argument: int | None
     ) -> ArrayPart:
-        """Return the part that *access* goes through: by *argument* of the call, or by the first one that leads to it."""
+        """Return the part that *access* goes through: the one of *argument*, or else of the first argument that leads to the accessed array."""
         chains: list[Chain] = []
         for number, pointer, led_by in ways:
             if argument is not None and pointer is not None and number != argument:
@@ -335,12 +340,12 @@ class Extents(Checker):
         reached = [self.nearest(chain, access.allocation) for chain in chains]
         parts = [part for part in reached if part is not None]
         task_low = access.span[0]
-        # An access belongs to the last part that begins in front of it.
+        # An access belongs to the last part that begins before it.
         before = [part for part in parts if part.offset <= task_low] or parts
         return max(before, key=lambda part: part.offset) if before else self.whole(access.allocation)
 
     def nearest(self, chain: Chain, allocation: Allocation) -> ArrayPart | None:
-        """Return the nearest variable of *chain* that has a part of the array in *allocation*."""
+        """Return the part of the nearest variable in *chain* that has a part of the array in *allocation*."""
         moving: list[str] = []
         for step in chain:
             if step.allocation is not allocation:
@@ -354,7 +359,7 @@ class Extents(Checker):
         return self.whole(allocation)
 
     def whole(self, allocation: Allocation) -> ArrayPart:
-        """Return the part that the array in *allocation* is by its own name."""
+        """Return the part for the whole array in *allocation*, accessed by its own name."""
         array = self._held.array_of(allocation)
         return self._part(array, array.name, 0)
 
@@ -386,9 +391,10 @@ def _range(part: ArrayPart) -> str:
 
 @frozen
 class MemoryTotal:
-    """The bytes of one memory: *declared* by arrays, *stack* of local variables, and the *reserve* of the stack.
+    """The bytes of one memory: *declared* for arrays, *stack* for local variables, and the *reserve* of the stack.
 
-    *limit* is all that there is; the compiler keeps *reserve* of it, from which declarations may take.
+    *limit* is the size of the memory; the compiler keeps *reserve* bytes of it for the stack, which declarations may
+    use up.
     """
 
     space: str
@@ -404,23 +410,23 @@ class MemoryTotal:
 
     @property
     def slack(self) -> int:
-        """Bytes that may still be declared without the stack's reserve; negative where some of it is taken."""
+        """Bytes that may still be declared without using the stack's reserve; negative if some of it is used."""
         return self.limit - self.reserve - self.declared
 
     @property
     def fits(self) -> bool:
-        """Return whether arrays and stack have room together."""
+        """Return whether arrays and stack fit together."""
         return self.used <= self.limit
 
     def to_json(self) -> dict[str, Any]:
-        """Return all of it."""
+        """Return all members as a document of JSON."""
         return members(self, "declared", "stack", "reserve", "used", "limit", "slack", "fits")
 
 
 def totals_of(carving: Carving) -> Mapping[str, MemoryTotal]:
     """Return the totals of the memories that the kernel uses, by name."""
     arch = find_board(carving.board).arch
-    # The compiler keeps the stack in NRAM, and that of the memory core in SRAM.
+    # The compiler puts the stack in NRAM, and the memory core's in SRAM.
     reserves = {"NRAM": STACK_RESERVE, "SRAM": STACK_RESERVE}
     limits = arch.limits(compiled=True)
     return {
@@ -437,14 +443,14 @@ def totals_of(carving: Carving) -> Mapping[str, MemoryTotal]:
 
 
 def layouts_of(carving: Carving) -> tuple[Layout, ...]:
-    """Return a layout of each memory that the kernel uses, whose one stage has the parts of its arrays and the stack's reserve."""
+    """Return a layout of each memory in use, with one stage that has the parts of its arrays and the stack's reserve."""
     return tuple(_layout(carving, total) for total in totals_of(carving).values())
 
 
 def _layout(carving: Carving, total: MemoryTotal) -> Layout:
     arrays = [array for array in carving.arrays if array.space == total.space]
     regions = [region for array in arrays for region in _regions(carving, array)]
-    # Declarations come first; what they leave of the reserve is at the end of the memory.
+    # Declarations come first; the rest of the reserve is at the end of the memory.
     left = min(total.reserve, total.limit - total.declared)
     if left > 0:
         regions.append(PlacedRegion(STACK, "bytes", left, total.limit - left, left))
@@ -453,7 +459,7 @@ def _layout(carving: Carving, total: MemoryTotal) -> Layout:
 
 
 def _elements(part: ArrayPart) -> tuple[str, int]:
-    """Return the element type of the pointers to *part* and its bytes; bytes, where that is not a type of the board."""
+    """Return the element type of the pointers to *part* and its size; ("bytes", 1) if the board lacks the type."""
     for name in part.names[:1]:
         with contextlib.suppress(UsageError):
             kind = name.type.rstrip("* ").removeprefix("const ").removesuffix("_t")
@@ -462,7 +468,7 @@ def _elements(part: ArrayPart) -> tuple[str, int]:
 
 
 def _regions(carving: Carving, array: DeclaredArray) -> Iterator[PlacedRegion]:
-    """Yield the parts of *array* with what is touched through each, and what is touched through none of them."""
+    """Yield the parts of *array* with the bytes accessed through each, and then the bytes accessed through no part."""
     before: list[ArrayPart] = []
     for part in carving.parts_of(array):
         if part.high is None or part.high <= part.offset:
@@ -471,7 +477,7 @@ def _regions(carving: Carving, array: DeclaredArray) -> Iterator[PlacedRegion]:
         nbytes = part.high - part.offset
         kind, size = _elements(part)
         yield PlacedRegion(part.text, kind, nbytes // size, array.start + part.offset, nbytes, reuses=shared)
-        # In the order of the offsets, so that a part names those it lies on, and not the reverse.
+        # In the order of the offsets, so that each part names the parts before it that it overlaps.
         before.append(part)
     end = carving.touched(array)
     if end < array.bytes:

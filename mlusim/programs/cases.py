@@ -1,4 +1,4 @@
-"""Named calls of kernels in a TOML file, which the verbs and pytest take in place of a program.
+"""Named calls of kernels in a TOML file, which verbs and pytest accept in place of a program.
 
 ::
 
@@ -11,8 +11,8 @@
     reference = "reference:scaled"
     tolerance = 1e-3
 
-Keys before the first table hold for every case, and a case's own stand before them; of ``args``, ``define`` and
-``expect`` each name does.  Files and folders are looked for beside the TOML file.
+Keys before the first table apply to every case; a case's own keys override them, and in ``args``, ``define`` and
+``expect`` each name is overridden by itself.  Files and folders are relative to the TOML file.
 """
 
 import os
@@ -47,13 +47,13 @@ class KernelCase:
 
     @property
     def place(self) -> str:
-        """Return the place where it is written, as ``cases.toml:7``."""
+        """Return the place of the case, as ``cases.toml:7``."""
         return f"{self.path}:{self.line}"
 
     def expectation(self) -> Expectation | None:
-        """Return the expectation of its outputs; None where it says nothing.
+        """Return the expected outputs; None if the case declares none.
 
-        Raises `UsageError` for a reference that is not found.
+        Raises `UsageError` if the reference does not exist.
         """
         return expectation_of(self.asked.criterion, f"expect of {self.place}")
 
@@ -61,7 +61,7 @@ class KernelCase:
 def cases_in(path: str) -> tuple[KernelCase, ...]:
     """Return the cases of the TOML file *path*, in its order.
 
-    Raises `UsageError`, with file and line, for what is not TOML, for unknown keys and for values of another kind.
+    Raises `UsageError`, with file and line, for invalid TOML, for unknown keys and for values of a wrong type.
     """
     document, text = read_toml(path, hint="write one, with a table [case.NAME] for each call of a kernel")
     file = _CaseFile(path, text)
@@ -75,7 +75,7 @@ def cases_in(path: str) -> tuple[KernelCase, ...]:
 
 
 def chosen_case(cases: tuple[KernelCase, ...], name: str) -> KernelCase:
-    """Return the one of *cases* that is called *name*.  Raises `UsageError` with the names that there are."""
+    """Return the case *name* of *cases*.  Raises `UsageError`, with the existing names, for an unknown one."""
     chosen = next((case for case in cases if case.name == name), None)
     if chosen is None:
         names = ", ".join(case.name for case in cases)
@@ -85,16 +85,16 @@ def chosen_case(cases: tuple[KernelCase, ...], name: str) -> KernelCase:
 
 @frozen
 class _CaseFile:
-    """A file of cases, with its text for the lines that sentences name."""
+    """A file of cases, with its text, in which messages find lines."""
 
     path: str
     text: str
 
     def case(self, name: str, table: dict[str, Any], usual: Mapping[str, Any]) -> KernelCase:
-        """Return the case *name*, with what is *usual* in this file."""
+        """Return the case *name*, merged with the *usual* keys of the file."""
         stated = self.facts(table, name)
         merged = {**usual, **stated}
-        # By name and not as a whole: a case states what differs from the file's own.
+        # Each name by itself: a case states only its differences from the file's keys.
         for key in ("args", "define", "expect"):
             merged[key] = {**usual.get(key, {}), **stated.get(key, {})}
         line = self.line(name, None)
@@ -113,7 +113,7 @@ class _CaseFile:
         return KernelCase(name, self.path, line, AskedCall(**renamed, criterion=criterion), said)
 
     def facts(self, table: dict[str, Any], case: str | None) -> dict[str, Any]:
-        """Return the facts that *table*, of *case* or before all of them, says."""
+        """Return the checked values in *table*, which belongs to *case* or, for None, to all cases."""
         facts: dict[str, Any] = {}
         for key, value in table.items():
             at = f"{self.path}:{self.line(case, key)}"
@@ -135,16 +135,16 @@ class _CaseFile:
         return facts
 
     def beside(self, key: str, fact: Any) -> Any:
-        """Return *fact* with its paths taken from the folder of this file."""
+        """Return *fact* with its paths resolved relative to the folder of this file."""
         folder = Path(self.path).parent
         if isinstance(fact, tuple):
             return tuple(_joined(folder, name) for name in fact)
         return {name: _beside(folder, text, f"{key} {name}") for name, text in fact.items()}
 
     def line(self, case: str | None, key: str | None) -> int:
-        """Return the line where *key* of *case* stands, or the case itself, as far as the text shows it."""
-        # tomllib gives no lines, so that they are found by the text; a line that is not found is that of the
-        # case.
+        """Return the line of *key* of *case*, or of the case itself."""
+        # tomllib gives no lines, so that they are searched in the text; if the key is not found the line is
+        # the case's.
         at, inside = 1, case is None
         for number, line in enumerate(self.text.splitlines(), 1):
             head = re.match(r"\s*\[\s*([^\[\]]*?)\s*\]", line)
@@ -163,7 +163,7 @@ class _CaseFile:
 
 
 def _joined(folder: Path, name: str) -> str:
-    """Return the path from here of *name*, which is relative to *folder*."""
+    """Return the path of *name*, which is relative to *folder*, from the current folder."""
     return os.path.normpath(folder / name)
 
 
@@ -189,7 +189,7 @@ def _words(value: object) -> tuple[str, ...]:
 
 
 def _whole(value: object) -> int:
-    # True is an int to Python, and a slip in a file.
+    # True is an int in Python, but a mistake in a file.
     if not isinstance(value, int) or isinstance(value, bool):
         raise TypeError
     return value

@@ -1,4 +1,4 @@
-"""Comparison of what a kernel gives with what a function of Python or a file gives."""
+"""Comparing a kernel's outputs with those of a Python function or of a file."""
 
 import contextlib
 import importlib
@@ -20,13 +20,13 @@ from mlusim.programs.argument_values import ArgumentScope, value_of
 
 Array = np.ndarray[Any, Any]
 Inputs = Callable[[], Mapping[str, Any]]
-"""The arrays and numbers that a call was made with, by name; asked for when its outputs are there."""
+"""A function that returns the input arrays and numbers of a call by name; called when its outputs exist."""
 CLOSE = Thresholds(Criterion().diff1, Criterion().diff2)
 
 
 @frozen
 class Compared:
-    """An output beside its reference; ``got`` and ``expected`` are the elements at the accuracy's worst index."""
+    """An output compared with its reference; ``got`` and ``expected`` are the elements at the accuracy's worst index."""
 
     accuracy: Accuracy
     got: Any = None
@@ -34,7 +34,7 @@ class Compared:
 
     @property
     def worst(self) -> str:
-        """The largest error as a phrase; empty where every value is equal."""
+        """The largest error as a phrase; "" if every value is equal."""
         if self.accuracy.worst_index is None:
             return ""
         place = ", ".join(map(str, self.accuracy.worst_index))
@@ -42,7 +42,7 @@ class Compared:
 
     @property
     def told(self) -> str:
-        """Errors and verdict as a phrase; the largest error of what failed."""
+        """The errors and the verdict as a phrase, and for a failure the largest error."""
         a = self.accuracy
         line = f"diff1 {a.diff1:.3g}, diff2 {a.diff2:.3g}, {'passed' if a.passed else 'FAILED'}"
         return f"{line}; {self.worst}" if not a.passed and self.worst else line
@@ -61,9 +61,9 @@ def wrong_in(judged: Mapping[str, Compared]) -> list[str]:
 
 
 def function_of(name: str | None, folder: str | None = None) -> Any:
-    """Return the function that ``module:function`` names; modules are looked for in *folder*, or here, too.  None without a name.
+    """Return the function ``module:function``; modules are searched in *folder*, or else in the current one.  None stays None.
 
-    Raises `UsageError` where it is not found.
+    Raises `UsageError` if the function does not exist.
     """
     if name is None:
         return None
@@ -79,17 +79,17 @@ def function_of(name: str | None, folder: str | None = None) -> Any:
 
 @contextlib.contextmanager
 def importing_from(folder: str) -> Iterator[str]:
-    """Let modules be imported from *folder* in the block."""
+    """Let modules be imported from *folder* during the block."""
     sys.path.insert(0, folder)
     try:
         yield folder
     finally:
-        # One entry of the folder, so that nested blocks of the same folder keep theirs.
+        # Remove only one entry, so that nested blocks of the same folder keep theirs.
         sys.path.remove(folder)
 
 
 def file_module(path: str) -> Any:
-    """Return the Python file *path* as a new module.  Raises `UsageError` where it is none, or ends with an error."""
+    """Import the Python file *path* as a new module.  Raises `UsageError` if it is no Python file, or raises an exception."""
     where = Path(path).absolute()
     refuse_no_file(path, "name a Python file")
     with importing_from(str(where.parent)) as folder:
@@ -100,7 +100,7 @@ def file_module(path: str) -> Any:
 
 
 def module_of(name: str, folder: str | None) -> Any:
-    """Return the module *name*; from a *folder* it is a new one, since several folders may each have a module of this name."""
+    """Return the module *name*; with *folder* it is imported anew, since several folders may each have a module of this name."""
     path = None if folder is None else Path(folder, *name.split(".")).with_suffix(".py")
     if path is None or not path.is_file():
         return importlib.import_module(name)
@@ -114,9 +114,9 @@ def module_of(name: str, folder: str | None) -> Any:
 
 @frozen
 class Expectation:
-    """The expected outputs of a call: a *function* of its inputs, *arrays* as ``--arg`` writes them, or both.
+    """The expected outputs of a call: a *function* of its inputs, *arrays* in the forms of ``--arg``, or both.
 
-    *given* are those of a recording, which has them as they were.
+    *given* are the expected arrays in a recording.
     """
 
     name: str
@@ -128,27 +128,27 @@ class Expectation:
     def compared(
         self, scope: ArgumentScope, inputs: Inputs, outputs: Mapping[str, Array]
     ) -> dict[str, Compared]:
-        """Compare the *outputs* of a call by name; the rest is as in `expected`."""
+        """Compare the *outputs* of a call by name; the other parameters are those of `expected`."""
         return {
             name: _compared(name, outputs[name], array, self.close, self._who(name))
             for name, array in self.expected(scope, inputs, tuple(outputs)).items()
         }
 
     def expected(self, scope: ArgumentScope, inputs: Inputs, outputs: Sequence[str]) -> dict[str, Array]:
-        """Return the arrays that the *outputs* of a call are compared with, by name; *scope* and *inputs* are the call's.
+        """Return the expected arrays of *outputs*, by name; *scope* and *inputs* are those of the call.
 
-        Raises `UsageError` where the function cannot be called with the inputs, and for what does not come back.
+        Raises `UsageError` if the function does not accept the inputs, and for a name that is not an output.
         """
         expected: dict[str, Any] = dict(self.supplied)
         for name, text in self.arrays.items():
             what = f"what {name} is compared with"
             value = value_of(text, what)
-            # A value that comes back is an output itself, with nothing to compare with.
+            # A value that is itself an output is nothing to compare with.
             if not value.form.goes_in or value.comes_back:
                 raise UsageError(f"{what} is given {text!r}; it takes {spellings(ARRAYS)}")
             expected[name] = scope.array(name, value, what, legal=ARRAYS)
         if self.function is not None:
-            # Both may be given, for different outputs.
+            # A function and arrays may both be given, for different outputs.
             computed = _of_function(self.function, inputs(), outputs)
             twice = next((name for name in computed if name in expected), None)
             if twice is not None:
@@ -163,14 +163,14 @@ class Expectation:
         return {name: np.asarray(array) for name, array in expected.items()}
 
     def _who(self, name: str) -> str:
-        """Return the words for what gives the output *name*."""
+        """Return a phrase for the origin of the expected output *name*."""
         return "expect" if name in self.arrays or name in self.supplied else "the reference"
 
 
 def expectation_of(criterion: Criterion, name: str) -> Expectation | None:
-    """Return the expectation of *criterion*, called *name* where no function gives it one; None where it says nothing.
+    """Return the expected outputs by *criterion*, called *name* if they have no function; None if there are none.
 
-    Raises `UsageError` for a reference that is not found.
+    Raises `UsageError` if the reference does not exist.
     """
     reference, expect = criterion.reference, criterion.expect
     if reference is None and not expect:
@@ -182,7 +182,7 @@ def expectation_of(criterion: Criterion, name: str) -> Expectation | None:
 def _of_function(
     function: Callable[..., Any], inputs: Mapping[str, Any], outputs: Sequence[str]
 ) -> Mapping[str, Any]:
-    """Return the results of *function* of *inputs*, arrays and numbers: a mapping by name, or the one output."""
+    """Call *function* with *inputs*, arrays and numbers, and return its results by name; a single output may be unnamed."""
     try:
         expected = function(**inputs)
     except Exception as error:
@@ -194,7 +194,7 @@ def _of_function(
         return expected
     if len(outputs) != 1:
         raise UsageError("the reference gives one array and several come back; let it return a dict by name")
-    # A reference of one output need not name it.
+    # A reference with one output need not name it.
     return {outputs[0]: expected}
 
 
@@ -204,15 +204,15 @@ def _compared(name: str, output: Array, expected: Array, close: Thresholds, who:
             f"{who} gives {expected.dtype}{list(expected.shape)} for {name}, and {output.dtype}"
             f"{list(output.shape)} comes back; legal: numbers, {output.size} of them"
         )
-    # One may be flat: only the number of elements has to agree.
+    # One of them may be flat: only the number of elements has to agree.
     return beside(output, expected.reshape(output.shape), close)
 
 
 def beside(output: Array, expected: Array, close: Thresholds) -> Compared:
-    """Compare *output* with *expected*, an array of the same shape."""
+    """Compare *output* with *expected*, of the same shape."""
     accuracy = judge(output, expected, close)
     worst = accuracy.worst_index
     if worst is None:
         return Compared(accuracy)
-    # Python's numbers, since JSON takes none of NumPy's.
+    # Converted to Python's numbers, since JSON has none of NumPy's.
     return Compared(accuracy, output[worst].item(), expected[worst].item())

@@ -1,4 +1,4 @@
-"""The value that says in texts what is asked, and calls of kernels of BANG C sources that are asked so."""
+"""Calls of kernels in BANG C sources, requested by texts."""
 
 import os
 import re
@@ -40,35 +40,38 @@ Array = np.ndarray[Any, Any]
 
 @define(eq=False)
 class CallProgram:
-    """A call of a kernel or a host function that can be run; a `Program`.
+    """A `Program` that calls a kernel or a host function.
 
-    *supplied* are arrays by the name of an argument, which stand for those that its text reads or draws.  A name that is not a parameter
-    stands in formulas of others: of the arguments, or of *formulas*, the texts that others of their values had.
+    *supplied* are arrays by argument that replace the arrays that texts describe.  An argument that is not a
+    parameter serves formulas: those of other arguments, or *formulas*, the earlier texts of arguments whose values
+    were replaced.
     """
 
     asked: AskedCall
     supplied: Mapping[str, Array] = field(factory=dict)
     formulas: tuple[str, ...] = ()
-    _kept: dict[str, Any] = field(factory=dict)  # what was loaded, which other calls of the same share
+    _kept: dict[str, Any] = field(
+        factory=dict
+    )  # the loaded kernel or module, shared with calls of the same sources
     _arrays: dict[str, Array] = field(factory=dict, init=False)
     _plain: dict[str, Any] = field(factory=dict, init=False)
 
     LOADED: ClassVar[frozenset[str]] = frozenset({"program", "board", "include", "define"})
-    """The parts of what is asked that decide what is loaded."""
+    """The members of a request that decide which files are loaded and how."""
 
     @property
     def name(self) -> str:
-        """The name of what is called, or of its file."""
+        """The name of the kernel, or of its file."""
         return self.asked.kernel or Path(self.asked.file).name
 
     @property
     def called(self) -> str:
-        """The name of what is called, as its sources have it."""
+        """The name of the called function in its sources."""
         return self.name
 
     @property
     def board(self) -> Board:
-        """The board that it runs on."""
+        """The board of the launch."""
         return find_board(self.asked.board)
 
     @property
@@ -78,45 +81,45 @@ class CallProgram:
 
     @property
     def kind(self) -> Kind:
-        """The kind of its launches."""
+        """The kind of the launches."""
         return kind_called(self.asked.kind)
 
     @property
     def arguments(self) -> Mapping[str, str]:
-        """The texts of its arguments."""
+        """The texts of the arguments."""
         return self.asked.arguments
 
     @property
     def macros(self) -> Mapping[str, str | None]:
-        """The macros of its sources."""
+        """The macros for the sources."""
         return self.asked.define
 
     def parameters(self) -> tuple[str, ...]:
-        """Return the names of what it takes."""
+        """Return the names of the parameters."""
         raise NotImplementedError
 
     def needed(self) -> tuple[str, ...]:
-        """Return those that have no value by themselves."""
+        """Return the parameters that have no default."""
         return self.parameters()
 
     def usual(self) -> Mapping[str, DType]:
-        """Return the element types that its pointers point to, where these say so."""
+        """Return the element types of pointer parameters, where they are declared."""
         return {}
 
     def arrays(self) -> dict[str, Array]:
-        """Return the arrays that went in, under ``input.NAME``."""
+        """Return the input arrays of the last run, under ``input.NAME``."""
         return self._arrays
 
     def plain(self) -> dict[str, Any]:
-        """Return the arguments of the last run other than tensors, by name: a number, a tuple for a structure, or None."""
+        """Return the arguments of the last run that are no arrays, by name: a number, a tuple for a structure, or None."""
         return self._plain
 
     def inputs(self) -> dict[str, Any]:
-        """Return the arrays that went in and the other arguments, as a reference takes them."""
+        """Return the input arrays and the other arguments, as a reference takes them."""
         return {name.removeprefix("input."): array for name, array in self.arrays().items()} | self.plain()
 
     def scope(self) -> ArgumentScope:
-        """Return all arguments in one scope, since formulas of one may name another.  Raises `UsageError` for a name that is misspelt."""
+        """Return all arguments in one scope, since formulas may refer to other arguments.  Raises `UsageError` for a misspelt name."""
         asked = self.asked
         seed = asked.seed if asked.draws is None else asked.draws
         scope = ArgumentScope(
@@ -126,13 +129,13 @@ class CallProgram:
         return scope
 
     def asking(self, **changes: Any) -> Self:
-        """Return the same program with *changes* of what is asked; it is loaded again where they decide what is loaded."""
-        # The same object, and not a copy: what one of two calls loads later the other need not load again.
+        """Return the same program with *changes* of the request; it is loaded again only if they affect loading."""
+        # The same dictionary, not a copy: what one of two calls loads later is loaded for the other, too.
         loaded = {} if self.LOADED & changes.keys() else self._kept
         return evolve(self, asked=evolve(self.asked, **changes), kept=loaded)
 
     def given_arrays(self, arguments: Mapping[str, str], arrays: Mapping[str, Array], **changes: Any) -> Self:
-        """Return the same call with other *arguments*, whose files stand for *arrays*, and *changes* of the rest."""
+        """Return the same call with other *arguments*, whose file names stand for *arrays*, and other *changes*."""
         return evolve(self.asking(arguments=dict(arguments), **changes), supplied=dict(arrays))
 
     def tensor(
@@ -145,23 +148,23 @@ class CallProgram:
         *,
         read_only: bool = False,
     ) -> DeviceTensor | None:
-        """Return the tensor that argument *name* makes, of *usual* elements where it does not say; None for a null pointer."""
+        """Make the tensor of argument *name*, with *usual* elements if its text names none; None for a null pointer."""
         if scope.value(name, what).is_null:
             self._plain[name] = None
             return None
         return scope.tensor(device, name, what, usual, read_only=read_only)
 
     def outputs(self, device: Device, scope: ArgumentScope, values: Mapping[str, Any]) -> dict[str, Array]:
-        """Return the arrays that come back among the *values* of arguments."""
+        """Return the output arrays among the *values* of arguments."""
         return {
-            # Of a device that nothing uses again.
+            # The device is not used again, so that no copy is needed.
             name: value if isinstance(value, np.ndarray) else device.elements(value)
             for name, value in values.items()
             if isinstance(value, DeviceTensor | np.ndarray) and scope.value(name, name).comes_back
         }
 
     def recorded(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Raise `UsageError`: recordings are made of other programs."""
+        """Raise `UsageError`: a call with --arg cannot be recorded."""
         raise UsageError(f"a call of {self.name} by --arg is not recorded; launch it from a script")
 
     def run(self, observe: Iterable[Any]) -> Any:
@@ -173,14 +176,14 @@ class CallProgram:
 
 
 def load(asked: AskedCall) -> Module:
-    """Load the sources of *asked*.  Raises `SourceError` for what does not parse."""
+    """Load the sources of *asked*.  Raises `SourceError` if they do not parse."""
     return load_module(asked.program, asked.include, asked.define, find_board(asked.board))
 
 
 def source_facts(asked: AskedCall, module: Module) -> dict[str, Any]:
-    """Return *asked* with what its sources are found again by: where they lie, and digests of what *module* was compiled from.
+    """Return *asked* with relative paths of its sources, and digests of all files that *module* was compiled from.
 
-    mlusim's own headers are left out: they are those of the version that reads the record.
+    mlusim's own headers are left out: a record is read with those of the reading version.
     """
     folder = Path(module.files[0].form.path).parent
     every = {path: digest for file in module.files for path, digest in file.form.includes.items()}
@@ -188,7 +191,7 @@ def source_facts(asked: AskedCall, module: Module) -> dict[str, Any]:
         asked,
         program=tuple(_from(file.form.path, folder) for file in module.files),
         include=tuple(_from(path, folder) for path in asked.include),
-        criterion=USUAL_CRITERION,  # whose function would be looked for elsewhere
+        criterion=USUAL_CRITERION,  # its function would be searched in another folder
     )
     return {
         "folder": str(folder),
@@ -197,29 +200,29 @@ def source_facts(asked: AskedCall, module: Module) -> dict[str, Any]:
     }
 
 
-_NUMBER = r"(0[xX][0-9a-fA-F]+|0|[1-9]\d*)[uUlL]*"  # as C writes a whole one
+_NUMBER = r"(0[xX][0-9a-fA-F]+|0|[1-9]\d*)[uUlL]*"  # an integer as C writes it
 
 
 @frozen
 class MacroTexts:
-    """The texts of sources by their paths, and what they do with a macro of ``-D``."""
+    """The texts of sources by path, and how they define and use a macro of ``-D``."""
 
     texts: Mapping[str, str]
 
     @classmethod
     def of(cls, asked: AskedCall) -> Self:
-        """Return the user's files of *asked*, with those that they include, without compiling them."""
+        """Read the user's files of *asked*, and the files that they include, without compiling them."""
         texts = {path: read(path) for path in asked.program}
         for path, text in tuple(texts.items()):
             texts |= dict(included_texts(path, text, asked.include))
         return cls({path: text for path, text in texts.items() if not installed(path)})
 
     def identifiers(self) -> set[str]:
-        """Return the words that may be names."""
+        """Return all identifiers in the texts."""
         return set(re.findall(r"\b[A-Za-z_]\w*\b", " ".join(self.texts.values())))
 
     def defined(self, name: str) -> int | None:
-        """Return the whole number that they give macro *name* unless ``-D`` does, or None if they give none."""
+        """Return the integer that the texts define macro *name* as unless ``-D`` does; None if there is no such definition."""
         definitions = (_defined(name, text) for text in self.texts.values() if _guarded(name, text))
         return next(
             (
@@ -231,12 +234,12 @@ class MacroTexts:
         )
 
     def numbers(self) -> list[int]:
-        """Return the whole numbers that are written in them, each once, in order."""
+        """Return the integers in the texts, each once, in order."""
         words = re.findall(rf"(?<![\w.]){_NUMBER}\b(?!\.)", " ".join(self.texts.values()))
         return list(dict.fromkeys(int(word, 0) for word in words))
 
     def refuse_fixed(self, name: str) -> None:
-        """Raise `UsageError` where they define macro *name* whatever ``-D`` says."""
+        """Raise `UsageError` if the texts define macro *name* regardless of ``-D``."""
         for path, text in self.texts.items():
             defined = _defined(name, text)
             if defined is not None and not _guarded(name, text):
@@ -247,12 +250,12 @@ class MacroTexts:
 
 
 def _defined(name: str, text: str) -> re.Match[str] | None:
-    """Return the first definition of macro *name*, whose group is what it stands for."""
+    """Return the first definition of macro *name*; the group of the match is its replacement."""
     return re.search(rf"^[ \t]*#[ \t]*define[ \t]+{name}\b(.*)$", text, re.MULTILINE)
 
 
 def _whole(text: str) -> int | None:
-    """Return the whole number that *text*, behind the name of a macro, is or computes from others; None if it is none."""
+    """Return the value of *text*, the replacement of a macro, if it is an integer or a formula of integers; otherwise None."""
     words = re.sub(r"//.*|/\*.*?\*/", "", text)
     plain = re.sub(rf"\b{_NUMBER}\b", lambda word: str(int(word[1], 0)), words)
     try:
@@ -262,13 +265,13 @@ def _whole(text: str) -> int | None:
 
 
 def _guarded(name: str, text: str) -> bool:
-    """Return whether a condition asks for macro *name*."""
+    """Return whether a conditional directive tests macro *name*."""
     return bool(re.search(rf"^[ \t]*#[ \t]*(ifndef[ \t]+{name}\b|if\b.*\b{name}\b)", text, re.MULTILINE))
 
 
 @frozen(eq=False)
 class Called:
-    """The results of a call: the outputs by the name of the argument, the launch, and what the outputs were compared with."""
+    """The results of a call: the outputs by argument, the launch, and the comparisons of the outputs."""
 
     outputs: Mapping[str, Array]
     launch: Launch
@@ -276,7 +279,7 @@ class Called:
 
     @property
     def passed(self) -> bool:
-        """Return whether every output that was compared is accurate."""
+        """Return whether every compared output is accurate."""
         return all(compared.accuracy.passed for compared in self.judged.values())
 
     @property
@@ -287,29 +290,29 @@ class Called:
 
 @define(eq=False)
 class SourceCall(CallProgram):
-    """A call of what BANG C sources have."""
+    """A call of a kernel or a host function in BANG C sources."""
 
     @property
     def module(self) -> Module:
-        """Return the module of the sources, which are loaded once."""
+        """Return the module of the sources, which is loaded once."""
         if "module" not in self._kept:
             self._kept["module"] = load(self.asked)
         module: Module = self._kept["module"]
         return module
 
     def formals(self) -> Sequence[ir.Local]:
-        """Return the parameters of what is called."""
+        """Return the parameters of the called function."""
         raise NotImplementedError
 
     def usual(self) -> Mapping[str, DType]:
-        """Return the element types of its pointers, by parameter; those of ``void *`` are left out."""
+        """Return the element types of its pointers, by parameter, without those of ``void *``."""
         pointed = ((p.source_name or p.name, t.pointed_dtype(p.type)) for p in self.formals())
         return {name: dtype for name, dtype in pointed if dtype is not None}
 
     def with_values(
         self, arguments: Mapping[str, str], macros: Mapping[str, str], dim: tuple[int, int, int] | None = None
     ) -> Self:
-        """Return the same call with other values of *arguments*, of *macros*, for which the sources are loaded again, and of *dim*."""
+        """Return the same call with other values of *arguments*, *macros* (the sources are then loaded again) and *dim*."""
         formulas = self.formulas or tuple(self.arguments.values())
         changes: dict[str, Any] = {"arguments": {**self.arguments, **arguments}, "dim": dim or self.dim}
         if macros:
@@ -319,7 +322,7 @@ class SourceCall(CallProgram):
 
 @define(eq=False)
 class KernelCall(SourceCall):
-    """A call of a kernel of BANG C sources, whose outputs are compared with *expectation* at the end of a run."""
+    """A call of a kernel in BANG C sources; its outputs are compared with *expectation* at the end of a run."""
 
     expectation: "Expectation | None" = None
 
@@ -337,7 +340,7 @@ class KernelCall(SourceCall):
         return tuple(self.loaded().parameters)
 
     def recorded(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """Return what a recording holds of it: its sources by name and digest, the call, and the arrays that go in."""
+        """Return the call for a recording: its sources by name and digest, its arguments, and the input arrays."""
         facts = {"kind": "kernel", **source_facts(self.asked, self.module)}
         arrays = dict(self._arrays)
         if self.expectation is not None:
@@ -345,7 +348,7 @@ class KernelCall(SourceCall):
         return facts, arrays
 
     def _expected_facts(self, expectation: "Expectation", arrays: dict[str, Array]) -> dict[str, Any]:
-        """Return the facts of what the outputs are compared with, whose arrays go into *arrays*, but for those that are there already."""
+        """Return the facts of the expected outputs; add their arrays to *arrays*, unless equal arrays are there already."""
         scope = self.scope()
         back = [n for n in self.parameters() if n in self.arguments and scope.value(n, n).comes_back]
         keys = {}
@@ -364,7 +367,7 @@ class KernelCall(SourceCall):
     def run(self, observe: Iterable[Any]) -> Called:
         """Launch the kernel once on a new device."""
         kernel = self.loaded()
-        # A new one: what an earlier run left in memory is not seen.
+        # A new device, so that contents of memory from an earlier run are not visible.
         device = Device(self.board)
         scope = self.scope()
         arguments = [self._argument(device, scope, kernel, p) for p in kernel.form.parameters]
@@ -375,7 +378,7 @@ class KernelCall(SourceCall):
             self.kind,
             arguments,
             observe=(*self.asked.checks, *observe),
-            # C has one schedule, and refuses a seed: there it is for the arguments that are drawn, if any.
+            # C has one schedule and refuses a seed; there the seed only serves arguments that are drawn.
             seed=None if drawn and self.asked.engine == NATIVE else self.asked.seed,
             effects=self.asked.effects,
             engine=self.asked.engine,
@@ -386,9 +389,9 @@ class KernelCall(SourceCall):
         return Called(back, launch, judged)
 
     def depends_on_memory_cores(self, done: Called) -> str:
-        """Return a sentence if the outputs of *done* are others where memory cores begin in the other order, else "".
+        """Return a sentence if the outputs differ from *done* when memory cores start in the opposite order, else "".
 
-        It runs the kernel again, which takes as long as *done* took.
+        The kernel runs again, which takes as long as *done* did.
         """
         if not self.kind.unions:
             return ""
@@ -403,18 +406,18 @@ class KernelCall(SourceCall):
         )
 
     def watched(self) -> "KernelCall":
-        """Return the same call on the Python engine, whose instructions can be watched, with the sources that are loaded."""
+        """Return the same call on the Python engine, whose instructions can be observed, with the same loaded sources."""
         return self.asking(engine="python", checks=())
 
     def natively(self) -> "KernelCall":
-        """Return the same call on the engine in C, without checkers."""
+        """Return the same call on the C engine, without checkers."""
         return self.asking(engine=NATIVE, checks=())
 
     def loaded(self) -> BangKernel:
-        """Return the kernel, from the sources, which are loaded once."""
+        """Return the kernel from the sources, which are loaded once."""
         loaded_before = "module" in self._kept
         kernel = self._found(self.module)
-        # Once: calls with other values share the module.
+        # Only once: calls with other values share the module.
         if not loaded_before:
             self.module.warn_of_broken()
         return kernel
@@ -425,7 +428,7 @@ class KernelCall(SourceCall):
         names = list(module.kernels)
         if len(names) == 1:
             return module[names[0]]
-        # Where no kernel translates, the reason is of more use than a missing name.
+        # If no kernel translates, the reason is more useful than the message about a missing name.
         absent = [f for _, f in module.functions_of("kernel") if f.problem is not None]
         if absent and not names:
             raise SourceError(tuple(diagnostic_of(f) for f in absent))
@@ -472,7 +475,7 @@ class KernelCall(SourceCall):
 
 
 def _structure(text: str, kind: t.Record, what: str) -> tuple[float | bool, ...]:
-    """Return the members of a structure of numbers, in their order: ``--arg p=2,1.5``."""
+    """Parse the members of a structure of numbers, in order: ``--arg p=2,1.5``."""
     words = text.split(",")
     fields = [(f.name, f.type) for f in kind.fields if isinstance(f.type, t.Arithmetic)]
     if len(fields) != len(kind.fields):
@@ -486,7 +489,7 @@ def _structure(text: str, kind: t.Record, what: str) -> tuple[float | bool, ...]
 
 
 def _member(text: str, kind: t.Arithmetic, what: str) -> float | bool:
-    """Return a number that is written out."""
+    """Parse a literal number."""
     words = {"true": 1, "false": 0}
     try:
         if kind.kind == "float":
@@ -498,12 +501,12 @@ def _member(text: str, kind: t.Arithmetic, what: str) -> float | bool:
 
 
 def kind_of(text: str | None) -> Kind:
-    """Return the task type called *text* in any case; vendor names too."""
+    """Return the task type called *text*, in upper or lower case; vendor names are accepted."""
     return kind_called(text or BLOCK)
 
 
 def dim_of(text: str | None) -> tuple[int, int, int]:
-    """Return three numbers of tasks; those that are left out are 1."""
+    """Parse three numbers of tasks; missing ones are 1."""
     words = (text or "1").split(",")
     try:
         sizes = [int(word, 0) for word in words]
@@ -516,7 +519,7 @@ def dim_of(text: str | None) -> tuple[int, int, int]:
 
 
 def named_values(words: Sequence[str], option: str) -> dict[str, str]:
-    """Return the values of *option*, each ``NAME=VALUE``, by name."""
+    """Parse the values of *option*, each ``NAME=VALUE``, by name."""
     values: dict[str, str] = {}
     for word in words:
         name, equals, value = word.partition("=")

@@ -1,10 +1,10 @@
-"""The values of arguments and macros with which a kernel of BANG C, or a host function, still runs, found by running it.
+"""The largest values of arguments and macros with which a BANG C kernel or a host function runs, found by running it.
 
-Launches without observers, which run natively where they can, find the largest value without a fault: values are
-doubled from the one that was given, then the interval is bisected.  Below it the same search finds the largest value at
-which no part of an on-chip array overwrites another (`carve`).  Some values in between are tried as well, for a kernel
-may branch by its shape; the others are not.  For a host function, values that its own checks refuse are distinguished
-from values that they accept and that then fail: those are a gap in the checks.
+Launches without observers, natively where possible, search the largest value without a fault: values are doubled from
+the initial one, then the interval is bisected.  Below that value the same search finds the largest value at which no
+part of an on-chip array overwrites another (`carve`).  Some smaller values are tried as well, since a kernel may
+branch by its shape, but not all.  For a host function, values that its own checks refuse are distinguished from
+values that they accept and that then fail, which are a gap in the checks.
 """
 
 import contextlib
@@ -41,25 +41,26 @@ if TYPE_CHECKING:
     SearchedCall = KernelCall | HostFunctionCall
 
 FAR = Limit(seconds=10, growth=1 << 30)
-"""How far a launch of the search may go: in seconds, for instructions are counted in Python alone, in which a launch takes a hundred times as long."""
+"""Limits of a launch of the search: of time and memory, since only Python counts instructions, and there a launch takes a hundred times as long."""
 MOST_BYTES = 256 << 20
-"""Bytes of the arrays of one launch of the search."""
-DIMS = ("dim.x", "dim.y", "dim.z")  # the tasks of a launch
-BRANCHES = 4  # places of branches that are printed
-ELSEWHERE = 60  # values of a macro that are compiled where the source refuses its own
+"""Bytes of all arrays of one launch of the search."""
+DIMS = ("dim.x", "dim.y", "dim.z")  # the numbers of tasks of a launch
+BRANCHES = 4  # branches that are listed
+ELSEWHERE = 60  # values of a macro to compile with if the source refuses its default
 ASSERTED = "static assertion failed", "#error"
-"""What a source says of a value of a macro that it does not take."""
+"""Messages of the compiler for a value of a macro that the source refuses."""
 PASSED = ("fault", "overlap", "launch")
-"""Kinds of failures of a value that the checks of a host function let pass."""
+"""The kinds of failures of values that the checks of a host function accept."""
 
 
 @frozen
 class Failure:
-    """A *value* with which the kernel does not run: what is wrong, as a sentence, and where.
+    """A *value* with which the kernel does not run: a sentence about the failure, and its place.
 
-    ``kind`` is "fault", "overlap", "refused" where the launch is, "source" where an assertion of the source is, "check" where a host function refuses it,
-    "launch" where it does not and its launch is refused, or "limit" where the launch took more than the search waits for.  ``space`` is the memory that a fault is about, ``address`` and ``nbytes`` the access, and
-    ``declared`` the place of the array.
+    ``kind`` is "fault", "overlap", "refused" for a refused launch, "source" for an assertion of the source, "check"
+    for a refusal by a host function, "launch" for a launch that is refused after the host function accepted the
+    value, or "limit" for a launch beyond the limits of the search. ``space`` is the memory of a fault, ``address``
+    and ``nbytes`` describe the access, and ``declared`` is the place of the array's declaration.
     """
 
     value: int
@@ -74,7 +75,7 @@ class Failure:
 
     @property
     def told(self) -> str:
-        """Return a phrase for what happens there."""
+        """Return a phrase for the failure."""
         what = {
             "fault": "fails",
             "overlap": "overlaps",
@@ -94,10 +95,10 @@ class Failure:
 
 @frozen
 class Binding:
-    """The thing that binds at the largest value: a pointer into an array, an array or a memory, by *name*, and its place.
+    """What limits the largest value: a pointer into an array, an array or a memory, by *name*, and its place.
 
-    ``used`` and ``next`` are its bytes at the largest value and at the next, ``capacity`` those that it has; None where
-    they are not known.
+    ``used`` and ``next`` are its bytes at the largest value and at the next one, ``capacity`` the available bytes;
+    None if unknown.
     """
 
     name: str
@@ -110,17 +111,17 @@ class Binding:
 
 @frozen
 class Steps:
-    """The values of a variable that are searched: multiples of *step*, or with *powers* the powers of two; each has a number, from 1 on."""
+    """The searched values of a variable: multiples of *step*, or with *powers* the powers of two, numbered from 1."""
 
     step: int = 1
     powers: bool = False
 
     def value(self, number: int) -> int:
-        """Return the value that has *number*."""
+        """Return the value with the number *number*."""
         return 1 << (number - 1) if self.powers else number * self.step
 
     def number(self, value: int) -> int:
-        """Return the number of the largest value that is not above *value*; 0 if there is none."""
+        """Return the number of the largest value that is at most *value*; 0 if there is none."""
         return value.bit_length() if self.powers else value // self.step
 
     def __str__(self) -> str:
@@ -129,9 +130,9 @@ class Steps:
 
 @frozen
 class Passed:
-    """A gap in the checks of a host function: the smallest and the largest value tried that they accept and that then fails.
+    """A gap in the checks of a host function: the smallest and the largest tried value that they accept and that then fails.
 
-    ``refused`` is the first refusal above the largest, None where none was seen.
+    ``refused`` is the first refusal above the largest; None if none was seen.
     """
 
     first: Failure
@@ -149,16 +150,16 @@ class Passed:
 
 @frozen
 class LargestValue:
-    """The largest value that ran, None where none did; ``fails`` is the smallest above it that was seen to fail.
+    """The largest value that ran, None if none did; ``fails`` is the smallest larger value that failed.
 
-    Without ``fails`` every value that was tried ran, up to the largest of the variable's type.  ``tried`` has the
-    values in the order of the search, ``below`` what failed of those under the largest, and ``branches`` the places where
-    the kernel branches.  Of a host function, where ``function`` says that it is one, ``passed`` are values that it accepts
-    and that fail; ``steps`` are the values that were searched, and ``odd`` is how others are refused.
-    ``safe`` is the largest value at which the arrays leave the compiler its stack, None where none was seen to, and ``declared`` the
-    bytes of each memory at the largest.
-    ``unwatched`` says that parts may overlap where to look for that took longer than the search waits for.
-    ``carved`` is how the arrays are divided at the largest value, where that was asked for, and ``uncarved`` why it is not known.
+    Without ``fails`` every tried value ran, up to the largest of the variable's type.  ``tried`` has the values in
+    the order of the search, ``below`` the failures under the largest value, and ``branches`` the places where the
+    kernel branches.  If ``function`` says that it is a host function, ``passed`` are values that it accepts and that
+    fail; ``steps`` are the searched values, and ``odd`` is how other values are refused. ``safe`` is the largest
+    value at which the arrays leave the stack's reserve free, None if none was found, and ``declared`` the bytes of
+    each memory at the largest value. ``unwatched`` says that parts may overlap, since the search for overlaps took
+    too long. ``carved`` is the division of the arrays at the largest value, if requested, and ``uncarved`` the reason
+    why it is unknown.
     """
 
     kernel: str
@@ -206,11 +207,11 @@ class LargestValue:
 
 
 def largest_value(call: "SearchedCall", variable: str, *, carved: bool = False) -> LargestValue:
-    """Return the largest *variable* with which *call* runs without a fault and without an overlap on chip.
+    """Return the largest *variable* with which *call* runs without a fault and without overlapping parts on chip.
 
-    The search begins at the value that the call has, or at 1.  With *carved* the answer has how the arrays are divided at
-    the largest value, which takes a launch in Python where nothing on chip binds.  Raises `UsageError` where the kernel has no such
-    integer, and for what no value of it mends.
+    The search begins at the value in the call, or at 1.  With *carved* the answer has the division of the arrays at
+    the largest value, which takes a launch in Python if nothing on chip is the limit.  Raises `UsageError` if the
+    kernel has no such integer, and for failures that do not depend on it.
     """
     shapes = Shapes(call)
     start = shapes.given(variable)
@@ -246,8 +247,8 @@ def largest_value(call: "SearchedCall", variable: str, *, carved: bool = False) 
 
 
 def _between(largest: int, *, few: bool) -> list[int]:
-    """Return the values below *largest* that are tried because the kernel may branch: odd and even ones, large and small."""
-    # Few where each value is a compilation, or a launch of many tasks.
+    """Return values below *largest* to try, since the kernel may branch: odd and even ones, large and small."""
+    # Few if each value needs a compilation, or a launch of many tasks.
     parts = (largest - 1, largest // 2 + 1) if few else (
         largest - 1, largest - 2, largest - largest // 16, largest * 3 // 4 | 1, largest // 2 + 1, largest // 3, largest // 7, 3, 2, 1,
     )  # fmt: skip
@@ -255,9 +256,10 @@ def _between(largest: int, *, few: bool) -> list[int]:
 
 
 def _elsewhere(default: int, written: Iterable[int]) -> list[int]:
-    """Return values of a macro to try where the source refuses its *default*.
+    """Return values of a macro to try if the source refuses its *default*.
 
-    They are numbers *written* beside it, which an assertion may compare it with, parts of it, and the numbers times powers of two.
+    They are numbers *written* in the source, with which an assertion may compare it, parts of the default, and the
+    numbers times powers of two.
     """
     parts = [default >> n for n in range(1, default.bit_length())]
     near = [value for value in written if 1 < value <= INT32_MAX and value != default]
@@ -268,10 +270,10 @@ def _elsewhere(default: int, written: Iterable[int]) -> list[int]:
 def ascend(
     start: int, top: int, failing: Callable[[int], Failure | None], *, near: bool = False
 ) -> tuple[int | None, Failure | None]:
-    """Return the largest value up to *top* that is not *failing*, and the failure above it.
+    """Return the largest value up to *top* for which *failing* returns None, and the failure above it.
 
-    With *near* it is expected at *start*, so that the first steps from there are small.  A failure at the
-    limit is not located to the exact value: each try takes as long as the limit.
+    With *near* the result is expected close to *start*, so that the first steps from there are small.  The exact
+    value of a failure of kind "limit" is not searched, since each try takes as long as the limit.
     """
     value = min(start, top)
     stride = 1 if near else value
@@ -281,7 +283,7 @@ def ascend(
         value, stride = min(value + stride, top), 2 * stride
         failure = failing(value)
         low = low if failure is not None else value
-    # Downwards, at most by halves: what is given may fail itself.
+    # Downwards, at most by half each time, since the initial value may fail itself.
     while low is None and value > 1:
         slow = failure is not None and failure.kind == "limit"
         value, stride = value // 2 if slow else max(value - stride, value // 2), 2 * stride
@@ -306,10 +308,10 @@ class Shapes:
 
     call: "SearchedCall"
     tried: list[Mapping[str, int]] = field(factory=list)
-    unwatched: bool = False  # whether overlaps are no longer looked for, since that took too long
-    until: float = math.inf  # of `time.monotonic`, when the whole search ends
+    unwatched: bool = False  # set once overlaps are no longer searched, since that took too long
+    until: float = math.inf  # of `time.monotonic`, the end of the whole search
     _faults: dict[tuple[tuple[str, int], ...], Failure | None] = field(factory=dict)
-    _many: dict[tuple[tuple[str, int], ...], int] = field(factory=dict)  # instructions of a call of a kernel
+    _many: dict[tuple[tuple[str, int], ...], int] = field(factory=dict)  # instructions of a kernel call
     _carved: dict[tuple[tuple[str, int], ...], list[Carving]] = field(factory=dict)
     _overlaps: dict[tuple[tuple[str, int], ...], Failure | None] = field(factory=dict)
     _steps: dict[str, Steps] = field(factory=dict)
@@ -323,7 +325,7 @@ class Shapes:
 
     @property
     def over(self) -> bool:
-        """Return whether the time of the whole search is over; no more is launched then."""
+        """Return whether the time of the whole search is over, so that nothing more is launched."""
         return self.until < math.inf and time.monotonic() >= self.until
 
     def values_tried(self, name: str) -> list[int]:
@@ -335,7 +337,7 @@ class Shapes:
         return _integers_of(self.call) | dict.fromkeys(self._macros(), INT32_MAX)
 
     def top(self, name: str) -> int:
-        """Return the largest value that *name* may have, of a variable or of the tasks."""
+        """Return the largest legal value of *name*, a variable or a number of tasks."""
         if name in DIMS:
             return self.call.board.max_dim[DIMS.index(name)]
         return self.variables()[name]
@@ -344,17 +346,17 @@ class Shapes:
         return [name for name, text in self.call.macros.items() if text and text.isdigit()]
 
     def steps(self, name: str) -> Steps:
-        """Return the values of *name* that are searched: dim.x of a union in steps of its cores, others as a host function or an assertion wants them."""
+        """Return the values of *name* to search: dim.x of a union in steps of its cores, others as a host function or an assertion requires."""
         cores = self.call.board.arch.cores_per_cluster
         usual = max(1, self.call.kind.unions * cores) if name == DIMS[0] else 1
         return self._steps.get(name, Steps(usual))
 
     def is_macro(self, name: str) -> bool:
-        """Return whether *name* is a macro, each value of which is compiled."""
+        """Return whether *name* is a macro, so that each value needs a compilation."""
         return name in self._macros() and name not in self.call.arguments
 
     def given(self, name: str) -> int:
-        """Return the value that the call gives *name*, at least 1.  Raises `UsageError` where there is no such variable."""
+        """Return the value of *name* in the call, at least 1.  Raises `UsageError` if there is no such variable."""
         if name in DIMS:
             return self.call.dim[DIMS.index(name)]
         self._settle_macro(name)
@@ -372,9 +374,9 @@ class Shapes:
             raise UsageError(f"{error}, for the search to begin at") from None
 
     def settle(self, words: Iterable[str]) -> None:
-        """Give each macro among *words* the number that the sources give it, so that it is a variable.
+        """Define each macro among *words* as its number in the sources, so that it is a variable.
 
-        Raises `UsageError` for a macro that the sources define whatever ``-D`` says.
+        Raises `UsageError` for a macro that the sources define regardless of ``-D``.
         """
         constants = board_constants(self.call.board)
         for word in words:
@@ -382,9 +384,9 @@ class Shapes:
                 self._settle_macro(word)
 
     def _settle_macro(self, name: str) -> None:
-        """Give macro *name* the number that the sources give it, where ``-D`` does not.
+        """Define macro *name* as its number in the sources, unless ``-D`` does.
 
-        Raises `UsageError` for a macro that the sources do not use, or define whatever ``-D`` says.
+        Raises `UsageError` for a macro that the sources do not use, or define regardless of ``-D``.
         """
         if name in self.call.arguments:
             return
@@ -399,9 +401,9 @@ class Shapes:
             self._begin_where_it_compiles(name, texts)
 
     def _begin_where_it_compiles(self, name: str, texts: MacroTexts) -> None:
-        """Give macro *name* another number if the sources do not compile with its own, where one is found with which they do.
+        """If the sources do not compile with the default of macro *name*, define it as a number with which they do.
 
-        Raises what is wrong with its own otherwise.
+        Raises the compiler's error for the default if no such number is found.
         """
         try:
             self.call.formals()
@@ -416,11 +418,11 @@ class Shapes:
             raise
 
     def is_plain(self, name: str) -> bool:
-        """Return whether argument *name* is a number that is written out."""
+        """Return whether argument *name* is a literal number."""
         return self.call.arguments.get(name, "").isdigit()
 
     def of(self, values: Mapping[str, int]) -> "SearchedCall":
-        """Return the call with *values* of its variables."""
+        """Return the call with *values* for its variables."""
         macros = {name: str(value) for name, value in values.items() if self.is_macro(name)}
         arguments = {name: str(v) for name, v in values.items() if name not in macros and name not in DIMS}
         x, y, z = (values.get(name, size) for name, size in zip(DIMS, self.call.dim, strict=True))
@@ -429,9 +431,9 @@ class Shapes:
     def largest(
         self, name: str, fixed: Mapping[str, int], start: int, *, near: bool = False
     ) -> tuple[int | None, Failure | None]:
-        """Return the largest *name*, the others *fixed*, that ends in no fault and no overlap, and what fails above it.
+        """Return the largest *name*, the others *fixed*, without a fault or an overlap, and the failure above it.
 
-        With *near* it is expected at *start*.
+        With *near* the result is expected close to *start*.
         """
         wants_multiples = self.is_macro(name) or _is_function(self.call)
         if wants_multiples and name not in (*DIMS, *self._steps):
@@ -459,15 +461,15 @@ class Shapes:
         )
 
     def failure(self, values: Mapping[str, int], name: str) -> Failure | None:
-        """Return how a launch with *values* fails: by a fault, else by an overlap; told as the value of *name*."""
+        """Return the failure of a launch with *values*, a fault or else an overlap, as a failure of the value of *name*."""
         return self.fault(values, name) or self.overlap(values, name)
 
     def fault(self, values: Mapping[str, int], name: str) -> Failure | None:
-        """Return how a launch without observers fails with *values*; None where it does not."""
+        """Return the failure of a launch with *values* without observers; None if it does not fail."""
         key = tuple(sorted(values.items()))
         if (
             key not in self._faults and self.over
-        ):  # which is not kept: a later part of the search may have time for this
+        ):  # not stored: a later part of the search may have time for this value
             return Failure(values[name], "limit", "the time of the search is over")
         if key not in self._faults:
             first = not self._faults
@@ -478,7 +480,7 @@ class Shapes:
         return None if failure is None else evolve(failure, value=values[name])
 
     def _run(self, call: "SearchedCall", values: Mapping[str, int], name: str) -> Failure | None:
-        """Run *call*, of *values*; a host function that launches nothing has refused that of *name*."""
+        """Run *call*, with *values*; a host function that launches nothing counts as refusing the value of *name*."""
         key, declared = tuple(sorted(values.items())), Declared()
         with attending([declared]):
             done = call.run(())
@@ -491,11 +493,11 @@ class Shapes:
         return None
 
     def declared(self, values: Mapping[str, int]) -> Mapping[str, int]:
-        """Return the bytes of each on-chip memory that a launch with *values* declares at most; empty where none came to its end."""
+        """Return the most bytes of each on-chip memory that a launch with *values* declares; empty if no launch completed."""
         return self._declared.get(tuple(sorted(values.items())), {})
 
     def with_stack(self, name: str, largest: int, start: int) -> int | None:
-        """Return the largest *name* up to *largest*, which runs, at which the arrays leave the compiler its stack; None where none does."""
+        """Return the largest *name* up to *largest* at which the arrays leave the stack's reserve free; None if there is none."""
         arch, steps = self.call.board.arch, self.steps(name)
 
         def taking(number: int) -> Failure | None:
@@ -512,7 +514,7 @@ class Shapes:
         return None if safe is None else steps.value(safe)
 
     def overlap(self, values: Mapping[str, int], name: str) -> Failure | None:
-        """Return which part of an array overwrites another with *values*."""
+        """Return the failure of *values* by a part of an array that overwrites another one."""
         key = tuple(sorted(values.items()))
         if key not in self._overlaps and self.over:
             self.unwatched = True
@@ -526,7 +528,7 @@ class Shapes:
         return None if failure is None else evolve(failure, value=values[name])
 
     def odd(self, name: str) -> Failure | None:
-        """Return how a value of *name* fails that is not among those searched, where a host function or the source wants these."""
+        """Return the failure of a value of *name* outside of the searched ones, if a host function or the source requires those."""
         return self._odd.get(name)
 
     def _overlap(self, call: "SearchedCall", values: Mapping[str, int], name: str) -> Failure | None:
@@ -537,18 +539,18 @@ class Shapes:
         return Failure(values[name], "overlap", first.message, first.file, first.line)
 
     def carved(self, values: Mapping[str, int], call: "SearchedCall | None" = None) -> list[Carving]:
-        """Return how the kernel, or each that the host function launches, divides its arrays with *values*."""
+        """Return the division of the arrays with *values*: of the kernel, or of each kernel that the host function launches."""
         key = tuple(sorted(values.items()))
         if key not in self._carved:
             self._carved[key] = carvings_of(call or self.of(values))
         return self._carved[key]
 
     def division(self, values: Mapping[str, int]) -> tuple[tuple[Carving, ...], str]:
-        """Return how the arrays are divided with *values*, which run, or why that is not known."""
+        """Return the division of the arrays with *values*, which run, or the reason why it is unknown."""
         try:
             with limiting(FAR), _silent():
                 return tuple(self.carved(values)), ""
-        except MlusimError as error:  # watched in Python it may take longer than the search waits for
+        except MlusimError as error:  # observed in Python the launch may take longer than the limit
             return (), str(error)
 
     def _tried(
@@ -559,7 +561,7 @@ class Shapes:
             self.tried.append(dict(values))
         try:
             call = self.of(values)
-            with _silent():  # notes about the sources were told with the first value
+            with _silent():  # notes about the sources were printed with the first value
                 nbytes = call.scope().nbytes()
             if nbytes > MOST_BYTES:
                 told = (
@@ -579,7 +581,8 @@ class Shapes:
             refused = isinstance(error, LaunchError)
             unfit = _is_function(self.call) and refused
             asserted = any(word in str(error) for word in ASSERTED)
-            # Arrays that are too large for the board may be declared with a macro; what else is refused, no value mends.
+            # A macro may declare arrays that are too large for the board; no other refusal depends on a
+            # value.
             if first and not unfit and not ((refused or asserted) and self.is_macro(name)):
                 raise
             kind = "launch" if unfit else "source" if asserted else "refused"
@@ -588,10 +591,10 @@ class Shapes:
             outcome = evolve(outcome, sentence="; ".join((outcome.sentence, *printed())))
         return outcome if isinstance(outcome, Failure) else None
 
-    # -- what binds --------------------------------------------------------------------------------
+    # -- what limits the largest value ---------------------------------------------------------------
 
     def binding(self, values: Mapping[str, int], fails: Failure, name: str) -> Binding:
-        """Return the thing that binds with *values*, the largest *name*, where a larger one is as *fails* says."""
+        """Return what limits *values*, the largest *name*, of which a larger one fails as *fails* says."""
         if fails.kind == "overlap":
             beyond = [
                 pair for carving in self.carved({**values, name: fails.value}) for pair in carving.overlaps
@@ -630,10 +633,10 @@ class Shapes:
         following = None if end is None else end - array.start
         return Binding(name, file, line, carving.touched(array), following, array.bytes)
 
-    # -- what the checks of a host function let pass ----------------------------------------------
+    # -- values that a host function's checks accept and that fail ------------------------------------
 
     def passed(self, name: str) -> Passed | None:
-        """Return which values of *name* are accepted and fail, of those that were tried and up to what is refused above them."""
+        """Return which values of *name* are accepted and fail, among the tried values and up to the refused ones above."""
         seen = self._passed(name)
         if not seen:
             return None
@@ -650,7 +653,7 @@ class Shapes:
         )
 
     def _passed(self, name: str) -> list[Failure]:
-        """Return the failures of values of *name* that the function has accepted, by value."""
+        """Return the failures of values of *name* that the function accepted, ordered by value."""
         failures = [
             (dict(key)[name], failure or self._overlaps.get(key)) for key, failure in self._faults.items()
         ]
@@ -658,9 +661,9 @@ class Shapes:
         return sorted(passed, key=lambda failure: failure.value)
 
     def _find_steps(self, name: str, fixed: Mapping[str, int], start: int) -> None:
-        """Find which values of *name* are to be searched, if the checks of a host function or an assertion of the source want some alone.
+        """Find the step between values of *name*, if the checks of a host function or an assertion of the source accept only some values.
 
-        These are multiples of a divisor of *start*, or powers of two.
+        They may be multiples of a divisor of *start*, or powers of two.
         """
 
         def refused(value: int) -> Failure | None:
@@ -674,7 +677,7 @@ class Shapes:
             return
         for step in (divisor for divisor in range(1, start + 1) if start % divisor == 0):
             if taken(start - step) or taken(start + step):
-                # Beside a power of two lies its half or its double, which are not neighbours among multiples.
+                # Half and double of a power of two, which are not neighbours of it among multiples.
                 doubled = step > 1 and start & (start - 1) == 0 and 2 * step >= start
                 powers = doubled and (taken(step // 2) or (taken(4 * step) and not taken(3 * step)))
                 self._steps[name] = Steps(1 if powers else step, powers)
@@ -684,7 +687,7 @@ class Shapes:
 
 @contextlib.contextmanager
 def _silent() -> Iterator[Callable[[], list[str]]]:
-    """Capture what the block prints; yield a function that returns its last line of standard error."""
+    """Capture the output of the block; yield a function that returns its last line of standard error."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         yield lambda: [line.strip() for line in err.getvalue().splitlines() if line.strip()][-1:]
@@ -692,14 +695,14 @@ def _silent() -> Iterator[Callable[[], list[str]]]:
 
 @define(eq=False)
 class Declared(Observer):
-    """Keeps the bytes of each on-chip memory that launches declare at most."""
+    """Records the most bytes of each on-chip memory that launches declare."""
 
     between = True
     name: str = field(default="declared", init=False)
     most: dict[str, int] = field(factory=dict, init=False)
 
     def launch_end(self, launch: RunningLaunch) -> None:
-        """Add what this launch declares."""
+        """Add the bytes that this launch declares."""
         for space, usage in launch.tally.memory.items():
             self.most[space] = max(self.most.get(space, 0), usage.high_water)
 
@@ -708,12 +711,12 @@ class Declared(Observer):
 
 
 def _is_function(call: "SearchedCall") -> bool:
-    """Return whether *call* is that of a host function, which has checks of its own."""
+    """Return whether *call* calls a host function, which has checks of its own."""
     return isinstance(call, HostFunctionCall)
 
 
 def _integers_of(call: "SearchedCall") -> dict[str, int]:
-    """Return the largest value of each whole number of *call*, by its name: parameters, and numbers of formulas."""
+    """Return the largest value of each integer of *call*, by name: parameters, and numbers of formulas."""
     formals = call.formals()
     largest = {
         p.source_name: p.type.high
@@ -728,9 +731,9 @@ def _integers_of(call: "SearchedCall") -> dict[str, int]:
 
 
 def carvings_of(call: "SearchedCall") -> list[Carving]:
-    """Return how each kernel that *call* launches divides its on-chip arrays; that of a host function runs once before.
+    """Return how each kernel that *call* launches divides its on-chip arrays; a host function is first called once.
 
-    Raises what a launch raises.
+    Raises the exceptions of the launches.
     """
     return (
         [carve(launch) for launch in _launches(call)] if isinstance(call, HostFunctionCall) else [carve(call)]
@@ -746,9 +749,9 @@ def _launches(call: HostFunctionCall) -> Iterable[LaunchAgain]:
 
 
 def _overlaps_of(call: "SearchedCall", length: int) -> Iterator[Finding]:
-    """Yield the findings about parts of arrays that overwrite one another in the kernels that *call* launches.
+    """Yield the findings about parts of arrays that overwrite each other in the kernels that *call* launches.
 
-    A call of a kernel has *length* instructions and scalar accesses.
+    *length* is the number of instructions and scalar accesses of a kernel call.
     """
     calls: list[tuple[KernelCall | LaunchAgain, int]]
     if isinstance(call, HostFunctionCall):
@@ -760,7 +763,7 @@ def _overlaps_of(call: "SearchedCall", length: int) -> Iterator[Finding]:
 
 
 def _branches_of(call: "SearchedCall") -> tuple[str, ...]:
-    """Return the places where the kernel of *call* and the functions that it calls branch, by file and line; none of a host function."""
+    """Return the places where the kernel of *call* and the functions that it calls branch, as file and line; none for a host function."""
     if isinstance(call, HostFunctionCall):
         return ()
     functions = [

@@ -1,4 +1,4 @@
-"""Launches that a program made, kept so that they can be made again on a device of their own."""
+"""Launches of a program, stored so that they can be repeated on a new device."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -17,20 +17,20 @@ from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation, Bytes
 from mlusim.memory.pointer import Ptr
 
-MOST = 16  # launches kept of one program
-MOST_BYTES = 64 << 20  # of the memory that one launch is given
+MOST = 16  # launches stored for one program
+MOST_BYTES = 64 << 20  # of the memory of the arguments of one launch
 
 
 @frozen(eq=False)
 class Relaunched:
-    """The results of a launch that was made again."""
+    """The results of a repeated launch."""
 
     launch: Launch
 
 
 @frozen(eq=False)
 class LaunchAgain:
-    """A launch of a kernel of BANG C, with the bytes that its arguments led to when it began, and how long it was."""
+    """A launch of a BANG C kernel, with the initial bytes of the memory that its arguments point to, and its length."""
 
     kernel: BangKernel
     board: Any
@@ -42,19 +42,19 @@ class LaunchAgain:
     length: int = 0  # instructions and scalar accesses
 
     def watched(self) -> "LaunchAgain":
-        """Return the same launch on the engine whose instructions can be watched."""
+        """Return the same launch on the engine whose instructions can be observed."""
         return evolve(self, engine=PYTHON)
 
     def natively(self) -> "LaunchAgain":
-        """Return the same launch on the engine in C."""
+        """Return the same launch on the C engine."""
         return evolve(self, engine=NATIVE)
 
     def loaded(self) -> BangKernel:
-        """Load the kernel of the launch."""
+        """Return the kernel of the launch."""
         return self.kernel
 
     def run(self, observe: Iterable[Any]) -> Relaunched:
-        """Make it again on a new device.  Raises `Fault` where it does not come to its end there."""
+        """Repeat the launch on a new device.  Raises `Fault` if it does not complete there."""
         device = Device(self.board)
         tensors = {allocation: _restored(device, allocation, raw) for allocation, raw in self.memory.items()}
         arguments = [_led(a, lambda pointer: _there(pointer, tensors)) for a in self.arguments]
@@ -67,7 +67,7 @@ class LaunchAgain:
 
 @define(eq=False)
 class LaunchKeeper(Observer):
-    """Keeps the first launch of each kernel of BANG C with arguments of each shape, if it comes to its end."""
+    """Stores the first launch of each BANG C kernel for each shape of its arguments, if it completes."""
 
     between = True
     launches: dict[Any, LaunchAgain] = field(factory=dict, init=False)
@@ -76,7 +76,7 @@ class LaunchKeeper(Observer):
     _seen: set[Any] = field(factory=set, init=False)
 
     def launch_begin(self, launch: Any) -> None:
-        """Keep what the launch is given."""
+        """Store the arguments of the launch and the contents of their memory."""
         self._last = None
         request = launch.request
         memory = _memory_of(request.arguments)
@@ -86,7 +86,7 @@ class LaunchKeeper(Observer):
             request.dim,
             request.kind,
             tuple(a.nbytes for a in memory),
-            # Whole numbers, by which kernels divide their memory.
+            # Integers, by which kernels divide their memory.
             tuple(int(a) if isinstance(a, int | np.integer) else None for a in request.arguments),
         )
         few = len(self.launches) < MOST and sum(a.nbytes for a in memory) <= MOST_BYTES
@@ -104,23 +104,23 @@ class LaunchKeeper(Observer):
         )
 
     def launch_end(self, launch: RunningLaunch) -> None:
-        """Note how long the launch was."""
+        """Note the length of the launch."""
         launched = self.launches.get(self._last)
         if launched is not None:
             self.launches[self._last] = evolve(launched, length=launch.tally.length)
 
     def fault(self, core: object, fault: BaseException) -> None:
-        """Forget a launch that does not come to its end."""
+        """Forget a launch that does not complete."""
         del core, fault
         self.launches.pop(self._last, None)
 
     def error(self, core: object, error: BaseException) -> None:
-        """Forget a launch that does not come to its end."""
+        """Forget a launch that does not complete."""
         self.fault(core, error)
 
 
 def _restored(device: Device, allocation: Allocation, raw: Bytes) -> DeviceTensor:
-    """Return a tensor with the bytes *raw*, for what *allocation* was."""
+    """Make a tensor with the bytes *raw*, in place of *allocation*."""
     tensor = device.put(raw) if allocation.writable else device.share(raw)
     tensor.allocation.declared = evolve(
         tensor.allocation.declared, name=allocation.declared.name, told=allocation.declared.told
@@ -129,7 +129,7 @@ def _restored(device: Device, allocation: Allocation, raw: Bytes) -> DeviceTenso
 
 
 def _there(pointer: DeviceTensor | Ptr, tensors: dict[Allocation, DeviceTensor]) -> Ptr:
-    """Return the value of *pointer* on the device that has *tensors*."""
+    """Translate *pointer* to the device that has *tensors*."""
     if isinstance(pointer, DeviceTensor):
         return tensors[pointer.allocation].ptr.cast(pointer.dtype)
     view = pointer.view
@@ -137,7 +137,7 @@ def _there(pointer: DeviceTensor | Ptr, tensors: dict[Allocation, DeviceTensor])
 
 
 def _led(argument: object, follow: Callable[[Any], Any]) -> Any:
-    """*argument* with *follow* of every pointer in it."""
+    """Return *argument* with every pointer in it replaced by *follow* of it."""
     if isinstance(argument, DeviceTensor | Ptr):
         return follow(argument)
     if isinstance(argument, tuple | list):

@@ -22,7 +22,7 @@ from mlusim.report.profiled import profiled
 
 
 def register(shell: Any) -> None:
-    """Give the magics to *shell*, an IPython shell."""
+    """Register the magics with *shell*, an IPython shell."""
     magics: dict[str, Callable[[Any, str, str], None]] = {
         "mlusim_profile": profile_cell,
         "mlusim_check": check_cell,
@@ -33,7 +33,7 @@ def register(shell: Any) -> None:
 
 
 def profile_cell(shell: Any, line: str, cell: str) -> None:
-    """Run *cell* and show every launch that it makes; *line* names checkers that watch as well."""
+    """Run *cell* and show every launch that it makes; *line* names checkers to run as well."""
     with profiled(check=_names(line)) as profile, _launches_unshown(shell):
         shell.run_cell(cell)
     shell.display_pub.publish(profile._repr_mimebundle_())
@@ -51,7 +51,7 @@ def check_cell(shell: Any, line: str, cell: str) -> None:
 
 
 def source_cell(shell: Any, line: str, cell: str) -> None:
-    """Load *cell*, BANG C, as the module that *line* names, or its kernels under their own names, for the board that stands behind.
+    """Load *cell*, BANG C, as the module that *line* names, or its kernels under their own names, for the board named in *line*.
 
     Raises `UsageError` for another line, and `SourceError` for a cell that does not parse.
     """
@@ -62,12 +62,13 @@ def source_cell(shell: Any, line: str, cell: str) -> None:
             f"%%mlu {line} is not a call of this magic; write %%mlu, %%mlu NAME, %%mlu BOARD or %%mlu NAME BOARD: the kernels have "
             "their own names, or are NAME['Kernel']"
         )
-    # Named after the cell's number in the notebook, so that kernels of an earlier cell keep their source lines.
+    # The file has the cell's number in the notebook, so that kernels of an earlier cell keep their source
+    # lines.
     path = Path(_cells().name).resolve() / f"In [{shell.execution_count}].mlu"
-    # With the magic's own line, as the notebook counts lines.
+    # With the magic's own line, since the notebook counts it.
     path.write_text(f"// %%mlu {line}\n{cell}", encoding="utf-8")
     module = load(path, board=words[0] if words else DEFAULT_BOARDS[0])
-    # A template has no kernel of its own name; module["K<float>"] makes one.
+    # A template has no kernel under its own name; module["K<float>"] instantiates it.
     shell.push(
         {name: module}
         if name
@@ -77,7 +78,7 @@ def source_cell(shell: Any, line: str, cell: str) -> None:
 
 @cache
 def _cells() -> "TemporaryDirectory[str]":
-    """Make the folder for the cells of this process, in which messages name a file as the cell that it is."""
+    """Make the folder for the cells of this process; messages name a file in it as its cell."""
     folder = TemporaryDirectory(prefix="mlusim-cells-")
     show_as_cells(str(Path(folder.name).resolve()))
     return folder
@@ -85,7 +86,7 @@ def _cells() -> "TemporaryDirectory[str]":
 
 @contextmanager
 def _launches_unshown(shell: Any) -> Iterator[None]:
-    """Keep a launch that a cell ends in from showing itself: the magic shows it."""
+    """Keep a launch that is the value of a cell from showing itself, since the magic shows it."""
     formatter = shell.display_formatter.ipython_display_formatter
     before = formatter.type_printers.get(Launch)
     formatter.for_type(Launch, lambda _: None)

@@ -1,8 +1,8 @@
-"""The overlaps of the parts of on-chip arrays, found by runs in C, before `carve` runs a kernel twice in Python.
+"""Overlaps of on-chip array parts, found by runs in C, before `carve` runs a kernel twice in Python.
 
-In a first run C keeps which pointer variables the operands of each call go through, what they hold, and which bytes are touched
-(`machine.parts.TaskParts`).  Only where two parts share a byte that both write and one of them reads may there be an overlap;
-then a second run keeps which part wrote each byte last, as `carve` does.
+In a first run C records which pointer variables the operands of each call go through, their values, and the accessed
+bytes (`machine.parts.TaskParts`).  An overlap is possible only if two parts share a byte that both write and one of
+them reads; in that case a second run records which part wrote each byte last, as `carve` does.
 """
 
 import contextlib
@@ -36,25 +36,26 @@ if TYPE_CHECKING:
     from mlusim.programs.launch_again import LaunchAgain
 
 ROWS = tuple(ISA)
-FEW = 2_000  # instructions and scalar accesses that Python executes twice, and watches, in the time that a compiler takes
+FEW = 2_000  # instructions and scalar accesses that Python runs twice, with observers, in the time of one compilation
 
 
 class UnclearPart(MlusimError):
-    """C does not know which variable an access goes through, or has not run the launch."""
+    """C cannot tell which variable an access goes through, or did not run the launch."""
 
 
 @frozen
 class Overlaps:
-    """The findings about parts that overwrite one another, and those that comments in the kernel allow."""
+    """The findings about parts that overwrite each other, and those that comments in the kernel allow."""
 
     findings: tuple[Finding, ...] = ()
     allowed: tuple[Allowed, ...] = ()
 
 
 def overlaps_in_c(call: "KernelCall | LaunchAgain", length: int) -> Overlaps | None:
-    """Return which parts of on-chip arrays overwrite one another in *call*; None where `carve` has to find out.
+    """Return the overlaps of on-chip array parts in *call*; None if `carve` has to find them.
 
-    *length* is how many instructions and scalar accesses the call has: `carve` handles a short one faster than a compiler.
+    *length* is the number of instructions and scalar accesses: `carve` handles a short call faster than the compiler
+    does.
     """
     kernel = call.loaded()
     frames = Frames(kernel)
@@ -76,16 +77,16 @@ def overlaps_in_c(call: "KernelCall | LaunchAgain", length: int) -> Overlaps | N
 
 
 class _Outside:
-    """Tells by a kernel's source whether a pointer variable of its functions may lead to on-chip memory."""
+    """Decides from a kernel's source whether a pointer variable of its functions may point to on-chip memory."""
 
     def __init__(self, kernel: "BangKernel", frames: Frames) -> None:
         self._uses = frames.uses
         self._own = kernel.form.symbol
         self._pointed = kernel.plan.pointed
-        self._asked: set[ir.Local] = set()  # all of them lead elsewhere, as far as is known
+        self._asked: set[ir.Local] = set()  # variables that point elsewhere, as far as they were examined
 
     def may_have_parts(self) -> bool:
-        """Return whether an array can have parts at all."""
+        """Return whether any array can have parts."""
         return any(
             self._may_be_inside(uses, local)
             for uses in self._uses.values()
@@ -116,7 +117,7 @@ class _Outside:
         return symbol in self._pointed or any(self._inside(c, call.arguments[at]) for c, call in calls)
 
     def _inside(self, uses: FunctionUses, value: ir.Expr) -> bool:
-        """Return whether *value* may lead to on-chip memory; a number that is added to a pointer does not."""
+        """Return whether *value* may point to on-chip memory; an integer that is added to a pointer does not."""
         while isinstance(value, ir.Convert):
             value = value.value
         if not isinstance(value.type, t.Pointer | t.Array):
@@ -128,16 +129,17 @@ class _Outside:
 
 
 def _leads(kind: t.Type) -> bool:
-    """Return whether something of *kind* has pointers in it, other than an array in memory."""
+    """Return whether a value of type *kind* contains pointers; an array in memory does not count."""
     if isinstance(kind, t.Record):
         return any(_leads(member.type) or isinstance(member.type, t.Array) for member in kind.fields)
     return isinstance(kind, t.Pointer)
 
 
 class PartsQuestion(Observer):
-    """Lets C keep the parts of the arrays of a launch, and with *choices* which part wrote each byte; a launch in Python is ended.
+    """Has C record the parts of arrays in a launch, and with *choices* the part that wrote each byte; a launch in Python is refused.
 
-    ``program`` and ``tasks`` are what the numbers mean, and what C has kept; ``overwritten`` what one part has overwritten of another.
+    ``program`` explains the numbers in the records, ``tasks`` are the records of C; ``overwritten`` are bytes of
+    parts that another part overwrote.
     """
 
     name = "parts"
@@ -149,37 +151,37 @@ class PartsQuestion(Observer):
         self.overwritten: Sequence[Overwritten] = ()
 
     def screen_begin(self, launch: RunningLaunch, screen: ObservedScreen) -> bool:
-        """Remember what the numbers of the program mean."""
+        """Keep the program, which explains the numbers, and pass the choices to *screen*."""
         self.program = cast("Session", launch).native.program
         screen.parts.choices = self._choices or {}
         return True
 
     def launch_begin(self, launch: RunningLaunch) -> None:
-        """Refuse a launch that Python makes.  Raises `UnclearPart`."""
+        """Refuse a launch in Python.  Raises `UnclearPart`."""
         if cast("Session", launch).native is None:
             raise UnclearPart("the launch is not one for C")
 
     def screened(self, screen: ObservedScreen) -> None:
-        """Take over what *screen* has kept."""
+        """Copy the records of *screen*."""
         self.tasks = list(screen.parts.by_tables.values())
         self.overwritten = list(screen.parts.overwritten.values())
 
 
 @define(eq=False)
 class _Call:
-    """A call of a function as C has kept it: its uses of pointers, the line that it is at, what its variables hold."""
+    """A function call as C recorded it: its uses of pointers, its current line, the values of its variables."""
 
     uses: FunctionUses
     line: int
     places: Mapping[Any, Held]
-    inner: str | None  # the function that it has called
+    inner: str | None  # the function that it is calling
 
     def held(self, root: Root) -> Held | None:
-        """Return what the variable *root* holds.  Raises `UnclearPart` where C does not follow it."""
+        """Return the value of the variable *root*.  Raises `UnclearPart` if C does not follow it."""
         assert root.local is not None
         if isinstance(root.local.type, t.Array) and not root.path:
             return None, 0, False, False
-        if not _leads(root.local.type):  # a number, to which something refers
+        if not _leads(root.local.type):  # a reference to a number
             return None
         if not followed(root):
             raise UnclearPart(root.local.source_name)
@@ -188,7 +190,7 @@ class _Call:
         return self.places.get(root.local)
 
     def _may_change(self, local: ir.Local) -> bool:
-        """Return whether the called function is given the address of *local*, of which C knows what it held before the call."""
+        """Return whether the called function receives the address of *local*, whose value C knows only from before the call."""
         calls = self.uses.calls.get((self.line, self.inner), ()) if self.inner is not None else ()
         return any(
             isinstance(a.type, t.Pointer)
@@ -201,14 +203,14 @@ class _Call:
 
 @define
 class _Pieces:
-    """The bytes of a part that are read and written, as pairs of their bounds."""
+    """The bytes of a part that are read and written, as pairs of bounds."""
 
     reads: list[tuple[int, int]] = field(factory=list)
     writes: list[tuple[int, int]] = field(factory=list)
 
 
 class _Parts:
-    """The parts of the arrays of a kernel, by what C kept of its tasks in a *run*.  Raises `UnclearPart`."""
+    """The array parts of a kernel, from the records of its tasks in *run*.  Raises `UnclearPart`."""
 
     def __init__(self, kernel: "BangKernel", frames: Frames, run: PartsQuestion) -> None:
         self._program = run.program
@@ -227,7 +229,7 @@ class _Parts:
         self._extents = Extents(held)
 
     def may_overlap(self) -> bool:
-        """Return whether one part reads bytes that it and another one write, at whatever time."""
+        """Return whether a part reads bytes that it and another part write, at any time."""
         touched: dict[Any, dict[int, _Pieces]] = {}
         for record, rows in self._reached:
             for entry, chains in rows:
@@ -242,7 +244,7 @@ class _Parts:
         return any(_overlap(list(parts.values())) for parts in touched.values() if len(parts) > 1)
 
     def _choices(self, allocation: Allocation, chains: Sequence[Chain]) -> list[tuple[int, int]]:
-        """Return the offsets and numbers of the parts that an access through one of *chains* may belong to, by offset."""
+        """Return the (offset, number) of the parts that an access through one of *chains* may belong to, ordered by offset."""
         extents = self._extents
         reached = (extents.nearest(chain, allocation) for chain in chains)
         parts = [part for part in reached if part is not None] or [extents.whole(allocation)]
@@ -252,7 +254,7 @@ class _Parts:
         return sorted(first.items())
 
     def choices(self) -> Mapping[tuple[int, bool], PartChoices]:
-        """Return the parts that the accesses of each task belong to.  Raises `UnclearPart`."""
+        """Return the parts that the accesses of each task may belong to.  Raises `UnclearPart`."""
         choices = {}
         for record, rows in self._reached:
             offsets = [
@@ -264,7 +266,7 @@ class _Parts:
         return choices
 
     def overlaps(self, run: PartsQuestion, kernel: str) -> Overlaps:
-        """Return what overwrites what in the *run* that was made with `choices`.  Raises `UnclearPart`."""
+        """Return the overlaps in *run*, which was made with `choices`.  Raises `UnclearPart`."""
         before, now = (
             {task: record for record in tasks for task in record.tasks} for tasks in (self._tasks, run.tasks)
         )
@@ -287,7 +289,7 @@ class _Parts:
         return Overlaps(tuple(evolve(f, kernel=kernel) for f in extents.findings), extents.allowed)
 
     def _ways(self, record: TaskParts) -> Iterator[tuple[Any, list[Chain]]]:
-        """Yield each row of what was touched, and the ways to its array."""
+        """Yield each row of accessed bytes, and the chains to its array."""
         places: dict[tuple[int, int], dict[Any, Held]] = {}
         locals_ = self._program.followed[1]
         for row, (number, offset) in zip(record.kept, record.led_to, strict=True):
@@ -307,7 +309,7 @@ class _Parts:
     def _stack(
         self, record: TaskParts, context: int, site: int, places: Mapping[tuple[int, int], Mapping[Any, Held]]
     ) -> Iterator[_Call]:
-        """Yield the calls from the innermost, which is at *site*."""
+        """Yield the active calls, from the innermost, which is at *site*."""
         inner: str | None = None
         while True:
             call = record.contexts[context - 1] if context else None
@@ -321,7 +323,7 @@ class _Parts:
 
 
 def _certain(chain: Chain) -> None:
-    """Raise `UnclearPart` where it depends on the moment whether a variable is another one."""
+    """Raise `UnclearPart` if a variable of *chain* equals another one only at times."""
     for step, behind in pairwise(chain):
         if step.moved or step.apart or behind.name is None or not on_chip(step.allocation):
             continue
@@ -330,7 +332,7 @@ def _certain(chain: Chain) -> None:
 
 
 def _of(choices: Sequence[tuple[int, int]], low: int, high: int) -> Iterator[int]:
-    """Yield the parts of *choices* that accesses within the bytes [low, high) may belong to."""
+    """Yield the parts in *choices* that accesses to bytes [low, high) may belong to."""
     ends = [*(offset for offset, _ in choices[1:]), high]
     for (offset, part), end in zip(choices, ends, strict=True):
         if offset < high and low < end:

@@ -1,4 +1,4 @@
-"""Native programs, whose launches are those of every process of theirs: commands, and BANG C sources with a ``main`` of their own."""
+"""Native programs, whose launches may come from any of their processes: commands, and BANG C sources with a ``main``."""
 
 import importlib
 import os
@@ -36,9 +36,10 @@ _MAIN = re.compile(r"\bmain\s*\(")
 
 @frozen
 class CommandProgram:
-    """The command *path* with *arguments*; its devices are of *boards*, or of those that its toolkit names.
+    """The command *path* with *arguments*; its devices are *boards*, or those that its toolkit names.
 
-    *options* go to every launch, as those of `Device.launch`.  With *file* that is the program, and *path* only its name.
+    *options* apply to every launch, as in `Device.launch`.  If *file* is given, it is executed, and *path* is only
+    its name.
     """
 
     path: str
@@ -55,14 +56,14 @@ class CommandProgram:
         return Path(self.path).name
 
     def arrays(self) -> Mapping[str, np.ndarray[Any, Any]]:
-        """Return no arrays: a program has them in its own memory."""
+        """Return no arrays: a program keeps them in its own memory."""
         return {}
 
     def run(self, observe: Iterable[Any]) -> None:
-        """Run it from the beginning, as a new process.
+        """Run the command from the beginning, as a new process.
 
-        Raises `SystemExit` with its exit status where that is not 0, the first fault of a kernel where the program went on
-        all the same, and `UsageError` where it cannot be started.
+        Raises `SystemExit` with its exit status unless that is 0, the first fault of a kernel if the program
+        continued after it, and `UsageError` if it cannot be started.
         """
         command = commands.NativeCommand([self.path, *self.arguments], self.boards, self.options, self.file)
         with attending(checkers.observers_of((*self.checks, *observe))):
@@ -70,13 +71,13 @@ class CommandProgram:
         if code:
             raise SystemExit(code)
         if command.fault is not None:
-            # A program that goes on after a fault of a kernel ends well by its exit status.
+            # A program that ignores a kernel's fault ends with status 0.
             raise command.fault
 
 
 @define(eq=False)
 class HostProgram:
-    """The ``main`` of BANG C sources, compiled by ``cncc``; a `Program`."""
+    """A `Program` that is the ``main`` of BANG C sources, compiled by ``cncc``."""
 
     asked: "AskedCall"
     _module: "modules.Module | None" = field(default=None, init=False)
@@ -98,7 +99,7 @@ class HostProgram:
 
     @property
     def module(self) -> "modules.Module":
-        """The sources, loaded once.  The compiler, which has the real headers of host code, says what is wrong there."""
+        """The sources, loaded once.  Errors in host code are left to the compiler, which has the real headers."""
         if self._module is None:
             asked = self.asked
             macros, board = tuple(asked.define.items()), find_board(asked.board)
@@ -112,25 +113,25 @@ class HostProgram:
         return any(_MAIN.search(texts.read(path)) for path in self.asked.program) and self.module.has_main
 
     def asking(self, **changes: Any) -> "HostProgram":
-        """Return the same program with *changes* of what is asked."""
+        """Return the same program with *changes* of the request."""
         return HostProgram(evolve(self.asked, **changes))
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Return no arrays: a program has them in its own memory."""
+        """Return no arrays: a program keeps them in its own memory."""
         return {}
 
     def recorded(self) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
-        """Return what a recording holds of it: its sources by name and digest, and its arguments; no arrays."""
+        """Return the program for a recording: its sources by name and digest, and its arguments; no arrays."""
         return {"kind": "main", **kernel_calls.source_facts(self.asked, self.module)}, {}
 
     def run(self, observe: Iterable[Any]) -> None:
-        """Compile it where that has not been done, and execute it from the beginning as a new process.
+        """Compile the sources if necessary, and execute the program from the beginning as a new process.
 
-        Raises what `CommandProgram.run` does, and `HostBuildError` for sources that do not compile.
+        Raises the exceptions of `CommandProgram.run`, and `HostBuildError` for sources that do not compile.
         """
         asked = self.asked
         if self._built is None:
-            compiled = importlib.import_module("mlusim.toolkit.built")  # only what runs needs a compiler
+            compiled = importlib.import_module("mlusim.toolkit.built")  # only a run needs a compiler
             self._built = compiled.built(
                 compiled.HostSources(
                     tuple(os.path.abspath(path) for path in asked.program),  # noqa: PTH100 - as the user named it

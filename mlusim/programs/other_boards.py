@@ -1,4 +1,4 @@
-"""Programs on other boards: launches timed again where their work is the same, run again elsewhere."""
+"""Programs on other boards: launches are timed again if their work is the same, and run again otherwise."""
 
 import contextlib
 import io
@@ -30,11 +30,11 @@ def elsewhere(
     choose: Choose,
     step: Callable[[str], None] = lambda _: None,
 ) -> WhatIfStudy:
-    """Predict *program*, which made *launches*, on each of *boards*; only the launches that *choose* takes.
+    """Predict the time of *program*, which made *launches*, on each of *boards*; only the launches that *choose* returns count.
 
-    The launches of a script or a kernel are re-timed on boards of their architecture; on any other the program runs
-    again with devices of that board, where a fault or a refusal is the answer; what it prints there goes nowhere.  An
-    operator is asked as by `mlusim what-if`.  *step* is called with each board that is done.
+    The launches of a script or a kernel are timed again on boards of their architecture; on any other the program
+    runs again with devices of that board, where a fault or a refusal is the answer, and its output is discarded.  An
+    operator is predicted as by `mlusim what-if`.  *step* is called with each finished board.
     """
     shown = choose(launches)
     base = sum(launch.time_us for launch in shown)
@@ -58,7 +58,7 @@ def elsewhere(
 
 
 def _asked(answer: WhatIf, choose: Choose, base: float) -> WhatIfRow:
-    """Return the answer of an operator, of the launches that are asked for."""
+    """Return the row of an operator's answer, for the launches that *choose* returns."""
     (row,) = study_of("", None, [answer]).rows
     if answer.run is None or answer.failure:
         return row
@@ -72,7 +72,7 @@ def _elsewhere(
 ) -> WhatIfRow:
     archs = {launch.forecast.board.arch.name for launch in shown}
     try:
-        # Timed again is exact and takes no run; work is a function of the architecture.
+        # Timing again is exact and takes no run; work depends only on the architecture.
         if archs == {board.arch.name}:
             moved = [launch.on(board) for launch in shown]
             return launches_row(
@@ -85,9 +85,9 @@ def _elsewhere(
 
 
 def _run_on(program: Program, board: Board) -> list[Launch]:
-    """Return the launches of *program* on devices of *board*.  Raises `UsageError` where it fails."""
+    """Return the launches of *program* on devices of *board*.  Raises `UsageError` if it fails."""
     profile = Profiled(lines=False)
-    # What a native program says of its errors is kept aside: the answer tells the first.
+    # A native program's messages about errors are discarded: the exception has the first one.
     native = isinstance(program, CommandProgram | HostProgram)
     aside = contextlib.redirect_stderr(io.StringIO()) if native else contextlib.nullcontext()
     moved = program.asking(board=board.name) if isinstance(program, KernelCall | HostProgram) else program
@@ -100,7 +100,7 @@ def _run_on(program: Program, board: Board) -> list[Launch]:
         raise UsageError(f"the program raises {type(error).__name__} there: {said(error)}") from error
     except SystemExit as leaving:
         raise UsageError(f"the program ends with exit code {said(leaving)} there") from leaving
-    # A thread that the program started earlier is not affected by the block around this run.
+    # Threads that the program started earlier are not affected by the block around this run.
     astray = next((launch for launch in profile.launches if launch.board != board.name), None)
     if astray is not None:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""Calls of kernels in Python and of host functions, with arguments that are given as text, as a kernel of BANG C is called."""
+"""Calls of Python kernels and of host functions with arguments in text form, like calls of BANG C kernels."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,14 +25,14 @@ Array = np.ndarray[Any, Any]
 DIM, KIND, QUEUE = "cnrtDim3_t", "cnrtFunctionType_t", "cnrtQueue_t"
 HANDLE, DESCRIPTOR = "mluOpHandle_t", "mluOpTensorDescriptor_t"
 BY_ITSELF = (DIM, KIND, QUEUE, HANDLE, DESCRIPTOR)
-"""Types of a host function's parameters that are known from the rest of a call."""
+"""Types of parameters of a host function whose values follow from the rest of a call."""
 RUNTIME_STATUS = "cnrtRet_t"
-"""The type of what the functions of the runtime return: 0 where all went well."""
+"""The type that functions of the runtime return: 0 for success."""
 
 
 @frozen(eq=False)
 class Came:
-    """The outputs of a call, by the name of the argument."""
+    """The outputs of a call, by argument."""
 
     outputs: Mapping[str, Array]
     findings: tuple[Any, ...] = ()
@@ -45,9 +45,9 @@ class Came:
 
 @define(eq=False)
 class PythonCall(CallProgram):
-    """A call of a kernel of a Python file, whose name may be left out where the file has one."""
+    """A call of a kernel in a Python file; the name may be omitted if the file has one kernel."""
 
-    # A file of Python is the same for every board.
+    # A Python file is the same for every board.
     LOADED = frozenset({"program", "kernel"})
 
     @property
@@ -57,18 +57,18 @@ class PythonCall(CallProgram):
         return super().name if kernel is None else kernel.name
 
     def loaded(self) -> Kernel:
-        """Return the kernel, from the file, which is loaded once.  Raises `UsageError` where it is not there."""
+        """Return the kernel from the file, which is loaded once.  Raises `UsageError` if it does not exist."""
         if "kernel" not in self._kept:
             self._kept["kernel"] = _kernel_of(self.asked.file, self.asked.kernel)
         kernel: Kernel = self._kept["kernel"]
         return kernel
 
     def parameters(self) -> tuple[str, ...]:
-        """Return what the kernel takes after ``mlu``."""
+        """Return the parameters of the kernel after ``mlu``."""
         return tuple(self.loaded().parameters)
 
     def needed(self) -> tuple[str, ...]:
-        """Return those without a default."""
+        """Return the parameters without a default."""
         declared = inspect.signature(self.loaded().body).parameters
         return tuple(name for name in self.parameters() if declared[name].default is inspect.Parameter.empty)
 
@@ -103,7 +103,7 @@ class PythonCall(CallProgram):
 
 
 def _kernel_of(path: str, name: str | None) -> Kernel:
-    """Return the kernel *name* of the Python file *path*, or the one that it has."""
+    """Return the kernel *name* of the Python file *path*; None: its only kernel."""
     module = file_module(path)
     kernels = {
         n: value
@@ -121,7 +121,7 @@ def _kernel_of(path: str, name: str | None) -> Kernel:
 
 
 def _number(scope: ArgumentScope, name: str, what: str, *, real: bool) -> Any:
-    """Return a number: a real one where it is wanted or written, else a whole one."""
+    """Return a number: a float if *real* or if the text has a point, otherwise an integer."""
     text = scope.texts[name]
     if real or "." in text:
         try:
@@ -139,8 +139,8 @@ def _number(scope: ArgumentScope, name: str, what: str, *, real: bool) -> Any:
 class HostFunctionCall(SourceCall):
     """A call of a host function of BANG C sources.
 
-    Grid, task type, queue, handle and descriptors of tensors are given by themselves.  The device, and with it the process that
-    calls, is kept from run to run.
+    Values of grid, task type, queue, handle and tensor descriptors are supplied automatically.  The device, and with
+    it the process that makes the call, is reused from run to run.
     """
 
     @property
@@ -149,7 +149,7 @@ class HostFunctionCall(SourceCall):
         return self.asked.function or ""
 
     def form(self) -> ir.Function:
-        """Return the function.  Raises `UsageError` where several share the name, or none has it."""
+        """Return the function.  Raises `UsageError` if several functions or none have the name."""
         function = self.module.functions[self.name]
         if len(function.forms) != 1:
             raise UsageError(
@@ -167,12 +167,12 @@ class HostFunctionCall(SourceCall):
         return tuple(p.source_name for p in self.formals())
 
     def needed(self) -> tuple[str, ...]:
-        """Return those that are not known from the rest of the call."""
+        """Return the parameters whose values do not follow from the rest of the call."""
         return tuple(p.source_name for p in self.form().parameters if by_itself(p) is None)
 
     def run(self, observe: Iterable[Any]) -> Came:
-        """Call it.  Raises `StatusError` where it returns a status other than success."""
-        del observe  # launches of a program are watched by those that attend
+        """Call the function.  Raises `StatusError` if it returns a status other than success."""
+        del observe  # attending observers observe the launches of a program
         form, scope = self.form(), self.scope()
         handle = self._kept.setdefault("handle", Handle(self.board))
         device = handle.device
@@ -195,13 +195,13 @@ class HostFunctionCall(SourceCall):
         finally:
             handle.launches.clear()
             self.module.launches.clear()
-            # The device is kept from run to run, so that what each allocates would add up.
+            # The device is reused from run to run, so that allocations would add up.
             for tensor in tensors.values():
                 if isinstance(tensor, DeviceTensor):
                     device.free(tensor)
 
     def _directed(self) -> AbstractContextManager[Any]:
-        """Let launches take the schedule that is asked for; the usual one needs no director, and C has none."""
+        """Impose the requested schedule on launches; the usual one needs no director, and C has none."""
         if self.asked.seed is None and self.asked.effects == EFFECTS[0]:
             return nullcontext()
         director = Director(self.asked.seed)
@@ -209,7 +209,7 @@ class HostFunctionCall(SourceCall):
         return directing(director)
 
     def _status_name(self, status: object) -> str:
-        """Return the name of a status of the runtime, or its number."""
+        """Return the name of a status of the runtime, or its number as text."""
         names = (file.form.enumerations.get(RUNTIME_STATUS, {}) for file in self.module.files)
         return next(
             (name for enumerators in names for name, number in enumerators.items() if number == status),
@@ -217,7 +217,7 @@ class HostFunctionCall(SourceCall):
         )
 
     def _pointed(self, device: Device, scope: ArgumentScope, p: ir.Local) -> DeviceTensor | Array | None:
-        """Return what a pointer points to: a tensor, or an array of the host.  Raises `UsageError` for a tensor where a size goes."""
+        """Return the target of a pointer: a tensor, or a host array.  Raises `UsageError` for a tensor in place of a size."""
         name, what, usual = p.source_name, self._what(p), t.pointed_dtype(p.type)
         value, only = scope.value(name, what), p.points_to_const
         if value.on_host:
@@ -248,7 +248,7 @@ class HostFunctionCall(SourceCall):
         tensors: Mapping[str, DeviceTensor | Array | None],
         handle: Handle,
     ) -> Any:
-        """Return the value of a parameter; that of a tensor is in *tensors*."""
+        """Return the value of a parameter; a tensor is taken from *tensors*."""
         name, kind = parameter.source_name, by_itself(parameter)
         if kind is not None and name not in self.arguments:
             makers: Mapping[str, Callable[[], Any]] = {
@@ -274,10 +274,10 @@ class HostFunctionCall(SourceCall):
     def _described(
         self, parameter: ir.Local, tensors: Mapping[str, DeviceTensor | Array | None]
     ) -> TensorDescriptor | None:
-        """Return the descriptor of the tensor whose name that of *parameter* has, as ``x_desc`` of ``x``, or of the next one."""
+        """Return the descriptor of the tensor that *parameter* is named after, as ``x_desc`` after ``x``, or of the next tensor."""
         names = [p.source_name for p in self.form().parameters]
         name = parameter.source_name
-        # The vendor's functions name a descriptor after its tensor, or have it in front of the tensor.
+        # The vendor's functions name a descriptor after its tensor, or put it before the tensor.
         named = [
             other for other in tensors if name.lower() in (f"{other}_desc".lower(), f"{other}desc".lower())
         ]
@@ -292,6 +292,6 @@ class HostFunctionCall(SourceCall):
 
 
 def by_itself(parameter: ir.Local) -> str | None:
-    """Return the type of `BY_ITSELF` that a parameter of a host function has; None for others."""
+    """Return the type in `BY_ITSELF` of a host function's parameter; None for other parameters."""
     words = parameter.spelling.replace("*", " * ").replace("&", " ").split()
     return None if "*" in words else next((kind for kind in BY_ITSELF if kind in words), None)

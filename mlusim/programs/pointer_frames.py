@@ -1,4 +1,4 @@
-"""The variables that an operand comes from while a kernel of BANG C runs: through calls, up to the array that was declared."""
+"""The variables that an operand of a running BANG C kernel comes from: through calls, up to the declared array."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ DEEPEST = 32  # variables that one pointer is followed through
 
 @frozen
 class PointerVariable:
-    """A pointer variable: its function, how the programmer writes it, and its declaration."""
+    """A pointer variable: its function, its spelling in the source, and its declaration."""
 
     function: str
     text: str
@@ -35,10 +35,10 @@ class PointerVariable:
 
 @frozen(eq=False)
 class PointerStep:
-    """A variable on the way from an operand to its array: what it holds now.  *plain*: it is the one before it.
+    """A variable on the way from an operand to its array, with its current value; *plain*: it is a copy of the next variable.
 
-    *moved* ones are known to have held something else in the same task, too, and those *apart* to have been somewhere else than the one
-    before at some time.
+    A variable that *moved* has had another value in the same task; one that is *apart* has differed from the next
+    variable at some time.
     """
 
     name: PointerVariable | None
@@ -50,12 +50,12 @@ class PointerStep:
 
 
 Held = tuple[Allocation | None, int, bool, bool]
-"""The place that a pointer variable holds, in which memory; what is known of another moment: whether it held another one in the same task,
-and whether the variable that it is computed from did."""
+"""The value of a pointer variable: allocation and offset; then whether it had another value before in the same task,
+and whether it differed from the variable that it is computed from."""
 
 
 class FunctionCall(Protocol):
-    """A function of the kernel that has been called: its uses of pointers, and the line that it is at."""
+    """An active call of a function of the kernel: its uses of pointers, and its current line."""
 
     @property
     def uses(self) -> FunctionUses: ...
@@ -65,7 +65,7 @@ class FunctionCall(Protocol):
 
 
 class CalledFunction:
-    """A function of the kernel that is on the stack: its frame, and its uses of pointers."""
+    """A function of the kernel on the Python stack: its frame, and its uses of pointers."""
 
     def __init__(self, frame: FrameType, uses: FunctionUses) -> None:
         self.uses = uses
@@ -73,16 +73,16 @@ class CalledFunction:
 
     @property
     def line(self) -> int:
-        """The line that it is at."""
+        """The current line."""
         return self._frame.f_lineno
 
     @cached_property
     def locals(self) -> Mapping[str, Any]:
-        """Its variables, copied once: an instruction asks for several."""
+        """Its local variables, copied once, since an instruction reads several."""
         return self._frame.f_locals
 
     def held(self, root: Root) -> Held | None:
-        """Return what the variable *root* holds now."""
+        """Return the current value of the variable *root*."""
         assert root.local is not None
         value = _of_cell(self.locals.get(root.local.name))
         for name in root.path:
@@ -91,7 +91,7 @@ class CalledFunction:
 
 
 Chain = tuple[PointerStep, ...]
-"""From the nearest variable to the array, which has no name here."""
+"""From the nearest variable to the array, whose step has no name."""
 
 
 class Frames:
@@ -99,7 +99,7 @@ class Frames:
 
     def __init__(self, kernel: "BangKernel") -> None:
         self.uses: dict[str, FunctionUses] = {}  # by the symbol of the function
-        # By identity: code objects hash and compare by all of their contents.
+        # Code objects hash and compare by all of their contents; identity is cheaper.
         self._codes: dict[int, FunctionUses] = {}
         self._roots: dict[tuple[str, int, str | None, int], list[Root]] = {}  # of arguments at lines
         self._origins: dict[tuple[ir.Local | None, tuple[str, ...]], _Origin] = {}
@@ -108,11 +108,12 @@ class Frames:
                 self.uses[symbol] = self._codes[id(code)] = uses_of(part.file.form.functions[symbol])
 
     def behind(self, effect: Effect) -> Iterator[tuple[int, Ptr | None, Sequence[Chain]]]:
-        """Yield for each pointer that *effect* was given its number, the pointer, and the ways to its array.
+        """Yield for each pointer argument of *effect* its number, the pointer, and the chains to its array.
 
-        A scalar access has only its element.  There are several ways if a condition chose, or if a line has several.
+        A scalar access has only its element.  There are several chains after a conditional expression, or if a line
+        has several calls.
         """
-        stack = list(self._stack(sys._getframe(1)))  # noqa: SLF001 - the kernel is behind the instruction
+        stack = list(self._stack(sys._getframe(1)))  # noqa: SLF001 - the kernel's frame is above that of the instruction
         if not stack:
             return
         row = effect.step.row
@@ -124,14 +125,14 @@ class Frames:
                 yield n, argument, self.ways(stack, row.name, n)
 
     def ways(self, stack: Sequence[FunctionCall], row: str | None, argument: int = 0) -> "list[Chain]":
-        """Return the ways to the array of the argument of *row* that has the number *argument*, which *stack* calls; without *row* of an element."""
+        """Return the chains to the array of argument number *argument* of *row*, which the top of *stack* calls; without *row* those of an element."""
         line, uses = stack[0].line, stack[0].uses
         key = uses.function.symbol, line, row, argument
         origins = self._roots.get(key)
         if origins is None:
             if row is None:
                 pointers = [*uses.elements.get(line, ())]
-                # Instructions that are scalar accesses, as `__store_nram`, too.
+                # Instructions that are scalar accesses, such as `__store_nram`, too.
                 for (at, name), calls in uses.rows.items():
                     if at == line and ISA[name].form in ("load", "store"):
                         pointers += [call.arguments[0] for call in calls]
@@ -151,7 +152,7 @@ class Frames:
     def _chains(
         self, root: Root, stack: Sequence[FunctionCall], depth: int, length: int = 0
     ) -> Iterator[Chain]:
-        """Yield each chain of variables that leads from *root*, a variable of the frame at *depth*, to a declared array."""
+        """Yield each chain of variables from *root*, a variable of the frame at *depth*, to a declared array."""
         if root.local is None or length > DEEPEST:
             yield ()
             return
@@ -177,7 +178,7 @@ class Frames:
     def _through_call(
         self, root: Root, stack: Sequence[FunctionCall], depth: int, length: int
     ) -> Iterator[Chain]:
-        """Yield the ways through what the caller gave for a parameter."""
+        """Yield the chains through the caller's argument for the parameter *root*."""
         if depth + 1 == len(stack):
             return
         function = stack[depth].uses.function
@@ -190,7 +191,7 @@ class Frames:
 
 @frozen(eq=False)
 class _Origin:
-    """A variable as the source shows it: its name, whether it is the one *before* it, from which it is computed."""
+    """A variable in the source: its name, the variable *before* it from which it is computed, and whether it is a copy of that."""
 
     name: PointerVariable | None
     plain: bool
@@ -206,7 +207,7 @@ def _origin(uses: FunctionUses, root: Root) -> _Origin:
 
 
 def _is_array(root: Root) -> bool:
-    """Return whether a root is a local array itself, which has a line of its own only where it is used by its name."""
+    """Return whether a root is a local array itself, which has a part of its own only if it is accessed by its name."""
     return root.local is not None and not root.path and isinstance(root.local.type, t.Array)
 
 

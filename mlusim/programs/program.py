@@ -1,4 +1,4 @@
-"""The programs that can be debugged: anything that runs, and hands its observers to every launch that it makes."""
+"""Programs that can be debugged: anything that runs, and passes observers to every launch that it makes."""
 
 import contextlib
 import re
@@ -41,11 +41,11 @@ class FunctionProgram:
         return str(getattr(self.function, "__name__", "program"))
 
     def arrays(self) -> Mapping[str, np.ndarray[Any, Any]]:
-        """Return nothing: what arrays the function has is not known."""
+        """Return no arrays: those of a function are unknown."""
         return {}
 
     def run(self, observe: Iterable[Any]) -> Any:
-        """Call the function of the script."""
+        """Call the function with the observers."""
         return self.function(tuple(observe))
 
 
@@ -65,12 +65,12 @@ class ScriptProgram:
         return Path(self.path).name
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Return the script's own arrays, by the names of its variables, as they are now."""
+        """Return the script's own arrays, by the names of its variables, with their current contents."""
         variables = vars(self._modules[-1]) if self._modules else {}
         return {name: value for name, value in variables.items() if isinstance(value, np.ndarray)}
 
     def recorded(self) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
-        """Return what a recording holds of it: its text, and that of what it imports from its folder; no arrays."""
+        """Return the script for a recording: its text, and the texts of modules imported from its folder; no arrays."""
         facts = {
             "kind": "script",
             "name": self.name,
@@ -83,7 +83,7 @@ class ScriptProgram:
 
     @property
     def untested(self) -> str:
-        """Say how tests run that a script has which launched nothing; "" for a script without."""
+        """Return a sentence about running a script's tests if it has tests and launched nothing; "" if it has none."""
         tests = _TESTS.search(Path(self.path).read_text(encoding="utf-8", errors="replace"))
         return (
             f"it has tests for pytest, and ran as a script; name it {self.path}:: to run them"
@@ -92,9 +92,9 @@ class ScriptProgram:
         )
 
     def run(self, observe: Iterable[Any]) -> Any:
-        """Run the script as by itself, in a fresh ``__main__``; every launch that it makes takes the observers."""
+        """Run the script as Python would, in a fresh ``__main__``; every launch that it makes has the observers."""
         path = str(Path(self.path).resolve())
-        # From bytes: Python reads the encoding out of the file's own first lines.
+        # From bytes: Python reads the encoding from the file's first lines.
         code = compile(Path(path).read_bytes(), path, "exec")
         module = ModuleType("__main__")
         vars(module).update({"__file__": path, "__builtins__": __builtins__})
@@ -106,13 +106,13 @@ class ScriptProgram:
             ):
                 exec(code, vars(module))  # noqa: S102 - the user's own script
         except SystemExit as leaving:
-            # As for Python itself, a script that leaves with 0 has ended well.
+            # As in Python itself, a script that exits with 0 has succeeded.
             if leaving.code:
                 raise
 
 
 def _beside(script: Path) -> dict[str, str]:
-    """Return the text of every module that has been imported from the script's folder, by its path there."""
+    """Return the text of every imported module from the script's folder, by its relative path."""
     texts = {}
     for module in tuple(sys.modules.values()):
         file = getattr(module, "__file__", None)
@@ -130,7 +130,7 @@ def _beside(script: Path) -> dict[str, str]:
 
 @contextmanager
 def _in_place(module: ModuleType, argv: list[str]) -> Iterator[None]:
-    """Make *module* what this process runs in the block, so that pickles and processes of the script find it."""
+    """Make *module* the ``__main__`` of this process during the block, so that the script's pickles and processes find it."""
     before, sys.modules["__main__"] = sys.modules["__main__"], module
     words, sys.argv = sys.argv, argv
     folder = str(Path(argv[0]).parent)
@@ -139,7 +139,7 @@ def _in_place(module: ModuleType, argv: list[str]) -> Iterator[None]:
         yield
     finally:
         sys.argv = words
-        # The script may have taken it out itself.
+        # The script may have removed the folder itself.
         if folder in sys.path:
             sys.path.remove(folder)
         if sys.modules.get("__main__") is module:
@@ -147,17 +147,17 @@ def _in_place(module: ModuleType, argv: list[str]) -> Iterator[None]:
 
 
 def as_program(program: Program | Callable[[tuple[Any, ...]], Any]) -> Program:
-    """*program*, or a `FunctionProgram` around a function."""
+    """Return *program*; a plain function is wrapped in a `FunctionProgram`."""
     run = getattr(program, "run", None)
     return program if run is not None else FunctionProgram(program)  # type: ignore[arg-type, return-value]
 
 
-# -- a test of pytest: its launches are those that the test makes --------------------------------------
+# -- a test of pytest, with the launches that it makes -------------------------------------------------
 
 
 @frozen
 class PytestProgram:
-    """The test or tests that pytest calls *node*, or all of a file where it ends in ``::``, run in this process; *arguments* are pytest's."""
+    """The pytest test *node*, or all tests of a file if it ends in ``::``, run in this process; *arguments* are pytest's."""
 
     node: str
     arguments: tuple[str, ...] = ()
@@ -166,18 +166,18 @@ class PytestProgram:
 
     @property
     def name(self) -> str:
-        """The test's name, as pytest has it."""
+        """The test's pytest name."""
         return self.node
 
     def arrays(self) -> Mapping[str, np.ndarray[Any, Any]]:
-        """Return None: a test has its arrays itself."""
+        """Return no arrays: those of a test are unknown."""
         return {}
 
     def run(self, observe: Iterable[Any]) -> None:
-        """Run the test; what pytest says goes to standard error.
+        """Run the test; pytest's output is written to standard error.
 
-        The options of the project's configuration are left out, for they may spread tests over processes.  Raises
-        `UsageError` where pytest is not installed, or finds no such test, and where the test fails.
+        Options in the project's configuration are ignored, since they may distribute tests over processes.  Raises
+        `UsageError` if pytest is not installed, or finds no such test, and if the test fails.
         """
         try:
             import pytest  # noqa: PLC0415 - an optional package

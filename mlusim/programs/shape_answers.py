@@ -1,4 +1,4 @@
-"""Frontiers and claims of a kernel of BANG C, found by running it with sampled values of two variables."""
+"""Frontiers and claims of a BANG C kernel, found by running it with sampled values of two variables."""
 
 import math
 import re
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from mlusim.programs.largest import Failure, Shapes
 
 WHOLE = 60
-"""Seconds of the whole search for a frontier, or for what a claim says; a launch that began before may take its own time."""
+"""Seconds of the whole search for a frontier or a claim; a launch that has begun may exceed them by its own time."""
 SAMPLES = 10
-"""Values of the first variable with which the second is searched."""
+"""Values of the first variable for which the second is searched."""
 
 
 @frozen
 class OpenPoint:
-    """A value of x up to whose *runs* every y that was tried runs, where the search and no limit of the kernel ends it, as *fails* says."""
+    """A value of x for which every tried y up to *runs* ran; the search ended there, as *fails* says, and not at a limit of the kernel."""
 
     x: int
     runs: int
@@ -40,11 +40,11 @@ class OpenPoint:
 
 @frozen(eq=False)
 class SampledFrontier:
-    """For each sampled x the largest y that runs; ``fails`` is what fails above it, None where nothing was seen to.
+    """For each sampled x the largest y that runs; ``fails`` is the failure above it, None if none was seen.
 
-    ``refusal`` is how the call itself fails, where no x runs, and ``left_out`` are the values of x for which there was no time,
-    ``open`` those at which the search ended before a y that does not run, and ``sampled_to`` the value of x up to which it was sampled where nothing
-    was seen to limit it, else None.
+    ``refusal`` is the failure of the call itself, if no x runs.  ``left_out`` are values of x for which there was no
+    time; ``open`` those at which the search ended before a failing y; and ``sampled_to`` the largest sampled x if no
+    limit of x was seen, otherwise None.
     """
 
     kernel: str
@@ -58,7 +58,7 @@ class SampledFrontier:
 
     @property
     def unknown(self) -> list[str]:
-        """Return sentences about what the search could not bound."""
+        """Return sentences about bounds that the search did not find."""
         x, y = self.frontier.x, self.frontier.y
         told = [
             f"{x} = {point.x:,}: every {y} that was tried runs, up to {point.runs:,}, and the search ends there: {point.fails.sentence}"
@@ -77,7 +77,7 @@ class SampledFrontier:
 
     @property
     def cut(self) -> str:
-        """Return a sentence about the values of x for which there was no time; empty where there are none."""
+        """Return a sentence about the values of x for which there was no time; "" if there are none."""
         return _cut(self.frontier.x, self.left_out)
 
     def to_json(self) -> dict[str, Any]:
@@ -99,9 +99,9 @@ def _cut(name: str, left_out: Sequence[int]) -> str:
 
 
 def frontier_of(shapes: "Shapes", x: str, y: str) -> SampledFrontier:
-    """Return the largest *y* for sampled values of *x*, the other variables as the call gives them.
+    """Return the largest *y* for sampled values of *x*; the other variables are those of the call.
 
-    Raises `UsageError` for a name that is not a variable, and where both are one.
+    Raises `UsageError` for a name that is not a variable, and if both are the same.
     """
     if x == y:
         raise UsageError(f"a frontier needs two variables, not {x} twice")
@@ -137,14 +137,14 @@ def frontier_of(shapes: "Shapes", x: str, y: str) -> SampledFrontier:
 
 
 def _is_open(fails: "Failure | None") -> bool:
-    """Return whether the search ended there, and nothing is known of larger values."""
+    """Return whether the search ended at *fails* without reaching a limit of the kernel, so that larger values are unknown."""
     return fails is not None and fails.kind == "limit"
 
 
 def _points(
     shapes: "Shapes", x: str, y: str, xs: list[int], start: int
 ) -> "dict[int, tuple[int, Failure | None]]":
-    """Return for each of *xs* the largest *y* that runs, -1 where none does, and what fails above it.
+    """Return for each of *xs* the largest *y* that runs, -1 if none does, and the failure above it.
 
     The search begins at *start*.  A value for which there is no time is left out.
     """
@@ -160,7 +160,7 @@ def _points(
 
 
 def _spread(xs: list[int]) -> list[int]:
-    """Return *xs* in an order that has both ends first and then the middle of what is left, so that any beginning of it samples all."""
+    """Return *xs* reordered: both ends, then the middle of each gap, so that any prefix samples the whole range."""
     order, gaps = [*xs[:1], *xs[1:][-1:]], [(0, len(xs) - 1)]
     for low, high in gaps:
         if high - low > 1:
@@ -171,28 +171,28 @@ def _spread(xs: list[int]) -> list[int]:
 
 
 def _guess(x: int, points: Mapping[int, int]) -> int:
-    """Return where the largest y of *x* is expected, between its neighbours among *points* on logarithmic scales; 0 where it has not two."""
+    """Return the expected largest y of *x*, interpolated between its neighbours in *points* on logarithmic scales; 0 without two neighbours."""
     low, high = (
         max((at for at in points if at < x), default=0),
         min((at for at in points if at > x), default=0),
     )
     if not low or not high:
         return 0
-    # A product that is limited, and a limit of y alone, are straight lines there.
+    # Limits of a product and of y alone are straight lines on these scales.
     share = math.log(x / low) / math.log(high / low)
     return max(1, int(math.exp((1 - share) * math.log(points[low]) + share * math.log(points[high])) + 1e-6))
 
 
 def _end(shapes: "Shapes", x: str, y: str, expected: int = 0) -> tuple[int, bool]:
-    """Return the largest *x* that runs, with *y* as small as it can be or as the call has it, and whether a larger was seen to fail; 0: none runs.
+    """Return the largest *x* that runs with the smallest legal *y* or the call's, and whether a larger x was seen to fail; 0 if none runs.
 
-    The search begins at *expected*, where that is given, and has half of the time that is left: where the values end is of no
-    use without time for those between.
+    The search begins at *expected* if that is not 0, and may use half of the remaining time: the end of the values is
+    useless without time for the values between.
     """
     until, now = shapes.until, time.monotonic()
     shapes.until = now + (until - now) / 2
     start = max(1, min(expected, shapes.top(x))) if expected else shapes.given(x)
-    # A small y leaves the most room for x; the call's own y is tried too, where 1 is not legal.
+    # A small y leaves the most room for x; the call's y is tried too, since 1 may be illegal.
     ends = [
         shapes.largest(x, {y: value}, start, near=bool(expected))
         for value in dict.fromkeys((1, shapes.given(y)))
@@ -207,9 +207,9 @@ def _ints(values: list[int]) -> Any:
 
 
 def sampled(end: int, *more: int) -> list[int]:
-    """Return at most `SAMPLES` values from 1 to *end*, evenly on a logarithmic scale, and those of *more* within."""
+    """Return at most `SAMPLES` values from 1 to *end*, evenly spaced on a logarithmic scale, and those of *more* in this range."""
     steps = SAMPLES - 1
-    # Equal steps would hardly sample the low end of a range that may reach 2^31.
+    # Equal steps would hardly sample the low end of a range up to 2^31.
     spaced = {round(math.exp(math.log(max(end, 1)) * k / steps)) for k in range(steps + 1)}
     return sorted({1, end, *spaced, *(value for value in more if value <= end)})
 
@@ -219,9 +219,9 @@ def sampled(end: int, *more: int) -> list[int]:
 
 @frozen
 class ClaimSample:
-    """The largest value of the limited variable that a claim *admits*, and that *runs*, beside *at*; 0: none.
+    """The largest value of the limited variable that a claim *admits*, and the largest that *runs*, with the other variables *at*; 0: none.
 
-    ``fails`` is what fails above ``runs``.
+    ``fails`` is the failure above ``runs``.
     """
 
     at: Mapping[str, int]
@@ -232,17 +232,17 @@ class ClaimSample:
 
     @property
     def open(self) -> bool:
-        """Return whether the search ended before what the claim admits, so that nothing is known of the rest."""
+        """Return whether the search ended below the largest admitted value, so that the rest is unknown."""
         return self.admits > self.runs and self.fails is not None and self.fails.kind == "limit"
 
     @property
     def generous(self) -> bool:
-        """Return whether the claim admits what does not run."""
+        """Return whether the claim admits a value that does not run."""
         return self.admits > self.runs and not self.open
 
     @property
     def told(self) -> str:
-        """Return a phrase for where it differs; empty where it does not."""
+        """Return a phrase about the difference between claim and runs; "" if there is none."""
         beside = "".join(f"{name}={value}, " for name, value in self.at.items())
         if self.open and self.fails is not None:
             ran = f"runs up to {self.runs}, and " if self.runs else ""
@@ -261,10 +261,10 @@ class ClaimSample:
 
 @frozen
 class TestedClaim:
-    """A claim held against runs on one board.
+    """A claim tested by runs on one board.
 
-    ``left_out`` are the values of the variable *beside* for which there was no time, and ``unwatched`` says that parts of
-    arrays may overlap where to look for that took longer than the search waits for.
+    ``left_out`` are the values of the variable *beside* for which there was no time, and ``unwatched`` says that
+    parts of arrays may overlap, since the search for overlaps took too long.
     """
 
     kernel: str
@@ -277,7 +277,7 @@ class TestedClaim:
 
     @property
     def verdict(self) -> Verdict:
-        """Return how the claim relates to what runs, in the words of an operator's plan."""
+        """Return how the claim relates to the runs, in the words used for an operator's plan."""
         generous = any(sample.generous for sample in self.samples)
         strict = any(sample.admits < sample.runs for sample in self.samples)
         if generous:
@@ -288,12 +288,12 @@ class TestedClaim:
 
     @property
     def holds(self) -> bool:
-        """Return whether every shape that it admits ran."""
+        """Return whether every tried shape that it admits ran."""
         return self.verdict in (Verdict.SAME, Verdict.STRICTER)
 
     @property
     def cut(self) -> str:
-        """Return a sentence about the shapes for which there was no time; empty where there are none."""
+        """Return a sentence about the shapes for which there was no time; "" if there are none."""
         if self.samples or self.left_out:
             return _cut(self.beside, self.left_out)
         return f"the search ended after {WHOLE} s, before the first launch had ended"
@@ -314,9 +314,9 @@ class TestedClaim:
 
 
 def tested_claim(shapes: "Shapes", text: str) -> TestedClaim:
-    """Test the claim *text*, over one variable of the call or two, at its limit for sampled shapes.
+    """Test the claim *text*, over one or two variables of the call, at its limit for sampled shapes.
 
-    Raises `UsageError` for what is not a claim over them.
+    Raises `UsageError` if *text* is not a claim over them.
     """
     shapes.settle(re.findall(r"[A-Za-z_]\w*", text))
     claim = parse_claim(text, {name: Var(name) for name in shapes.variables()})
@@ -328,11 +328,12 @@ def tested_claim(shapes: "Shapes", text: str) -> TestedClaim:
     for number in _spread(list(range(len(every)))):
         at = every[number]
         admits = _last(lambda value, at=at: admitted({**at, y: value}))  # type: ignore[misc]
-        # A claim that holds says where the runs end.
+        # A claim that holds shows where the runs end.
         start = max(1, min(admits, shapes.variables()[y]))
         runs, fails = shapes.largest(y, at, start, near=True)
         if fails is not None and fails.kind == "limit" and admits >= start:
-            # If the search ended before it found the smallest value that fails, the first may have failed already.
+            # If the search ended before it found the smallest failing value, the first one may be a failure
+            # already.
             first = shapes.fault({**at, y: start}, y)
             fails = fails if first is None or first.kind == "limit" else first
         if not shapes.over or runs is not None or (fails is not None and fails.kind != "limit"):
@@ -357,7 +358,7 @@ Admits = Callable[[Mapping[str, int]], bool]
 
 
 def _admitting(shapes: "Shapes", claim: Claim) -> Admits:
-    """Return whether *claim* admits a shape."""
+    """Return a function that decides whether *claim* admits a shape."""
     constants = board_constants(shapes.call.board)
     if isinstance(claim, ScaleLimit):
         limits = claim.limits
@@ -372,7 +373,7 @@ def _admitting(shapes: "Shapes", claim: Claim) -> Admits:
 
 
 def _besides(shapes: "Shapes", beside: list[str], y: str, admitted: Admits) -> list[dict[str, int]]:
-    """Return sampled values of the variable beside *y*, where there is one: up to where the claim, or a run, ends."""
+    """Return sampled values of the variable other than *y*, if there is one, up to the limit of the claim or of the runs."""
     if not beside:
         return [{}]
     (x,) = beside
@@ -382,8 +383,8 @@ def _besides(shapes: "Shapes", beside: list[str], y: str, admitted: Admits) -> l
 
 
 def _last(holds: Callable[[int], bool]) -> int:
-    """Return the last value up to which *holds* is true of every value from 1 on; 0 where it is not true of 1."""
-    # Doubling, then halving: a claim holds up to one value, and a range is up to 2^31.
+    """Return the last value up to which *holds* is true of every value from 1 on; 0 if it is false of 1."""
+    # Doubling, then bisection: a claim holds up to one value, and the range reaches 2^31.
     low, high = 0, 1
     while high < INT32_MAX and holds(high):
         low, high = high, min(2 * high, INT32_MAX)
