@@ -197,7 +197,7 @@ class ScriptSubject(LaunchesSubject):
 
     @property
     def name(self) -> str:
-        """The script's path."""
+        """The path of the script."""
         return self.script
 
     def launched(self, effects: str, observe: Iterable[Observer]) -> None:
@@ -232,7 +232,7 @@ class CallSubject(LaunchesSubject):
         return f"{self.call.called} of {self.path}"
 
     def launched(self, effects: str, observe: Iterable[Observer]) -> None:
-        """Make the call."""
+        """Make the call with *effects*."""
         self.call.asking(effects=effects).run(tuple(observe))
 
     def again(self, seed: int | None, effects: str) -> str:

@@ -381,9 +381,8 @@ def _first_kept(
             continue
         replayed += 1
         if faults := faults_in(done):
-            now = evolve(
-                call, command=typed(call, folder)
-            )  # from the current folder, where other options may be needed
+            # The command for the current folder, where other options may be needed.
+            now = evolve(call, command=typed(call, folder))
             return FailingCall(folder, now, faults[0], done), replayed
     return None, replayed
 

@@ -95,7 +95,7 @@ class FuzzedCall:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The source files."""
+        """The source files of the call."""
         return self.asked.program
 
     def words(self, call: KeptCall, place: Path) -> list[str]:

@@ -28,7 +28,7 @@ _SERVER = "mlusim.judge.forkserver"
 
 @frozen(eq=False)
 class EndedProcess:
-    """What remains of a candidate's process: its *document*, if complete, and its exit *status* (negative after a signal).
+    """The results of a candidate's process: its *document*, if complete, and its exit *status* (negative after a signal).
 
     *beyond* names the exceeded limit for which it was ended: "time", "memory", "room" or "processes"; *printed* is
     the beginning of its output.
@@ -78,7 +78,7 @@ class Bench:
         )
 
     def run(self, path: str) -> EndedProcess:
-        """Run the candidate in the file *path* with each draw, and return what remains of its process."""
+        """Run the candidate in the file *path* with each draw, and return the results of its process."""
         with self._alone, _result() as file:
             socket.send_fds(self._end, [b"r"], [file.fileno()])
             self._send(wire.ArrayMessage({"path": str(Path(path).resolve())}))

@@ -120,9 +120,7 @@ def confined(folder: str, readable: Sequence[str], *, network: bool) -> Confinem
     if sys.platform != "linux":
         return Confinement(network)
     libc = _libc()
-    libc.prctl(
-        _DUMPABLE, 0, 0, 0, 0
-    )  # no other process of this user can read or change the memory of this one
+    libc.prctl(_DUMPABLE, 0, 0, 0, 0)  # other processes of this user cannot access this one's memory
     _own_tree(libc, folder, readable)
     libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     version = _restricted(libc, folder, readable)

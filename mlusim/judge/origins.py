@@ -106,9 +106,8 @@ class Origins(Observer):
         # The number of bytes read back before a byte was stored, where it was not 0.
         self._known: dict[Allocation, Array] = {}
         self._read = 0  # bytes that depend on the inputs
-        self._fetched: list[
-            tuple[int, str]
-        ] = []  # the number of launches before each copy to the host, and the name of the copied memory
+        # The number of launches before each copy to the host, and the name of the copied memory.
+        self._fetched: list[tuple[int, str]] = []
         self._launches = 0
         self.handed = Handed({packed for number in numbers for packed in _forms(number)})
 

@@ -17,10 +17,7 @@ from mlusim.judge.reference import Difference, Draw, compared
 from mlusim.judge.wire import ArrayMessage
 from mlusim.report.efficiency import efficiency
 
-ROUGH, COARSE = (
-    5e-5,
-    5e-3,
-)  # median relative errors that half precision causes, but neither float nor another formula
+ROUGH, COARSE = 5e-5, 5e-3  # median relative errors of half precision, but not of float or other formulas
 DEAREST = 8  # lines that a verdict lists
 RIGHT, WRONG, UNTRANSLATED, REFUSED, FAULT, LIMIT, DIED = (
     "right", "wrong", "untranslated", "refused", "fault", "limit", "died",

@@ -1,1 +1,1 @@
-"""Observers of a launch: checkers, recorders, counters.  They see events and never change the machine."""
+"""Observers of a launch: checkers, recorders, counters.  They hear events and never change the machine."""

@@ -1,4 +1,4 @@
-"""`Checker`: an observer that keeps findings, folds repeated ones and obeys comments in the kernel."""
+"""`Checker`: an observer that collects findings, folds repeated ones and obeys comments in the kernel."""
 
 import linecache
 import re
@@ -33,19 +33,19 @@ class Allowed:
 
 
 class Checker(Observer):
-    """The base of mlusim's own checkers.
+    """The base class of mlusim's own checkers.
 
-    ``findings`` are those of the last launch, each once with its count; with *notes*, quiet remarks, too, are
-    among them.  ``allowed`` are those that the kernel's own comments allow.  The first 200 different findings are kept; ``beyond``
-    counts the others.
+    ``findings`` are those of the last launch, each once with its count; with *notes* they include notes that are
+    otherwise left out.  ``allowed`` are findings that comments in the kernel allow.  The first 200 different findings
+    are kept; ``beyond`` counts the others.
     """
 
     name = "checker"
-    needs = ""  # what a launch must have for the checker to check it, in a word
+    needs = ""  # what a launch must have for the checker to check it, in one word
 
     @property
     def checked(self) -> bool:
-        """True where the last launch had it."""
+        """True if the checker could check the last launch."""
         return True
 
     def __init__(self, *, notes: bool = False) -> None:
@@ -54,36 +54,38 @@ class Checker(Observer):
         self._begin()
 
     def launch_begin(self, launch: "RunningLaunch") -> None:
-        """Forget the last launch."""
+        """Discard the findings of the last launch."""
         self.kernel = launch.request.kernel.name
         self._begin()
 
     def _begin(self) -> None:
         self._found: dict[Hashable, Finding | Allowed] = {}
         self._counts: dict[Hashable, int] = {}
-        self._joined: dict[Hashable, dict[Hashable, list[Any]]] = {}  # below a finding: a place and its count
+        self._joined: dict[Hashable, dict[Hashable, list[Any]]] = {}  # its related places, with counts
         self.beyond = 0
 
     def screen_begin(self, _launch: "RunningLaunch", _screen: ObservedScreen) -> bool:
-        """Return False if the checker has notes (remarks on what is in order): C knows nothing of them."""
+        """Return False if the checker reports notes, which C does not compute."""
         return not self.notes
 
     def repeats(self, _kernel: "Kernel") -> bool:
-        """Return False if the checker has notes; others remember nothing of earlier launches but what tensors hold."""
+        """Return False if the checker reports notes; otherwise it depends on earlier launches only by the contents of tensors."""
         return not self.notes
 
     def left(self) -> Any:
-        """Return a copy of all that `report` and `join` have kept."""
+        """Return a copy of everything that `report` and `join` have collected."""
         joined = {
             key: {at: list(entry) for at, entry in below.items()} for key, below in self._joined.items()
         }
         return dict(self._found), dict(self._counts), joined, self.beyond
 
     def take_over(self, launch: "RunningLaunch", left: Any) -> None:
-        """Have found in *launch* what a checker has *left*."""
+        """Make *left*, a result of `left`, the findings of *launch*."""
         self.launch_begin(launch)
         self._found, self._counts, self._joined, self.beyond = left
-        self._found, self._counts, self._joined, self.beyond = self.left()  # copies, for more may be reported
+        self._found, self._counts, self._joined, self.beyond = (
+            self.left()
+        )  # copies, which later reports may change
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -105,11 +107,11 @@ class Checker(Observer):
 
     @property
     def allowed(self) -> tuple[Allowed, ...]:
-        """The findings of the last launch that a comment allows."""
+        """The findings of the last launch that comments allow."""
         return tuple(finding for finding in self._found.values() if isinstance(finding, Allowed))
 
     def report(self, key: Hashable, make: Callable[[], Finding], times: int = 1) -> None:
-        """Count *times* more of what *key* names; *make* makes the finding the first time."""
+        """Count *times* more occurrences of *key*; *make* makes the finding of the first one."""
         if key in self._counts:
             self._counts[key] += times
         elif len(self._found) >= MOST:
@@ -133,9 +135,9 @@ class Checker(Observer):
         times: int = 1,
         where: object = None,
     ) -> None:
-        """Add a related place, which happened *times* more, to the finding of *key*.
+        """Add a related place, with *times* more occurrences, to the finding of *key*.
 
-        *about* distinguishes it from other places, *where* from those of the same *about*.  *make* makes it the first time.
+        *about* and *where* identify the place; *make* makes it for the first occurrence.
         """
         if isinstance(self._found.get(key), Finding):
             below = self._joined.setdefault(key, {})
@@ -146,12 +148,12 @@ class Checker(Observer):
                 held[1] += times
 
     def tells(self, key: Hashable) -> bool:
-        """Return whether *key* names a finding that is reported: neither allowed nor beyond the two hundredth."""
+        """Return whether *key* has a finding that is reported: it is neither allowed nor beyond the first 200."""
         return isinstance(self._found.get(key), Finding)
 
 
 def allowance(finding: Finding) -> str | None:
-    """Return the reason why a comment on the finding's line, or alone on the line above, allows it."""
+    """Return the reason in a comment that allows *finding*: on the finding's line, or alone on the line above; None without one."""
     if finding.file is None or finding.line is None:
         return None
     here, above = (linecache.getline(finding.file, finding.line - up) for up in (0, 1))
@@ -160,7 +162,7 @@ def allowance(finding: Finding) -> str | None:
 
 
 def comment_on(source: str) -> tuple[str, str] | None:
-    """Return the id and the reason of the comment in a line of source; None without one, or without a reason."""
+    """Return the id and the reason of the comment in a line of source; None if there is no comment, or no reason."""
     match = COMMENT.search(source)
     if match is None or not (match["reason"] or "").strip():
         return None
@@ -168,25 +170,25 @@ def comment_on(source: str) -> tuple[str, str] | None:
 
 
 def guard_of(site: Site) -> str:
-    """Return the ways to keep memory cores from a statement at *site*, in its language."""
+    """Return a phrase about keeping memory cores from the statement at *site*, in its language."""
     if site.python:
         return "`if mlu.is_mpu(): return` before it (mlu.coreId is 128 there), or `if mlu.is_ipu():` around it where barriers follow that need the memory core"
     return "`if (__is_mpu()) return;` before it (coreId is 0x80 there), or `if (__is_ipu())` around it where barriers follow that need the memory core"
 
 
 def place_of(site: Site, task: int | None = None, intrinsic: str | None = None) -> dict[str, Any]:
-    """Return where a finding is, by the names that `Finding` has for it."""
+    """Return the place of a finding, as keyword arguments of `Finding`."""
     return {"file": site.file, "line": site.line, "task": task, "intrinsic": intrinsic}
 
 
-# -- what stands in the source for an operand, as a pointer into a pool has a name of its own there ----
+# -- operands as the source spells them: a pointer into a pool has a name of its own there -------------
 
-KEYWORD = re.compile(r"(\w+)\s*=(?!=)\s*(.*)")  # an argument by its name, in Python
-LONGEST_CALL = 5  # lines of source in which a call is looked for
+KEYWORD = re.compile(r"(\w+)\s*=(?!=)\s*(.*)")  # a keyword argument of Python
+LONGEST_CALL = 5  # lines of source that a call may have
 
 
 def argument(intrinsic: str, parameter: str, site: Site) -> str:
-    """Return what a call of *intrinsic* at *site* gives for *parameter*; "" where that does not stand there."""
+    """Return the argument for *parameter* of the call of *intrinsic* at *site*, as the source spells it; "" if it is not found."""
     name = intrinsic.lstrip("_")
     row = ISA.get(name)
     names = [] if row is None else [p.name for p in row.parameters]
@@ -200,7 +202,7 @@ def argument(intrinsic: str, parameter: str, site: Site) -> str:
 
 
 def _arguments(text: str) -> list[str]:
-    """Return the arguments of the call whose text behind "(" *text* begins with; none where it does not end there."""
+    """Return the arguments of a call, where *text* is the source after its "("; none if the call does not end in *text*."""
     arguments, depth = [""], 0
     for letter in text:
         if letter == ")" and not depth:
@@ -216,14 +218,15 @@ def _arguments(text: str) -> list[str]:
 def operand_told(
     name: str, site: Site, *, written: bool, of: Sequence[bool] = (True,), declared: str | None = None
 ) -> str:
-    """Return an operand of the intrinsic *name* with its argument at *site*, as "dst is y + n"; "" where that cannot be said, or is the name of the *declared* array.
+    """Return an operand of the intrinsic *name* with its argument at *site*, as "dst is y + n"; "" if it is not found, or if it is the name of the *declared* array.
 
-    Which of those that are *written*, or read, *of* says, in their order; of one alone nothing has to.
+    *of* selects it from the operands that are *written*, or else read, in their order; a single operand is always
+    selected.
     """
     row = ISA.get(name.lstrip("_"))
     other = "read" if written else "write"
     names = [] if row is None else [n for n, o in row.operands.items() if o.access != other]
-    if row is not None and not row.operands:  # a copy, whose operands its direction describes
+    if row is not None and not row.operands:  # a copy: its operands follow from its direction
         names = ["dst" if written else "src"]
     if len(names) != len(of) or True not in of:
         return ""
@@ -233,7 +236,7 @@ def operand_told(
 
 
 def operand_of(step: Step, access: Access, *, written: bool) -> str:
-    """Return the operand of *step*, of those *written* or read, that shares bytes with *access*, as `operand_told` does."""
+    """Return the operand of *step*, among those *written* or else read, that shares bytes with *access*, in the form of `operand_told`."""
     accesses = step.writes if written else step.reads
     low, high = access.span
     return operand_told(
@@ -246,7 +249,7 @@ def operand_of(step: Step, access: Access, *, written: bool) -> str:
 
 
 def told_of(fault: Fault, rule: str, **more: Any) -> Finding:
-    """Return *fault* as a finding of *rule*."""
+    """Convert *fault* to a finding of *rule*."""
     return Finding(
         rule,
         f"{fault.intrinsic}: {fault.message}" if fault.intrinsic else fault.message,

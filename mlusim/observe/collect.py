@@ -1,4 +1,4 @@
-"""`Collector`: what checkers find in every launch of a program, in any thread or library."""
+"""`Collector`: the findings of checkers in all launches of a program, in any thread or library."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 class Collector(Observer):
-    """Keeps the findings of *watching* over many launches.
+    """Collects the findings of *watching* over many launches.
 
-    A checker forgets its findings when the next launch begins, so the collector stands before the
-    checkers and takes what is there at each beginning; `close` takes those of the last launch.
-    ``findings`` is empty, so that a launch does not report them twice: ``found`` has them, ``allowed`` those that
-    comments in the kernels allow, ``comments`` are these, ``faults`` the faults, and ``launches`` counts.  A fault that no
-    checker has reported also becomes a finding, whose id begins with ``fault``.
+    A checker discards its findings when the next launch begins, so that the collector hears of each beginning before
+    the checkers do and copies their findings; `close` copies those of the last launch. ``findings`` is empty, so that
+    a launch does not report them twice: ``found`` has them, ``allowed`` those that comments in the kernels allow,
+    ``comments`` the comments, ``faults`` the faults, and ``launches`` their number.  A fault that no checker has
+    reported also becomes a finding, whose id begins with ``fault``.
     """
 
     name = "collector"
@@ -39,7 +39,7 @@ class Collector(Observer):
         self.allowed: list[Allowed] = []
         self.faults: list[Fault] = []
         self.launches = 0
-        # Launches that a checker had nothing to hold against, by its name.
+        # The number of launches that each checker could not check, by its name.
         self.unchecked: dict[str, int] = {}
         self.comments: dict[Comment, None] = {}
         self._kernel: str | None = None
@@ -49,7 +49,7 @@ class Collector(Observer):
         self._read: set[Any] = set()
 
     def launch_begin(self, launch: "RunningLaunch") -> None:
-        """Take what the launch before has left."""
+        """Copy the findings of the previous launch."""
         self.close()
         self.launches += 1
         self._kernel = launch.request.kernel.name
@@ -60,24 +60,24 @@ class Collector(Observer):
         self._open = True
 
     def fault(self, _core: "Core", fault: Fault) -> None:
-        """Note the fault; the checkers hear of it after this."""
+        """Note the fault; the checkers hear of it later."""
         self.faults.append(fault)
         self._untold = fault
 
     def host_mistake(self, finding: Finding | Fault) -> None:
-        """Keep what the host did wrong, after the findings of the previous launch."""
+        """Add the host's mistake *finding*, after the findings of the previous launch."""
         self.close()
         self.found.append(finding_of(finding, None) if isinstance(finding, Fault) else finding)
 
     def add(self, fault: Fault) -> None:
-        """Note a fault that ended the program; a launch's own fault is known already."""
+        """Add a fault that ended the program, unless a launch has reported it."""
         if fault not in self.faults:
             self.close()
             self.faults.append(fault)
             self.found.append(finding_of(fault, None))
 
     def close(self) -> None:
-        """Take the findings of the launch that has ended last."""
+        """Copy the findings of the last launch."""
         if not self._open:
             return
         for checker in self.watching:
@@ -90,7 +90,7 @@ class Collector(Observer):
         ]
         fault = self._untold
         if fault is not None:
-            # What a checker made of the fault stands in its place.
+            # A checker's finding about the fault replaces the fault's own.
             teller = "synccheck-" if isinstance(fault, SyncFault) else "memcheck-"
             if not any(
                 f.id.startswith(teller) and (f.file, f.line) == (fault.file, fault.line) for f in fresh
@@ -110,9 +110,9 @@ class Collector(Observer):
 def collecting(
     names: Iterable[str] = (), *, notes: bool = False, vectors: bool = False
 ) -> Iterator[Collector]:
-    """Watch every launch made inside with the checkers *names* (none: all of them); yields the collector.
+    """Check every launch in the block with the checkers *names* (empty: all of them); yields the collector.
 
-    With *vectors* or *notes* valuecheck notes what vectors do to numbers.
+    With *vectors* or *notes* valuecheck also examines the results of vector instructions.
 
     Raises `UsageError` for an unknown name.
     """
@@ -128,7 +128,7 @@ def collecting(
 
 
 def _plain(name: str, wanted: tuple[str, ...], *, vectors: bool) -> Observer:
-    """Return the checker *name*; memcheck also watches instructions if another of *wanted* has them announced anyway."""
+    """Return the checker *name*; memcheck also checks filters if another checker of *wanted* has instructions announced anyway."""
     checker = observers_of(name)[0]
     if type(checker) is ValueCheck and vectors:
         return ValueCheckVectors()
@@ -140,7 +140,7 @@ def _plain(name: str, wanted: tuple[str, ...], *, vectors: bool) -> Observer:
 
 
 def _noting(name: str) -> Observer:
-    """Return the checker *name*, with its remarks that fail no run."""
+    """Return the checker *name*, with its notes."""
     checker = observers_of(name)[0]
     if type(checker) is MemCheck:
         return MemCheckNotes()
@@ -152,7 +152,7 @@ def _noting(name: str) -> Observer:
 
 
 def as_finding(reported: Any, checker: str, kernel: str | None) -> Finding:
-    """Return *reported* as a `Finding`, whatever *checker* of others chose to say."""
+    """Convert *reported*, of whatever class another package's *checker* has, to a `Finding`."""
     if isinstance(reported, Finding):
         return reported
     return Finding(
@@ -168,7 +168,7 @@ def as_finding(reported: Any, checker: str, kernel: str | None) -> Finding:
 
 
 def finding_of(fault: Fault, kernel: str | None) -> Finding:
-    """Return *fault* as a finding: ``fault-out-of-bounds`` and so on, by the nearest kind that has a rule."""
+    """Convert *fault* to a finding, as ``fault-out-of-bounds``: the rule of its class or of its nearest base class."""
     return told_of(
         fault,
         fault.rule or next(rule for kind in type(fault).__mro__ if (rule := _rule_of(kind)) in RULES),

@@ -1,4 +1,4 @@
-"""Lines of kernels that ran, and outcomes of their tests, counted by task."""
+"""The lines of kernels that ran, and the outcomes of their conditions, counted by task."""
 
 import ast
 import functools
@@ -22,7 +22,7 @@ Trace = Callable[[FrameType, str, Any], Any]
 Lines = dict[str, dict[int, Counter[int]]]
 Cover = tuple[str, int, int, bool | None]
 Place = tuple[int, int]
-"""The line and the column of a test."""
+"""The line and the column of a condition."""
 Outcomes = dict[bool, Counter[int]]
 
 
@@ -31,16 +31,16 @@ def _task(core: "Core") -> int:
 
 
 class LineCoverage(Observer):
-    """Counts how often each line of the kernels that are launched ran, and each outcome of their tests, in which tasks.
+    """Counts how often each line of launched kernels ran, and each outcome of their conditions, by task.
 
-    ``lines`` has, by file and line, the runs by task, ``branches`` by file, place and outcome; a line or an outcome that
-    was possible but never came has no runs.  ``launches`` counts.  A memory core counts as task -1.  With *once* a line or
-    an outcome is counted the first time alone, and functions in which all were met are followed no more, so that many
-    launches cost little.
+    ``lines`` has the runs of each line by task, ``branches`` the runs of each outcome, by file and place; a line or
+    an outcome that never ran has no runs.  ``launches`` is a count.  A memory core counts as task -1.  With *once*
+    only the first run of a line or an outcome is counted, and functions whose lines and outcomes have all run are no
+    longer traced, so that many launches cost little.
 
-    A line of BANG C runs as often as the statement or test in it that comes most often; the code tells it, or C counts it.  Tests are
-    those of if, loops and ``?:``, and the operands of ``&&`` and ``||``; of Python those of ``if``, ``while`` and ``for`` whose body
-    stands in lines of its own.
+    A line of BANG C has the runs of its most frequent statement or condition; the rendered code announces them, or C
+    counts them.  Conditions are those of if, loops and ``?:``, and the operands of ``&&`` and ``||``; in Python those
+    of ``if``, ``while`` and ``for`` whose body is on other lines.
     """
 
     name = "coverage"
@@ -53,7 +53,7 @@ class LineCoverage(Observer):
         )
         self.launches = 0
         self._steps: dict[str, dict[Place, Counter[int]]] = defaultdict(lambda: defaultdict(Counter))
-        self._lines: Lines = defaultdict(lambda: defaultdict(Counter))  # of Python
+        self._lines: Lines = defaultdict(lambda: defaultdict(Counter))  # of Python kernels
         self._once = once
         self._whole: set[CodeType] = set()
         self._bodies: set[Any] = set()
@@ -64,20 +64,20 @@ class LineCoverage(Observer):
 
     @property
     def lines(self) -> Lines:
-        """The runs of each line by task, by file."""
+        """The runs of each line, by file, line and task."""
         self._take_apart()
         lines = {file: {line: Counter(ran) for line, ran in of.items()} for file, of in self._lines.items()}
         for file, steps in self._steps.items():
             into = lines.setdefault(file, {})
             for (line, _), ran in steps.items():
-                into[line] = into.get(line, Counter()) | ran  # the larger of both
+                into[line] = into.get(line, Counter()) | ran  # the larger of both counts
             for (line, _), outcomes in self._branches.get(file, {}).items():
                 if line in into:
                     into[line] |= outcomes[True] + outcomes[False]
         return lines
 
     def launch_begin(self, launch: "RunningLaunch") -> None:
-        """Note what the kernel, and what else is in its files, could run."""
+        """Note which lines and outcomes of the kernel and of other code in its files could run."""
         self.launches += 1
         self.stop()
         body = launch.request.kernel.body
@@ -98,7 +98,7 @@ class LineCoverage(Observer):
             self._meet(body.__code__)
 
     def _all_ran(self) -> bool:
-        """Return whether nothing is left to be met by following lines."""
+        """Return whether tracing can find no line or outcome that has not run."""
         return all(ran for lines in self._lines.values() for ran in lines.values()) and all(
             counter
             for file, tests in self._branches.items()
@@ -108,30 +108,30 @@ class LineCoverage(Observer):
         )
 
     def task_begin(self, core: "Core") -> None:
-        """Follow the lines of the task, where there is one to be met."""
+        """Trace the lines of the task, if some have not run yet."""
         if self._satisfied:
             return
         self._before[core] = sys.gettrace()
         sys.settrace(functools.partial(self._called, _task(core)))
 
     def task_end(self, core: "Core") -> None:
-        """Restore the trace function that was there before."""
+        """Restore the earlier trace function."""
         if core in self._before:
             sys.settrace(self._before.pop(core))
 
     def stop(self) -> None:
-        """Follow nothing more: a launch whose time was over ended without a word."""
+        """Restore the trace function after a launch that ended at its time limit, without an event."""
         for before in self._before.values():
             sys.settrace(before)
             break
         self._before.clear()
 
     def fault(self, core: "Core", _fault: "Fault") -> None:
-        """Restore it where the launch ends."""
+        """Restore the trace function when the launch ends."""
         self.task_end(core)
 
     def error(self, core: "Core", _error: BaseException) -> None:
-        """Restore it where the launch ends."""
+        """Restore the trace function when the launch ends."""
         self.task_end(core)
 
     def passed(self, core: "Core", place: tuple[str, int, int]) -> None:
@@ -140,12 +140,12 @@ class LineCoverage(Observer):
         self._count(self._steps[file][line, column], _task(core))
 
     def branch(self, core: "Core", place: tuple[str, int, int], outcome: bool) -> None:
-        """Count the outcome of a test of BANG C."""
+        """Count the outcome of a condition of BANG C."""
         file, line, column = place
         self._count(self._branches[file][line, column][outcome], _task(core))
 
     def counted(self, covers: Sequence[Cover], counts: Any) -> None:
-        """Keep what C has counted; lines and branches take it over."""
+        """Keep the *counts* of C; `lines` and `branches` evaluate them."""
         key = id(covers), counts.shape
         if key in self._pending:
             self._pending[key][1][...] += counts
@@ -165,7 +165,7 @@ class LineCoverage(Observer):
 
     @property
     def branches(self) -> dict[str, dict[Place, Outcomes]]:
-        """The outcomes of each test by task, by file."""
+        """The runs of each outcome of a condition, by file, place, outcome and task."""
         self._take_apart()
         return self._branches
 
@@ -189,7 +189,7 @@ class LineCoverage(Observer):
         return trace
 
     def _trace(self, code: CodeType, task: int) -> Callable[[], Trace] | None:
-        """Return what makes, for a call of a function, what counts its lines for *task*; None for mlusim's own and for installed packages."""
+        """Return a factory of trace functions that count the lines of *code* for *task*; None for mlusim's own code and installed packages."""
         name = code.co_filename
         generated = name.startswith("<") and not name.startswith("<ipython-")
         if generated or own_file(name) or name.startswith(LIBRARIES):
@@ -216,7 +216,7 @@ class LineCoverage(Observer):
     def _testing(
         self, counted: Trace, tests: Mapping[int, "PythonTest"], branches: Mapping[Place, Outcomes], task: int
     ) -> Trace:
-        """Return a trace of one call of a function: *counted* counts lines, the line after one of *tests* its outcome."""
+        """Return a trace function for one call: *counted* counts lines, and the line after one of *tests* shows its outcome."""
         asked: PythonTest | None = None
 
         def follow(frame: FrameType, event: str, argument: Any) -> Trace:
@@ -230,7 +230,7 @@ class LineCoverage(Observer):
             if event == "line":
                 asked = asked or tests.get(line)
                 counted(frame, event, argument)
-                frame.f_trace_lines = True  # an outcome is known by the next line
+                frame.f_trace_lines = True  # the next line shows the outcome
             return follow
 
         return follow
@@ -256,7 +256,7 @@ class LineCoverage(Observer):
         return all(counter for place in places for counter in self._branches[file][place].values())
 
     def _meet(self, code: CodeType) -> None:
-        """Note the lines, and the tests, that *code* could run."""
+        """Note the lines and the conditions of *code*, with no runs."""
         if code not in self._known:
             self._known.add(code)
             file = file_of(code)
@@ -268,7 +268,7 @@ class LineCoverage(Observer):
 
 @frozen
 class PythonTest:
-    """A test of Python in the lines ``line`` to ``last``; line ``then`` follows if it holds."""
+    """A condition of Python in the lines ``line`` to ``last``; line ``then`` runs next if it is true."""
 
     line: int
     column: int
@@ -278,9 +278,9 @@ class PythonTest:
 
 @functools.lru_cache(maxsize=512)
 def tests_of(code: CodeType) -> Mapping[int, PythonTest]:
-    """Return the tests of ``if``, ``while`` and ``for`` of a function of Python by their first lines; none where its source is not there.
+    """Return the conditions of ``if``, ``while`` and ``for`` in a Python function by their first lines; none without its source.
 
-    Code of BANG C tells outcomes by itself.
+    Code of BANG C announces outcomes itself.
     """
     name = code.co_filename
     if not (name.endswith(".py") or "ipykernel_" in name or name.startswith("<ipython-")):
@@ -301,5 +301,5 @@ def tests_of(code: CodeType) -> Mapping[int, PythonTest]:
 
 
 def lines_of(code: CodeType) -> set[int]:
-    """Return the lines of *code*, that of its function's name among them."""
+    """Return the lines of *code*, including that of the function's name."""
     return {line for _, _, line in code.co_lines() if line}

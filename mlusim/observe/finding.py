@@ -1,4 +1,4 @@
-"""`Finding`: a mistake in a kernel, where it is, and what to do about it."""
+"""`Finding`: a mistake in a kernel, its place, and how to correct it."""
 
 import linecache
 import re
@@ -23,10 +23,10 @@ ERROR, NOTE = "error", "note"
 
 @frozen
 class RelatedPlace:
-    """A line of a kernel that has to do with a finding, and what happened there.
+    """A line of a kernel that is related to a finding, and what happened there.
 
-    A *victim* suffers from the same mistake elsewhere and has no part in its cause.  ``count`` says how often it happened
-    in the launch, and ``about`` tells what happened without the bytes and tasks, which differ between launches.
+    A *victim* suffers from the same mistake elsewhere, and is not part of its cause.  ``count`` says how often it
+    happened in the launch, and ``about`` describes it without bytes and tasks, which differ between launches.
     """
 
     file: str
@@ -41,7 +41,7 @@ class RelatedPlace:
 
     @property
     def told(self) -> str:
-        """The message, and how often it happened if that is more than once."""
+        """The message, with the count if it is more than one."""
         return (
             self.message if self.count == 1 else f"{self.message}, {self.count} {plural(self.count, 'time')}"
         )
@@ -51,10 +51,10 @@ class RelatedPlace:
 class Finding(Presented):
     """One finding of a checker.
 
-    ``id`` names the rule (each has a page, ``docs/reference/rules/<id>.md``), ``message`` says in one
-    sentence what is wrong, ``context`` how it came about, ``places`` which other lines take part,
-    ``note`` what else is worth knowing, ``hint`` what to do.  ``file`` and ``line`` are the kernel's,
-    ``task`` is the first task that did it and ``count`` says how often it happened in the launch.
+    ``id`` names the rule (each has a page, ``docs/reference/rules/<id>.md``), ``message`` is a
+    sentence about the mistake, ``context`` explains how it came about, ``places`` are other lines that are involved,
+    ``note`` is additional information, ``hint`` says what to do.  ``file`` and ``line`` are the kernel's,
+    ``task`` is the first task that made the mistake, and ``count`` says how often it happened in the launch.
     ``level`` is "error" or "note"; a note fails no run.
     """
 
@@ -85,11 +85,11 @@ class Finding(Presented):
         return f"docs/reference/rules/{self.id}.md"
 
     def times(self, count: int) -> "Finding":
-        """Return the same finding, seen *count* times."""
+        """Return the same finding with the count *count*."""
         return evolve(self, count=count)
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as plain data."""
+        """Return all members as plain data."""
         return {
             "id": self.id,
             "level": self.level,
@@ -110,14 +110,14 @@ class Finding(Presented):
         }
 
     def __rich_console__(self, _console: "Console", _options: "ConsoleOptions") -> "RenderResult":
-        """Render in the manner of pip: the rule, what, where with the source line, how, what to do."""
+        """Render in the manner of pip: the rule, the message, the place with its source line, the context, the hint."""
         color = "red" if self.level == ERROR else "cyan"
         yield rich_text.Text.assemble((self.level, f"bold {color}"), f": {self.id}")
         yield rich_text.Text.assemble(("× ", color), self.message)
         for line in (*self.context, *(str(place) for place in self.places)):
             yield rich_text.Text.assemble(("│   ", color), line)
         yield rich_text.Text.assemble(("╰─> ", color), self._where())
-        # linecache, not the file: it knows the cells of notebooks, too.
+        # linecache instead of the file: it has the cells of notebooks, too.
         source = linecache.getline(self.file, self.line).strip() if self.file and self.line else ""
         if source:
             yield rich_text.Text(f"      {source}")
@@ -128,7 +128,7 @@ class Finding(Presented):
             yield rich_text.Text.assemble(("hint", "bold cyan"), f": {self.hint}")
 
     def _where(self) -> str:
-        """Name the place, the task, the kernel, and how often."""
+        """Return a phrase with the place, the task, the kernel, and the count."""
         parts = [] if self.file is None else [f"{shown_file(self.file)}:{self.line}"]
         parts += [] if self.task is None else [f"task {self.task}"]
         parts += [] if self.kernel is None else [f"kernel {self.kernel}"]
@@ -137,15 +137,15 @@ class Finding(Presented):
 
 
 def columns(file: str, line: int | None, intrinsic: str | None) -> tuple[int, int] | None:
-    """Return the first column of the call of *intrinsic* in a *line* of *file*, or of what is there, and that behind its last.
+    """Return the first column of the call of *intrinsic* in *line* of *file*, or of the line's text, and the column after its last.
 
-    Counted in characters from 1; None where the line cannot be read.
+    Columns are characters, counted from 1; None if the line cannot be read.
     """
     whole = linecache.getline(file, line) if line else ""
     source = whole.strip()
     if not source:
         return None
-    # The whole line where the call is not in it, as in a macro.
+    # The whole line if it does not contain the call, as in a macro.
     marks = caret(source, intrinsic)
     indent = len(whole) - len(whole.lstrip())
     return indent + marks.index("^") + 1, indent + len(marks) + 1

@@ -1,8 +1,8 @@
-"""initcheck: bytes that were never written, reported where they escape.
+"""initcheck: bytes that were never written, reported when they escape.
 
-A byte without a value may be copied and computed on, as kernels do with the padding of a tail.  It is
-reported when it is stored to GDRAM, when Python reads it, when an instruction cannot be carried out
-for want of it, and, at the instruction that mixed lanes, when what it was mixed into escapes.
+A byte without a value may be copied and computed with, as kernels do with the padding of a tail.  It is
+reported when it is stored to GDRAM, when Python reads it, or when an instruction cannot be executed
+without it.  If lanes with and without a value were mixed, the mixing instruction is reported once its result escapes.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -50,39 +50,39 @@ DROPPED = (
     "where another core writes it, put a barrier that both pass before this, as __sync_cluster(); where this core copies it "
     "from GDRAM, that has no effect on an IPU core of a union: let the memory core do it, where __is_mpu() is true"
 )
-"""What to do about SRAM that nothing has written, in a kernel of BANG C."""
+"""The hint about SRAM to which nothing was written, in a BANG C kernel."""
 
 EVERY = {
     dtype.itemsize: np.frombuffer(b"\1" * dtype.itemsize, dtype)[0]
     for dtype in map(np.dtype, ("u1", "u2", "u4", "u8"))
 }
-"""The flags of all bytes of a lane that have a value, as one number."""
+"""The flags of all bytes of a lane that has a value, as one integer."""
 
-NEVER = 1 << 62  # behind every effect of a launch
+NEVER = 1 << 62  # greater than the number of any effect of a launch
 
 PARTIAL = frozenset(row.name for row in ISA.values() if any(o.partial for o in row.operands.values()))
-"""Instructions that may leave a part of their destination alone."""
+"""Instructions that may leave a part of their destination unchanged."""
 
 
 @frozen
 class Kept:
-    """The state that initcheck keeps with a tensor from one launch to the next: good after *launches* of them."""
+    """The state of a tensor that initcheck keeps between launches; valid while the tensor has had *launches* launches."""
 
     shadow: Shadow
     launches: int
-    stores: tuple[TensorStore, ...] = ()  # the last one of each statement, where some byte has no value
-    kernel: str = ""  # of the last launch that touched it
+    stores: tuple[TensorStore, ...] = ()  # the last store of each statement, if some byte has no value
+    kernel: str = ""  # of the last launch that accessed it
 
 
-MOST_AGAIN = 64  # scalars that are kept for the next load of the same place, as a loop that polls makes
+MOST_AGAIN = 64  # scalars kept for repeated loads of the same address, as in a polling loop
 
 RETURNS = "returns a scalar that depends on"
 
 
 class UndefinedScalar:
-    """A scalar without a value that *effect* has loaded from *access*, or has made of it; a `Follower`.
+    """A scalar without a value that *effect* has loaded from *access*, or has computed from it; a `Follower`.
 
-    Its history is taken down at once: the bytes may have others by the time that something depends on it.
+    Its history is recorded at once: the bytes may change before an operation depends on the scalar.
     """
 
     __slots__ = ("access", "checker", "content", "count", "effect", "hops", "verb")
@@ -94,7 +94,7 @@ class UndefinedScalar:
         self.effect = effect
         self.access = access
         self.verb = verb
-        self.content = content  # empty where it is not known
+        self.content = content  # empty if unknown
         self.count, self.hops = checker.lack(access)
 
     def holds(self, value: object) -> bool:
@@ -102,25 +102,25 @@ class UndefinedScalar:
         return not self.content or same(value, self.effect, self.content)
 
     def used(self, what: str) -> None:
-        """Report that *what* depends on it."""
+        """Report that the operation *what* depends on it."""
         self.told(Site(*self.effect.core.site()), what)
 
     def handed(self, name: str) -> None:
-        """Note that the next *name* of the core is given it as a value."""
+        """Note that the next *name* of the core receives it as a value."""
         self.checker.hand(self.effect.core, self, name)
 
     def told(self, site: Site, what: str) -> None:
-        """Report that *what* at *site* depends on it."""
+        """Report that the operation *what* at *site* depends on it."""
         self.checker.depends(self, site, what)
 
     @property
     def sources(self) -> tuple[Access, ...]:
-        """The bytes that it is computed from."""
+        """The bytes from which it is computed."""
         return (self.access,)
 
 
 class UnsetVariable:
-    """The value of a variable in a register, to which nothing has been assigned; a `Follower`."""
+    """The value of a variable in a register, to which the kernel has assigned nothing; a `Follower`."""
 
     __slots__ = ("checker", "core", "name", "site")
     sources: tuple[Access, ...] = ()  # no bytes
@@ -132,15 +132,15 @@ class UnsetVariable:
         self.site = Site(*core.site())  # of its declaration
 
     def used(self, what: str) -> None:
-        """Report that *what* depends on it."""
+        """Report that the operation *what* depends on it."""
         self.told(Site(*self.core.site()), what)
 
     def handed(self, name: str) -> None:
-        """Note that the next *name* of the core is given it as a value."""
+        """Note that the next *name* of the core receives it as a value."""
         self.checker.hand(self.core, self, name)
 
     def told(self, site: Site, what: str) -> None:
-        """Report that *what* at *site* depends on it."""
+        """Report that the operation *what* at *site* depends on it."""
         self.checker.report(
             ("initcheck-undefined-scalar", site, self.site, self.name),
             lambda: Finding(
@@ -155,7 +155,7 @@ class UnsetVariable:
 
 
 class InitCheck(Checker):
-    """Reports bytes without a value where they escape."""
+    """Reports bytes without a value when they escape."""
 
     name = "initcheck"
     screens = Screened.INIT
@@ -165,18 +165,18 @@ class InitCheck(Checker):
         self._shadows: dict[Allocation, Shadow] = {}
         self._mixed: set[Site] = set()
         self._compiled = False
-        self._loaded: dict[Core, UndefinedScalar] = {}  # what the statement in progress has loaded
-        # What was loaded since something was written last.
+        self._loaded: dict[Core, UndefinedScalar] = {}  # the scalar that the current statement has loaded
+        # The scalars that were loaded since the last write.
         self._again: dict[tuple[Step, Core], UndefinedScalar] = {}
-        # An instruction's name, and the scalar that its next execution is given.
+        # By core: the name of an instruction, and the scalar that its next execution receives.
         self._handed: dict[Core, tuple[str, Any]] = {}
         self._ended: dict[Any, list[Any]] = {}  # memories of tasks that have ended, by union
-        self._first: FirstEscapes | None = None  # of a launch that C runs
+        self._first: FirstEscapes | None = None  # for a launch that runs in C
 
-    # -- memory comes and goes -----------------------------------------------------------------
+    # -- allocations begin and end -------------------------------------------------------------
 
     def launch_begin(self, launch: "RunningLaunch") -> None:
-        """Learn what the tensors hold."""
+        """Begin with the flags of the tensors from earlier launches."""
         super().launch_begin(launch)
         self._compiled = launch.request.kernel.compiled
         self._again.clear()
@@ -185,7 +185,7 @@ class InitCheck(Checker):
             self._shadows[allocation] = _remembered(allocation)
 
     def screen_begin(self, launch: "RunningLaunch", screen: ObservedScreen) -> bool:
-        """Hand over the flags of tensors of which some byte has no value."""
+        """Pass the flags of tensors that have bytes without a value to C."""
         for allocation in launch.given:
             shadow = _remembered(allocation)
             if not shadow.full:
@@ -193,19 +193,19 @@ class InitCheck(Checker):
         return super().screen_begin(launch, screen)
 
     def screen_end(self, screen: ObservedScreen) -> bool:
-        """Return whether C knows, of each tensor that stores have left without some values, which stores these were, and no fault came of what has none."""
+        """Return whether C's records suffice: it knows the stores that left tensors with bytes without a value, and no fault depends on such bytes."""
         if screen.needs_values():
             return False
         partly = (allocation for allocation, lacks in screen.lacking() if lacks is not None)
         return all(screen.stores(allocation) is not None for allocation in partly)
 
     def hears_again(self, screen: ObservedScreen) -> "FirstEscapes | None":
-        """Return who tells the first of what has escaped at each place."""
+        """Return the observer of a repeated run that records the first escape at each place; None if nothing escaped."""
         self._first = FirstEscapes(screen.escapes()) if screen.escapes() else None
         return self._first
 
     def screened(self, screen: ObservedScreen) -> None:
-        """Keep what is known of the tensors, and tell what has escaped."""
+        """Keep the flags of the tensors, and report the escapes."""
         if self._first is not None:
             self._found, self._counts = self._first.known()
         stores = {}
@@ -219,11 +219,11 @@ class InitCheck(Checker):
         self._keep(stores)
 
     def declare(self, _core: "Core", allocation: Allocation) -> None:
-        """Note that memory is fresh, with nothing stored yet."""
+        """Note an allocation to which nothing has been stored."""
         self._shadows[allocation] = Shadow(allocation, filled=allocation.filled)
 
     def task_end(self, core: "Core") -> None:
-        """Forget the task's memory, and the cluster's with its last task."""
+        """Drop the task's memory, and the SRAM of the clusters after their last task."""
         self._tell_loaded(core)
         shared = [cluster.sram for cluster in core.union.clusters]
         arenas = self._ended.setdefault(core.union, [])
@@ -232,14 +232,14 @@ class InitCheck(Checker):
         if core.union.finished():
             arenas += shared
         elif lacking:
-            return  # what went from there into SRAM may have no value: the way back leads through it
+            return  # bytes in SRAM may come from this memory, and their history leads through it
         del self._ended[core.union]
         for arena in arenas:
             for allocation in arena.allocations:
                 self._shadows.pop(allocation, None)
 
     def fault(self, core: "Core", fault: Fault) -> None:
-        """Ask whether bytes without a value led to the fault, and keep what is known of the tensors."""
+        """Report bytes without a value that led to the fault, and keep the flags of the tensors."""
         self._tell_loaded(*self._loaded)
         if any(self._shadow(access.allocation).lacks(access) for access in fault.read):
             name = (fault.intrinsic or "").lstrip("_")
@@ -249,16 +249,16 @@ class InitCheck(Checker):
         self._keep()
 
     def error(self, _core: "Core", _error: BaseException) -> None:
-        """Keep what is known of the tensors."""
+        """Keep the flags of the tensors."""
         self._tell_loaded(*self._loaded)
         self._keep()
 
     def launch_end(self, _launch: "RunningLaunch") -> None:
-        """Keep what is known of the tensors."""
+        """Keep the flags of the tensors."""
         self._keep()
 
     def fetched(self, allocation: Allocation, low: int, high: int) -> None:
-        """Tell bytes that no task has stored and that the host takes for a result."""
+        """Report bytes that the host reads as a result although no task has stored them."""
         left = allocation.shadow
         if isinstance(left, Kept) and left.launches == allocation.launches and not allocation.filled:
             shadow, taken = _remembered(allocation), Access(allocation, low, high - low)
@@ -285,10 +285,10 @@ class InitCheck(Checker):
             shadow = self._shadows[allocation] = Shadow(allocation, filled=True)
         return shadow
 
-    # -- what instructions do ------------------------------------------------------------------
+    # -- effects of instructions ---------------------------------------------------------------
 
     def effect(self, effect: Effect) -> bool:
-        """Carry the flags as the instruction carries the bytes; True where that changed nothing."""
+        """Propagate the flags as the instruction propagates the bytes; return True if no flag changed."""
         step = effect.step
         if self._takes(effect):
             return False
@@ -314,20 +314,22 @@ class InitCheck(Checker):
         return steady and not news
 
     def _fill(self, effect: Effect) -> bool:
-        """Note that every byte written has a value; return whether that is news."""
+        """Note that every written byte has a value; return whether that changed a flag."""
         news = False
         for access in effect.step.writes:
             shadow = self._shadow(access.allocation)
             if not shadow.full:
                 shadow.wrote(access, effect)
                 if shadow.fill(access) and access.allocation.space is not GDRAM:
-                    news = True  # more values in GDRAM change no verdict: who missed one has been told
+                    news = (
+                        True  # missing values in GDRAM were reported earlier, so that this changes no finding
+                    )
         return news
 
     def _carry(self, effect: Effect) -> tuple[bool, bool]:
-        """Carry the flags where some source byte lacks a value, or where the data say which bytes are written.
+        """Propagate the flags if a source byte has no value, or if the data decide which bytes are written.
 
-        Return whether that changed a flag, and whether the same step would do the same with other contents.
+        Return whether a flag changed, and whether the same step has the same effect with other contents.
         """
         row = effect.step.row
         assert row is not None
@@ -341,7 +343,9 @@ class InitCheck(Checker):
         outcome = dependence(effect, masks, before)
         if outcome.refused:
             self._escape("initcheck-undefined-address", effect, "needs")
-            if all(flags.all() for flags in masks[1:]) and len(masks[0]) == len(before[0]):  # a place a lane
+            if all(flags.all() for flags in masks[1:]) and len(masks[0]) == len(
+                before[0]
+            ):  # one place per lane
                 return self._put_all(effect, masks[:1]), False
         elif outcome.result and not discarded(effect):
             blamed = decisive(effect, masks, before)
@@ -354,7 +358,7 @@ class InitCheck(Checker):
         return self._put_all(effect, outcome.writes) or outcome.result, False
 
     def _scattered(self, effect: Effect, gathers: bool, masks: list[Mask]) -> bool:
-        """Carry pieces of a gather or a scatter each to its place; what an atomic makes needs its own sources."""
+        """Propagate each piece of a gather or a scatter to its address; results of atomics depend on their own sources."""
         places = len(masks) - len(effect.writes) if gathers else index_reads(effect)
         if not all(flags.all() for flags in masks[:places]):
             self._escape("initcheck-undefined-address", effect, "needs")
@@ -370,21 +374,21 @@ class InitCheck(Checker):
             self._escape("initcheck-undefined-stored", effect, "stores")
             if not shadow.full:
                 shadow.wrote(access, effect)
-            shadow.fill(access)  # told once; what reads it later is not at fault
+            shadow.fill(access)  # reported once; later readers are not at fault
             return True
         news = shadow.put(access, flags)
         shadow.wrote(access, effect, whole=bool(flags.all()))
         return news
 
-    # -- what escapes --------------------------------------------------------------------------
+    # -- escapes -------------------------------------------------------------------------------
 
     def _scalar(self, effect: Effect) -> None:
-        """Wait for what the statement does with the value that it has loaded: to hand it on is no use of it yet."""
+        """Remember the loaded value until the statement uses it: passing it on is not a use yet."""
         (access,) = effect.reads
         if not self._compiled and unread(effect):
             return
         if any(effect.core.flights) or (access.allocation.space is GDRAM and not self._compiled):
-            # What is in flight is reported now or never.
+            # With effects in flight it must be reported now.
             self._escape("initcheck-undefined-scalar", effect, "reads")
             return
         core = effect.core
@@ -396,13 +400,13 @@ class InitCheck(Checker):
                 self._again.clear()
             self._again[effect.step, core] = scalar
         self._loaded[core] = scalar
-        if not self._compiled:  # code of BANG C asks for it, and tells where it goes
+        if not self._compiled:  # code of BANG C asks for the value with `taken`, and announces its uses
             core.announce_again()
 
     def taken(
         self, core: "Core", value: object, variable: str = ""
     ) -> "UndefinedScalar | UnsetVariable | None":
-        """Follow *value* where it is a scalar without a value that code of BANG C has just loaded, or an unset *variable*'s."""
+        """Return a `Follower` of *value* if it is a scalar without a value that BANG C code has just loaded, or the value of an unset *variable*."""
         if variable:
             return UnsetVariable(self, core, variable)
         held = self._loaded.pop(core, None)
@@ -412,14 +416,14 @@ class InitCheck(Checker):
         return held
 
     def _tell_loaded(self, *cores: "Core") -> None:
-        """Report the scalars that *cores* have loaded: what became of them is not known."""
+        """Report the scalars that *cores* have loaded, since their uses are unknown."""
         for core in cores:
             held = self._loaded.pop(core, None)
             if held is not None:
                 self._escape("initcheck-undefined-scalar", held.effect, held.verb, held.access)
 
     def _takes(self, effect: Effect) -> bool:
-        """Return whether *effect* is given a scalar without a value, and has been dealt with."""
+        """Return whether *effect* receives a scalar without a value and has been handled here."""
         core = effect.core
         if self._again and effect.writes:
             self._again.clear()
@@ -428,9 +432,9 @@ class InitCheck(Checker):
         return bool(self._loaded) and core in self._loaded and self._takes_loaded(effect)
 
     def _takes_loaded(self, effect: Effect) -> bool:
-        """Return whether *effect* takes the value that its statement has just loaded, and only writes it on chip.
+        """Return whether *effect* receives the value that its statement has just loaded, and only writes it on chip.
 
-        What it writes has no value then.
+        The bytes that it writes then have no value.
         """
         held = self._loaded[effect.core]
         target = (
@@ -451,7 +455,7 @@ class InitCheck(Checker):
         return True
 
     def _takes_handed(self, effect: Effect) -> bool:
-        """Return whether *effect* is the one that takes a scalar without a value; then what it writes has no value, either."""
+        """Return whether *effect* is the one that receives a passed scalar without a value; the bytes that it writes then have no value."""
         name, scalar = self._handed[effect.core]
         if effect.name != name:
             return False
@@ -464,7 +468,7 @@ class InitCheck(Checker):
             elif len(effect.writes) == 1:
                 self._put_lacking(evolve(effect, step=step), target)
             else:
-                self._shadow(target.allocation).fill(target)  # what an atomic finds does not depend on it
+                self._shadow(target.allocation).fill(target)  # old values do not depend on it
         effect.core.announce_again()
         return True
 
@@ -474,12 +478,12 @@ class InitCheck(Checker):
         shadow.wrote(target, effect, whole=False)
 
     def hand(self, core: "Core", scalar: "UndefinedScalar | UnsetVariable", name: str) -> None:
-        """Note that the next instruction of *core* called *name* is given *scalar* as a value."""
+        """Note that the next instruction of *core* called *name* receives *scalar* as a value."""
         self._handed[core] = name, scalar
         core.announce_again()
 
     def depends(self, scalar: "UndefinedScalar", site: Site, what: str) -> None:
-        """Report that *what* at *site* depends on *scalar*."""
+        """Report that the operation *what* at *site* depends on *scalar*."""
         effect, hops, rule = scalar.effect, scalar.hops, "initcheck-undefined-scalar"
         lacks = scalar.access, scalar.count
 
@@ -505,7 +509,7 @@ class InitCheck(Checker):
             self.report(("mixed", mix.site), lambda: self._told_mixed(mix, effect, scalar.verb, hops))
 
     def lack(self, source: Access) -> tuple[int, list[Any]]:
-        """How many bytes of *source* have no value, and the way of the first."""
+        """Return how many bytes of *source* have no value, and the history of the first."""
         offset, count = lacking(self._shadow(source.allocation), source)
         return count, trail(source, offset, self._shadow)
 
@@ -564,7 +568,7 @@ class InitCheck(Checker):
     def _history(
         self, effect: Effect, hops: list[Any]
     ) -> tuple[tuple[str, ...], str, str, tuple[RelatedPlace, ...]]:
-        """Say where the bytes come from, what was written near them, and what to do."""
+        """Return the origin of the bytes, the nearest writes, a hint, and related places."""
         origin = hops[-1]
         shadow = self._shadow(origin.allocation)
         flight = in_flight(effect.core, origin)
@@ -591,9 +595,9 @@ class InitCheck(Checker):
 
 
 class FirstEscapes(InitCheck):
-    """Hears of a launch that C has run, in Python, until it knows the first bytes without a value that each place of *escapes* has stored.
+    """Observes a repeated run in Python, until it has recorded the first bytes without a value at each place of *escapes*.
 
-    It has tensors of its own to mark, and leaves those of the launch alone.
+    It marks copies of the tensors' flags, and leaves those of the launch unchanged.
     """
 
     def __init__(self, escapes: Mapping[Site, CountedEscape]) -> None:
@@ -604,22 +608,22 @@ class FirstEscapes(InitCheck):
 
     @property
     def complete(self) -> bool:
-        """True where it knows those, and nothing else has escaped."""
+        """True if it has recorded all of them, and nothing else has escaped."""
         return self._times.keys() == self._counts.keys() and not self.beyond
 
     def launch_begin(self, launch: "RunningLaunch") -> None:
-        """Learn what the tensors hold."""
+        """Begin with copies of the tensors' flags."""
         super().launch_begin(launch)
         self._shadows = {allocation: shadow.copy() for allocation, shadow in self._shadows.items()}
 
     def report(self, key: Hashable, make: Callable[[], Finding], times: int = 1) -> None:
-        """Keep what *make* makes the first time; raises `HeardEnough` once there is nothing more to hear of."""
+        """Record the first finding of *key*; raises `HeardEnough` as soon as all are recorded."""
         super().report(key, make, times)
         if key not in self._times or self.complete:
             raise HeardEnough
 
     def known(self) -> tuple[dict[Hashable, Finding | Allowed], dict[Hashable, int]]:
-        """Return what it has found, and how often C has."""
+        """Return the recorded findings, with the counts of C."""
         return self._found, {key: self._times[key] for key in self._found}
 
     def _keep(self, logged: Mapping[Allocation, tuple[TensorStore, ...]] = MappingProxyType({})) -> None:
@@ -627,7 +631,7 @@ class FirstEscapes(InitCheck):
 
 
 def _goes_to(effect: Effect, verb: str, source: Access, offset: int) -> Iterator[str]:
-    """Yield the element of a tensor that the byte at *offset* of *source* is stored to, where both lie in one piece."""
+    """Yield the tensor element to which the byte at *offset* of *source* is stored, if source and target are contiguous."""
     target = effect.writes[0] if verb == "stores" and effect.writes else None
     if target is None or target.steps or source.steps or target.size != source.size:
         return
@@ -637,7 +641,7 @@ def _goes_to(effect: Effect, verb: str, source: Access, offset: int) -> Iterator
 
 
 def _remembered(allocation: Allocation) -> Shadow:
-    """Return the flags of a tensor: as the last launch left them, or as the host did; unknown counts as written."""
+    """Return the flags of a tensor after the last launch and the host's writes; bytes of unknown state count as written."""
     left = allocation.shadow
     if isinstance(left, Kept) and left.launches == allocation.launches and not allocation.filled:
         shadow = left.shadow
@@ -649,9 +653,9 @@ def _remembered(allocation: Allocation) -> Shadow:
 
 
 def _by_lanes(effect: Effect, masks: list[Mask]) -> tuple[list[Mask], bool] | None:
-    """Flags of what a lane-wise instruction writes, and whether they are the same whatever its operands hold.
+    """Return the flags of the results of a lane-wise instruction, and whether they are the same for all contents of its operands.
 
-    None where its body has to be asked.
+    None if its body has to run on copies.
     """
     bits = settled(effect, masks)
     if bits is not None:
@@ -666,9 +670,9 @@ def _by_lanes(effect: Effect, masks: list[Mask]) -> tuple[list[Mask], bool] | No
 
 
 def _lanes(effect: Effect, masks: list[Mask]) -> list[Mask] | None:
-    """Flags of what a lane-wise instruction writes: a lane has a value where all its sources have one.
+    """Return the flags of the results of a lane-wise instruction: a lane has a value if it has one in all sources.
 
-    None where the operands do not have the same number of lanes.
+    None if the operands have different numbers of lanes.
     """
     pointer = next(a for a in effect.arguments if hasattr(a, "view"))
     lanes = (effect.writes or effect.reads)[0].nbytes // pointer.dtype.size

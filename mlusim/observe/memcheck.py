@@ -1,7 +1,7 @@
-"""memcheck: accesses that no memory answers, broken operand rules, misaligned scalars, wasted lanes.
+"""memcheck: accesses outside of memory, broken operand rules, misaligned scalars, wasted lanes.
 
-The machine checks every access of every launch; what it refuses ends the launch as a fault.  memcheck
-turns the fault into a finding that names the neighbours, and adds what the machine lets pass.
+The machine checks every access of every launch; an illegal one ends the launch as a fault.  memcheck
+turns the fault into a finding that names the neighbouring allocations, and adds mistakes that the machine accepts.
 """
 
 import functools
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
     from mlusim.machine.kernel import Kernel
 
 
-LINE = 128  # bytes that the vector unit takes in a cycle
-MOST_SHOWN = 4  # variables on the stack
-HALF = 64  # bytes; MLU2xx wants addresses that are multiples
+LINE = 128  # bytes that the vector unit processes in a cycle
+MOST_SHOWN = 4  # variables on the stack that a finding lists
+HALF = 64  # bytes; MLU2xx requires addresses that are multiples of it
 
 RULE_OF: tuple[tuple[type[Fault], str], ...] = (
     (Ended, "memcheck-use-after-end"),
@@ -64,10 +64,10 @@ class MemCheck(Checker):
     screens = Screened.MEMORY
 
     def launch_begin(self, launch: "RunningLaunch") -> None:
-        """Learn the tensors among the arguments."""
+        """Note the tensors among the arguments."""
         super().launch_begin(launch)
         self._given = launch.given
-        self._unguarded: Site | None = None  # where a memory core first lacked NRAM
+        self._unguarded: Site | None = None  # where a memory core first needed NRAM
         self._on_stack = launch.request.kernel.on_stack
         for name, declared, used, how in getattr(launch.request.kernel, "outlived", ()):
             self.report(
@@ -75,7 +75,7 @@ class MemCheck(Checker):
             )
 
     def task_end(self, core: "Core") -> None:
-        """Ask whether the stack has room for the local variables, beside all that the task has declared."""
+        """Check that the stack has room for the local variables, given all declarations of the task."""
         variables = self._on_stack
         if variables and not core.place.memory_core:
             room = core.session.board.arch.stack_left(core.arenas[NRAM].top)
@@ -83,7 +83,7 @@ class MemCheck(Checker):
                 self.report("stack", lambda: _beyond_the_stack(core, variables, room))
 
     def scalar(self, effect: Effect) -> bool:
-        """Ask whether the scalar pipe reaches the memory and the type divides the address; True where it does."""
+        """Check that the scalar pipe reaches the memory and that the type's size divides the address; return True if so."""
         return self._scalar(effect.core, effect.step, effect.arguments[0])
 
     def _scalar(self, core: "Core | TaskRan", step: Step, dtype: DType, times: int = 1) -> bool:
@@ -101,11 +101,11 @@ class MemCheck(Checker):
         return True
 
     def left_out(self, core: "Core", row: Intrinsic) -> None:
-        """Report an instruction of compiled code that a memory core cannot execute."""
+        """Report an instruction in compiled code that a memory core cannot execute."""
         self._on_memory_core(core, Site(*core.site()), row.name, None)
 
     def screened(self, screen: ObservedScreen) -> None:
-        """Report what C has found of the kind."""
+        """Report the mistakes of these kinds that C has recorded."""
         for out in screen.left():
             if isinstance(out, MisplacedScalar):
                 self._scalar(out.core, out.step, out.dtype, out.times)
@@ -115,7 +115,7 @@ class MemCheck(Checker):
     def _on_memory_core(
         self, core: "Core | TaskRan", site: Site, name: str, memory: str | None, times: int = 1
     ) -> None:
-        """Report that a memory core is at *name*, which needs NRAM or WRAM: once for a kernel, with its other lines below."""
+        """Report that a memory core executes *name*, which needs NRAM or WRAM: one finding for a kernel, with other lines as related places."""
         key = "memory core"
         if self._unguarded in (None, site):
             self._unguarded = site
@@ -127,7 +127,7 @@ class MemCheck(Checker):
             )
 
     def fault(self, core: "Core", fault: Fault) -> None:
-        """Tell the fault as a finding, and what the task would have had to hear at its end."""
+        """Convert the fault to a finding, and make the checks of a task's end."""
         self.task_end(core)
         rule = next((name for kind, name in RULE_OF if isinstance(fault, kind)), None)
         if rule is not None:
@@ -148,39 +148,39 @@ class MemCheck(Checker):
 
 
 class MemCheckFilters(MemCheck):
-    """`MemCheck` that also looks at the filters of the tensor unit, where instructions are announced for others anyway."""
+    """`MemCheck` that also checks the filters of the tensor unit, for launches whose instructions are announced anyway."""
 
     screens = Screened.MEMORY
 
     def screen_begin(self, launch: "RunningLaunch", screen: ObservedScreen) -> bool:
-        """Keep filters that are laid out, which are of interest to later launches, too."""
+        """Return False if the kernel reshapes filters, which later launches may use."""
         return RESHAPE not in _rows(launch.request.kernel) and super().screen_begin(launch, screen)
 
     def screened(self, screen: ObservedScreen) -> None:
-        """Forget the copies of the launch."""
+        """Forget the copies to WRAM of the launch."""
         super().screened(screen)
         self._layouts.linear.clear()
 
     def repeats(self, kernel: "Kernel") -> bool:
-        """Return whether *kernel* neither lays filters out, which is of interest to later launches, nor uses them."""
+        """Return whether *kernel* neither reshapes filters, which later launches may use, nor uses them."""
         return not any(row == RESHAPE or row in FILTERS for row in _rows(kernel)) and super().repeats(kernel)
 
     def __init__(self, *, notes: bool = False) -> None:
         super().__init__(notes=notes)
-        self._layouts = Layouts()  # of all launches: a kernel may lay filters out for those that follow
+        self._layouts = Layouts()  # of all launches: a kernel may reshape filters for later ones
 
     def launch_begin(self, launch: "RunningLaunch") -> None:
-        """Forget the copies of a launch that a fault has ended."""
+        """Forget the copies to WRAM of a launch that ended in a fault."""
         super().launch_begin(launch)
         self._layouts.linear.clear()
 
     def task_end(self, core: "Core") -> None:
-        """Forget the copies to the WRAM of the task, which has ended or not."""
+        """Forget the copies to the WRAM of *core*, whose task has ended."""
         super().task_end(core)
         self._layouts.linear.pop(core, None)
 
     def effect(self, effect: Effect) -> bool:
-        """Check that filters in WRAM lie as the tensor unit reads them; return True where the same step needs no further check."""
+        """Check that filters in WRAM have the layout that the tensor unit reads; return True if the same step needs no further check."""
         if effect.step.row is None or not self._layouts.wants(effect):
             return True
         told = self._layouts.learn(effect)
@@ -190,19 +190,19 @@ class MemCheckFilters(MemCheck):
 
 
 class MemCheckNotes(MemCheckFilters):
-    """`MemCheck` that also remarks on filters, and on vectors that do not fill the lines of the vector unit."""
+    """`MemCheck` with notes on filters, and on vectors that do not fill the lines of the vector unit."""
 
     def __init__(self) -> None:
         super().__init__(notes=True)
 
     def launch_begin(self, launch: "RunningLaunch") -> None:
-        """Ask the architecture whether alignment is a rule, which the machine enforces, or advice."""
+        """Note whether alignment is only advice on this architecture, not a rule that the machine enforces."""
         super().launch_begin(launch)
         self._advice = launch.board.arch.generation > 2
         self._full: set[Step] = set()
 
     def issue(self, effect: Effect) -> None:
-        """Ask whether the operands of a vector instruction end with a full line."""
+        """Check that the operands of a vector instruction end with a full line."""
         step = effect.step
         if not self._advice or step.pipe is not Pipe.VECTOR or step.row is None or step in self._full:
             return
@@ -215,12 +215,12 @@ class MemCheckNotes(MemCheckFilters):
 
 
 def _rows(kernel: "Kernel") -> Collection[str]:
-    """Return the intrinsics that *kernel* reaches, where it is one of BANG C."""
+    """Return the intrinsics that *kernel* reaches; empty unless it is a BANG C kernel."""
     return getattr(getattr(kernel, "plan", None), "rows", ())
 
 
 def _outlived(name: str, declared: tuple[str, int], used: tuple[str, int], how: str) -> Finding:
-    """Make the finding of a variable on the stack, by the places of its declaration and of a pointer to it."""
+    """Make the finding about a variable on the stack that a pointer outlives."""
     return Finding(
         "memcheck-use-after-end",
         f"{name} ends before the pointer to it: {how}",
@@ -256,7 +256,7 @@ def _beyond_the_stack(core: "Core", variables: Sequence["StackVariable"], room: 
 
 
 def _of_the_memory_core(core: "Core | TaskRan", site: Site, name: str, memory: str | None) -> Finding:
-    """Make the finding of *name* on a memory core; *memory* is what a scalar access goes to."""
+    """Make the finding about *name* on a memory core; *memory* is the target of a scalar access, else None."""
     what = f"is at {site.spelled(name)}" if memory is None else f"makes {with_article(name)} of {memory}"
     which = "which needs NRAM or WRAM" if memory is None else "which it does not have"
     return Finding(
@@ -312,7 +312,7 @@ def _wasted(effect: Effect, size: int, offset: int) -> Finding:
 
 
 def _typed(fault: Fault) -> Iterator[str]:
-    """Say what stands in the source for the operand of a fault, as a pointer has a name of its own there."""
+    """Yield the source text of a fault's operand, since a pointer has a name of its own there."""
     if fault.file is not None and fault.line is not None and fault.operand is not None:
         word = argument(fault.intrinsic or "", fault.operand, Site(fault.file, fault.line))
         if word and not re.search(rf"\b{re.escape(word)}\b", fault.message):
@@ -322,7 +322,7 @@ def _typed(fault: Fault) -> Iterator[str]:
 def _neighbours(
     core: "Core", tensors: Collection[Allocation], address: int, space: str | None
 ) -> Iterator[str]:
-    """Say whose bytes lie after and before the one at *address*, of what *core* can reach of its launch, which got *tensors*."""
+    """Yield the allocations before and after *address*, among those that *core* can access and the *tensors* of its launch."""
     lone = () if core.cluster is None else (core.cluster,)  # also of a lone task, which is in no union
     arenas = (*core.arenas.values(), *(cluster.sram for cluster in core.union.clusters or lone))
     reached = (*tensors, *(allocation for arena in arenas for allocation in arena.allocations))
@@ -344,7 +344,7 @@ def _neighbours(
 
 
 def region_label(core: "Core", fault: Fault) -> Iterator[str]:
-    """Say in which region of a placed plan the operand of a fault begins."""
+    """Yield the region of a placed plan in which the operand of a fault begins."""
     for placement in core.plans:
         if fault.address is None or fault.space != placement.allocation.space.name:
             continue
@@ -354,17 +354,18 @@ def region_label(core: "Core", fault: Fault) -> Iterator[str]:
             yield f"in the plan it begins in region {region.name} of stage {stage}, byte {inside}"
 
 
-# -- filters in WRAM that lie as in memory ------------------------------------------------------------------
+# -- filters in WRAM with the layout of memory --------------------------------------------------------------
 #
-# Where the tensor unit has the very bytes that a reshape was given, the reshape has been passed by. Where
-# nothing was reshaped, and one linear copy brought the filters to WRAM, the host may have laid them out;
-# that is a note. Up to 64 filters lie in WRAM as in memory, and filters that are all alike lie anywhere.
+# If the tensor unit reads exactly the bytes that a reshape has as its source, the reshaped result was not
+# used.  If nothing was reshaped, and one linear copy brought the filters to WRAM, the host may have reshaped
+# them; that is a note. Up to 64 filters have the same layout in WRAM as in memory, and equal filters fit any
+# layout.
 
 RESHAPE = "bang_reshape_filter"
 
 
 class _Copy(NamedTuple):
-    """One linear copy to WRAM: the bytes that it wrote, from and to, and where."""
+    """One linear copy to WRAM: the first and last byte that it wrote, and its place."""
 
     low: int
     high: int
@@ -373,15 +374,15 @@ class _Copy(NamedTuple):
 
 @define
 class Layouts:
-    """The filters that were laid out for the tensor unit, and the copies that came to WRAM in one piece."""
+    """The filters that were reshaped for the tensor unit, and the linear copies to WRAM."""
 
-    sources: dict[int, Site] = field(factory=dict)  # contents that were reshaped, by their hash
-    results: set[int] = field(factory=set)  # what became of them
+    sources: dict[int, Site] = field(factory=dict)  # sources of reshapes, by the hash of their contents
+    results: set[int] = field(factory=set)  # hashes of the results
     reshaped: bool = False
     linear: "dict[Core, dict[Allocation, _Copy]]" = field(factory=dict)
 
     def learn(self, effect: Effect) -> Finding | None:
-        """Note *effect*, whose bytes are about to change; a finding where it multiplies filters that lie as in memory."""
+        """Record *effect*, whose bytes are about to change; return a finding if it multiplies filters that were not reshaped."""
         name = effect.name
         if name == RESHAPE:
             self._reshape(effect)
@@ -392,7 +393,7 @@ class Layouts:
         return None
 
     def wants(self, effect: Effect) -> bool:
-        """Return whether the same step may tell something new the next time."""
+        """Return whether another execution of the same step may give a new finding."""
         writes = effect.step.writes
         return (
             effect.name == RESHAPE
@@ -456,7 +457,7 @@ def _content(access: Access) -> bytes:
 
 
 def _laid_out(effect: Effect, content: bytes, count: int) -> bytes:
-    """*count* filters in their order as the 64 lanes hold them."""
+    """Return *count* filters, given in order, in the layout of the 64 lanes."""
     return laid_out(
         np.frombuffer(content, np.uint8), count, effect.core.session.board.arch.generation
     ).tobytes()

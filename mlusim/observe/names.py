@@ -1,6 +1,6 @@
-"""Checkers by name: what ``observe=["memcheck"]`` means.
+"""Checkers by name, as in ``observe=["memcheck"]``.
 
-Others register theirs through the entry-point group ``mlusim.checkers``: a callable that takes nothing
+Other packages register theirs in the entry-point group ``mlusim.checkers``: a callable without arguments
 and returns an `Observer`.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 GROUP = "mlusim.checkers"
 
-# The class of each, in the file of its name.
+# The class of each checker, in the file of its name.
 _OWN = (
     "MemCheck",
     "InitCheck",
@@ -32,13 +32,13 @@ _OWN = (
 
 
 class OwnChecker:
-    """A checker of mlusim, whose class *name* in *module* is loaded when it is made: a run without checkers needs none of them."""
+    """A checker of mlusim, whose class *name* in *module* is imported at its first use: a run without checkers imports none."""
 
     def __init__(self, module: str, name: str) -> None:
         self._place = module, name
 
     def __call__(self) -> Observer:
-        """Make an observer."""
+        """Construct the observer; import its module first."""
         observer: Observer = self._class()()
         return observer
 
@@ -54,18 +54,18 @@ CHECKERS: Mapping[str, Callable[[], Observer]] = MappingProxyType(
     {name.lower(): OwnChecker(name.lower(), name) for name in _OWN}
 )
 VALUE_CHECK, VALUES = "valuecheck", "values"
-"""The second stands for the first with findings, not remarks, of what vectors do to numbers; it is not in the list of all checkers."""
+"""The second names the first with findings instead of notes about results of vectors; the list of all checkers does not include it."""
 
 
 def entry_points(group: str) -> "EntryPoints":
-    """Return the entry points of *group*; what reads them is loaded with the first name of a checker."""
+    """Return the entry points of *group*; importlib.metadata is imported only here."""
     points: EntryPoints = importlib.import_module("importlib.metadata").entry_points(group=group)
     return points
 
 
 @frozen
 class RegisteredCheckers:
-    """The checkers that entry points gave, by name, and a sentence for each that is left out."""
+    """The checkers that entry points declare, by name, and a sentence for each entry point that cannot be loaded."""
 
     checkers: Mapping[str, Callable[[], Observer]]
     refusals: Mapping[str, str]
@@ -73,7 +73,7 @@ class RegisteredCheckers:
 
 @functools.cache
 def registered() -> RegisteredCheckers:
-    """Return the checkers of mlusim, then those of installed packages; one that cannot be loaded disables itself alone."""
+    """Return the checkers of mlusim, then those of installed packages; one that cannot be loaded is left out with a sentence."""
     by_name, refusals = dict(CHECKERS), {}
     for entry in entry_points(group=GROUP):
         try:

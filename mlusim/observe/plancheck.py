@@ -1,4 +1,4 @@
-"""plancheck: what a kernel does to its NRAM buffer, held against the plan of its regions."""
+"""plancheck: the accesses of a kernel to its NRAM buffer, compared with the plan of its regions."""
 
 import functools
 from collections.abc import Iterator
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class PlanCheck(Checker):
-    """Reports accesses that leave their region, slack that is used, and regions that are not.
+    """Reports accesses that exceed their region, accesses to slack, and regions without accesses.
 
-    The plans are those that the kernel places (``PLAN.place``) and the one that the launch was given; if *layout* is given,
-    only that one counts.  The buffer of a plan that the kernel does not place is a task's first NRAM declaration that holds
-    the smallest stage.  An operand may take several whole regions at once, as a fill of two neighbours does; one that takes
-    only part of the second has overrun.  ``touched`` is the real high-water mark of the buffer in bytes, ``planned`` the
-    plan's; ``checked`` is false if no plan was seen.
+    The plans are those that the kernel places (``PLAN.place``) and the launch's; if *layout* is given, it replaces
+    them.  The buffer of a plan that the kernel does not place is a task's first NRAM declaration that is large enough
+    for the smallest stage.  An operand may cover several whole regions, such as two neighbours that are filled at
+    once; one that covers only a part of the second has overrun.  ``touched`` is the measured high-water mark of the
+    buffer in bytes, ``planned`` the plan's; ``checked`` is false if there was no plan.
     """
 
     name = "plancheck"
@@ -41,11 +41,11 @@ class PlanCheck(Checker):
 
     @property
     def checked(self) -> bool:
-        """True where the launch had a plan to be held against."""
+        """True if the launch had a plan."""
         return bool(self._layouts)
 
     def repeats(self, kernel: "Kernel") -> bool:
-        """Return whether no plan was given or checked: for a plan, more than findings is kept."""
+        """Return whether there was no plan: with a plan, more than findings is recorded."""
         return self._given is None and not self.checked and super().repeats(kernel)
 
     def launch_begin(self, launch: "RunningLaunch") -> None:
@@ -54,16 +54,16 @@ class PlanCheck(Checker):
         self._plans: dict[Core, dict[Allocation, tuple[Placement, ...]]] = {}
         self._known: dict[Any, bool] = {}
         self._used: set[tuple[str, str, str]] = set()
-        self._layouts = {}  # the largest of each plan, by its name
+        self._layouts = {}  # the largest layout of each plan, by its name
         self.touched = self.planned = 0
 
     def screen_begin(self, launch: "RunningLaunch", screen: ObservedScreen) -> bool:
-        """Answer that there is nothing to ask where no plan is; kernels that place one themselves do so in Python."""
+        """Accept C only if there is no plan; kernels that place one themselves run in Python."""
         without = self._given is None and launch.request.options.layout is None
         return without and super().screen_begin(launch, screen)
 
     def declare(self, core: "Core", allocation: Allocation) -> None:
-        """Take the first declaration that holds a stage as the buffer of the checker's own plan."""
+        """Choose the first declaration that is large enough for a stage as the buffer of the checker's own plan."""
         layout = self._given
         if layout is None or allocation.space is not NRAM or core in self._plans:
             return
@@ -71,7 +71,7 @@ class PlanCheck(Checker):
             self._take(core, (Placement(allocation, 0, layout),))
 
     def place(self, core: "Core", placements: tuple[Placement, ...]) -> None:
-        """Take what the launch was given, or the kernel has placed."""
+        """Record the placements of the launch or the kernel."""
         if self._given is None:
             self._take(core, placements)
             core.announce_again()
@@ -89,7 +89,7 @@ class PlanCheck(Checker):
         self.planned = max(self.planned, planned)
 
     def issue(self, effect: Effect) -> bool:
-        """Ask for each operand in a buffer whether one region holds it."""
+        """Check that one region contains each operand in a buffer."""
         plans = self._plans.get(effect.core)
         good = True
         if plans:
@@ -111,7 +111,7 @@ class PlanCheck(Checker):
             self._misses(effect, placements, low, high)
         return fits
 
-    # -- what is found -------------------------------------------------------------------------
+    # -- findings ------------------------------------------------------------------------------
 
     def _misses(self, effect: Effect, placements: tuple[Placement, ...], low: int, high: int) -> None:
         meant = next((p for p in placements if p.regions_at(low)), placements[0])
@@ -121,7 +121,7 @@ class PlanCheck(Checker):
         )
 
     def task_end(self, core: "Core") -> None:
-        """Hold the bytes that the task declared against the plan."""
+        """Compare the bytes that the task declared with the plan."""
         buffers = [a for a in self._plans.pop(core, ()) if a.space is NRAM]
         declared = core.arenas[NRAM].high_water if buffers else 0
         if declared > max(self.planned, sum(buffer.nbytes for buffer in buffers)):
@@ -138,7 +138,7 @@ class PlanCheck(Checker):
         )
 
     def launch_end(self, _launch: "RunningLaunch") -> None:
-        """Name the regions of every stage that was entered which no access used."""
+        """Report the regions without accesses of every stage that has accesses."""
         if not self._known:
             return
         for layout in self._layouts.values():
@@ -160,7 +160,7 @@ class PlanCheck(Checker):
 
 
 def _held(placements: tuple[Placement, ...], low: int, high: int) -> bool:
-    """Return whether a region, or some neighbouring ones of a stage as a whole, hold bytes [low, high) of the buffer."""
+    """Return whether a region, or some whole neighbouring regions of a stage, contain bytes [low, high) of the buffer."""
     for placement in placements:
         first, last = low - placement.start, high - placement.start
         if any(last <= region.end for _, region in placement.layout.regions_at(first)):
@@ -173,7 +173,7 @@ def _held(placements: tuple[Placement, ...], low: int, high: int) -> bool:
 
 
 def _touched(placements: tuple[Placement, ...], low: int, high: int) -> Iterator[tuple[str, str, str]]:
-    """Yield plan, stage and region of every region that has bytes of [low, high) of the buffer."""
+    """Yield the plan, stage and name of every region that overlaps bytes [low, high) of the buffer."""
     for placement in placements:
         first, last = low - placement.start, high - placement.start
         for stage in placement.layout.stages:
@@ -210,7 +210,7 @@ def _told(rule: str, step: Step, effect: Effect, placement: Placement, low: int,
 
 
 def _whole(regions: list[Any], low: int, high: int) -> bool:
-    """Return whether *regions* follow each other without gaps and are exactly the bytes [low, high)."""
+    """Return whether *regions* are adjacent and together are exactly the bytes [low, high)."""
     at = low
     for region in sorted(regions, key=lambda r: (r.offset, r.end)):
         if region.offset != at:

@@ -1,7 +1,7 @@
-"""racecheck: accesses to the same bytes that nothing puts in order, within a core and between tasks; syncs that order nothing.
+"""racecheck: unordered accesses to the same bytes, within a core and between tasks, and syncs that order nothing.
 
-Within a core the pipes run side by side (`mlusim.observe.races.pipes`); between tasks only barriers, mutexes
-and atomics on a common word put anything in order (`mlusim.observe.races.sharing`).
+Within a core the pipes run concurrently (`mlusim.observe.races.pipes`); between tasks only barriers, mutexes
+and atomics on a common word order accesses (`mlusim.observe.races.sharing`).
 """
 
 import functools
@@ -47,19 +47,19 @@ EARLY = "offsets and masks are read when the instruction is issued, not when its
 
 
 class RaceCheck(Checker):
-    """Reports accesses in no order."""
+    """Reports accesses that are not ordered."""
 
     name = "racecheck"
     screens = Screened.RACE
 
     def launch_begin(self, launch: "RunningLaunch") -> None:
-        """Begin with no task."""
+        """Begin a launch without tasks."""
         super().launch_begin(launch)
-        self._times = 1  # how often what is judged happened
+        self._times = 1  # the number of occurrences of the events being judged
         self._cores: list[Ran] = []
         self._tasks: dict[Core, int] = {}
         self._orders: dict[Core, PipeOrder] = {}
-        # What one missing sync has left open: its finding.
+        # The finding about each missing sync.
         self._blamed: dict[Core, dict[Step, Hashable]] = {}
         self._clocks = Clocks()
         self._handing, self._now = Handing(), 0
@@ -71,7 +71,7 @@ class RaceCheck(Checker):
             self._sharing.whole = True
 
     def screen_end(self, screen: ObservedScreen) -> bool:
-        """Ask whether everything that tasks share is in order, or C has kept all that tells what is not."""
+        """Return whether all accesses to shared memory are ordered, or C has recorded enough to find those that are not."""
         self._ordered = self._in_order(screen)
         return self._ordered or (screen.whole and screen.sharing() is not None)
 
@@ -86,7 +86,7 @@ class RaceCheck(Checker):
         return all(in_order(table, clocks) for _, table in screen.shared())
 
     def screened(self, screen: ObservedScreen) -> None:
-        """Judge what C has found that may be in no order on a core, and let go of what a launch begins with."""
+        """Judge the possibly unordered accesses that C has recorded, and drop the state of the launch."""
         for window in screen.unordered():
             order = self._orders[window.core] = PipeOrder()
             self._times = window.times
@@ -102,7 +102,7 @@ class RaceCheck(Checker):
         self._cores, self._tasks, self._orders = [], {}, {}
 
     def _judge(self, run: SharedRun) -> None:
-        """Judge what tasks did to memory that they share, in the order in which they did it."""
+        """Judge the accesses to shared memory, in the order in which they happened."""
         done = 0
         for row, what in run.events:
             self._sharing.take(run, done, row)
@@ -121,7 +121,7 @@ class RaceCheck(Checker):
         self._sharing.judge()
 
     def _told_by(self, run: SharedRun, sign: WordSign) -> None:
-        """Let an atomic on one word pass on the order of its task, as `_word` does."""
+        """Let an atomic on one word release or acquire the word, as `_word` does."""
         low, _, _, task, statement, self._now = run.accesses[sign.row].tolist()
         name, _, site = run.statements[statement]
         key = run.memories[int(run.memory[sign.row])], low
@@ -136,7 +136,7 @@ class RaceCheck(Checker):
         self._orders[core] = PipeOrder()
 
     def task_end(self, core: "Core") -> None:
-        """End a task, and the SRAM of its clusters with the last one."""
+        """End a task; after the last task of a union also the SRAM of its clusters."""
         del self._orders[core]
         if self._idle is not None:
             self._idle.end(core)
@@ -145,15 +145,15 @@ class RaceCheck(Checker):
             self._sharing.forget(ended)
 
     def fault(self, _core: "Core", _fault: Fault) -> None:
-        """Report the conflicts found so far."""
+        """Report the conflicts of the accesses so far."""
         self._sharing.judge()
 
     def error(self, _core: "Core", _error: BaseException) -> None:
-        """Report the conflicts found so far."""
+        """Report the conflicts of the accesses so far."""
         self._sharing.judge()
 
     def launch_end(self, _launch: "RunningLaunch") -> None:
-        """Judge what there is, and let go of the cores."""
+        """Report all conflicts and idle syncs, and drop the cores."""
         self._sharing.judge()
         if self._idle is not None:
             self._idle.judge(self._sharing, self._clocks)
@@ -161,10 +161,10 @@ class RaceCheck(Checker):
                 self.report(place, functools.partial(_told_idle, place, count))
         self._cores, self._tasks, self._orders = [], {}, {}
 
-    # -- what happens --------------------------------------------------------------------------
+    # -- events --------------------------------------------------------------------------------
 
     def issue(self, effect: Effect) -> bool:
-        """Hold the instruction against what is not over yet."""
+        """Compare the instruction with those that may still be running."""
         if self._idle is not None:
             self._idle.issue(effect)
         settled = self._within(self._orders[effect.core], effect)
@@ -173,7 +173,7 @@ class RaceCheck(Checker):
         return bool(settled) and self._idle is None
 
     def _within(self, order: PipeOrder, effect: Effect) -> bool | None:
-        """Hold the instruction against what is not over on its core; whether it need not be heard again, None where it may touch shared memory."""
+        """Compare the instruction with those running on its core; return whether it need not be announced again, None if it may access shared memory."""
         core, step = effect.core, effect.step
         pipe = step.pipe
         if pipe is Pipe.VECTOR or pipe is Pipe.TENSOR:
@@ -193,7 +193,7 @@ class RaceCheck(Checker):
         return None
 
     def _scalar(self, order: PipeOrder, effect: Effect) -> bool | None:
-        """Hold a scalar access against what is in flight; the core's watch remembers those of its own memory."""
+        """Compare a scalar access with effects in flight; the core itself records those of its own memory."""
         clashes = order.busy and self._hold(order, effect)
         access = (effect.step.writes or effect.step.reads)[0]
         if not access.allocation.space.shared:
@@ -202,16 +202,16 @@ class RaceCheck(Checker):
         return None
 
     def _compute(self, order: PipeOrder, effect: Effect) -> bool:
-        """Hold a vector or tensor instruction against what is in flight; return whether it need not be heard again."""
+        """Compare a vector or tensor instruction with effects in flight; return whether it need not be announced again."""
         step = effect.step
         strided = any(access.steps for access in (*step.reads, *step.writes))
         if step.row is None or strided or step.row.form == "copy":
             self._blamed.get(effect.core, {}).pop(step, None)
-            order.computes(step)  # not among the steps that the core's watch remembers
+            order.computes(step)  # not among the steps that the core itself records
         return not (order.busy and self._hold(order, effect))
 
     def _hold(self, order: PipeOrder, effect: Effect) -> bool:
-        """Report what *effect* clashes with, one kind for each instruction; whether there was any."""
+        """Report the clashes of *effect*, one for each earlier instruction; return whether there was one."""
         clashes: dict[Step, Clash] = {}
         for clash in order.clashes(effect):
             clashes.setdefault(clash.first, clash)
@@ -220,7 +220,7 @@ class RaceCheck(Checker):
         return bool(clashes)
 
     def _catch_up(self, core: "Core", order: PipeOrder) -> None:
-        """Learn what scalar code and the vector unit have done since the last look."""
+        """Record the scalar, vector and tensor steps of *core* since the last call."""
         blamed = self._blamed.get(core)
         for step in core.fresh_steps():
             if blamed:
@@ -231,7 +231,7 @@ class RaceCheck(Checker):
                 order.loads_or_stores(step)
 
     def sync(self, sync: "Sync") -> None:
-        """Put in order what the sync puts in order."""
+        """Apply the order that the sync imposes."""
         if sync.scope is None:
             self._wait(sync.core, sync.pipes, sync)
         elif sync.scope == "mutex":
@@ -258,12 +258,12 @@ class RaceCheck(Checker):
         order.wait(pipes)
 
     def _barrier(self, sync: "Sync") -> "SyncPlace | None":
-        """Return the place of a barrier, for those who ask whether it is of use: that of the last core to arrive."""
+        """Return the place of a barrier, if idle syncs are to be found: that of the last core to arrive."""
         if self._idle is None:
             return None
         place = place_of_sync(sync, sync.core)
         places = {place_of_sync(sync, core) for core in sync.participants}
-        if len(places) > 1:  # it stands in several places, which are of use together or not at all
+        if len(places) > 1:  # cores meet at it from several places, which are needed together or not at all
             self._idle.useful.update(places)
         self._idle.barriers.add(place)
         return place
@@ -276,7 +276,7 @@ class RaceCheck(Checker):
             self._release(sync.core, task, sync.mutex)
 
     def _half(self, sync: "Sync") -> None:
-        """Pass on the order of a core that arrives at half a barrier, whose pipes are empty; let one that waits take it over."""
+        """Publish the order of a core that arrives at a split barrier, with empty pipes; a core that waits there acquires it."""
         task, key = self._tasks[sync.core], ("half", sync.mutex)
         if sync.scope == "wait":
             self._clocks.acquire(task, key)
@@ -287,7 +287,7 @@ class RaceCheck(Checker):
         self._release(sync.core, task, key)
 
     def _release(self, core: "Core", task: int, key: object) -> None:
-        """Let others know what the task did, unless some of it is still on its way to shared memory."""
+        """Let *task* release *key*, unless some of its stores are still on their way to shared memory."""
         pending = self._orders[core].shared
         self._publish(Site(*core.site()), task, key, pending=pending)
         if self._idle is not None and not pending:
@@ -300,20 +300,20 @@ class RaceCheck(Checker):
             self._clocks.release(task, key)
 
     def _acquire(self, task: int, key: object) -> None:
-        """Let *task* know what the others did who released *key*."""
+        """Let *task* acquire *key*: the work of tasks that released it is then ordered before."""
         self._clocks.acquire(task, key)
         self._handing.take(task, key, self._now)
 
     # -- between tasks -------------------------------------------------------------------------
 
     def _share(self, effect: Effect) -> None:
-        """Record what the instruction does to shared memory."""
+        """Record the instruction's accesses to shared memory."""
         step, task, self._now = effect.step, self._tasks[effect.core], effect.number
         atomic = step.row is not None and step.row.atomic
         for access in step.writes:
             if access.allocation.space.shared:
                 if not atomic and access.size <= WORD and not access.steps:
-                    self._sharing.values[effect.number] = _value(effect)  # before it may be judged
+                    self._sharing.values[effect.number] = _value(effect)  # before the access may be judged
                 self._sharing.add(effect, access, ATOMIC if atomic else WRITE, task)
                 if atomic:
                     self._word(effect, access, task)
@@ -323,7 +323,7 @@ class RaceCheck(Checker):
                 self._sharing.add(effect, access, READ, task)
 
     def _word(self, effect: Effect, access: Access, task: int) -> None:
-        """Let an atomic on one word pass on the order of its task and, where it returns the word, take over that of others."""
+        """Let an atomic on one word release the word and, if it returns the old value, acquire it."""
         row = effect.step.row
         if access.size > WORD or row is None:
             return
@@ -335,7 +335,7 @@ class RaceCheck(Checker):
             self._acquire(task, key)
         self._release(effect.core, task, key)
 
-    # -- what is found -------------------------------------------------------------------------
+    # -- findings ------------------------------------------------------------------------------
 
     def _clash(self, order: PipeOrder, effect: Effect, clash: Clash) -> None:
         scalar = (
@@ -361,13 +361,13 @@ class RaceCheck(Checker):
         return self._rule(conflict), statements, conflict.memory
 
     def _accuse(self, conflict: Conflict, remedy: Remedy) -> bool:
-        """Report *conflict*; whether a person gets to see it."""
+        """Report *conflict*; return whether its finding is shown to the user."""
         key = self._key(conflict)
         self.report(key, lambda: self._told_conflict(conflict, remedy), len(conflict.pairs))
         return self.tells(key)
 
     def _join(self, cause: Hashable, conflict: Conflict) -> None:
-        """Put *conflict* below the finding of what is missing for it, too."""
+        """Add *conflict* as a related place to the finding about the missing sync *cause*."""
         first, second = conflict.first, conflict.second
         at = f"{spelled(first.statement.name)} at {first.statement.site.told_from(second.statement.site)} {DOES[first.kind]}"
         about = f"{spelled(second.statement.name)} {DOES[second.kind]} what {at}"
@@ -455,7 +455,7 @@ def _told(rule: str, remedy: Remedy, effect: Effect, clash: Clash) -> Finding:
 
 
 def _operands(clash: Clash) -> Iterator[str]:
-    """Yield what stands in the source for the two operands."""
+    """Yield the source texts of the two operands."""
     first_reads, second_reads = clash.kind == "write-after-read", clash.kind == "read-after-write"
     for step, reads in ((clash.second, second_reads), (clash.first, first_reads)):
         told = operand_of(step, clash.access, written=not reads)
@@ -464,7 +464,7 @@ def _operands(clash: Clash) -> Iterator[str]:
 
 
 def _lost(clash: Clash) -> str | None:
-    """Tell what a wait does not mend where one instruction writes all that another in flight writes."""
+    """Return a sentence if one of two unordered writes is completely overwritten, which waiting does not mend; otherwise None."""
     if clash.kind != "write-after-write" or not clash.first.writes:
         return None
     (low, high), (start, stop) = clash.first.writes[0].span, clash.access.span
@@ -492,12 +492,12 @@ def _party(party: Party, label: str, of: Conflict, value: object = None) -> str:
 
 
 def _word(first: Party, second: Party) -> bool:
-    """Return whether both touch the same bytes, and no others."""
+    """Return whether both access exactly the same bytes."""
     return (first.low, first.high) == (second.low, second.high)
 
 
 def _told_below(clash: Clash) -> RelatedPlace:
-    """Return the place of *clash*, for the finding whose wait would put it in order, too."""
+    """Return the related place of *clash* for the finding about a wait that would order it, too."""
     where = f"bytes [{clash.low}, {clash.high}) of {clash.access.allocation.site}"
     who = f"{spelled(clash.first.name)} at {clash.first.site.told_from(clash.second.site)}"
     tells = TELLS[clash.kind].format(where=where, first=who)
@@ -509,7 +509,7 @@ def _told_below(clash: Clash) -> RelatedPlace:
 
 
 def _value(effect: Effect) -> Any:
-    """Return the value of a small write, as far as it is known: a scalar, or the bytes of the source."""
+    """Return the value of a small write if it is known: a scalar, or the bytes of the source."""
     if effect.step.row is None:
         return effect.arguments[1]
     if len(effect.reads) != 1 or effect.reads[0].steps:
@@ -520,11 +520,11 @@ def _value(effect: Effect) -> Any:
 
 # -- syncs that order nothing ----------------------------------------------------------------------
 
-# What each sync closed is compared with everything that comes after it.  A wait is of use if something after it touches
-# what it was the first to wait for, so that all idle syncs may go at once.  A barrier is of use for that, too, or when the
-# run without it would have a conflict between tasks.
+# The instructions that each sync waited for are compared with everything that follows.  A wait is needed if a
+# later access overlaps one that no earlier sync waited for, so that all idle syncs may be removed together.
+# A barrier is also needed if the run without it would have a conflict between tasks.
 
-KEPT = 256  # syncs of a core whose use is still open; older ones count as of use
+KEPT = 256  # syncs of a core that may still turn out to be needed; older ones count as needed
 
 
 class SyncPlace(NamedTuple):
@@ -535,7 +535,7 @@ class SyncPlace(NamedTuple):
 
 
 class IdleSyncs:
-    """Which syncs of a launch were executed, and which of them were of use."""
+    """The syncs of a launch that were executed, and those of them that were needed."""
 
     def __init__(self) -> None:
         self.seen: dict[SyncPlace, int] = {}
@@ -543,10 +543,10 @@ class IdleSyncs:
         self.barriers: set[SyncPlace] = set()
         self._behind: dict[Any, deque[tuple[SyncPlace, PipeOrder]]] = {}
 
-    # -- what happens --------------------------------------------------------------------------
+    # -- events --------------------------------------------------------------------------------
 
     def wait(self, core: "Core", place: SyncPlace, order: PipeOrder, pipes: Collection[str]) -> None:
-        """Take note of a sync at *place*, before *order* learns of it."""
+        """Record a sync at *place*, before it is applied to *order*."""
         self.seen[place] = self.seen.get(place, 0) + 1
         if place in self.useful:
             return
@@ -559,7 +559,7 @@ class IdleSyncs:
                 self.useful.add(entries.popleft()[0])
 
     def issue(self, effect: Effect) -> None:
-        """Ask which syncs *effect* needed."""
+        """Find the syncs that *effect* needed."""
         entries = self._behind.get(effect.core)
         if not entries:
             return
@@ -569,17 +569,17 @@ class IdleSyncs:
             self._behind[effect.core] = deque(entry for entry in entries if entry[0] not in needed)
 
     def publish(self, core: "Core") -> None:
-        """Let other tasks know *core*'s past: a sync that finished stores to shared memory was needed."""
+        """Publish the past of *core* to other tasks: a sync that waited for stores to shared memory was needed."""
         entries = self._behind.get(core, ())
         self.useful.update(place for place, closed in entries if closed.shared)
 
     def end(self, core: "Core") -> None:
-        """Forget the past of *core*, whose task has ended: the last sync was of use if it waited for what others will read."""
+        """Drop the past of *core*, whose task has ended: its last sync was needed if it waited for stores that others may read."""
         entries = self._behind.pop(core, ())
         if entries and entries[-1][1].stores_to_others:
             self.useful.add(entries[-1][0])
 
-    # -- what came of it -----------------------------------------------------------------------
+    # -- results -------------------------------------------------------------------------------
 
     def judge(self, sharing: Sharing, clocks: Clocks) -> None:
         """Find the barriers without which tasks would have a conflict."""
@@ -588,12 +588,12 @@ class IdleSyncs:
                 self.useful.add(place)
 
     def idle(self) -> Iterator[tuple[SyncPlace, int]]:
-        """Return the syncs that were of no use, and how often each was executed."""
+        """Return the syncs that were not needed, and how often each was executed."""
         return ((place, count) for place, count in self.seen.items() if place not in self.useful)
 
 
 def place_of_sync(sync: "Sync", core: "Core") -> SyncPlace:
-    """Return the place at which *core* is, in *sync*."""
+    """Return the place of *core* in *sync*."""
     return SyncPlace(sync.name, Site(*core.site()))
 
 

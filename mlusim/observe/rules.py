@@ -1,4 +1,4 @@
-"""The rules: every id that mlusim can report, who reports it, and what it means."""
+"""The rules: every id that mlusim can report, its checker, and its meaning."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from mlusim.observe.finding import ERROR, NOTE
 
 @frozen
 class FindingRule:
-    """One rule: its id, who reports it, its level, and its meaning in a few words; ``quiet`` are notes that have to be asked for."""
+    """One rule: its id, its checker, its level, and a short description; ``quiet`` notes are reported only on request."""
 
     id: str
     summary: str
@@ -18,8 +18,8 @@ class FindingRule:
 
     @property
     def checker(self) -> str:
-        """The checker's name, or "fault", "schedule" or "suppression": what stands before the first hyphen."""
-        # An id is public: suppressions, SARIF files and marks of tests name it.
+        """The checker's name, or "fault", "schedule" or "suppression": the part of the id before the first hyphen."""
+        # An id is public: suppressions, SARIF files and marks of tests use it.
         return self.id.partition("-")[0]
 
 
@@ -28,7 +28,7 @@ _ROWS = {
     "memcheck-use-after-end": "memory of a task, launch or tensor that has ended is used",
     "memcheck-read-only": "a store changes a tensor that the host passed as const, or a constant",
     "memcheck-wrong-space": "an operand is not a pointer, or points into another memory or at another type",
-    # Inferred: the size of the compiler's stack is in no document of the vendor.
+    # Inferred: no document of the vendor states the size of the compiler's stack.
     "memcheck-stack": "local variables that are alive at once are larger than the compiler's stack; inferred",
     "memcheck-out-of-memory": "a declaration does not fit into the memory of the board",
     "memcheck-broken-rule": "a count, size, stride or alignment breaks a rule of the instruction",
@@ -114,7 +114,7 @@ _NOTES = {
     "valuecheck-retyped",
     "valuecheck-vector-overflow",
 }
-# The others are errors.
+# The other rules are errors.
 
 RULES: Mapping[str, FindingRule] = {
     name: FindingRule(name, summary, NOTE if name in _NOTES else ERROR, name in _QUIET)

@@ -1,4 +1,4 @@
-"""Findings that were looked at and accepted: suppressions in a TOML file, each with its reason, and comments in kernels.
+"""Accepted findings: suppressions in a TOML file, each with its reason, and comments in kernels.
 
 ::
 
@@ -32,9 +32,9 @@ UNUSED = "suppression-unused"
 
 @frozen
 class Suppression:
-    """One entry: the rule, the place (a file, or ``file:line``), the reason, and where the entry stands.
+    """One entry: the rule, the place (a file, or ``file:line``), the reason, and the entry's own place.
 
-    The file is compared from its end, name by name, and may have wildcards: ``ops/*/kernel.py``.
+    The file is compared from its end, component by component, and may have wildcards: ``ops/*/kernel.py``.
     ``*`` alone also covers findings that have no place.
     """
 
@@ -45,7 +45,7 @@ class Suppression:
     line: int
 
     def covers(self, finding: Finding) -> bool:
-        """Return whether it covers *finding*."""
+        """Return whether the suppression covers *finding*."""
         path, line = split_place(self.place)
         if finding.id != self.id or (line is not None and line != finding.line):
             return False
@@ -63,7 +63,7 @@ def split_place(place: str) -> tuple[str, int | None]:
 def suppressions_in(text: str, name: str) -> tuple[Suppression, ...]:
     """Return the entries of the TOML document *text*, which the file *name* holds.
 
-    Raises `UsageError` for what is not TOML, an unknown or missing key, an unknown rule of mlusim's own
+    Raises `UsageError` for invalid TOML, an unknown or missing key, an unknown rule of mlusim's own
     checkers, and an entry without a reason.
     """
     document = toml_in(text, name)
@@ -94,7 +94,7 @@ def _entry(entry: dict[str, Any], name: str, line: int) -> Suppression:
 def sift(
     findings: Iterable[Finding], suppressions: Sequence[Suppression]
 ) -> tuple[tuple[Finding, ...], tuple[Allowed, ...]]:
-    """Return the findings that no suppression covers, and the others with the reason of the first that does."""
+    """Return the findings that no suppression covers, and the others with the reason of the first suppression that does."""
     remaining: list[Finding] = []
     allowed: list[Allowed] = []
     for finding in findings:
@@ -123,12 +123,12 @@ def unused(findings: Iterable[Finding], suppressions: Iterable[Suppression]) -> 
     )
 
 
-# -- comments in kernels: which there are, and which of them allow nothing -----------------------------
+# -- comments in kernels, and those that allow no finding ----------------------------------------------
 
 
 @frozen
 class Comment:
-    """``# mlusim: allow <id>: <reason>`` (in C behind ``//``) at a line of a kernel; *alone* on it, it is about the line below."""
+    """``# mlusim: allow <id>: <reason>`` (in C after ``//``) in a line of a kernel; *alone* in its line, it is about the next line."""
 
     id: str
     reason: str
@@ -137,7 +137,7 @@ class Comment:
     alone: bool
 
     def covers(self, finding: Finding) -> bool:
-        """Return whether it allows *finding*."""
+        """Return whether the comment allows *finding*."""
         lines = (self.line, self.line + 1) if self.alone else (self.line,)
         return (
             bool(self.reason) and (self.id, self.file) == (finding.id, finding.file) and finding.line in lines
@@ -155,7 +155,7 @@ def comments_in(function: object) -> Iterator[Comment]:
 
 
 def _texts(function: Any) -> Iterator[tuple[str, list[str], int]]:
-    """Yield the file, lines and first line of the source: of a kernel in C the files of all functions that it reaches."""
+    """Yield the file, lines and first line of the source; for a BANG C kernel, of the files of all functions that it reaches."""
     inner = inspect.unwrap(function)
     code = getattr(inner, "__code__", None)
     if code is not None and not code.co_filename.endswith(".py") and code.co_filename[0] != "<":
@@ -171,7 +171,7 @@ def _texts(function: Any) -> Iterator[tuple[str, list[str], int]]:
 
 
 def unused_comments(comments: Iterable[Comment], allowed: Iterable[Allowed]) -> tuple[Finding, ...]:
-    """Return a note for each of *comments* that has no part in *allowed*, or gives no reason."""
+    """Return a note for each of *comments* that allows none of *allowed*, or has no reason."""
     seen = [a.finding for a in allowed]
     return tuple(
         Finding(

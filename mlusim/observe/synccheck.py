@@ -1,4 +1,4 @@
-"""synccheck: barriers that not every core reaches, and barriers that synchronise nothing."""
+"""synccheck: barriers that not every core reaches, and barriers that synchronize nothing."""
 
 import dis
 import functools
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from mlusim.machine.kernel import Kernel
 
 
-HELD = "held"  # in the keys of findings about mutexes
+HELD = "held"  # the first part of the keys of findings about mutexes
 SHOWN = 8  # places of waiting cores in one finding
 
 
 class SyncCheck(Checker):
     """Reports barrier divergence, returns before a barrier, and cluster barriers in Block tasks.
 
-    A barrier that can never complete ends the launch as a fault; the finding says who waits where, what
-    the absent ones passed last, and what to do.
+    A barrier that can never complete ends the launch as a fault; the finding says who waits where, the last barrier
+    that the absent tasks passed, and what to do.
     """
 
     name = "synccheck"
     screens = Screened.SYNC
 
     def repeats(self, kernel: "Kernel") -> bool:
-        """Return whether no finding names the place of the launch in the host's code."""
+        """Return whether no finding depends on the place of the launch in the host's code."""
         told = any(isinstance(key, tuple) and key[0] == HELD for key in self._counts)
         return not told and super().repeats(kernel)
 
@@ -47,21 +47,21 @@ class SyncCheck(Checker):
         """Begin with no barrier passed."""
         super().launch_begin(launch)
         self._passed: dict[str, tuple[str, Site]] = {}
-        # Mutexes, who holds them, and where it took them.
+        # The mutexes that are held, each with its task and the place where the task took it.
         self._held: dict[tuple[int, int], tuple[Core, Site]] = {}
-        self._kept: list[tuple[Core, tuple[int, int], Site]] = []  # those of tasks that have ended
+        self._kept: list[tuple[Core, tuple[int, int], Site]] = []  # of tasks that have ended
         self._leaving = Leaving(launch.request.kernel.body)
 
     def screen_end(self, screen: ObservedScreen) -> bool:
-        """Return whether all barriers were met: C does not know where a task has left its functions."""
+        """Return whether all barriers were complete: C does not record where a task returned from its functions."""
         return not isinstance(screen.refused, SyncFault)
 
     def task_begin(self, core: "Core") -> None:
-        """Hear where the task leaves its functions."""
+        """Observe where the task returns from its functions."""
         self._leaving.begin(core)
 
     def sync(self, sync: "Sync") -> None:
-        """Note what each core passed last; a barrier of the cluster in a Block task synchronises nothing."""
+        """Note the last barrier that each core passed; a barrier of the cluster in a Block task synchronizes nothing."""
         if sync.scope == "mutex" and sync.mutex is not None:
             if sync.name == "__bang_lock":
                 self._held[sync.mutex] = sync.core, sync.site
@@ -79,13 +79,13 @@ class SyncCheck(Checker):
         self.report((name, site), lambda: _alone(core.place.task, site, name), times)
 
     def screened(self, screen: ObservedScreen) -> None:
-        """Report what C has found of the kind."""
+        """Report the barriers that C has recorded as passed by one core alone."""
         for out in screen.left():
             if isinstance(out, MetAlone):
                 self._alone(*out)
 
     def task_end(self, core: "Core") -> None:
-        """Note where the task returned, and mutexes that it has not given back."""
+        """Note where the task returned, and the mutexes that it still holds."""
         self._leaving.end(core)
         for mutex, (holder, site) in list(self._held.items()):
             if holder is core:
@@ -93,18 +93,18 @@ class SyncCheck(Checker):
                 self._kept.append((core, mutex, site))
 
     def launch_end(self, _launch: "RunningLaunch") -> None:
-        """Tell mutexes that were held at the end; where a task waits for one, the launch has ended as a fault."""
+        """Report mutexes held at the end; if a task had waited for one, the launch would have ended as a fault."""
         for core, mutex, site in self._kept:
             self.report((HELD, site), functools.partial(_kept, core, mutex, site))
         self._kept = []
         self._leaving.close()
 
     def error(self, _core: "Core", _error: BaseException) -> None:
-        """Let go of the frames of the kernel."""
+        """Drop the frames of the kernel."""
         self._leaving.close()
 
     def fault(self, core: "Core", fault: Fault) -> None:
-        """Tell the fault as a finding."""
+        """Convert the fault to a finding."""
         self._leaving.close()
         if isinstance(fault, SyncFault):
             rule = _rule(fault)
@@ -142,7 +142,7 @@ class SyncCheck(Checker):
         )
 
     def _returns(self, core: "Core", fault: SyncFault) -> list[RelatedPlace]:
-        """Return where the absent ones left: first a function that those who wait have not left, then the kernel."""
+        """Return where the absent tasks returned: first from a function that the waiting tasks have not left, then from the kernel."""
         waiting = [core.place.label, *(label for label, *_ in fault.waits)]
         early: dict[Left, list[str]] = {}
         left: dict[Site, list[str]] = {}
@@ -195,15 +195,16 @@ def _alone(task: int, site: Site, name: str) -> Finding:
     )
 
 
-# -- where tasks left their kernel, and which functions below it reach a barrier: for those that never came to one
+# -- where tasks returned, for those that never came to a barrier: from their kernel, and from functions below
+# it that reach one
 
-_BARRIERS = ("sync_all", "sync_cluster")  # what the names of all barriers begin with
+_BARRIERS = ("sync_all", "sync_cluster")  # the beginnings of the names of all barriers
 _RETURNS = {dis.opmap[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in dis.opmap}
 
 
 @frozen
 class Left:
-    """A way out of a function: where it returned, who had called it there, and the kernel's own line at that moment."""
+    """A return from a function: its place, the place of the call, and the kernel's own line at that time."""
 
     function: str
     site: Site
@@ -213,10 +214,10 @@ class Left:
 
 
 class Leaving:
-    """Hears where each task of a launch of *body* leaves its functions.
+    """Observes where each task of a launch of *body* returns from its functions.
 
-    Python keeps the line at which a frame has ended, so that the kernel's own costs nothing.  Calls are followed
-    further only where the kernel has functions that reach a barrier: a task may leave one of them too early.
+    Python keeps the line at which a frame has ended, so that the kernel's own costs nothing.  Calls are traced
+    only if the kernel has functions that reach a barrier, since a task may return from one of them too early.
     """
 
     def __init__(self, body: object) -> None:
@@ -228,16 +229,16 @@ class Leaving:
         self._beginning: Core | None = None
         self._frames: dict[Core, FrameType] = {}
         self._left: dict[str, Counter[Left]] = {}
-        self.returned: dict[str, Site] = {}  # by task, where the kernel's function ended
+        self.returned: dict[str, Site] = {}  # by task, where the kernel's function returned
 
     def begin(self, core: "Core") -> None:
-        """Wait for the kernel's function of *core*, which begins."""
+        """Begin to trace the kernel's function of *core*."""
         if self._body is not None and sys.getprofile() in {None, self._heard}:
             self._beginning = core
             sys.setprofile(self._heard)
 
     def end(self, core: "Core") -> None:
-        """Note where *core*, which has ended, left the kernel."""
+        """Note where the task of *core* returned from the kernel."""
         frame = self._frames.pop(core, None)
         if frame is not None:
             self.returned[core.place.label] = _site(frame)
@@ -245,13 +246,13 @@ class Leaving:
             self.close()
 
     def close(self) -> None:
-        """Hear nothing more, and let go of the frames."""
+        """Stop tracing, and drop the frames."""
         self._frames = {}
         if sys.getprofile() == self._heard:
             sys.setprofile(None)
 
     def early(self, absent: str, waiting: Iterable[str]) -> Left | None:
-        """Return the way out that the task *absent* took more often than any that is *waiting*, the first such."""
+        """Return the first return that the task *absent* made more often than any task in *waiting*; None without one."""
         others = [self._left[label] for label in waiting if label in self._left]
         for left, count in self._left.get(absent, Counter[Left]()).items():
             if count > max((other[left] for other in others), default=0):
@@ -270,7 +271,7 @@ class Leaving:
             if (
                 code.co_name in self._names
                 and function_of(code) in self._helpers
-                and code.co_code[frame.f_lasti] in _RETURNS  # else it is an exception that ends the frame
+                and code.co_code[frame.f_lasti] in _RETURNS  # otherwise an exception ends the frame
             ):
                 self._note(frame)
 
@@ -295,7 +296,7 @@ def _site(frame: FrameType) -> Site:
 
 
 def _reaching(kernel: FunctionType) -> set[tuple[str, int, str]]:
-    """Return the functions below *kernel* that call a barrier, or a function that does."""
+    """Return the functions called below *kernel* that call a barrier, directly or indirectly."""
     below: dict[FunctionType, list[FunctionType]] = {}
     reaching: set[FunctionType] = set()
     to_do = [kernel]
@@ -317,7 +318,7 @@ def _reaching(kernel: FunctionType) -> set[tuple[str, int, str]]:
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """Yield the names that *code* and what is defined in it look up."""
+    """Yield the names that *code* and the code nested in it look up."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -325,7 +326,7 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def _named(function: FunctionType, names: set[str]) -> Iterator[FunctionType]:
-    """Yield the functions of kernels, not mlusim's own, that *names* of *function* stand for."""
+    """Yield the functions of kernels, not mlusim's own, that *names* refer to in *function*."""
     values = [function.__globals__.get(name) for name in names]
     for cell in function.__closure__ or ():
         try:

@@ -1,8 +1,8 @@
 """Bytes without a value: which bytes that an instruction writes depend on them, and where they come from.
 
-To learn what depends on them, the body of the row runs on copies, once for each of several contents of the bytes without a
-value.  What comes out the same each time does not depend on them.  Nothing has to be known of the instruction but its row,
-and a value that is masked away counts as masked away.
+To find the dependent bytes, the body of the row runs on copies, once for each of several contents of the bytes
+without a value.  Output bytes that are the same each time do not depend on them.  Nothing but the row has to be known
+of the instruction, and a value that a mask excludes counts as excluded.
 """
 
 import dis
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
-CONSTANTS = 0x00, 0xFF, 0x7F, 0x3C  # zero, no number, huge, small: what is only moved comes out as each
-UNWRITTEN = 0x5A, 0xA5  # two contents of a destination, to tell what a row leaves alone
+CONSTANTS = 0x00, 0xFF, 0x7F, 0x3C  # zero, NaN, huge, small: a byte that is only moved comes out as each
+UNWRITTEN = 0x5A, 0xA5  # two contents of a destination, to find the bytes that a row leaves unchanged
 BITWISE = "bitwise"  # the form in C of operations on the bits of two operands
 SETTLING = {np.bitwise_and: 0x00, np.bitwise_or: 0xFF}
-"""Bitwise operations, and the byte of one operand that makes the other one count for nothing."""
+"""Bitwise operations, and the byte of one operand with which the result does not depend on the other."""
 
 
 @frozen
 class Outcome:
     """The outcome of an instruction.
 
-    ``writes`` has the flags of each operand written (True: has a value whatever the others hold),
-    ``moved`` says that every byte without a value is a copy of one, ``result`` that the returned scalar
-    depends on one, ``refused`` that the instruction cannot be carried out for some contents.
+    ``writes`` has the flags of each written operand (True: has a value whatever the bytes without one hold),
+    ``moved`` says that every output byte without a value is a copy of one, ``result`` that the returned scalar
+    depends on one, ``refused`` that the instruction is illegal for some contents.
     """
 
     writes: tuple[Mask, ...]
@@ -83,9 +83,9 @@ def dependence(effect: Effect, masks: Sequence[Mask], before: Sequence[Mask]) ->
 
 
 def settled(effect: Effect, masks: Sequence[Mask]) -> Mask | None:
-    """Return what `dependence` finds of a bitwise and, or or, of two operands: a byte of one may settle that of the result.
+    """Return the flags that `dependence` would give for a bitwise and, or or, of two operands, where a byte of one may decide the result's.
 
-    None of other instructions.
+    None for other instructions.
     """
     row = effect.step.row
     if row is None or row.native[:1] != (BITWISE,) or row.native[1] not in SETTLING:
@@ -97,7 +97,7 @@ def settled(effect: Effect, masks: Sequence[Mask]) -> Mask | None:
 
 
 def decisive(effect: Effect, masks: Sequence[Mask], before: Sequence[Mask]) -> Access:
-    """Return the operand without a value on which the returned scalar depends: a mask, not what it leaves out."""
+    """Return the operand without a value on which the returned scalar depends: the mask rather than the lanes that it excludes."""
     lacking = [n for n, mask in enumerate(masks) if not mask.all()]
     for n in lacking:
         alone = [mask if m == n else np.ones_like(mask) for m, mask in enumerate(masks)]
@@ -108,17 +108,17 @@ def decisive(effect: Effect, masks: Sequence[Mask], before: Sequence[Mask]) -> A
 
 
 def discarded(effect: Effect) -> bool:
-    """Return whether the statement that issues *effect* drops what it returns, so that nothing can depend on it."""
+    """Return whether the statement that issues *effect* ignores its return value, so that nothing can depend on it."""
     return _asked(effect, _drops)
 
 
 def unread(effect: Effect) -> bool:
-    """Return whether the statement of a kernel in Python drops the scalar of *effect*, or keeps it where nothing reads it."""
+    """Return whether the statement of a Python kernel ignores the scalar of *effect*, or assigns it to a variable that is never read."""
     return _asked(effect, _forgets)
 
 
 def _asked(effect: Effect, question: Callable[[CodeType, int], bool]) -> bool:
-    """Return the answer of *question* for the code that issues *effect*, and the byte where it stands."""
+    """Call *question* with the code that issues *effect* and the offset of the call in it, and return the answer."""
     frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - the kernel's frame says what it does with the result
     while frame is not None and frame.f_code.co_filename != effect.site.file:
         frame = frame.f_back
@@ -127,7 +127,7 @@ def _asked(effect: Effect, question: Callable[[CodeType, int], bool]) -> bool:
 
 @functools.cache
 def _forgets(code: CodeType, at: int) -> bool:
-    """Return whether what byte *at* of *code* gives is dropped, or put into a local variable that *code* reads nowhere."""
+    """Return whether the value of the call at offset *at* of *code* is ignored, or assigned to a local variable that *code* never reads."""
     every = list(dis.get_instructions(code))
     behind = [op for op in every if op.offset > at and op.opname not in ("CACHE", "PRECALL")]
     if not behind or behind[0].opname == "POP_TOP":
@@ -142,7 +142,7 @@ def _forgets(code: CodeType, at: int) -> bool:
 
 @functools.cache
 def _drops(code: CodeType, at: int) -> bool:
-    """Return whether the call at byte *at* of *code* is followed by a POP_TOP, or by a conversion of C and that."""
+    """Return whether the call at offset *at* of *code* is followed by POP_TOP, possibly after a C conversion."""
     every = list(dis.get_instructions(code))
     behind = [op.opname for op in every if op.offset > at and op.opname not in ("CACHE", "PRECALL")]
     if behind[:2] == ["CALL", "POP_TOP"]:
@@ -154,7 +154,7 @@ def _drops(code: CodeType, at: int) -> bool:
 
 
 def takes(effect: Effect, load: Effect, content: bytes) -> bool:
-    """Return whether *effect* is given the scalar with *content*, the bytes that *load* has read, as a value."""
+    """Return whether *effect* receives the scalar with *content*, the bytes that *load* has read, as a value."""
     row = effect.step.row
     if row is not None:
         values = [
@@ -177,7 +177,7 @@ def same(value: object, load: Effect, content: bytes) -> bool:
 
 
 class _Body:
-    """The body of *effect*, made ready to run on several contents of the bytes that *masks* say have none."""
+    """The body of *effect*, prepared to run on several contents of the bytes without a value according to *masks*."""
 
     def __init__(self, effect: Effect, masks: Sequence[Mask]) -> None:
         row = effect.step.row
@@ -206,7 +206,7 @@ class _Body:
         ]
 
     def run(self, filling: int | Callable[["_Operand"], Bytes], unwritten: int) -> tuple[list[Bytes], Any]:
-        """Run it once; return the bytes of each operand written, and the result."""
+        """Run the body once; return the bytes of each written operand, and the result."""
         arrays: dict[str, Any] = {}
         written: list[Bytes] = []
         for operand in self._operands:
@@ -242,7 +242,7 @@ class _Body:
 
 @frozen(eq=False)
 class _Operand:
-    """An operand that lies in memory: its bytes, and at which of them there is no value (None: it is only written)."""
+    """An operand in memory: its bytes, and the indices of those without a value (None: it is only written)."""
 
     name: str
     written: bool
@@ -253,7 +253,7 @@ class _Operand:
 
 
 def _value(effect: Effect, row: Intrinsic, parameter: Any, arguments: Mapping[str, Any]) -> Any:
-    """Return what the body is given as *parameter*, which is not an operand in memory."""
+    """Return the body's argument for *parameter*, which is not an operand in memory."""
     if parameter.kind == "generation":
         return effect.core.session.board.arch.generation
     value = arguments[parameter.name]
@@ -264,12 +264,12 @@ def _value(effect: Effect, row: Intrinsic, parameter: Any, arguments: Mapping[st
 
 
 def _copy(access: Access) -> Bytes:
-    """Return the bytes of *access*, flat, in the order in which it touches them."""
+    """Return a copy of the bytes of *access*, flat, in the order in which it accesses them."""
     return access.rows_of(access.allocation.raw).reshape(-1).copy()
 
 
 def _scattered(operand: _Operand) -> Bytes:
-    """Return bytes that look random and are the same each time."""
+    """Return pseudo-random bytes, the same each time."""
     return _random(len(operand.content))
 
 
@@ -279,21 +279,21 @@ def _random(size: int) -> Bytes:
 
 
 def _twin(operand: _Operand) -> Bytes:
-    """Return the bytes of another source, so that comparisons for equality can come out true."""
+    """Return the bytes of another source, so that comparisons for equality can be true."""
     content = _copy(operand.twin)
     return content if len(content) == len(operand.content) else np.resize(content, len(operand.content))
 
 
-# -- the way back from where such bytes escaped to where they were declared ------------------------
+# -- the history of such bytes, from where they escaped back to their declaration ------------------
 
-# Bytes that go round in a loop have no end of the trail; a reader follows no more lines than these.
+# The history of bytes that go round in a loop is endless; a user follows no more lines than these.
 HOPS = 12
 
 ShadowOf = Callable[[Allocation], Shadow]
 
 
 class Hop(NamedTuple):
-    """A byte without a value, and the write that put it there; None where it was never written."""
+    """A byte without a value, and the write that put it there; None if it was never written."""
 
     allocation: Allocation
     offset: int
@@ -301,9 +301,9 @@ class Hop(NamedTuple):
 
 
 def trail(access: Access, offset: int, shadow_of: ShadowOf) -> list[Hop]:
-    """Follow the byte at *offset* of *access*'s allocation back to where it was declared."""
+    """Follow the byte at *offset* of *access*'s allocation back to its declaration."""
     hops: list[Hop] = []
-    # Before any write that there is: numbers count from 0.
+    # Before any write: numbers count from 0.
     allocation, number = access.allocation, 1 << 62
     while len(hops) < HOPS:
         write = _last_write(shadow_of(allocation), offset, number)
@@ -316,7 +316,7 @@ def trail(access: Access, offset: int, shadow_of: ShadowOf) -> list[Hop]:
 
 
 def places(hops: list[Hop]) -> Iterator[RelatedPlace]:
-    """Name the instructions on the way, the last one first."""
+    """Yield the instructions on the way, the last one first."""
     for hop in hops:
         if hop.write is not None:
             step = hop.write.step
@@ -324,7 +324,7 @@ def places(hops: list[Hop]) -> Iterator[RelatedPlace]:
 
 
 def neighbours(hop: Hop, shadow: Shadow, here: Site) -> Iterator[str]:
-    """Say who wrote the byte of *hop*, or what was last written before and after it; *here* is the finding's place."""
+    """Yield sentences about the write of the byte of *hop*, or about the last writes before and after it; *here* is the finding's place."""
     if hop.write is not None:
         yield f"{_described(hop.write, here)} wrote them out of bytes without a value"
         return
@@ -346,7 +346,7 @@ def neighbours(hop: Hop, shadow: Shadow, here: Site) -> Iterator[str]:
 
 
 def lacking(shadow: Shadow, access: Access) -> tuple[int, int]:
-    """Return the offset of the first byte of *access* without a value, and how many lack one."""
+    """Return the offset of the first byte of *access* without a value, and the number of such bytes."""
     flags = shadow.flags(access)
     first = int(flags.argmin())
     return access.offset_of(first), int(len(flags) - np.count_nonzero(flags))
@@ -364,7 +364,7 @@ def in_flight(core: "Core", hop: Hop) -> RelatedPlace | None:
 
 
 def tensor_store(write: Write) -> TensorStore:
-    """Return what is kept of a *write* to a tensor when the launch is over."""
+    """Return the record of a *write* to a tensor that is kept when the launch has ended."""
     step, label = write.step, write.effect.core.place.label
     return TensorStore(write.access.span[1], write.number, step.site, step.name, step.spelled, label)
 
@@ -373,11 +373,11 @@ COUNTED = "{} bytes were written, and {}: the size of a copy is in bytes, so mul
 
 
 WIDTHS: Mapping[int, str] = {2: "half", 4: "float"}
-"""By bytes of an element the type that is named where only its size is known."""
+"""The type that is named if only an element's size in bytes is known."""
 
 
 def never_stored(stores: Sequence[TensorStore], allocation: Allocation, offset: int, count: int) -> Finding:
-    """Return the finding of *count* bytes of a tensor, the first at *offset*, that no task has stored; *stores* are the others."""
+    """Return the finding about *count* bytes of a tensor, the first at *offset*, that no task has stored; *stores* are the stores to others."""
     before = [w for w in stores if w.end <= offset]
     last = max(before or stores, key=lambda w: (w.end, w.number), default=None)
     context: tuple[str, ...] = ("nothing has been stored there at all",)
@@ -401,7 +401,7 @@ def never_stored(stores: Sequence[TensorStore], allocation: Allocation, offset: 
 
 
 def _of_elements(allocation: Allocation, nbytes: int) -> str:
-    """Return what to say where as many bytes of the allocation have a value as it has elements; "" elsewhere."""
+    """Return a hint if *nbytes*, the bytes with a value, equals the number of the allocation's elements; otherwise ""."""
     elements, dtype = allocation.nbytes // allocation.declared.dtype.size, allocation.declared.dtype
     if nbytes != elements or elements == allocation.nbytes:
         return ""
@@ -409,9 +409,9 @@ def _of_elements(allocation: Allocation, nbytes: int) -> str:
 
 
 def of_elements(origin: Hop, shadow: Shadow, reader: Step) -> str:
-    """Return what to say where *reader* takes as many elements as there are bytes with a value in front of *origin*; "" elsewhere."""
+    """Return a hint if *reader* reads as many elements as there are bytes with a value before *origin*; otherwise ""."""
     dtype = origin.allocation.declared.dtype
-    # A pool of bytes holds elements of the types that pointers into it have, whose sizes are these.
+    # A pool of bytes holds elements of the pointers' types, which have these sizes.
     widths = {dtype.size: str(dtype)} if dtype.size > 1 else WIDTHS
     sizes = {a.nbytes for a in reader.reads if a.allocation is origin.allocation}
     for write in shadow.log():
@@ -436,9 +436,9 @@ def _last_write(shadow: Shadow, offset: int, number: int) -> Write | None:
 def _source(
     write: Write, allocation: Allocation, offset: int, shadow_of: ShadowOf
 ) -> tuple[Allocation, int] | None:
-    """Return the byte without a value that *write* read for the one at *offset*, or None.
+    """Return the byte without a value that *write* read for the byte at *offset*; None if there is none.
 
-    A destination that is a source too is the last to be blamed: only if the byte had no value before the write.
+    A destination that is also a source is considered last: only if the byte had no value before the write.
     """
     step = write.step
     target = next(

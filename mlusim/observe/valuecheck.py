@@ -1,4 +1,4 @@
-"""valuecheck: numbers of BANG C that arithmetic changes without a word; what vectors do to numbers, where that is asked for."""
+"""valuecheck: numbers of BANG C that arithmetic changes silently; on request also results of vectors."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -59,15 +59,15 @@ _SAID: Mapping[str, tuple[Callable[[ValueChange], str], str]] = {
 
 
 class ValueCheck(Checker):
-    """Finds numbers that implicit narrowing, overflow, shifts, conversions and steps of loops change.
+    """Finds numbers that implicit narrowing, overflow, shifts, conversions and loop steps change.
 
-    Only of BANG C: in Python integers have no end.
+    Only in BANG C: Python's integers have no limits.
     """
 
     name = "valuecheck"
     needs = "BANG C"
     screens = Screened.VALUE
-    vectors = False  # whether it looks at what vectors do to numbers
+    vectors = False  # whether it examines results of vectors
 
     def __init__(self, *, notes: bool = False) -> None:
         super().__init__(notes=notes)
@@ -75,16 +75,16 @@ class ValueCheck(Checker):
 
     @property
     def checked(self) -> bool:
-        """Return whether the kernel of the last launch is one of BANG C."""
+        """Return whether the kernel of the last launch was written in BANG C."""
         return self._of_c
 
     def launch_begin(self, launch: "RunningLaunch") -> None:
-        """Note what the kernel is written in."""
+        """Note the language of the kernel."""
         super().launch_begin(launch)
         self._of_c = launch.request.kernel.compiled
 
     def screened(self, screen: ObservedScreen) -> None:
-        """Note the numbers that C has changed, or that vectors have made there."""
+        """Report the changed numbers, and the results of vectors, that C has recorded."""
         for changed in screen.changes():
             if isinstance(changed, ChangedVector):
                 self._tell(*changed)
@@ -92,11 +92,11 @@ class ValueCheck(Checker):
                 self._note(*changed)
 
     def value(self, core: "Core", change: ValueChange, site: Site) -> None:
-        """Note a number that has changed."""
+        """Report a changed number."""
         self._note(change, site, core.place.task)
 
     def _note(self, change: ValueChange, site: Site, task: int, times: int = 1) -> None:
-        """Note a change of a number *times* more; of floats only those tell who look at vectors, too."""
+        """Report *times* more occurrences of a change; changes of floats only if vectors are examined, too."""
         if change.rule in ("half-overflow", "float-overflow") and not self.vectors:
             return
 
@@ -108,7 +108,7 @@ class ValueCheck(Checker):
         self.report((site, change.rule, change.to), make, times)
 
     def _tell(self, change: VectorChange, site: Site, task: int, times: int = 1) -> None:
-        """Tell *times* more of a number that a vector instruction has made."""
+        """Report *times* more occurrences of a result of a vector instruction."""
         say = _SAID_OF_VECTORS[change.rule]
 
         def make() -> Finding:
@@ -118,13 +118,13 @@ class ValueCheck(Checker):
         self.report((site, change.rule, change.name), make, times)
 
 
-MOST_LOOKS = 4096  # steps of which it is kept how to look at them
+MOST_LOOKS = 4096  # steps for which the way to examine them is cached
 
 
 class ValueCheckVectors(ValueCheck):
-    """`ValueCheck` that also looks at the results of vectors, and at halves: for notes that are told without being asked for.
+    """`ValueCheck` that also examines results of vectors, and of half arithmetic, for notes that are reported without a request.
 
-    Where it is *strict*, they are findings.
+    With *strict* they are findings.
     """
 
     screens = Screened.VALUE | Screened.VECTORS
@@ -136,7 +136,7 @@ class ValueCheckVectors(ValueCheck):
 
     @property
     def checked(self) -> bool:
-        """True: kernels in Python have vectors, too."""
+        """Return True, since Python kernels have vectors, too."""
         return True
 
     def launch_begin(self, launch: "RunningLaunch") -> None:
@@ -146,16 +146,16 @@ class ValueCheckVectors(ValueCheck):
         self._types: dict[Core, Types] = {}
 
     def task_begin(self, core: "Core") -> None:
-        """Forget what another task on *core* has written."""
+        """Forget the writes of an earlier task on *core*."""
         self._types[core] = Types()
 
     def level_of(self, rule: str) -> str:
-        """Return the level of remarks that was asked for."""
+        """Return the level of *rule*, where notes have the requested level."""
         level = super().level_of(rule)
         return self._level if level == NOTE else level
 
     def computes(self, effect: Effect) -> bool:
-        """Look at the sources, which the instruction may overwrite; True where the step has no numbers to look at."""
+        """Examine the sources, which the instruction may overwrite; return True if the step has no numbers to examine."""
         step = effect.step
         try:
             look = self._looks[step]
@@ -176,7 +176,7 @@ class ValueCheckVectors(ValueCheck):
         return False
 
     def computed(self, effect: Effect) -> None:
-        """Look at what was stored or returned."""
+        """Examine the stored or returned results."""
         if not isinstance(effect.kept, tuple):
             return
         look, goes_on = effect.kept

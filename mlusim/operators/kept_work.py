@@ -104,9 +104,7 @@ class Keep(Generic[J]):
         head, *lines = self._file.read().splitlines(keepends=True)
         # A job that was run again has several lines, of which the last one counts.
         latest = {self._work.job(json.loads(line)["job"]): line for line in lines}
-        with contextlib.suppress(
-            Unwritten
-        ):  # all lines are in the file already, in the order in which they came
+        with contextlib.suppress(Unwritten):  # all lines are in the file, in the order of their ends
             write(self.name, lambda file: file.write(b"".join([head, *(latest[job] for job in jobs)])))
 
     def close(self) -> None:

@@ -103,9 +103,7 @@ class Carving:
     parts: tuple[ArrayPart, ...]
     findings: tuple[Finding, ...]
     allowed: tuple[Allowed, ...] = ()
-    memory: Mapping[str, Usage] = field(
-        factory=dict
-    )  # the bytes that it declares of each memory, and the limit
+    memory: Mapping[str, Usage] = field(factory=dict)  # the declared bytes of each memory, and the limit
     stack: int = 0
     overlaps: tuple[tuple[ArrayPart, ArrayPart], ...] = ()
 
@@ -160,9 +158,7 @@ class PointerPlaces(Observer):
         self.places: dict[PointerVariable, dict[int, set[tuple[DeclaredArray, int]]]] = {}
         self.plain: set[PointerVariable] = set()
         self._named: set[PointerVariable] = set()  # variables computed from another variable
-        self._apart: set[PointerVariable] = (
-            set()
-        )  # of these, the variables seen at another address than that one
+        self._apart: set[PointerVariable] = set()  # of these, the ones seen at another address
 
     def declare(self, core: Core, allocation: Allocation) -> None:
         """Record a declaration of on-chip memory."""

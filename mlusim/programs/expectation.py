@@ -100,7 +100,7 @@ def file_module(path: str) -> Any:
 
 
 def module_of(name: str, folder: str | None) -> Any:
-    """Return the module *name*; with *folder* it is imported anew, since several folders may each have a module of this name."""
+    """Return the module *name*; with *folder* it is imported again, since several folders may each have a module of this name."""
     path = None if folder is None else Path(folder, *name.split(".")).with_suffix(".py")
     if path is None or not path.is_file():
         return importlib.import_module(name)

@@ -50,9 +50,7 @@ class CallProgram:
     asked: AskedCall
     supplied: Mapping[str, Array] = field(factory=dict)
     formulas: tuple[str, ...] = ()
-    _kept: dict[str, Any] = field(
-        factory=dict
-    )  # the loaded kernel or module, shared with calls of the same sources
+    _kept: dict[str, Any] = field(factory=dict)  # the loaded sources, shared by calls of the same
     _arrays: dict[str, Array] = field(factory=dict, init=False)
     _plain: dict[str, Any] = field(factory=dict, init=False)
 

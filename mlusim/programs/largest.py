@@ -95,7 +95,7 @@ class Failure:
 
 @frozen
 class Binding:
-    """What limits the largest value: a pointer into an array, an array or a memory, by *name*, and its place.
+    """The thing that limits the largest value: a pointer into an array, an array or a memory, by *name*, and its place.
 
     ``used`` and ``next`` are its bytes at the largest value and at the next one, ``capacity`` the available bytes;
     None if unknown.

@@ -73,7 +73,7 @@ class CalledFunction:
 
     @property
     def line(self) -> int:
-        """The current line."""
+        """The line that the function is at."""
         return self._frame.f_lineno
 
     @cached_property

@@ -1,1 +1,1 @@
-"""Races between tasks: what is ordered, what conflicts, and which barrier would order it."""
+"""Races between tasks: which accesses are ordered, which conflict, and which barrier would order them."""

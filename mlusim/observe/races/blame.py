@@ -1,4 +1,4 @@
-"""Conflicts between tasks by what is missing: one barrier, or one sync before a mutex is given back, and all that it would order."""
+"""Conflicts between tasks grouped by their cause: a missing barrier, or a missing sync before a mutex is released."""
 
 import itertools
 import linecache
@@ -32,31 +32,31 @@ if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
 
-# -- the search for a place at which a barrier puts accesses in order, tried out on the recorded run ---
+# -- the search for the place of a missing barrier, by trying barriers in the recorded run -------------
 
-LAUNCH = "launch"  # the scope of what only the next launch orders: Block tasks, and tasks of different unions
-SCOPES = {  # what a barrier reaches, the cheapest first, and its name
+LAUNCH = "launch"  # Block tasks, and tasks of different unions, are ordered only by the next launch
+SCOPES = {  # the reach of a barrier, the cheapest first, and its name
     "cluster_ipu": "sync_all_ipu_within_cluster",
     "cluster": "sync_cluster",
     "all_ipu": "sync_all_ipu",
     "all": "sync_all",
     LAUNCH: "",
 }
-GUARDS: dict[str, Callable[["Ran"], bool]] = {  # conditions that one task meets, the plainest first
+GUARDS: dict[str, Callable[["Ran"], bool]] = {  # conditions that only one task fulfils, the simplest first
     "taskId == 0": lambda core: core.place.task == 0,
     "taskId == 0 && ipu": lambda core: core.place.task == 0 and not core.place.memory_core,
     "coreId == 0": lambda core: core.place.core_id == 0,
 }
-GUARDS_ON_CHIP = ("coreId == 0",)  # each cluster has its own
-MOST = 64  # places for a barrier that are tried beside the statements in conflict
+GUARDS_ON_CHIP = ("coreId == 0",)  # one task of each cluster
+MOST = 64  # places for a barrier that are tried besides the statements in conflict
 NOWHERE: Ints = np.zeros(0, np.int64)
 Ran: TypeAlias = "Core | TaskRan"
 
 
 class Cut(NamedTuple):
-    """A barrier of *scope* before each statement of *before*, and after *behind*, by number.
+    """A barrier of *scope* before each statement of *before*, and after the statement *behind*, by number.
 
-    With both, some tasks pass the one place and all others the other.
+    If both are given, some tasks pass the barrier at one place and the others at the other.
     """
 
     scope: str
@@ -65,7 +65,7 @@ class Cut(NamedTuple):
 
 
 class Accused(NamedTuple):
-    """A conflict, the statements' numbers, and all their accesses that are in no order."""
+    """A conflict, the numbers of its two statements, and all their accesses that are not ordered."""
 
     conflict: Conflict
     first: int
@@ -75,7 +75,7 @@ class Accused(NamedTuple):
 
 
 class Recorded:
-    """The accesses that *sharing* holds, made by *cores*: a task each."""
+    """The accesses recorded in *sharing*; each of *cores* ran one task."""
 
     def __init__(self, sharing: Sharing, cores: Sequence[Ran]) -> None:
         self._sharing = sharing
@@ -86,7 +86,7 @@ class Recorded:
         self._edges: dict[int, tuple[int | None, int | None]] = {}
 
     def accused(self, conflict: Conflict) -> Accused:
-        """Collect the facts of *conflict* that the search for a barrier needs."""
+        """Return the facts of *conflict* that the search for a barrier needs."""
         pairs = self._sharing.every_pair(conflict)
         first, second = (self._numbers[party.statement] for party in (conflict.first, conflict.second))
         return Accused(conflict, first, second, pairs, self._scope(pairs))
@@ -96,13 +96,13 @@ class Recorded:
         return self._sharing.statements[statement].site
 
     def told(self, statement: int, beside: int) -> str:
-        """Return the line of a statement, with its file where that is not the one of *beside*."""
+        """Return the line of a statement, with its file if it differs from that of *beside*."""
         return self.site(statement).told_from(self.site(beside))
 
-    # -- whether a barrier is enough -----------------------------------------------------------
+    # -- whether a barrier suffices ------------------------------------------------------------
 
     def orders(self, cut: Cut, pairs: Ints) -> bool:
-        """Return whether every task could pass *cut*, and it lies between the two accesses of each pair, whichever is first."""
+        """Return whether every task can pass *cut*, and the barrier separates the two accesses of each pair, in either order."""
         passes = self._passes(cut)
         if passes is None:
             return False
@@ -117,7 +117,7 @@ class Recorded:
         return not (_passed(passes, pairs[:, :2]) == _passed(passes, pairs[:, 2:])).any()
 
     def _passes(self, cut: Cut) -> dict[int, Ints] | None:
-        """Return when each task passes *cut*; None where a task would on both ways."""
+        """Return the times at which each task passes *cut*; None if a task would pass it at both places."""
         passes: dict[int, Ints] = {}
         for other in cut.before:
             more = self.reached(other)
@@ -130,7 +130,7 @@ class Recorded:
         return None if done.keys() & passes.keys() else done | passes
 
     def reached(self, statement: int) -> dict[int, Ints]:
-        """Return when each task reached *statement*, by task, ascending."""
+        """Return the times at which each task reached *statement*, ascending, by task."""
         passed = self._passed.get(statement)
         if passed is None:
             times: dict[int, list[Ints]] = {}
@@ -142,14 +142,14 @@ class Recorded:
             self._passed[statement] = passed
         return passed
 
-    # -- what else would help ----------------------------------------------------------------
+    # -- other remedies ----------------------------------------------------------------------
 
     def one_of(self, case: Accused) -> str | None:
-        """Return the one of `GUARDS` under which exactly one of the tasks that make the write of *case* to a word makes it.
+        """Return the condition of `GUARDS` that holds for exactly one of the tasks that write the word of *case*.
 
-        It must hold for every word that the statement writes; None where no condition on a task's number does.
+        It must hold for every word that the statement writes; None if no condition on a task's number does.
         """
-        writers: set[tuple[int, ...]] = set()  # the tasks that write a word, of each word
+        writers: set[tuple[int, ...]] = set()  # for each word, the tasks that write it
         for table in self._sharing.tables().values():
             rows = table[(table[:, SITE] == case.first) & (table[:, KIND] != READ)]
             if len(rows):
@@ -163,12 +163,12 @@ class Recorded:
         return None
 
     def differs(self, case: Accused) -> bool:
-        """Return whether tasks that write the word of *case* in no order write different values, or values that are not known."""
+        """Return whether tasks write different or unknown values to the word of *case* without an order."""
         first, second = (self._sharing.stored(case.pairs[:, column]) for column in (1, 3))
         return any(a is None or a != b for a, b in zip(first, second, strict=True))
 
     def read_without(self, case: Accused, guard: str) -> bool:
-        """Return whether a task reads the word of *case* behind its own write in no order with that of the task that meets *guard*."""
+        """Return whether a task reads the word of *case* after its own write, unordered with the write of the task that fulfils *guard*."""
         table = self._sharing.tables()[case.conflict.allocation]
         low, high = case.conflict.first.low, case.conflict.first.high
         rows = table[(table[:, LOW] < high) & (table[:, LOW] + table[:, SIZE] > low)]
@@ -188,7 +188,7 @@ class Recorded:
         )
 
     def unguarded(self, case: Accused) -> bool:
-        """Return whether a memory core has part in each pair of *case*, by a statement that IPU cores come to, too."""
+        """Return whether each pair of *case* involves a memory core, in a statement that IPU cores reach, too."""
         on_memory_core = np.array([core.place.memory_core for core in self._cores], np.bool_)
         ends = on_memory_core[case.pairs[:, [0, 2]]]
         if not ends.any(axis=1).all():
@@ -197,7 +197,7 @@ class Recorded:
         return all(not all(on_memory_core[task] for task in self.reached(number)) for number in ran)
 
     def updates(self, case: Accused) -> bool:
-        """Return whether both tasks of *case* read the bytes before they write them: each adds to what the others leave there."""
+        """Return whether both tasks of *case* read the bytes before they write them, so that they add to each other's results."""
         table = self._sharing.tables()[case.conflict.allocation]
         first, second = case.conflict.first, case.conflict.second
         low, high = max(first.low, second.low), min(first.high, second.high)
@@ -211,7 +211,7 @@ class Recorded:
             begun.add(kinds[0])
         return READ in begun
 
-    # -- which barriers there are --------------------------------------------------------------
+    # -- candidates for a barrier --------------------------------------------------------------
 
     def candidates(self, accused: list[Accused]) -> Iterator[Cut]:
         """Yield the barriers before the statements of *accused*, then those after them."""
@@ -220,13 +220,13 @@ class Recorded:
         yield from self._in_scopes(accused, (((), number) for number in numbers))
 
     def elsewhere(self, accused: list[Accused]) -> Iterator[Cut]:
-        """Yield the barriers in front of what else the tasks did to shared memory before, or where others pass another place."""
+        """Yield the barriers before earlier accesses of the tasks to shared memory, and those that tasks pass at two different places."""
         others = dict.fromkeys(number for case in accused for number in self._before(case.conflict))
         apart = (((before,), behind) for before, behind in self._apart(accused))
         yield from self._in_scopes(accused, (*(((number,), None) for number in others), *apart))
 
     def twice(self, accused: list[Accused]) -> Iterator[Cut]:
-        """Yield the barriers before both statements of a conflict: in a loop the next turn must wait, too."""
+        """Yield the barriers before both statements of a conflict: in a loop the next iteration must wait, too."""
         for case in accused:
             if case.first != case.second:
                 yield from self._in_scopes([case], [(tuple(sorted((case.first, case.second))), None)])
@@ -234,9 +234,9 @@ class Recorded:
     def _in_scopes(
         self, accused: list[Accused], places: Iterable[tuple[tuple[int, ...], int | None]]
     ) -> Iterator[Cut]:
-        """Yield a barrier at each of *places*, as far-reaching as one of *accused* needs it, the cheapest first.
+        """Yield a barrier at each of *places*, in each scope that a conflict in *accused* needs, the cheapest first.
 
-        A barrier stands between lines: before everything that a line does to shared memory, or after it.
+        A barrier is between lines: before or after all accesses of a line to shared memory.
         """
         scopes = [scope for scope in SCOPES if any(case.scope == scope for case in accused)]
         for before, behind in places:
@@ -247,7 +247,7 @@ class Recorded:
                     yield Cut(scope, tuple(front for front in fronts if front is not None), back)
 
     def _edge(self, statement: int) -> tuple[int | None, int | None]:
-        """Return the first and the last of what the line of *statement* does to shared memory; None: it does some of it twice."""
+        """Return the first and the last access of the statement's line to shared memory, by number; None if the line repeats an access."""
         edge = self._edges.get(statement)
         if edge is None:
             site, every = self.site(statement), enumerate(self._sharing.statements)
@@ -273,7 +273,7 @@ class Recorded:
         return edge
 
     def _before(self, conflict: Conflict) -> list[int]:
-        """Return the earlier accesses of the second task of *conflict* to shared memory, the last first."""
+        """Return the earlier accesses to shared memory of the second task of *conflict*, the last first."""
         task, time = conflict.second.segment.task, conflict.second.time
         seen: dict[int, int] = {}
         for table in self._sharing.tables().values():
@@ -284,10 +284,10 @@ class Recorded:
         return sorted(seen, key=lambda statement: -seen[statement])[:MOST]
 
     def _apart(self, every: list[Accused]) -> dict[tuple[int, int], None]:
-        """Return the pairs of statements that some tasks reach and the others do not.
+        """Return the pairs of statements of which some tasks reach one and the other tasks the other.
 
-        The barrier stands before the first of a pair and behind the second.  What is written comes before what is
-        read, unless only the other way round is in order.
+        The barrier is before the first statement of a pair and after the second.  Writes come before
+        reads, unless only the opposite order works.
         """
         ways: dict[tuple[int, int], None] = {}
         for turned in (False, True):
@@ -303,10 +303,10 @@ class Recorded:
                         ways[behind, ahead] = None
         return ways
 
-    # -- who meets -----------------------------------------------------------------------------
+    # -- groups of tasks -----------------------------------------------------------------------
 
     def _scope(self, pairs: Ints) -> str:
-        """Return the cheapest barrier that the two tasks of each pair take part in."""
+        """Return the cheapest scope of a barrier that both tasks of each pair take part in."""
         held = different(pairs[:, [0, 2]])
         for scope in SCOPES:
             groups, _ = self._groups(scope)
@@ -316,7 +316,7 @@ class Recorded:
         return LAUNCH
 
     def _groups(self, scope: str) -> tuple[Ints, dict[int, list[int]]]:
-        """Return the number of the group in which each task meets others at a barrier of *scope* (-1: none), and its tasks."""
+        """Return for each task the number of its group at a barrier of *scope* (-1: none), and the tasks of each group."""
         grouped = self._grouped.get(scope)
         if grouped is None:
             groups = np.array([self._group(core, scope) for core in self._cores], np.int64)
@@ -334,13 +334,13 @@ class Recorded:
 
 
 def several_calls(statement: Statement) -> bool:
-    """Return whether the line of *statement* calls its intrinsic more than once, so that one stands for several."""
+    """Return whether the line of *statement* calls its intrinsic more than once, so that the calls cannot be distinguished."""
     site, name = statement.site, statement.name.lstrip("_")
     return " " not in name and len(re.findall(rf"\b_*{re.escape(name)}\s*\(", linecache.getline(*site))) > 1
 
 
 def _passed(passes: dict[int, Ints], accesses: Ints) -> Ints:
-    """Return how often the task of each access, given with its time, had passed until then."""
+    """Return how often the task of each access (task, time) had passed the barrier before that time."""
     counts = np.zeros(len(accesses), np.int64)
     for task in np.unique(accesses[:, 0]).tolist():
         mine = accesses[:, 0] == task
@@ -348,8 +348,8 @@ def _passed(passes: dict[int, Ints], accesses: Ints) -> Ints:
     return counts
 
 
-TOGETHER = 32  # conflicts for which one barrier is looked for
-GUARD = "guard"  # what is missing where memory cores run what only IPU cores are meant to
+TOGETHER = 32  # conflicts for which one barrier is searched together
+GUARD = "guard"  # the cause if memory cores run statements that are meant for IPU cores alone
 NEXT_LAUNCH = (
     "no sync reaches from one union to another, nor between Block tasks: make it two launches, "
     "or give each task memory of its own"
@@ -357,10 +357,10 @@ NEXT_LAUNCH = (
 
 
 class Court(NamedTuple):
-    """The functions that hear of conflicts.
+    """The functions that receive conflicts.
 
-    *report* is given a conflict and what would help, and says whether a person gets to see the finding; *join* is
-    given another conflict that the same would help.
+    *report* receives a conflict and its remedy, and returns whether the finding is shown to the user; *join*
+    receives another conflict with the same remedy.
     """
 
     key: Callable[[Conflict], Hashable]
@@ -369,19 +369,19 @@ class Court(NamedTuple):
 
 
 class Blame:
-    """The syncs that a launch lacks, as far as they are known."""
+    """The missing syncs of a launch, as far as they were found."""
 
     def __init__(self, sharing: Sharing, handing: "Handing", court: Court) -> None:
         self._sharing = sharing
         self._handing = handing
         self._court = court
-        self._known: dict[Hashable, Hashable] = {}  # conflicts that have been told, and below which finding
-        # What is missing for which memory, and where that was told.
+        self._known: dict[Hashable, Hashable] = {}  # reported conflicts, and the finding that each belongs to
+        # The finding about each missing sync for each memory.
         self._causes: dict[Hashable, Hashable] = {}
         self._cuts: dict[Cut, None] = {}
 
     def judge(self, conflicts: list[Conflict], cores: Sequence[Ran]) -> None:
-        """Tell *conflicts*, which were found together, between tasks that *cores* ran."""
+        """Report *conflicts*, which were found together, between tasks that *cores* ran."""
         left: list[Conflict] = []
         for conflict in sorted(conflicts, key=lambda conflict: conflict.second.time):
             key = self._court.key(conflict)
@@ -399,7 +399,7 @@ class Blame:
                 self._charge(recorded, accused[start : start + TOGETHER])
 
     def _is_known(self, recorded: Recorded, case: Accused) -> bool:
-        """Return whether the remedy for *case* is known without a search: a wait before a mutex, or a barrier that was told."""
+        """Report *case* if its remedy needs no search: a wait before a mutex, or a barrier that was reported before."""
         withheld = self._handing.missed(case.pairs)
         if withheld is not None:
             at = withheld.site.told_from(case.conflict.second.statement.site)
@@ -419,7 +419,7 @@ class Blame:
         return cut is not None
 
     def _charge(self, recorded: Recorded, left: list[Accused]) -> None:
-        """Put *left* in order with as few barriers as will do, each told once for a memory, and advise on what no barrier helps."""
+        """Order the conflicts in *left* with as few barriers as possible, each reported once for a memory, and give other advice for the rest."""
         for candidates in (recorded.candidates, recorded.elsewhere, recorded.twice):
             helps = [
                 (cut, ordered)
@@ -448,7 +448,7 @@ class Blame:
             self._tell(case, _alone(recorded, case), None)
 
     def _tell(self, case: Accused, remedy: Remedy, what: Hashable) -> bool:
-        """Tell *case*, or put it below the finding that *what* is missing for its memory; whether people see it."""
+        """Report *case*, or add it to the finding about the missing sync *what* for its memory; return whether it is shown to the user."""
         cause = None if what is None else self._causes.get((what, case.conflict.memory))
         if cause is not None:
             self._join(case, cause)
@@ -463,7 +463,7 @@ class Blame:
         return seen
 
     def _join(self, case: Accused, cause: Hashable) -> None:
-        """Put *case* below *cause*, unless it is known."""
+        """Add *case* to the finding *cause*, unless it was reported before."""
         key = self._court.key(case.conflict)
         if key == cause:
             self._court.report(case.conflict, Remedy(""))
@@ -473,7 +473,7 @@ class Blame:
 
 
 def _alone(recorded: Recorded, case: Accused) -> Remedy:
-    """Advise on a conflict that no barrier of one or two places puts in order."""
+    """Return advice on a conflict that no barrier at one or two places orders."""
     a, b = case.conflict.first, case.conflict.second
     site = recorded.site(case.first)
     if several_calls(a.statement) or several_calls(b.statement):
@@ -517,7 +517,7 @@ def _of_one_statement(recorded: Recorded, case: Accused) -> Remedy:
 
 
 def _added(case: Accused) -> str:
-    """Return the advice for several tasks that change what they have read."""
+    """Return the advice for several tasks that update the same bytes."""
     add = case.conflict.second.statement.site.spelled("bang_atomic_add")
     return (
         "what another task writes between this task's read and its write is lost: "
@@ -526,7 +526,7 @@ def _added(case: Accused) -> str:
 
 
 def _condition(site: Site, guard: str) -> str:
-    """Return an if with *guard*, one of `GUARDS`, in the language of *site*."""
+    """Return an if statement with *guard*, one of `GUARDS`, in the language of *site*."""
     name, _, core = guard.partition(" && ")
     if site.python:
         return f"if mlu.{name}{' and mlu.is_ipu()' * bool(core)}:"
@@ -547,13 +547,13 @@ def _text(recorded: Recorded, cut: Cut) -> str:
     return f"put {sync}() behind {behind} and before {lines}, so that all of them meet there"
 
 
-# -- mutexes and atomics that ordered nothing, because a store was still in flight -----------------
+# -- mutexes and atomics that did not order anything because a store was in flight ------------------
 
-MOST_HANDED = 1 << 12  # events that are remembered of a launch
+MOST_HANDED = 1 << 12  # events of a launch that are recorded
 
 
 class Withheld(NamedTuple):
-    """A mutex given back, or a word changed, by *task* after effect *number*, with a store on its way."""
+    """A release of a mutex or a word by *task* after effect *number*, with a store in flight."""
 
     site: Site
     task: int
@@ -562,25 +562,25 @@ class Withheld(NamedTuple):
 
 
 class Handing:
-    """The releases that were withheld, and who took over the same mutex or word after them."""
+    """The releases with a store in flight, and the later acquisitions of the same mutex or word."""
 
     def __init__(self) -> None:
         self._withheld: list[Withheld] = []
         self._taken: list[tuple[Withheld, int, int]] = []
 
     def withhold(self, event: Withheld) -> None:
-        """Note that *event* ordered nothing."""
+        """Record *event*, a release that orders nothing."""
         if len(self._withheld) < MOST_HANDED:
             self._withheld.append(event)
 
     def take(self, task: int, key: object, number: int) -> None:
-        """Note that *task* took over *key* after effect *number*."""
+        """Record that *task* acquired *key* after effect *number*."""
         for event in self._withheld:
             if event.key == key and event.task != task and len(self._taken) < MOST_HANDED:
                 self._taken.append((event, task, number))
 
     def missed(self, pairs: Ints) -> Withheld | None:
-        """Return the event that would have put each of *pairs* in order, had its task waited for its stores before it.
+        """Return the release that would have ordered each of *pairs* if its task had waited for its stores first; None without one.
 
         A pair is (task, time, task, time) of the earlier and the later access.
         """

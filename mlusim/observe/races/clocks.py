@@ -1,4 +1,4 @@
-"""Vector clocks: the work that each task knows to be over, its own and that which barriers and mutexes told it."""
+"""Vector clocks: for each task, the work that is known to be complete, by its own order and by barriers and mutexes."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,9 +11,9 @@ NOTHING: Ints = np.zeros(0, np.int64)
 
 
 class Segment:
-    """A stretch of one task in which it learns nothing of others and others learn nothing of it.
+    """A stretch of one task without synchronization with other tasks.
 
-    ``knows`` gives, by task, how many segments of that task are over for this one.
+    ``knows`` gives, for each task, how many of its segments are complete for this one.
     """
 
     __slots__ = ("knows", "number", "task")
@@ -24,33 +24,33 @@ class Segment:
         self.knows = knows
 
     def before(self, later: "Segment") -> bool:
-        """Return whether the work of this segment is over for the *later* one."""
+        """Return whether the work of this segment is complete for the *later* one."""
         if self.task == later.task:
             return True
         return self.task < len(later.knows) and int(later.knows[self.task]) > self.number
 
 
 class Clocks:
-    """The segments of every task; ``now`` is the place of each task's current one in ``segments``."""
+    """The segments of every task; ``now`` has the index of each task's current segment in ``segments``."""
 
     def __init__(self) -> None:
         self.segments: list[Segment] = []
         self.now: list[int] = []
         self._mutexes: dict[Any, Ints] = {}
-        # Kept only where idle barriers are looked for: it grows with the launch.
+        # Kept only if idle barriers are to be found, since it grows with the launch.
         self._log: list[tuple[Any, ...]] | None = None
 
     def keep_log(self) -> None:
-        """Remember everything, for `without`."""
+        """Record all calls, for `without`."""
         self._log = []
 
     def without(self, barrier: object) -> list[Segment]:
-        """Return the segments as they would be without the barriers that were passed as *barrier*."""
+        """Return the segments of a run without the barriers that were passed as *barrier*."""
         other = Clocks()
         for what, *arguments in self._log or ():
             if what == "meet" and arguments[1] == barrier:
                 for task in arguments[0]:
-                    # The segment still ends there, so that numbers are the same as with the barrier.
+                    # The segment ends all the same, so that numbers are the same as with the barrier.
                     other._advance(task, other._current(task).knows, 1)
             elif what == "meet":
                 other.meet(arguments[0])
@@ -73,7 +73,7 @@ class Clocks:
         return task
 
     def meet(self, tasks: Iterable[int], barrier: object = None) -> None:
-        """Let *tasks* pass a *barrier*: everything that each of them did is over for all."""
+        """Let *tasks* pass a *barrier*: the work of each is complete for all."""
         met = list(tasks)
         self._note("meet", met, barrier)
         joint = _joined([self._past(task) for task in met])
@@ -81,24 +81,24 @@ class Clocks:
             self._advance(task, joint, 1)
 
     def acquire(self, task: int, key: object) -> None:
-        """Let *task* learn what those knew who released *key*."""
+        """Let *task* acquire *key*: the work known to the tasks that released it is complete for *task*."""
         self._note("acquire", task, key)
         released = self._mutexes.get(key)
         if released is not None:
             self._advance(task, _joined([self._current(task).knows, released]), 0)
 
     def release(self, task: int, key: object) -> None:
-        """Order what *task* did before everything that the next acquirer of *key* does."""
+        """Let *task* release *key*: its work is complete for every later acquirer of *key*."""
         self._note("release", task, key)
         past, before = self._past(task), self._mutexes.get(key)
         self._mutexes[key] = past if before is None else _joined([before, past])
         self._advance(task, self._current(task).knows, 1)
 
     def forget(self) -> None:
-        """Drop what segments that are over knew: only what comes now will be held against them."""
+        """Drop the knowledge of completed segments, since only later accesses will be compared with them."""
         if self._log is not None:
             return
-        # The segments stay, for accesses refer to them by their place; what they knew is most of the memory.
+        # The segments stay, since accesses refer to their indices; their knowledge is most of the memory.
         current = set(self.now)
         for place, segment in enumerate(self.segments):
             if place not in current:

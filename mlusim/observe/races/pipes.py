@@ -1,16 +1,16 @@
-"""The order of one core's own instructions: what may still be running when the next one is issued.
+"""The order of one core's own instructions: which of them may still be running when the next one is issued.
 
 The rules, with the vendor's guide and the fixes in the vendor's kernels as their source:
 
-* scalar code, vector and tensor instructions are in order among each other;
-* a blocking copy, fill or atomic waits for them and for the copies before it on its own pipe, and is
-  done when it returns; copies of one pipe are in order;
-* a gather, a scatter or a discrete atomic reads its offsets and its mask when it is issued, blocking or not: copies
-  before it on its own pipe may not have brought them yet;
-* an asynchronous instruction waits for nothing but its pipe: what scalar code or the vector unit still
-  reads or writes, it may overtake, until a sync waits for them;
-* a scalar store to GDRAM or SRAM is on its way until ``__sync`` or a barrier; scalar loads of the same
-  core see it, copies may not.
+* scalar code, vector and tensor instructions are ordered with each other;
+* a blocking copy, fill or atomic waits for them and for the earlier copies on its own pipe, and is
+  complete when it returns; copies of one pipe are ordered;
+* a gather, a scatter or a discrete atomic reads its offsets and its mask when it is issued, blocking or not: earlier
+  copies on its own pipe may not have brought them yet;
+* an asynchronous instruction waits for nothing but its pipe: it may overtake the accesses of scalar code and the
+  vector unit, until a sync waits for them;
+* a scalar store to GDRAM or SRAM is in flight until ``__sync`` or a barrier; scalar loads of the same
+  core see it, but copies may not.
 """
 
 from collections.abc import Collection, Iterator
@@ -26,18 +26,18 @@ from mlusim.observe.shadow import index_reads
 COMPUTE = frozenset({Pipe.VECTOR, Pipe.TENSOR})
 SCALAR, VECTOR, IO, MOVE = (pipe.value for pipe in (Pipe.SCALAR, Pipe.VECTOR, Pipe.IO, Pipe.MOVE))
 EVERY = tuple(pipe.value for pipe in Pipe)
-# The cheapest first: what a core does not wait for goes on.
+# The cheapest first: pipes that are not waited for continue.
 WAITS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("sync_move", (Pipe.MOVE.value,)),
     ("sync_io", (Pipe.IO.value,)),
     ("sync_compute", (Pipe.VECTOR.value, Pipe.TENSOR.value)),
     ("sync", EVERY),
 )
-MOST = 1 << 16  # scalar accesses that are remembered between two syncs
+MOST = 1 << 16  # scalar accesses that are recorded between two syncs
 
 
 class Clash(NamedTuple):
-    """Two instructions of one core that touch the same bytes [low, high) and are not in order."""
+    """Two instructions of one core that access the same bytes [low, high) and are not ordered."""
 
     kind: str
     first: Step
@@ -48,14 +48,14 @@ class Clash(NamedTuple):
 
 
 class Remedy(NamedTuple):
-    """The advice for a clash, and whether the recorded run, evaluated again with it, has the conflict no more."""
+    """The advice for a clash, and whether the recorded run was evaluated again with it and has no conflict."""
 
     text: str
     verified: bool = False
 
 
 class Wait(NamedTuple):
-    """A wait before an instruction, and all that it would have waited for."""
+    """A wait before an instruction, and everything that it would have waited for."""
 
     remedy: Remedy
     covers: frozenset[Step]
@@ -72,10 +72,10 @@ class PipeOrder:
         self.computing: dict[Step, None] = {}
         self.scalars: dict[tuple[Access, bool], Step] = {}
         self.stores: dict[Allocation, list[Step]] = {}
-        self.passed: dict[Step, frozenset[str]] = {}  # the pipes that were told to wait for a step
+        self.passed: dict[Step, frozenset[str]] = {}  # the pipes that were made to wait for a step
 
     def copy(self) -> "PipeOrder":
-        """Return the same state, to try something on."""
+        """Return a copy of the state, for experiments."""
         other = PipeOrder()
         other.io, other.move = list(self.io), list(self.move)
         other.computing, other.scalars = dict(self.computing), dict(self.scalars)
@@ -85,13 +85,13 @@ class PipeOrder:
 
     @property
     def busy(self) -> bool:
-        """True where an asynchronous instruction may be running."""
+        """True if an asynchronous instruction may be running."""
         return bool(self.io or self.move)
 
-    # -- what happens --------------------------------------------------------------------------
+    # -- events --------------------------------------------------------------------------------
 
     def clashes(self, effect: Effect) -> Iterator[Clash]:
-        """Find what *effect*, about to be issued, is not in order with."""
+        """Yield the clashes of *effect*, which is about to be issued."""
         step = effect.step
         yield from self._with_flights(effect)
         if step.pipe in COMPUTE or step.pipe is Pipe.SCALAR:
@@ -106,7 +106,7 @@ class PipeOrder:
                 yield from _between(first, step)
 
     def _with_flights(self, effect: Effect) -> Iterator[Clash]:
-        """Yield the clashes with what is in flight: on another pipe, or on the same with what is read at issue."""
+        """Yield the clashes with steps in flight: on another pipe, or on the same pipe with operands that are read at issue."""
         step = effect.step
         early = at_issue(effect)
         for pipe, steps in ((Pipe.IO, self.io), (Pipe.MOVE, self.move)):
@@ -118,50 +118,50 @@ class PipeOrder:
                     yield from _between(first, early)
 
     def _between(self, first: Step, step: Step) -> Iterator[Clash]:
-        """Yield the clashes of *step*, unless its pipe was told to wait for *first*."""
+        """Yield the clashes of *step* with *first*, unless its pipe was made to wait for *first*."""
         if step.pipe.value not in self.passed.get(first, ()):
             yield from _between(first, step)
 
     def pending(self) -> Iterator[Step]:
-        """Yield the steps that have not been waited for."""
+        """Yield the steps that nothing has waited for."""
         yield from (*self.io, *self.move, *self.computing, *self.scalars.values())
         for steps in self.stores.values():
             yield from steps
 
     @property
     def empty(self) -> bool:
-        """True where everything has been waited for."""
+        """True if everything was waited for."""
         return not (self.io or self.move or self.computing or self.scalars or self.stores)
 
     @property
     def shared(self) -> bool:
-        """True where something is still on its way to shared memory."""
+        """True if an access to shared memory may be in flight."""
         flying = (access for step in (*self.io, *self.move) for access in (*step.reads, *step.writes))
         return bool(self.stores) or any(access.allocation.space.shared for access in flying)
 
     @property
     def stores_to_others(self) -> bool:
-        """True where an asynchronous instruction may still write to shared memory."""
+        """True if an asynchronous instruction may still write to shared memory."""
         return any(
             access.allocation.space.shared for step in (*self.io, *self.move) for access in step.writes
         )
 
     def keep_only(self, pipes: Collection[str]) -> None:
-        """Forget all that a sync for *pipes* does not wait for."""
+        """Drop everything that a sync for *pipes* does not wait for."""
         self.wait({pipe.value for pipe in Pipe} - set(pipes))
 
     def flies(self, step: Step) -> None:
-        """Take note of an asynchronous instruction."""
+        """Record an asynchronous instruction."""
         self.passed.pop(step, None)
         (self.io if step.pipe is Pipe.IO else self.move).append(step)
 
     def computes(self, step: Step) -> None:
-        """Take note of a vector or tensor instruction."""
+        """Record a vector or tensor instruction."""
         self.passed.pop(step, None)
         self.computing[step] = None
 
     def blocks(self, step: Step) -> None:
-        """Take note of a blocking copy, fill or atomic: it has waited for all but the other pipe and stores."""
+        """Record a blocking copy, fill or atomic: it has waited for everything but the other pipe and scalar stores."""
         if step.pipe is Pipe.IO:
             self.io.clear()
         else:
@@ -170,7 +170,7 @@ class PipeOrder:
         self.scalars.clear()
 
     def loads_or_stores(self, step: Step) -> None:
-        """Note a scalar access."""
+        """Record a scalar access."""
         stores = bool(step.writes)
         access = (step.writes or step.reads)[0]
         if stores and access.allocation.space.shared:
@@ -181,13 +181,13 @@ class PipeOrder:
             self.scalars[access, stores] = step
 
     def direct(self, pipes: Collection[str], waiting: Collection[str]) -> None:
-        """Note a sync that lets only the pipes *waiting* wait for *pipes*."""
+        """Record a sync that makes only the pipes *waiting* wait for *pipes*."""
         ahead = [*self.io] * (IO in pipes) + [*self.move] * (MOVE in pipes)
         for step in (*ahead, *(self.computing if VECTOR in pipes else ())):
             self.passed[step] = self.passed.get(step, frozenset()) | set(waiting)
 
     def wait_for_route(self, pipes: Collection[str], route: tuple[str, ...]) -> None:
-        """Take note of a sync for the copies between two spaces: these, and what was before them on their pipe."""
+        """Record a sync for the copies between two spaces: it waits for these, and for earlier copies on their pipe."""
         for pipe, steps in ((IO, self.io), (MOVE, self.move)):
             matching = [n for n, step in enumerate(steps) if pipe in pipes and _route(step) == route]
             if matching:
@@ -196,7 +196,7 @@ class PipeOrder:
             self.computing.clear()
 
     def wait(self, pipes: Collection[str]) -> None:
-        """Take note of a sync for *pipes*; one for the scalar pipe is one for everything."""
+        """Record a sync for *pipes*; a sync for the scalar pipe waits for everything."""
         if IO in pipes:
             self.io.clear()
         if MOVE in pipes:
@@ -211,7 +211,7 @@ class PipeOrder:
 
 
 def wait_for(order: PipeOrder, effect: Effect) -> Wait:
-    """Find the cheapest wait that, put before *effect*, leaves it no clash."""
+    """Find the cheapest wait that, before *effect*, leaves it no clash."""
     for name, pipes in WAITS:
         tried = order.copy()
         tried.wait(pipes)
@@ -222,10 +222,10 @@ def wait_for(order: PipeOrder, effect: Effect) -> Wait:
 
 
 def _placed(put: str, order: PipeOrder, effect: Effect) -> Remedy:
-    """Say where the wait goes, and what it would not mend.
+    """Return the advice where to put a wait, and what the wait would not mend.
 
-    A copy that writes a part of an operand from the middle on may be meant to write elsewhere: to wait for it then
-    spoils the operand for certain, so the hint holds under a condition only.
+    A copy to the second part of an operand may be meant for another address: waiting for it
+    would surely overwrite the operand, so that the hint is conditional.
     """
     step, line = effect.step, effect.site.line
     clashes = list(order.clashes(effect))
@@ -248,7 +248,7 @@ def _placed(put: str, order: PipeOrder, effect: Effect) -> Remedy:
 
 
 def _part(order: PipeOrder, clash: Clash) -> tuple[int, int] | None:
-    """Return the bytes that what is in flight writes of the operand of *clash*, if it does not write all of it."""
+    """Return the bytes of the operand of *clash* that steps in flight write, if they do not write all of it."""
     access = clash.access
     if access.steps:
         return None
@@ -268,14 +268,14 @@ def _part(order: PipeOrder, clash: Clash) -> tuple[int, int] | None:
 
 
 def spelled(name: str) -> str:
-    """Return an intrinsic as BANG C spells it; what a scalar access is called stays."""
+    """Return the name of an intrinsic in BANG C; the description of a scalar access is returned unchanged."""
     return name if " " in name else f"__{name}"
 
 
 def at_issue(effect: Effect) -> Step | None:
-    """Return the operands that a gather, a scatter or a discrete atomic reads when it is issued, before its pipe gets to it.
+    """Return a step with the operands that a gather, a scatter or a discrete atomic reads when it is issued, before its pipe reaches it.
 
-    These are its offsets and its mask, whether it waits for the end or not.
+    These are its offsets and its mask, whether it is blocking or not.
     """
     step = effect.step
     if step.row is None or step.row.form not in ("gather", "discrete"):
@@ -286,13 +286,13 @@ def at_issue(effect: Effect) -> Step | None:
 
 
 def _route(step: Step) -> tuple[str, ...]:
-    """Return the spaces from which and to which a copy moves its bytes; empty for a fill."""
+    """Return the source and target spaces of a copy; empty for a fill."""
     ends = step.reads[:1] + step.writes[:1]
     return tuple(access.allocation.space.name for access in ends) if len(ends) == 2 else ()
 
 
 def _between(first: Step, second: Step) -> Iterator[Clash]:
-    """Find, for each kind of clash, the first bytes over which two instructions have it."""
+    """Yield, for each kind of clash, the first common bytes of two instructions."""
     for kind, firsts, seconds in (
         ("read-after-write", first.writes, second.reads),
         ("write-after-read", first.reads, second.writes),

@@ -1,6 +1,6 @@
-"""Which accesses of different tasks to GDRAM and SRAM nothing puts in order.
+"""Accesses of different tasks to GDRAM and SRAM that are not ordered.
 
-They are cut into cells of bytes, so that only accesses of one cell have to be held against each other.
+The bytes are divided into cells, so that only accesses of one cell have to be compared with each other.
 """
 
 import bisect
@@ -19,15 +19,15 @@ from mlusim.observe.races.clocks import Clocks, Segment
 
 NO_PAIRS = np.zeros((0, 2), np.int64)
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
-LOW, SIZE, KIND, SEGMENT, SITE, TIME, COLUMNS = 0, 1, 2, 3, 4, 5, 6  # of a table of accesses
+LOW, SIZE, KIND, SEGMENT, SITE, TIME, COLUMNS = 0, 1, 2, 3, 4, 5, 6  # columns of a table of accesses
 READ, ATOMIC, WRITE = 0, 1, 2  # kinds
 WINDOW = 1 << 16  # accesses that are judged together
-WORD = 8  # bytes; the values of writes of no more are kept
-MOST = 256  # accesses of a statement that a hint is tried out on
+WORD = 8  # bytes; values of writes of at most this size are kept
+MOST = 256  # accesses of a statement for which a hint is tried
 
 
 class Statement(NamedTuple):
-    """An intrinsic at a place of the kernel."""
+    """An intrinsic at a site of the kernel."""
 
     name: str
     pipe: Pipe
@@ -35,7 +35,7 @@ class Statement(NamedTuple):
 
 
 class Party(NamedTuple):
-    """One of two accesses in no order: what, by which task, which bytes, when."""
+    """One of two unordered accesses: its statement, task, bytes and time."""
 
     statement: Statement
     segment: Segment
@@ -46,10 +46,10 @@ class Party(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """Two statements whose accesses, by different tasks, are in no order: an example, and all such pairs.
+    """Two statements of different tasks whose accesses are not ordered: an example, and all such pairs.
 
     A pair is (task, time, task, time) of the earlier and the later access.  ``same`` says that both write the same
-    value to the same word; pairs whose values differ, or are not known, are another conflict.
+    value to the same word; pairs with different or unknown values form another conflict.
     """
 
     allocation: Allocation
@@ -60,12 +60,12 @@ class Conflict(NamedTuple):
 
     @property
     def memory(self) -> tuple[str, str, int]:
-        """The memory: the same declaration in the SRAM of each cluster is one."""
+        """The identity of the memory: the same declaration in the SRAM of each cluster counts as one."""
         return self.allocation.space.name, self.allocation.site, self.allocation.address
 
 
 class Sharing:
-    """The accesses to shared memory, judged a window at a time; *told* hears of the conflicts of each."""
+    """The accesses to shared memory, judged in windows; *told* receives the conflicts of each window."""
 
     def __init__(self, clocks: Clocks, told: Callable[[list[Conflict]], None]) -> None:
         self.clocks = clocks
@@ -76,12 +76,12 @@ class Sharing:
         self._tables: dict[Allocation, array[int]] = {}
         self._judged: dict[Allocation, int] = {}
         self._pending, self._window = 0, WINDOW
-        self.whole = False  # whether everything is kept, to ask later what another sync would change
+        self.whole = False  # whether all accesses are kept, to find out later what another sync would change
 
-    # -- what happens --------------------------------------------------------------------------
+    # -- events --------------------------------------------------------------------------------
 
     def add(self, effect: Effect, access: Access, kind: int, task: int) -> None:
-        """Take an access; every `WINDOW` of them are judged."""
+        """Record an access; after every `WINDOW` accesses they are judged."""
         step = effect.step
         place = self._places.get((step.name, step.site))
         if place is None:
@@ -106,10 +106,10 @@ class Sharing:
         return place
 
     def take(self, run: SharedRun, first: int, end: int) -> None:
-        """Take the accesses of *run* from *first* to before *end*, as `add` takes one after the other; no task learns of others meanwhile."""
+        """Record the accesses of *run* from *first* up to, and without, *end*, as `add` does one by one; no task synchronizes meanwhile."""
         while first < end:
             stop, room = end, self._window - self._pending
-            if end - first >= room:  # all pieces of an operand are taken before anything is judged
+            if end - first >= room:  # all pieces of an operand are recorded before the window is judged
                 stop = first + room + int(run.ends[first + room - 1 : end].argmax())
             self._extend(run, first, stop)
             self._pending += stop - first
@@ -132,7 +132,7 @@ class Sharing:
             self.values[int(run.accesses[run.valued[n], TIME])] = run.values[n]
 
     def judge(self) -> None:
-        """Tell the conflicts, and keep only what a later access may conflict with."""
+        """Report the conflicts, and keep only accesses that may conflict with later ones."""
         conflicts = [conflict for allocation in self._tables for conflict in self._conflicts_of(allocation)]
         if conflicts:
             self._told(conflicts)
@@ -158,7 +158,7 @@ class Sharing:
         return [] if len(table) == seen else list(self.conflicts(allocation, table, seen))
 
     def forget(self, allocations: Iterable[Allocation]) -> None:
-        """Drop what was done to *allocations*, which end; what is in no order there is judged with all the rest."""
+        """Drop the accesses to *allocations*, which end; if they have conflicts, everything is judged first."""
         ending = [allocation for allocation in allocations if allocation in self._tables]
         if any(self._conflicts_of(allocation) for allocation in ending):
             self.judge()
@@ -170,14 +170,14 @@ class Sharing:
         """Return the accesses that are held now."""
         return {allocation: table_of(held) for allocation, held in self._tables.items()}
 
-    # -- what is in no order -------------------------------------------------------------------
+    # -- conflicts -----------------------------------------------------------------------------
 
     def conflicts(
         self, allocation: Allocation, table: Ints, seen: int = 0, segments: list[Segment] | None = None
     ) -> Iterator[Conflict]:
-        """Find the conflicts of *table*; the first *seen* rows have been held against each other before.
+        """Yield the conflicts of *table*; the first *seen* rows were compared with each other before.
 
-        *segments* stand for those of the run, to ask what another run would have been like.
+        *segments* replace those of the run, to evaluate another run.
         """
         segments = self.clocks.segments if segments is None else segments
         if (table[:, KIND] == READ).all() or (table[:, KIND] == ATOMIC).all():
@@ -207,14 +207,14 @@ class Sharing:
         return same
 
     def stored(self, times: Ints) -> list[Any]:
-        """Return the value of the small write at each of *times*; None where it is not known."""
+        """Return the value of the small write at each of *times*; None if unknown."""
         return list(map(self.values.get, times.tolist()))
 
     def every_pair(self, conflict: Conflict) -> Ints:
-        """Return all accesses of the two statements of *conflict* that are in no order, as ``conflict.pairs`` are.
+        """Return all unordered accesses of the two statements of *conflict*, in the form of ``conflict.pairs``.
 
-        These are more: with another sync, the tasks could come in another order than they did.  Of many
-        accesses the first ones are taken.
+        There are more of these, since with another sync the tasks might run in another order.  Of many
+        accesses only the first ones are considered.
         """
         table = table_of(self._tables[conflict.allocation])
         numbers = [
@@ -250,7 +250,7 @@ class Sharing:
 
 
 def different(rows: Ints) -> Ints:
-    """Return the different *rows*, sorted by their columns; NumPy's own way compares them as bytes, which takes several times as long."""
+    """Return the distinct *rows*, sorted by their columns; NumPy's function compares them as bytes, which takes several times as long."""
     rows = rows[np.lexsort(rows.T[::-1])]
     new = np.ones(len(rows), np.bool_)
     new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
@@ -258,20 +258,20 @@ def different(rows: Ints) -> Ints:
 
 
 def in_turn(numbers: Ints) -> list[int]:
-    """Return the different *numbers* in the order in which each comes first."""
+    """Return the distinct *numbers* in the order of their first occurrences."""
     different, first = np.unique(numbers, return_index=True)
     ordered: list[int] = different[np.argsort(first)].tolist()
     return ordered
 
 
 def in_order(table: Ints, clocks: Clocks) -> bool:
-    """Return whether all accesses to one memory are in order; those of a row are low, high, kind and segment, in the order of the run."""
+    """Return whether all accesses to one memory are ordered; a row is (low, high, kind, segment), in the order of the run."""
     kinds = table[:, 2]
     if (kinds == READ).all() or (kinds == ATOMIC).all():
         return True
     by = np.argsort(table[:, 0], kind="stable")
     if (table[by[1:], 0] >= np.maximum.accumulate(table[by, 1])[:-1]).all():
-        return True  # no two of them meet
+        return True  # no two of them overlap
     held = np.zeros((len(table), COLUMNS), np.int64)
     held[:, LOW], held[:, SIZE] = table[:, 0], table[:, 1] - table[:, 0]
     held[:, KIND], held[:, SEGMENT], held[:, TIME] = kinds, table[:, 3], np.arange(len(table))
@@ -282,7 +282,7 @@ def in_order(table: Ints, clocks: Clocks) -> bool:
 
 
 def _racing(table: Ints, tasks: Ints, segments: list[Segment], seen: int = 0) -> Iterator[Ints]:
-    """Yield the pairs of rows of different *tasks* that are in no order, some twice; the later one is behind the first *seen*."""
+    """Yield the pairs of unordered rows of different *tasks*, some twice; the later row is not among the first *seen*."""
     cells = cut(table)
     for earlier, later in pairs(cells, table[cells.row, KIND]):
         foreign = (tasks[earlier] != tasks[later]) & (later >= seen)
@@ -292,13 +292,13 @@ def _racing(table: Ints, tasks: Ints, segments: list[Segment], seen: int = 0) ->
 
 
 def _as_pairs(table: Ints, tasks: Ints, rows: Ints) -> Ints:
-    """Return pairs of *rows* as ``Conflict.pairs`` has them."""
+    """Return pairs of *rows* in the form of ``Conflict.pairs``."""
     earlier, later = rows[:, 0], rows[:, 1]
     return np.stack((tasks[earlier], table[earlier, TIME], tasks[later], table[later, TIME]), axis=1)
 
 
 def _unordered(table: Ints, both: Ints, segments: list[Segment]) -> Ints:
-    """Return those pairs of rows whose segments are in no order."""
+    """Return the pairs of rows whose segments are not ordered."""
     ends = np.stack([table[both[:, 0], SEGMENT], table[both[:, 1], SEGMENT]], axis=1)
     many = len(segments)
     apart, inverse = np.unique(ends[:, 0] * many + ends[:, 1], return_inverse=True)
@@ -307,20 +307,20 @@ def _unordered(table: Ints, both: Ints, segments: list[Segment]) -> Ints:
 
 
 def table_of(held: "array[int]") -> Ints:
-    """Return the accesses as a table, one row each."""
+    """Return the accesses as a table with one row each."""
     return np.array(held, np.int64).reshape(-1, COLUMNS)
 
 
-# -- cells: which accesses have to be in order -----------------------------------------------------
+# -- cells: accesses that have to be ordered -------------------------------------------------------
 
-# A table of accesses has one row each: low, size, kind, segment, site, time.  The bytes are cut wherever an access begins
-# or ends; an entry says that a row touches a cell.  Within a cell the rows are taken in the order of the run: each is held
-# against the last write before it, and each read against the next write.  What is in order along that chain is in order
-# altogether.
+# A table of accesses has the columns low, size, kind, segment, site, time.  The bytes are divided wherever an
+# access begins or ends; an entry says that a row overlaps a cell.  Within a cell the rows are in the order of
+# the run: each is compared with the last write before it, and each read with the next write.  If all these
+# pairs are ordered, all accesses of the cell are ordered.
 
 
 class Cells(NamedTuple):
-    """Entries by cell and, within a cell, by time: ``cell[n]`` is touched by row ``row[n]``."""
+    """Entries by cell and, within a cell, by time: row ``row[n]`` overlaps ``cell[n]``."""
 
     edges: Ints
     cell: Ints
@@ -328,7 +328,7 @@ class Cells(NamedTuple):
 
 
 def cut(table: Ints) -> Cells:
-    """Cut the bytes of *table*, whose rows are in the order of the run."""
+    """Divide the bytes of *table*, whose rows are in the order of the run, into cells."""
     low, high = table[:, LOW], table[:, LOW] + table[:, SIZE]
     edges = np.unique(np.concatenate([low, high]))
     first, last = np.searchsorted(edges, low), np.searchsorted(edges, high)
@@ -336,17 +336,18 @@ def cut(table: Ints) -> Cells:
     ends = np.cumsum(count)
     cell = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - count - first, count)
     row = np.repeat(np.arange(len(table)), count)
-    # Stable: within a cell the entries stay in the order of the run.
+    # Stable, so that the entries of a cell stay in the order of the run.
     by = np.argsort(cell, kind="stable")
     return Cells(edges, cell[by], row[by])
 
 
 def pairs(cells: Cells, kinds: Ints) -> Iterator[tuple[Ints, Ints]]:
-    """Yield pairs of rows (earlier, later) that touch a common cell and have to be in order.
+    """Yield pairs of rows (earlier, later) that overlap a common cell and have to be ordered.
 
-    *kinds* gives the kind of each entry.
+    *kinds* is the kind of each entry.
     """
-    # Each is held against the last write, and what is not an atomic against the last atomic: two atomics need no order.
+    # Each is compared with the last write, and non-atomic ones with the last atomic: two atomics need no
+    # order.
     for earlier, later in ((kinds == WRITE, kinds >= READ), (kinds == ATOMIC, kinds != ATOMIC)):
         held, before = _last_before(cells, earlier)
         held &= later
@@ -362,10 +363,10 @@ def pairs(cells: Cells, kinds: Ints) -> Iterator[tuple[Ints, Ints]]:
 
 
 def latest(table: Ints, tasks: Ints) -> Ints:
-    """Reduce *table* to what a later access may conflict with.
+    """Reduce *table* to the accesses that may conflict with a later one.
 
-    That is, per cell, the last write, and per task the newest read and atomic since.  *tasks* gives each
-    row's task.
+    These are, for each cell, the last write, and the latest read and atomic of each task since.  *tasks* is the task
+    of each row.
     """
     cells = cut(table)
     kinds = table[cells.row, KIND]
@@ -383,7 +384,7 @@ def latest(table: Ints, tasks: Ints) -> Ints:
 
 
 def _merged(table: Ints, cells: Cells, entries: Ints) -> Ints:
-    """Return the rows for *entries*, neighbouring cells of one row joined again."""
+    """Return the rows for *entries*, with adjacent cells of one row joined again."""
     by = np.lexsort((cells.cell[entries], cells.row[entries]))
     cell, row = cells.cell[entries][by], cells.row[entries][by]
     apart = np.append(True, (row[1:] != row[:-1]) | (cell[1:] != cell[:-1] + 1))
@@ -400,7 +401,7 @@ def _begins(cells: Cells) -> Flags:
 
 
 def _last_before(cells: Cells, wanted: Flags) -> tuple[Flags, Ints]:
-    """Return for each entry whether its cell has an earlier *wanted* one, and the last such."""
+    """Return for each entry whether its cell has an earlier *wanted* entry, and the last such entry."""
     place = np.arange(len(cells.cell))
     floor = np.maximum.accumulate(np.where(_begins(cells), place, 0))
     last = np.maximum.accumulate(np.where(wanted, place, -1))
@@ -409,7 +410,7 @@ def _last_before(cells: Cells, wanted: Flags) -> tuple[Flags, Ints]:
 
 
 def _next_behind(cells: Cells, wanted: Flags) -> tuple[Flags, Ints]:
-    """Return for each entry whether its cell has a later *wanted* one, and the next such."""
+    """Return for each entry whether its cell has a later *wanted* entry, and the next such entry."""
     count = len(cells.cell)
     place = np.arange(count)
     begin = _begins(cells)
