@@ -105,8 +105,10 @@ class LaunchSums:
         return Forecast(self.facts.tasks, self._board, self._unions)
 
     def on(self, board: Board) -> "LaunchSums":
-        """Return the same work on another board."""
-        return LaunchSums(lambda: self.facts, board, self._unions)
+        """Return the same work on another board of the architecture."""
+        moved = LaunchSums(lambda: self.facts, board, self._unions)
+        moved.forecast = self.forecast.on(board)
+        return moved
 
 
 @frozen(eq=False)

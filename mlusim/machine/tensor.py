@@ -85,12 +85,12 @@ def shape_of(shape: Any) -> tuple[int, ...]:
     single = isinstance(shape, int | np.integer)
     many = isinstance(shape, Sequence | np.ndarray) and not isinstance(shape, str | bytes)
     try:
-        sizes = tuple(operator.index(n) for n in ((shape,) if single or not many else shape))
+        sizes = tuple(map(operator.index, (shape,) if single or not many else shape))
     except TypeError:
         raise UsageError(
             f"shape {shape!r:.80} is not a shape; give an integer or a sequence of them"
         ) from None
-    if any(n < 0 for n in sizes):
+    if min(sizes, default=0) < 0:
         raise UsageError(f"shape {sizes} has a negative size; give sizes of 0 or more")
     if len(sizes) > 64:  # NumPy has no more
         raise UsageError(f"a shape of {len(sizes)} sizes is longer than NumPy allows; give 64 or fewer")

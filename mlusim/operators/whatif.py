@@ -61,7 +61,7 @@ class _Choices(Handle):
         self, kernel: object, dim: Sequence[int], kind: Kind = UNION1, args: Sequence[Any] = ()
     ) -> Launch:
         """Note the kernel, the dim, the kind and the arguments of the launch."""
-        self.choices.append((kernel, tuple(dim), kind, tuple(_plain(argument) for argument in args)))
+        self.choices.append((kernel, tuple(dim), kind, tuple(map(_plain, args))))
         return None  # type: ignore[return-value]  # a host interface that looks at the result depends on it
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from attrs import field, frozen
@@ -26,7 +26,9 @@ from mlusim.presenting import Presented
 if TYPE_CHECKING:
     from mlusim.memory.pointer import Ptr
 
-MOST_COMPLETED = 64  # answers that a plan keeps
+A = TypeVar("A")
+
+MOST_ANSWERS = 64  # that a plan keeps
 
 # -- the names of a plan and their legal values --------------------------------------------------------
 
@@ -321,7 +323,10 @@ class Plan(Presented):
 
     def describe(self, board: Board | str, *, dtype: object = None, **values: int) -> Layout:
         """Return the `layout`, with the tile variables that have no value chosen by `complete`."""
-        return self.layout(board, self.complete(board, values, dtype=dtype), dtype=dtype)
+        return self._once(self._describe, board, values, dtype)
+
+    def _describe(self, board: Board | str, values: Mapping[str, int], dtype: object) -> Layout:
+        return self.layout(board, self._complete(board, values, dtype), dtype=dtype)
 
     def complete(
         self, board: Board | str, values: Mapping[str, int], *, dtype: object = None
@@ -331,20 +336,29 @@ class Plan(Presented):
         A tile grows to its largest legal value that fits, but not beyond its *enough*.  When not even
         the smallest tiles fit they are returned, so that a layout can show what is missing.
         """
+        return dict(self._once(self._complete, board, values, dtype))
+
+    def _once(
+        self,
+        answer: Callable[[Board | str, Mapping[str, int], object], A],
+        board: Board | str,
+        values: Mapping[str, int],
+        dtype: object,
+    ) -> A:
+        """Return what *answer* says of a question, and keep it: host functions ask again before each launch."""
         # Only what equals another thing where it is the same: 1.0 is 1 to a dictionary, and is refused.
         plain = isinstance(dtype, str | DType | None) and {n.__class__ for n in values.values()} <= {int}
         if not plain or not isinstance(board, str | Board):
-            return self._complete(board, values, dtype)
-        asked = board, dtype, tuple(values.items())
-        if asked not in self._completed:
-            if len(self._completed) == MOST_COMPLETED:
-                self._completed.clear()
-            self._completed[asked] = self._complete(board, values, dtype)
-        return dict(self._completed[asked])
+            return answer(board, values, dtype)
+        asked = answer.__name__, board, dtype, tuple(values.items())
+        if asked not in self._answers:
+            if len(self._answers) == MOST_ANSWERS:
+                self._answers.clear()
+            self._answers[asked] = answer(board, values, dtype)
+        return self._answers[asked]  # type: ignore[no-any-return]
 
     @cached_property
-    def _completed(self) -> dict[object, Mapping[str, int]]:
-        """The answers of `complete`, which host functions ask for again before each launch."""
+    def _answers(self) -> dict[object, Any]:
         return {}
 
     def _complete(self, board: Board | str, values: Mapping[str, int], dtype: object) -> Mapping[str, int]:

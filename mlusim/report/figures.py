@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from attrs import asdict, frozen
 
 from mlusim.arch.board import Board
@@ -217,13 +218,11 @@ def _memory(launches: "Sequence[Launch]", board: Board, time_us: float) -> Achie
 
 def _pipes(launches: "Sequence[Launch]", board: Board, time_us: float) -> tuple[Achieved, ...]:
     cycles = board.cores * board.clock_mhz / 1e3  # of all cores, in Gcycle/s
-    copied = sum(launch.traffic.get(name, 0) for launch in launches for name in ON_CHIP)
+    copied = sum([n for launch in launches for name, n in launch.traffic.items() if name in ON_CHIP])
     lanes = sum(lane.used for launch in launches for lane in launch.lanes.values()) / LANE
     logs = Counter(task.log for launch in launches for task in launch.tasks)
-    products, busy, issued = (
-        sum(many * int(log.total[SUMS + place]) for log, many in logs.items())
-        for place in (TENSOR, TENSOR_CYCLES, SCALAR)
-    )
+    totals = np.sum([many * log.total[SUMS:] for log, many in logs.items()], axis=0)
+    products, busy, issued = totals[[TENSOR, TENSOR_CYCLES, SCALAR]].tolist()
     per_cycle = 2 * products / busy if busy else 0.0
     giga = time_us * 1e3
     return (

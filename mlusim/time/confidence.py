@@ -90,8 +90,8 @@ class Certainty:
 
     def factor(self, board: Board) -> float:
         """Return by which factor the model may be off either way on *board*: what each part says, up to `THIN`."""
-        thin = min(1.0, sum(mechanism.part for mechanism in self.unsure))
-        sure = sum(part * math.log(MODEL[kind]) for kind, part in self.kinds.items())
+        thin = min(1.0, sum([mechanism.part for mechanism in self.unsure]))
+        sure = sum([part * math.log(MODEL[kind]) for kind, part in self.kinds.items()])
         inherited = 1.0 if printed_rows(board) else INHERITED
         return inherited * math.exp((1 - thin) * sure + thin * math.log(THIN))
 
@@ -138,7 +138,7 @@ def named(mechanisms: Sequence[Unsure]) -> tuple[Unsure, ...]:
 def _spent(rows: Rows, pace: Pace) -> dict[Rate, Any]:
     """Return what each of *rows* spends in a mechanism, in us, by the constant that says how long it takes."""
     sums, loads, stores = rows[:, SUMS:LOADS], loads_of(rows), rows[:, STORES:]
-    flies, moves, meets = (rows[:, KIND] == kind for kind in (IO_FLIGHT, MOVE_FLIGHT, MEET))
+    flies, moves, meets = [rows[:, KIND] == kind for kind in (IO_FLIGHT, MOVE_FLIGHT, MEET)]
     return {
         SEGMENT: sum(_pieces(rows, pace)),
         ELEMENT: (sums[:, q.STALLS] + rows[:, STALLS_OF] * flies) * pace.stall,

@@ -172,8 +172,13 @@ def parts_of(rows: Rows, pace: Pace) -> Times:
     parts[:, TENSOR] = sums[:, q.TENSOR_CYCLES] * pace.cycle
     parts[:, SCALAR] = _scalar(rows, pace)
     parts[:, IO] = _io(sums, pace)
-    parts[:, MOVE] = _move(sums, pace)
-    flight = np.where(rows[:, KIND] == IO_FLIGHT, _off_chip(loads, pace), 0.0)
+    load = sums[:, q.LINES], sums[:, q.PARTS], sums[:, q.SRAM_BYTES]
+    parts[:, MOVE] = sums[:, q.MOVE_STARTS] * pace.moving + _on_chip(*load, pace)
+    # The loads and the stores of a flight have a channel each.
+    transfers = np.maximum(loads[:, 0] - loads[:, 2], loads[:, 2])
+    single = loads[:, 1] * pace.stall + loads[:, 3] * pace.segment
+    off_chip = np.maximum(transfers * pace.transaction + single, transfers * pace.port)
+    flight = np.where(rows[:, KIND] == IO_FLIGHT, off_chip, 0.0)
     parts[:, FLIGHT] = np.where(
         rows[:, KIND] == MOVE_FLIGHT, _on_chip(loads[:, 3], loads[:, 1], loads[:, 4], pace), flight
     )
@@ -198,13 +203,6 @@ def _vector(sums: Rows, pace: Pace) -> Any:
         + sums[:, q.TRANSPOSED] * pace.transposed
         + sums[:, q.TRANSPOSITIONS] * pace.transposition
     )
-
-
-def _off_chip(loads: Rows, pace: Pace) -> Any:
-    """Return the cost of a flight: its loads and its stores have a channel each."""
-    transfers = np.maximum(loads[:, 0] - loads[:, 2], loads[:, 2])
-    single = loads[:, 1] * pace.stall + loads[:, 3] * pace.segment
-    return np.maximum(transfers * pace.transaction + single, transfers * pace.port)
 
 
 def _on_chip(lines: Rows, parts: Rows, sram: Rows, pace: Pace) -> Any:
@@ -236,9 +234,3 @@ def _io(sums: Rows, pace: Pace) -> Any:
     lines = sums[:, q.TRANSACTIONS]
     # While a core waits for the memory it uses no port; what its pieces take, others fill.
     return starts + np.maximum(lines * pace.transaction + single, lines * pace.port)
-
-
-def _move(sums: Rows, pace: Pace) -> Any:
-    """Return the time of blocking on-chip copies."""
-    load = sums[:, q.LINES], sums[:, q.PARTS], sums[:, q.SRAM_BYTES]
-    return sums[:, q.MOVE_STARTS] * pace.moving + _on_chip(*load, pace)

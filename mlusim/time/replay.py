@@ -8,11 +8,11 @@ what it waits for plus its own duration, so more work anywhere ends nothing earl
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any, TypeVar
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, frozen
 
 from mlusim.arch.board import Board
 from mlusim.time.log import (
@@ -81,13 +81,13 @@ class TimedLog:
     busy: tuple[float, ...]
     moved: int
 
-    def rows(self) -> Iterator[list[tuple[float, ...]]]:
+    def rows(self) -> Iterator[Iterable[tuple[float, ...]]]:
         """Yield the rows in order, as a clock takes them, a chunk at a time."""
         first = 0
         for distinct, turns in self.log.chunks:
             chunk = self.ready[first : first + len(distinct)]
             first += len(distinct)
-            yield [chunk[turn] for turn in turns.tolist()]
+            yield map(chunk.__getitem__, turns.tolist())
 
     def all_parts(self) -> Times:
         """Return the times of the rows, in order."""
@@ -180,7 +180,7 @@ class CoreReplay:
     ``cores`` is how many they are: what one of them does, all do at the same moment.
     """
 
-    rows: Iterator[list[tuple[float, ...]]]
+    rows: Iterator[tuple[float, ...]]
     pace: Pace
     cores: int = 1
     now: float = 0.0
@@ -192,8 +192,6 @@ class CoreReplay:
     move_free: float = 0.0
     move_done: float = 0.0
     moved: float = 0.0
-    chunk: list[tuple[float, ...]] = field(factory=list)
-    at: int = 0
 
     def idle(self) -> float:
         """When the core and its streams are all done."""
@@ -201,9 +199,7 @@ class CoreReplay:
 
     def advance(self) -> tuple[int, int] | None:
         """Go on to the next barrier, and return its number and how many meet; None at the end."""
-        while self.at < len(self.chunk) or self._more():
-            kind, argument, meeting, nbytes, front, compute, blocking, flight, channel = self.chunk[self.at]
-            self.at += 1
+        for kind, argument, meeting, nbytes, front, compute, blocking, flight, channel in self.rows:
             self.moved += nbytes
             self.now += front
             if compute:
@@ -218,10 +214,6 @@ class CoreReplay:
                 self._fly(int(kind), flight, int(channel))
         self.now = self.idle()
         return None
-
-    def _more(self) -> bool:
-        self.chunk, self.at = next(self.rows, []), 0
-        return bool(self.chunk)
 
     def _fly(self, kind: int, duration: float, channel: int) -> tuple[float, float]:
         """Give an asynchronous copy its turn and return when it starts and ends; the next one hides its latency."""
@@ -288,7 +280,9 @@ Clock = TypeVar("Clock", bound=CoreReplay)
 def clocks_of(kind: type[Clock], logs: Sequence[TimedLog]) -> dict[TimedLog, Clock]:
     """Return a clock of *kind* for each of *logs*, one for all cores that have it."""
     # Meetings have numbers, so that cores with one log are always in the same meeting.
-    return {log: kind(log.rows(), log.pace, cores) for log, cores in Counter(logs).items()}
+    return {
+        log: kind(chain.from_iterable(log.rows()), log.pace, cores) for log, cores in Counter(logs).items()
+    }
 
 
 class Halves:

@@ -3,7 +3,6 @@
 Times are those of a task or union by itself, in us from its start; `mlusim.time.timeline` puts them on the board.
 """
 
-import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -42,26 +41,20 @@ class TracedClock(CoreReplay):
     """A clock that goes on row by row, and notes the times of each that is done."""
 
     noted: list[tuple[float, ...]] = field(factory=list)
-    _each: Iterator[tuple[float, ...]] = field(init=False)
+    row: tuple[float, ...] = ()  # the one that it is at
     _begin: float = 0.0  # when the core came to the row
     _busy: float = 0.0  # until when its compute stream was busy then
     _flight: tuple[float, float] = 0.0, 0.0
 
-    @_each.default
-    def _row_by_row(self) -> Iterator[tuple[float, ...]]:
-        return itertools.chain.from_iterable(self.rows)
+    def __attrs_post_init__(self) -> None:
+        """Note each row when the next one is asked for: it is done then, a meeting when all have come."""
+        self.rows = self._noting(self.rows)
 
-    def _more(self) -> bool:
-        # Asked for when a row is done, and after a meeting when all have come.
-        if self.chunk:
+    def _noting(self, rows: Iterator[tuple[float, ...]]) -> Iterator[tuple[float, ...]]:
+        for self.row in rows:
+            self._begin, self._busy = self.now, self.compute
+            yield self.row
             self.note()
-        row = next(self._each, None)
-        if row is None:
-            self.chunk, self.at = [], 0
-            return False
-        self.chunk, self.at = [row], 0
-        self._begin, self._busy = self.now, self.compute
-        return True
 
     def _fly(self, kind: int, duration: float, channel: int) -> tuple[float, float]:
         self._flight = super()._fly(kind, duration, channel)
@@ -69,7 +62,8 @@ class TracedClock(CoreReplay):
 
     def note(self) -> None:
         """Note the times of the row that is done."""
-        kind, argument, _, _, front, compute, blocking, _, _ = self.chunk[0]
+        kind, argument, _, _, front, compute, blocking, _, _ = self.row
+        self.row = ()
         here = self._begin + front
         start = stop = max(self._busy, here)
         if compute or blocking:
@@ -132,7 +126,7 @@ def tracks(logs: Sequence[TimedLog], board: Board) -> list[Track]:
     clocks = clocks_of(TracedClock, logs)
     meet(list(clocks.values()), board)
     for clock in clocks.values():  # one that waits at a barrier that others have not come to
-        if clock.chunk:
+        if clock.row:
             clock.note()
     traced = {log: _track(log, clock.noted) for log, clock in clocks.items()}
     return [traced[log] for log in logs]
@@ -213,7 +207,7 @@ class Pieces:
     def chosen(self, which: Any) -> "Pieces":
         """Return those that *which*, an index or a mask, chooses."""
         columns = (self.row, self.where, self.start, self.end, self.step)
-        return Pieces(*(column[which] for column in columns))
+        return Pieces(*[column[which] for column in columns])
 
 
 @frozen(eq=False)

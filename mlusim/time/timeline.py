@@ -440,7 +440,7 @@ class Forecast:
         """The kinds of time that it is made of, and the parts of it that hardly a measurement shows."""
         spans = self.found.spans
         begun = launch_us(self.board, len({span.slot for span in spans}))
-        lasting = sum(span.end_us - span.start_us for span in spans)
+        lasting = sum([span.end_us - span.start_us for span in spans])
         return certainty(self.tasks, self.board, lasting, min(1.0, begun / self.found.time_us))
 
     @property
@@ -464,5 +464,7 @@ class Forecast:
         return profile(self.work, self.timeline, self.board, self.unions) if self.tasks else NO_PROFILE
 
     def on(self, board: Board) -> "Forecast":
-        """Return the same work on another board."""
-        return Forecast(self.tasks, board, self.unions)
+        """Return the same work on another board of the architecture."""
+        moved = Forecast(self.tasks, board, self.unions)
+        moved.work = self.work.on(board)
+        return moved

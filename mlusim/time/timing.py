@@ -9,7 +9,8 @@ A place takes the next task when its own has ended.
 import heapq
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from copy import copy
+from operator import attrgetter
 
 from attrs import define, frozen
 
@@ -33,7 +34,7 @@ Stacks = list[tuple[Role, Stack]]  # the logs of the cores of a role, each once
 def groups_of(tasks: Sequence[TaskWork]) -> list[list[TaskWork]]:
     """Return the tasks that run together, in the order in which they begin; of a Block launch each by itself."""
     groups: dict[int, list[TaskWork]] = {}
-    for task in sorted(tasks, key=lambda t: (t.task, t.memory_core)):
+    for task in sorted(tasks, key=attrgetter("task", "memory_core")):
         groups.setdefault(task.union, []).append(task)
     return list(groups.values())
 
@@ -91,7 +92,7 @@ def rivals_of(tasks: Sequence[TaskWork], board: Board) -> int:
 def _cached(tasks: Sequence[TaskWork], board: Board) -> int:
     """Return how many sixteenths of what memory cores read are in the cache when they do."""
     groups = [[task] for task in tasks if task.memory_core and task.reads]
-    read = sum(nbytes for (task,) in groups for _, _, nbytes in task.reads)
+    read = sum([nbytes for (task,) in groups for _, _, nbytes in task.reads])
     return round(16 * sum(found_in_cache(groups, board.l2)) / read) if read else 0
 
 
@@ -106,30 +107,26 @@ def uses_sram(log: CoreLog) -> bool:
     return bool(total[SUMS + quantities.SRAM_BYTES] or total[SUMS - 1])
 
 
-class Paces:
-    """The paces of the cores of *board*, with every constant at one end of its band, or at its usual value, as *bound* says."""
+class Paces(dict[Role, Pace]):
+    """The paces of the cores of *board* by their roles, with every constant at one end of its band, or at its usual value, as *bound* says."""
 
     def __init__(self, board: Board, bound: Bound = Bound.USUAL) -> None:
+        super().__init__()
         self._board = board
         self._bound = bound
-        self._known: dict[Role, Pace] = {}
 
-    def at(self, role: Role) -> Pace:
-        """Return the pace of a core of *role*."""
-        pace = self._known.get(role)
-        if pace is None:
-            memory_core, sharers, beside, rivals, cached = role
-            pace = Pace.of(
-                self._board,
-                memory_core=memory_core,
-                sharers=sharers,
-                beside=beside,
-                rivals=rivals,
-                cached=cached / 16,
-                bound=self._bound,
-            )
-            self._known[role] = pace
-        return pace
+    def __missing__(self, role: Role) -> Pace:
+        memory_core, sharers, beside, rivals, cached = role
+        pace = Pace.of(
+            self._board,
+            memory_core=memory_core,
+            sharers=sharers,
+            beside=beside,
+            rivals=rivals,
+            cached=cached / 16,
+            bound=self._bound,
+        )
+        return self.setdefault(role, pace)
 
 
 class GroupedTasks:
@@ -143,15 +140,27 @@ class GroupedTasks:
         self.groups = groups_of(tasks)
         self.keys = [key_of(group) for group in self.groups]
         self.kinds = dict(zip(self.keys, self.groups, strict=True))
-        beside = beside or neighbours(tasks, board)
-        self.roles = {key: roles_of(group, beside) for key, group in self.kinds.items()}
-        self._board = board
+        self._tasks, self._board, self._beside = tasks, board, beside or neighbours(tasks, board)
+        self.roles = {key: roles_of(group, self._beside) for key, group in self.kinds.items()}
+        self._hits: dict[int, list[float]] = {}
         self._kept: Stacks | None = None
 
-    @cached_property
+    def on(self, board: Board) -> "GroupedTasks":
+        """Return the same tasks on another board of the architecture; both share what is the same there."""
+        beside = neighbours(self._tasks, board)
+        if beside != self._beside:
+            return GroupedTasks(self._tasks, board, beside)
+        moved = copy(self)
+        moved._board = board  # noqa: SLF001 - a copy of this one
+        return moved
+
+    @property
     def hits(self) -> list[float]:
         """The bytes that each group finds in the cache."""
-        return found_in_cache(self.groups, self._board.l2)
+        capacity = self._board.l2
+        if capacity not in self._hits:
+            self._hits[capacity] = found_in_cache(self.groups, capacity)
+        return self._hits[capacity]
 
     def timed(self, paces: Paces) -> Iterator[list[list[TimedLog]]]:
         """Yield the logs of each kind at *paces*, as many kinds at once as have `MOST_ROWS` rows."""
@@ -179,7 +188,7 @@ class GroupedTasks:
         return [(role, Stack.of(list(logs))) for role, logs in members.items()]
 
     def _together(self, keys: Sequence[GroupKey], stacks: Stacks, paces: Paces) -> list[list[TimedLog]]:
-        timed = {(log.log, role): log for role, stack in stacks for log in stack.at(paces.at(role))}
+        timed = {(log.log, role): log for role, stack in stacks for log in stack.at(paces[role])}
         return [
             [timed[log, role] for (log, _, _), role in zip(key, self.roles[key], strict=True)] for key in keys
         ]
@@ -347,7 +356,7 @@ def _ran(
     paces, most, apart = Paces(board, bound), ceiling(board, bound), TASK_START.at(bound, board) / 1000
     each_alone = [replay(logs, board, bound) for together in work.timed(paces) for logs in together]
     alone = dict(zip(work.kinds, each_alone, strict=True))
-    of_kind = {key: [paces.at(role) for role in roles] for key, roles in work.roles.items()}
+    of_kind = {key: [paces[role] for role in roles] for key, roles in work.roles.items()}
     needs = delayed(
         [
             _need(group, alone[key], hit, of_kind[key])
@@ -435,9 +444,9 @@ class _Sharing:
         self._first = slots
         self._apart = apart
         self._ceiling = ceiling
-        longest = max((max(us, slots * nbytes / ceiling) for us, nbytes in needs), default=0.0)
-        steady = max((us for us, _ in needs), default=0.0)
-        served = max((nbytes for _, nbytes in needs), default=0.0) / ceiling
+        longest = max([max(us, slots * nbytes / ceiling) for us, nbytes in needs], default=0.0)
+        steady = max([us for us, _ in needs], default=0.0)
+        served = max([nbytes for _, nbytes in needs], default=0.0) / ceiling
         within = longest if served >= apart else steady
         self._slots = min(slots, 1 + int(within / apart)) if apart else slots
 
@@ -467,8 +476,8 @@ def schedule(
     """
     sharing = _Sharing(needs, slots, ceiling, apart)
     ran = _run(needs, slots, sharing, apart)
-    last = max((slot.end for slot in ran), default=0.0)
-    least = sum(nbytes for _, nbytes in needs) / ceiling
+    last = max([slot.end for slot in ran], default=0.0)
+    least = sum([nbytes for _, nbytes in needs]) / ceiling
     if last < least:  # shares of groups of unlike bytes can add up to more than there is
         for slot in ran:
             slot.start, slot.end = slot.start * least / last, slot.end * least / last
